@@ -1,0 +1,8 @@
+"""Chat in a terminal or a pipe: the smallest chat adapter, and the one to copy for a new platform."""
+
+from adapters.chat.console.auto import AutoLines
+from adapters.chat.console.chat import ConsoleChat
+from adapters.chat.console.lines import Lines
+from adapters.chat.console.open_cards import ends_thread
+
+__all__ = ["AutoLines", "ConsoleChat", "Lines", "ends_thread"]

@@ -1,0 +1,58 @@
+"""The demo plays the person: its lines are shown as they are typed, and marked as the demo's."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TextIO
+
+from rich.text import Text as Words
+
+from adapters.chat.console.lines import PROMPT
+from adapters.chat.console.open_cards import OpenCards, ends_thread
+from adapters.chat.console.screen import Screen
+from bot.domain.cards import Card
+from bot.domain.people import Thread
+
+_HERE = Thread(platform="console", channel="terminal", root="auto")
+
+
+class AutoLines:
+    """Asks for `request`, then takes the first choice of every card, until the session is over."""
+
+    def __init__(self, request: str, delay: float, out: TextIO | None = None) -> None:
+        self._request = request
+        self._delay = delay
+        self._screen = Screen(out)
+        self._asked = False
+        self._over = False
+        self._open = OpenCards()
+        self._pressed: Card | None = None
+        self._news = asyncio.Event()
+
+    async def next(self, prompt: str) -> str | None:
+        if prompt != PROMPT:
+            return self._type(prompt, "y")
+        if not self._asked:
+            self._asked = True
+            return self._type(prompt, self._request)
+        while not self._over:
+            card = self._open.newest(_HERE)
+            if card is None or card == self._pressed:
+                self._news.clear()
+                await self._news.wait()
+                continue
+            await asyncio.sleep(self._delay)
+            if card == self._open.newest(_HERE):
+                self._pressed = card
+                return self._type(prompt, "1")
+        return None
+
+    def saw(self, card: Card) -> None:
+        self._open.take(_HERE, card)
+        self._over = self._over or ends_thread(card)
+        self._news.set()
+
+    def _type(self, prompt: str, line: str) -> str:
+        words = Words.assemble((prompt, "bold"), line, ("   typed by the demo", "dim italic"))
+        self._screen.write(self._screen.rendered(words))
+        return line

@@ -1,0 +1,121 @@
+"""What has been shown already, over restarts: shown twice, a card stands there once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from bot.domain.cards import Card, StatusCard
+from bot.domain.facts import Fact
+from bot.domain.layout import sheet
+from bot.domain.people import Thread
+from bot.domain.world import Usage
+
+LARGEST = 1_000_000
+"""Bytes. A larger file is written anew, with the newest half of it."""
+_SOME_TIME = datetime.fromtimestamp(0, UTC)
+
+
+class Showing(Fact):
+    thread: Thread
+    key: str
+    digest: str
+    undecided: str = ""
+    """The digest of the card without what was decided on it."""
+    open: Card | None = None
+    """The card itself while something on it can be pressed, so that it still can after a restart."""
+
+
+def showing(thread: Thread, card: Card) -> Showing:
+    """How it is noted that this card was shown."""
+    if isinstance(card, StatusCard):
+        card = _steady(card)
+    bare = card.model_copy(update={"decided": None}) if hasattr(card, "decided") else card
+    kept = card if sheet(card).choices and not isinstance(card, StatusCard) else None
+    return Showing(
+        thread=thread, key=card.key, digest=_digest(card), undecided=_digest(bare), open=kept
+    )
+
+
+def _steady(card: StatusCard) -> StatusCard:
+    """The card without what changes at every tick."""
+    tasks = tuple(
+        t.model_copy(update={"seconds": None, "tail": "", "note": ""}) for t in card.tasks
+    )
+    return card.model_copy(
+        update={"tasks": tasks, "usage": Usage(), "at": _SOME_TIME, "choices": ()}
+    )
+
+
+def _digest(card: Card) -> str:
+    return hashlib.sha256(card.model_dump_json().encode()).hexdigest()
+
+
+class Shown:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._last: dict[tuple[str, str], Showing] = {}
+        for old in _read(path):
+            self._remember(old)
+
+    def last(self, thread: Thread, key: str) -> Showing | None:
+        return self._last.get((thread.key, key))
+
+    def __iter__(self) -> Iterator[Showing]:
+        """The last showing of every card, the newest last."""
+        return iter(tuple(self._last.values()))
+
+    def note(self, new: Showing) -> None:
+        self._remember(new)
+        try:
+            self._append(new)
+            if self._path.stat().st_size > LARGEST:
+                self._write_anew()
+        except OSError:
+            # the card stands there: failing would only show it again. Until a restart it is known
+            return
+
+    def _remember(self, showing: Showing) -> None:
+        place = (showing.thread.key, showing.key)
+        self._last.pop(place, None)
+        self._last[place] = showing
+
+    def _append(self, new: Showing) -> None:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
+        with open(os.open(self._path, flags, 0o600), "r+b") as file:  # noqa: PTH123 - a descriptor
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - 1))
+            torn = size > 0 and file.read(1) != b"\n"
+            file.write((b"\n" if torn else b"") + new.model_dump_json().encode() + b"\n")
+
+    def _write_anew(self) -> None:
+        lines: list[bytes] = []
+        room = LARGEST // 2
+        for old in reversed(self._last.values()):
+            line = old.model_dump_json().encode() + b"\n"
+            room -= len(line)
+            if room < 0:
+                break
+            lines.append(line)
+        beside = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        beside.touch(mode=0o600)
+        beside.write_bytes(b"".join(reversed(lines)))
+        beside.replace(self._path)
+
+
+def _read(path: Path) -> Iterator[Showing]:
+    """Every line that is whole. A torn one was of a card that is then shown once more."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return
+    for line in lines:
+        try:
+            yield Showing.model_validate_json(line)
+        except ValidationError:
+            continue

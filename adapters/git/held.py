@@ -1,0 +1,52 @@
+"""A repository while its lock is held. Its rule: only who has one of these changes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from adapters.git.ledger import Ledger, Made, Merging, Page
+from adapters.git.place import Place
+
+
+class Held:
+    def __init__(self, main: Place, lock: int, ledger: Ledger, page: Page) -> None:
+        self.main = main
+        self.lock = lock
+        self._ledger = ledger
+        self._page = page
+
+    def made(self, path: Path) -> Made | None:
+        """What the bot knows of a worktree of its own."""
+        return self._page.worktrees.get(str(path))
+
+    def owns(self, branch: str, path: Path) -> bool:
+        """Whether the bot created this branch for this worktree."""
+        return self._page.branches.get(branch) == str(path)
+
+    def note(self, path: Path, made: Made) -> None:
+        self._save(self._page.with_worktree(str(path), made))
+
+    def note_branch(self, branch: str, path: Path) -> None:
+        self._save(self._page.with_branch(branch, str(path)))
+
+    def strike(self, path: Path) -> None:
+        self._save(self._page.without_worktree(str(path)))
+
+    def strike_branch(self, branch: str) -> None:
+        self._save(self._page.without_branch(branch))
+
+    def merge_note(self, path: Path) -> Callable[[Merging | None], None]:
+        """Writes down that a merge in this worktree begins, or that it is over."""
+
+        def note(merging: Merging | None) -> None:
+            made = self.made(path)
+            if made is not None:
+                self.note(path, made.model_copy(update={"merging": merging}))
+
+        return note
+
+    def _save(self, page: Page) -> None:
+        if page != self._page:
+            self._ledger.save(page)
+            self._page = page

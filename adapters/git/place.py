@@ -1,0 +1,86 @@
+"""Where a git command works. Its rule: told by the bot, never discovered from files an agent can write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.errors import Refused
+
+
+@dataclass(frozen=True)
+class Place:
+    """A checkout and the git directories behind it. git gets all three, so it looks for none of them."""
+
+    git_dir: Path
+    common: Path
+    top: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            "GIT_DIR": str(self.git_dir),
+            # without it a planted `commondir` file would choose which configuration is read
+            "GIT_COMMON_DIR": str(self.common),
+            "GIT_WORK_TREE": str(self.top),
+        }
+
+    def linked(self, git_dir: Path, top: Path) -> Place:
+        """A linked worktree of the same repository."""
+        return Place(git_dir=git_dir, common=self.common, top=top)
+
+
+def main_checkout(repository: str) -> Place:
+    """The main checkout whose top directory is `repository`."""
+    top = Path(repository)
+    if not top.is_absolute() or not top.is_dir():
+        raise Refused(
+            f"there is no repository at {repository}",
+            "If it was moved, tell the bot its new place with `repo`.",
+        )
+    top = top.resolve()
+    git_dir = _git_dir(top)
+    if not (git_dir / "HEAD").is_file() or (git_dir / "commondir").exists():
+        raise Refused(
+            f"{repository} is not the main checkout of a repository",
+            "Name the directory that holds the repository's .git directory.",
+        )
+    return Place(git_dir=git_dir, common=git_dir, top=top)
+
+
+def pointed_at(pointer: Path) -> Path | None:
+    """Where a `.git` file points to; None where it is no such file."""
+    content = first_line(pointer)
+    if not content.startswith("gitdir: "):
+        return None
+    return pointer.parent / content.removeprefix("gitdir: ")
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is a file, directory or link of that name. One look: too short to leave the event loop for."""
+    return path.exists() or path.is_symlink()
+
+
+def is_directory(path: Path) -> bool:
+    return path.is_dir()
+
+
+def resolved(path: Path) -> Path:
+    return path.resolve()
+
+
+def first_line(path: Path, limit: int = 4096) -> str:
+    """The first line of a small regular file; empty where there is none. A planted FIFO is never opened."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        lines = file.read(limit).decode("utf-8", "surrogateescape").splitlines()
+    return lines[0] if lines else ""
+
+
+def _git_dir(top: Path) -> Path:
+    """A directory as a rule; a file that points to it in submodules and with --separate-git-dir."""
+    own = top / ".git"
+    if own.is_dir():
+        return own.resolve()
+    return (pointed_at(own) or own).resolve()

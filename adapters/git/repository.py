@@ -1,0 +1,169 @@
+"""Reads a repository. Its rule: nothing is changed, and contents come from one commit, not from the checkout."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from adapters.git.ledger import Ledger
+from adapters.git.place import Place, is_directory, main_checkout, resolved
+from adapters.git.run import Git
+from adapters.git.scan import scanned
+from adapters.git.standing import WORKTREES
+from adapters.git.trust import Trust
+from bot.domain.world import Base, Scan
+from bot.errors import Refused, Unavailable
+
+OLDEST = (2, 36)
+_VERSION = re.compile(r"git version (\d+)\.(\d+)")
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+class GitRepository:
+    """`home` is the bot's own directory, where it notes what it made in which repository."""
+
+    def __init__(self, home: Path, environment: Mapping[str, str] | None = None) -> None:
+        self._git = Git(environment)
+        self._ledger = Ledger(home)
+        self._trust = Trust(self._git, self._ledger)
+
+    async def base(self, path: str) -> Base:
+        await self._require_git()
+        main = await self._main_checkout_of(Path(path))
+        await self._trust.check(main)
+        branch = await self._branch(main)
+        commit = await self._head(main)
+        blocking = await self._git.read(
+            *("show-ref", "--verify", "--quiet", "refs/heads/agent"), at=main, ok=(0, 1)
+        )
+        if blocking.code == 0:
+            raise Refused(
+                "the repository has a branch named agent, so no branch agent/… can be made",
+                "Rename it: git branch -m agent <new name>",
+            )
+        return Base(
+            repository=str(main.top),
+            branch=branch,
+            commit=commit,
+            uncommitted=await self._uncommitted(main),
+        )
+
+    async def scan(self, path: str, commit: str) -> Scan:
+        main = main_checkout(path)
+        await self._trust.check(main)
+        if not await self._is_commit(main, commit):
+            raise Refused(f"the commit {commit} is not in the repository")
+        return await scanned(self._git, main, commit)
+
+    async def branches(self, path: str) -> tuple[str, ...]:
+        main = main_checkout(path)
+        await self._trust.check(main)
+        answer = await self._git.read(
+            *("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/"), at=main
+        )
+        return tuple(answer.text.splitlines())
+
+    async def commit_exists(self, path: str, commit: str) -> bool:
+        main = main_checkout(path)
+        await self._trust.check(main)
+        return await self._is_commit(main, commit)
+
+    async def _require_git(self) -> None:
+        answer = await self._git.read("version", at=Path("/"))
+        found = _VERSION.match(answer.text)
+        if found and (int(found[1]), int(found[2])) < OLDEST:
+            raise Unavailable(
+                f"git 2.36 or newer is required, this is {answer.text}", "Install a newer git."
+            )
+
+    async def _main_checkout_of(self, path: Path) -> Place:
+        """From anywhere inside a repository, also inside one of its linked worktrees, to the main checkout."""
+        if not is_directory(path):
+            raise Refused(f"there is no directory {path}", "Name the directory of a repository.")
+        path = self._outside_worktrees(resolved(path))
+        asked = await self._git.read(
+            *("rev-parse", "--path-format=absolute"),
+            *("--is-bare-repository", "--is-inside-git-dir", "--git-dir", "--git-common-dir"),
+            at=path,
+            ok=(0, 128),
+        )
+        if asked.code:
+            raise _not_readable(path, asked.err)
+        bare, inside, git_dir, common = asked.text.splitlines()
+        if git_dir != common:
+            return main_checkout(await self._first_worktree(path))
+        if bare == "true":
+            raise _bare(path)
+        if inside == "true":
+            raise Refused(f"{path} lies inside a .git directory", "Name the checkout itself.")
+        top = await self._git.read(
+            "rev-parse", "--path-format=absolute", "--show-toplevel", at=path
+        )
+        return main_checkout(top.text)
+
+    def _outside_worktrees(self, path: Path) -> Path:
+        """Where a worktree of the bot's belongs is known: its `.git` file, which agents can write, is not asked."""
+        for parent in path.parents:
+            if parent.name == WORKTREES and self._ledger.page(parent.parent) is not None:
+                return parent.parent
+        return path
+
+    async def _first_worktree(self, path: Path) -> str:
+        """git lists the main checkout first."""
+        answer = await self._git.read("worktree", "list", "--porcelain", "-z", at=path)
+        first = answer.out.decode("utf-8", "surrogateescape").split("\0\0")[0].split("\0")
+        if "bare" in first:
+            raise _bare(path)
+        return first[0].removeprefix("worktree ")
+
+    async def _branch(self, main: Place) -> str:
+        answer = await self._git.read("symbolic-ref", "--quiet", "HEAD", at=main, ok=(0, 1))
+        if answer.code or not answer.text.startswith("refs/heads/"):
+            raise Refused(
+                "the repository is on no branch (detached HEAD)",
+                "Check a branch out: git switch <branch>",
+            )
+        return answer.text.removeprefix("refs/heads/")
+
+    async def _head(self, main: Place) -> str:
+        answer = await self._git.read(
+            *("rev-parse", "--verify", "--quiet", "HEAD^{commit}"), at=main, ok=(0, 1, 128)
+        )
+        if answer.code:
+            raise Refused("the repository has no commits yet", "Make a first commit.")
+        return answer.text
+
+    async def _uncommitted(self, main: Place) -> int:
+        answer = await self._git.read(
+            *("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty"), at=main
+        )
+        # `.worktrees/` is told here only as long as no worktree has ever been prepared
+        return sum(entry[3:] != ".worktrees/" for entry in answer.fields)
+
+    async def _is_commit(self, main: Place, commit: str) -> bool:
+        if not _COMMIT.fullmatch(commit):
+            return False
+        answer = await self._git.read(
+            *("cat-file", "--batch-check"), at=main, stdin=f"{commit}\n".encode()
+        )
+        return answer.text.startswith(f"{commit} commit ")
+
+
+def _bare(path: Path) -> Refused:
+    return Refused(
+        f"the repository of {path} is bare: it has no checkout to work from",
+        "Clone it, and name the clone.",
+    )
+
+
+def _not_readable(path: Path, err: str) -> Refused:
+    if "dubious ownership" in err:
+        return Refused(
+            f"{path} belongs to another user of this machine",
+            "Run the bot as the repository's owner, or give the directory to the bot's user.",
+        )
+    return Refused(
+        f"{path} is not inside a git repository",
+        "Name the directory of a repository, or make one: git init",
+    )

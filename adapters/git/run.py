@@ -1,0 +1,269 @@
+"""The one place that starts git. Its rule: an argument list, a clean environment, limits, and no program of the repository's.
+
+Hooks, file-system monitors, pagers, editors, signing and every network protocol are switched off for each call. What
+cannot be switched off (filters, merge drivers) is watched by `adapters.git.trust`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from adapters.git.place import Place
+from bot.errors import PortError, Refused, Unavailable
+
+SWITCHED_OFF: tuple[str, ...] = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.pager=cat",
+    "core.editor=true",
+    "core.askPass=true",
+    "core.sshCommand=false",
+    "core.quotePath=false",
+    "sequence.editor=true",
+    "credential.helper=",
+    "commit.gpgSign=false",
+    "tag.gpgSign=false",
+    "merge.verifySignatures=false",
+    "log.showSignature=false",
+    "rerere.enabled=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "protocol.allow=never",
+    "protocol.ext.allow=never",
+    "submodule.recurse=false",
+    "worktree.useRelativePaths=false",
+    "diff.ignoreSubmodules=dirty",
+    "i18n.logOutputEncoding=UTF-8",
+)
+NAME, MAIL = "gwt-bot", "gwt-bot@localhost"
+FIXED = {
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    # an agent of the same user can write ~/.gitconfig, too
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": "true",
+    "GIT_SEQUENCE_EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "GIT_ASKPASS": "true",
+    "GIT_SSH_COMMAND": "false",
+    "GIT_MERGE_AUTOEDIT": "no",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_AUTHOR_NAME": NAME,
+    "GIT_AUTHOR_EMAIL": MAIL,
+    "GIT_COMMITTER_NAME": NAME,
+    "GIT_COMMITTER_EMAIL": MAIL,
+}
+OUTPUT_LIMIT = 32 * 1024 * 1024
+ERROR_LIMIT = 64 * 1024
+SECONDS = 300.0
+GRACE_SECONDS = 2.0
+
+_BUSY = (".lock': File exists",)
+_FULL = ("No space left on device", "Disk quota exceeded", "Input/output error")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a git command said."""
+
+    code: int
+    out: bytes
+    err: str
+    truncated: bool = False
+
+    @property
+    def text(self) -> str:
+        return self.out.decode("utf-8", "replace").strip()
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields of an output that was asked for with -z."""
+        return [part.decode("utf-8", "surrogateescape") for part in self.out.split(b"\0") if part]
+
+
+class Git:
+    """Starts git. `lock` is the descriptor of the repository's lock: git keeps it open, so a git that outlives the bot
+    keeps the next bot waiting instead of working beside it."""
+
+    def __init__(
+        self,
+        environment: Mapping[str, str] | None = None,
+        *,
+        program: str = "git",
+        seconds: float = SECONDS,
+    ) -> None:
+        source = os.environ if environment is None else environment
+        self._environment = {key: source[key] for key in ("PATH", "HOME") if key in source}
+        self._program = program
+        self._seconds = seconds
+
+    async def read(
+        self,
+        *arguments: str,
+        at: Place | Path,
+        ok: Sequence[int] = (0,),
+        stdin: bytes = b"",
+        limit: int = OUTPUT_LIMIT,
+    ) -> Answer:
+        """Run a command that changes nothing, not even the index's cache of file times."""
+        environment = {"GIT_OPTIONAL_LOCKS": "0"}
+        return await self._run(arguments, at, ok, stdin, limit, environment, None)
+
+    async def write(
+        self,
+        *arguments: str,
+        at: Place,
+        lock: int,
+        ok: Sequence[int] = (0,),
+        stdin: bytes = b"",
+    ) -> Answer:
+        """Run a command that changes something, under the repository's lock."""
+        return await self._run(arguments, at, ok, stdin, OUTPUT_LIMIT, {}, lock)
+
+    async def _run(
+        self,
+        arguments: Sequence[str],
+        at: Place | Path,
+        ok: Sequence[int],
+        stdin: bytes,
+        limit: int,
+        extra: dict[str, str],
+        lock: int | None,
+    ) -> Answer:
+        process = await self._start(arguments, at, extra, lock)
+        try:
+            async with asyncio.timeout(self._seconds):
+                answer = await _talk(process, stdin, limit)
+        except TimeoutError as error:
+            await _end(process)
+            raise Unavailable(
+                f"git {arguments[0]} took longer than {self._seconds:.0f} s",
+                "Look whether the disk or a git filter is slow.",
+            ) from error
+        except BaseException:
+            await _end(process)
+            raise
+        if answer.code in ok or answer.truncated:
+            return answer
+        raise translated(arguments[0], answer)
+
+    async def _start(
+        self, arguments: Sequence[str], at: Place | Path, extra: dict[str, str], lock: int | None
+    ) -> asyncio.subprocess.Process:
+        switches = [word for setting in SWITCHED_OFF for word in ("-c", setting)]
+        top = at.top if isinstance(at, Place) else at
+        environment = self._environment | FIXED | extra
+        if isinstance(at, Place):
+            environment |= at.environment
+        try:
+            return await asyncio.create_subprocess_exec(
+                self._program,
+                "--no-pager",
+                "--literal-pathspecs",
+                *switches,
+                *arguments,
+                cwd=top,
+                env=environment,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+                pass_fds=() if lock is None else (lock,),
+            )
+        except FileNotFoundError as error:
+            if not top.is_dir():
+                raise Refused(f"the directory {top} is missing") from error
+            raise Unavailable("git is required", "Install git 2.36 or newer.") from error
+        except OSError as error:
+            raise Unavailable(f"git could not be started: {error.strerror}") from error
+
+
+def translated(command: str, answer: Answer) -> PortError:
+    """What git said, as an error of the port."""
+    said = _last_words(answer.err) or f"exit code {answer.code}"
+    reason = f"git {command} failed: {said}"
+    if "dubious ownership" in answer.err:
+        return Refused(
+            "the repository belongs to another user of this machine",
+            "Run the bot as the repository's owner, or give the directory to the bot's user.",
+        )
+    if "transport" in answer.err and "not allowed" in answer.err:
+        return Refused(
+            "the repository is a partial clone and lacks objects",
+            "Fetch everything once: git fetch --refetch --no-filter",
+        )
+    if any(word in answer.err for word in _FULL):
+        return Unavailable(reason, "Make room on the disk.")
+    if any(word in answer.err for word in _BUSY):
+        return Unavailable(reason, "Another git works in the repository, or left a lock file.")
+    return Refused(reason)
+
+
+async def _talk(process: asyncio.subprocess.Process, stdin: bytes, limit: int) -> Answer:
+    assert process.stdin is not None  # noqa: S101 - all three were asked to be pipes
+    assert process.stdout is not None  # noqa: S101
+    assert process.stderr is not None  # noqa: S101
+    telling = asyncio.create_task(_tell(process.stdin, stdin))
+    complaints = asyncio.create_task(_first(process.stderr, ERROR_LIMIT, drain=True))
+    try:
+        out, truncated = await _first(process.stdout, limit, drain=False)
+        if truncated:
+            await _end(process)
+        await telling
+        err, _ = await complaints
+        code = await process.wait()
+    finally:
+        telling.cancel()
+        complaints.cancel()
+    return Answer(code, out, err.decode("utf-8", "replace"), truncated)
+
+
+async def _tell(pipe: asyncio.StreamWriter, content: bytes) -> None:
+    # git may end before it has read everything; its exit code tells then
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        if content:
+            pipe.write(content)
+            await pipe.drain()
+    pipe.close()
+
+
+async def _first(pipe: asyncio.StreamReader, limit: int, *, drain: bool) -> tuple[bytes, bool]:
+    """At most `limit` bytes, and whether there was more. With `drain` the rest is read and dropped."""
+    kept = bytearray()
+    while chunk := await pipe.read(65536):
+        room = limit - len(kept)
+        kept += chunk[:room]
+        if len(chunk) > room and not drain:
+            return bytes(kept), True
+    return bytes(kept), False
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End git and its children. SIGTERM first: git then takes its lock files away itself."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GRACE_SECONDS):
+                await asyncio.shield(_gone(process))
+                return
+
+
+async def _gone(process: asyncio.subprocess.Process) -> None:
+    await process.wait()
+
+
+def _last_words(err: str) -> str:
+    lines = [line.strip() for line in err.splitlines() if line.strip()]
+    told = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    chosen = (told or lines or [""])[0]
+    return chosen.removeprefix("fatal:").removeprefix("error:").strip()[:300]

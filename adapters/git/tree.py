@@ -1,0 +1,123 @@
+"""Questions about commits and checkouts. Its rule: it only reads, and it takes names apart before git sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+from adapters.git.place import Place
+from adapters.git.run import Git
+from bot.domain.world import Commit, Work
+from bot.errors import Refused
+
+STATUS_LIMIT = 4 * 1024 * 1024
+
+
+class Tree:
+    def __init__(self, git: Git) -> None:
+        self._git = git
+
+    async def commit(self, at: Place, name: str) -> str:
+        """The commit a name (a hash, a branch, HEAD) stands for."""
+        found = await self.commit_or_none(at, name)
+        if found is None:
+            raise Refused(f"there is no commit {name!r} in the repository")
+        return found
+
+    async def commit_or_none(self, at: Place, name: str) -> str | None:
+        if not name:
+            return None
+        answer = await self._git.read(
+            *("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"),
+            at=at,
+            ok=(0, 1, 128),
+        )
+        return answer.text if answer.code == 0 else None
+
+    async def tip(self, at: Place, branch: str) -> str | None:
+        return await self.commit_or_none(at, f"refs/heads/{branch}")
+
+    async def contains(self, at: Place, newer: str, older: str) -> bool:
+        """Whether `older` is `newer` or an ancestor of it."""
+        answer = await self._git.read(
+            *("merge-base", "--is-ancestor", older, newer), at=at, ok=(0, 1)
+        )
+        return answer.code == 0
+
+    async def commits(self, at: Place, since: str, until: str) -> tuple[Commit, ...]:
+        answer = await self._git.read("log", "-z", "--format=%H %s", f"{since}..{until}", at=at)
+        entries = answer.out.decode("utf-8", "replace").split("\0")
+        lines = (entry.partition(" ") for entry in entries if entry)
+        return tuple(Commit(sha=sha, subject=subject.strip()) for sha, _, subject in lines)
+
+    async def dirt(self, at: Place, *, tracked_only: bool = False) -> tuple[str, ...]:
+        """Paths with uncommitted changes, untracked files included."""
+        answer = await self._git.read(
+            *("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty"),
+            "--untracked-files=no" if tracked_only else "--untracked-files=all",
+            at=at,
+            limit=STATUS_LIMIT,
+        )
+        return tuple(readable(entry[3:]) for entry in answer.fields)
+
+    async def ignored(self, at: Place) -> tuple[str, ...]:
+        """What the repository ignores in a checkout; a directory ignored as a whole is one entry."""
+        answer = await self._git.read(
+            *("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty"),
+            *("--untracked-files=normal", "--ignored=traditional"),
+            at=at,
+        )
+        return tuple(readable(entry[3:]) for entry in answer.fields if entry.startswith("!! "))
+
+    async def work(self, at: Place, since: str, exclude: Iterable[str]) -> Work:
+        head = await self.commit(at, "HEAD")
+        changes = await self._changes(at, since, head)
+        patterns = tuple(exclude)
+        dirt = await self.dirt(at)
+        return Work(
+            head=head,
+            commits=await self.commits(at, since, head),
+            changed_files=tuple(path for kind, path in changes if kind not in "AD"),
+            created_files=tuple(path for kind, path in changes if kind == "A"),
+            deleted_files=tuple(path for kind, path in changes if kind == "D"),
+            uncommitted=tuple(path for path in dirt if not _matches(path, patterns)),
+        )
+
+    async def diff(self, at: Place, since: str, limit: int) -> str:
+        # a character is four bytes at most
+        answer = await self._git.read(
+            *("diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color"),
+            *("--submodule=short", "--ignore-submodules=dirty", since, "HEAD"),
+            at=at,
+            limit=max(limit, 0) * 4 + 1,
+        )
+        return answer.out.decode("utf-8", "replace")[: max(limit, 0)]
+
+    async def touched(self, at: Place, old: str, new: str) -> list[tuple[str, str]]:
+        """Kind (A, D, M, T) and exact path of everything that differs between two commits."""
+        return await self._changes(at, old, new, raw=True)
+
+    async def _changes(
+        self, at: Place, old: str, new: str, *, raw: bool = False
+    ) -> list[tuple[str, str]]:
+        answer = await self._git.read(
+            *("diff-tree", "-r", "-z", "--no-renames", "--name-status", "--no-ext-diff"),
+            *("--ignore-submodules=dirty", old, new),
+            at=at,
+        )
+        fields = answer.fields
+        pairs = zip(fields[::2], fields[1::2], strict=True)
+        return [(kind, path if raw else readable(path)) for kind, path in pairs]
+
+
+def readable(path: str) -> str:
+    """A path for people and for state files: what is no UTF-8 in it is replaced."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _matches(path: str, patterns: tuple[str, ...]) -> bool:
+    """A pattern is a path, a directory, or a path with * and ?."""
+    return any(
+        fnmatchcase(path, pattern) or path.startswith(pattern.rstrip("/") + "/")
+        for pattern in patterns
+    )

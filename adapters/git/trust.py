@@ -1,0 +1,174 @@
+"""Notices when the repository's git configuration has changed while agents worked. Its rule: changed means hands off.
+
+A worktree is no sandbox: an agent can write the repository's `.git/config`, and a filter, a merge driver or a planted
+pointer file would run its code in whoever uses git next. So what could run code is noted before the first agent
+starts, and compared before every later call.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from adapters.git.ledger import Ledger, Made, Page
+from adapters.git.place import Place, first_line, is_directory
+from adapters.git.run import Git
+from bot.errors import Refused
+
+WATCHED = re.compile(
+    r"""
+      core\.(fsmonitor|hookspath|sshcommand|worktree|bare|gitproxy|editor|pager|askpass|alternaterefscommand)
+    | core\.repositoryformatversion
+    | diff\.external | diff\..*\.(command|textconv)
+    | (difftool|mergetool|filter|gpg|include|includeif|url|credential|alias|protocol)\..*
+    | (extensions|http|https|uploadpack|interactive|pager|tar|trailer)\..*
+    | merge\..*\.driver | sequence\.editor
+    | remote\..*\.(vcs|uploadpack|receivepack|promisor|partialclonefilter)
+    | submodule\..*\.update | submodule\.recurse
+    """,
+    re.VERBOSE,
+)
+_INCLUDES = re.compile(r"(include|includeif\..*)\.path")
+_REMOTE_HELPER = re.compile(r"-|[A-Za-z0-9][A-Za-z0-9+.-]*::")
+_ADDRESS = re.compile(r"(remote|submodule)\..*\.(url|pushurl)")
+CONFIG_LIMIT = 1024 * 1024
+INCLUDE_DEPTH = 5
+
+
+class Trust:
+    def __init__(self, git: Git, ledger: Ledger) -> None:
+        self._git = git
+        self._ledger = ledger
+
+    async def page(self, main: Place) -> Page:
+        """The repository's page. Where no agent is at work, the configuration is noted as a person left it."""
+        page = self._ledger.page(main.top)
+        if page is not None and page.worktrees:
+            await self._compare(main, page)
+            return page
+        branches = page.branches if page else {}
+        keys = await self._repository_keys(main)
+        fresh = Page(top=str(main.top), common=str(main.common), keys=keys, branches=branches)
+        if fresh != page:
+            self._ledger.save(fresh)
+        return fresh
+
+    async def check(self, main: Place) -> None:
+        """Before a call that reads the repository or its main checkout."""
+        page = self._ledger.page(main.top)
+        if page is not None and page.worktrees:
+            await self._compare(main, page)
+
+    async def worktree(self, main: Place, path: Path) -> Place:
+        """The place of a worktree the bot made, after everything that could mislead git there was compared."""
+        page = self._ledger.page(main.top)
+        made = page.worktrees.get(str(path)) if page else None
+        if page is None or made is None or not made.git_dir:
+            raise Refused(f"{path} is no worktree of the bot's", "Prepare the worktree first.")
+        if not is_directory(path):
+            raise Refused(f"the worktree {path} is missing", "Recreate it, or give the task up.")
+        await self._compare(main, page)
+        await self._compare_worktree(main, path, made)
+        return main.linked(Path(made.git_dir), path)
+
+    async def own_keys(self, git_dir: Path) -> dict[str, str]:
+        """What a worktree's own configuration says that could run code."""
+        return await self._keys(git_dir / "config.worktree")
+
+    async def _compare(self, main: Place, page: Page) -> None:
+        if page.common != str(main.common):
+            raise self._changed(main, [".git"])
+        found = await self._repository_keys(main)
+        if found != dict(page.keys):
+            raise self._changed(main, _differing(dict(page.keys), found))
+
+    async def _compare_worktree(self, main: Place, path: Path, made: Made) -> None:
+        git_dir = Path(made.git_dir)
+        pointers = {
+            path / ".git": f"gitdir: {git_dir}",
+            git_dir / "gitdir": str(path / ".git"),
+            git_dir / "commondir": "../..",
+        }
+        swapped = [str(file) for file, line in pointers.items() if not _says(file, line)]
+        found = await self.own_keys(git_dir)
+        if swapped or found != dict(made.keys):
+            raise self._changed(main, swapped + _differing(dict(made.keys), found))
+
+    async def _repository_keys(self, main: Place) -> dict[str, str]:
+        shared = await self._keys(main.common / "config")
+        own = await self._keys(main.common / "config.worktree")
+        return shared | {f"config.worktree {key}": value for key, value in own.items()}
+
+    async def _keys(self, config: Path, depth: int = 0) -> dict[str, str]:
+        """Every watched key of a file and of the files it includes, with a digest of its values.
+
+        Digests, because values may be secrets. Conditions of includes are ignored: any of them may come true.
+        """
+        keys: dict[str, str] = {}
+        for key, value in await self._entries(config):
+            if not _is_watched(key, value):
+                continue
+            keys[key] = hashlib.sha256((keys.get(key, "") + "\0" + value).encode()).hexdigest()
+            if _INCLUDES.fullmatch(key.lower()) and depth < INCLUDE_DEPTH:
+                included = _included(config, value)
+                inner = await self._keys(included, depth + 1)
+                keys |= {f"{included} {name}": digest for name, digest in inner.items()}
+        return keys
+
+    async def _entries(self, config: Path) -> list[tuple[str, str]]:
+        content = _content(config)
+        if not content:
+            return []
+        # from stdin: what is parsed is what was read; / is in no repository
+        answer = await self._git.read(
+            *("config", "--file", "-", "--no-includes", "-z", "--list"), at=Path("/"), stdin=content
+        )
+        return list(_pairs(answer.out))
+
+    def _changed(self, main: Place, keys: list[str]) -> Refused:
+        told = ", ".join(sorted(keys)[:10])
+        return Refused(
+            f"the repository's git configuration was changed while agents worked: {told}",
+            f"Look at {main.common}/config. Undo the change; or, if it is your own, remove "
+            f"{self._ledger.path(main.top)}.",
+        )
+
+
+def _says(file: Path, line: str) -> bool:
+    return not file.is_symlink() and first_line(file) == line
+
+
+def _content(config: Path) -> bytes:
+    if not config.exists():
+        return b""
+    if not config.is_file() or config.stat().st_size > CONFIG_LIMIT:
+        raise Refused(f"{config} is no ordinary configuration file")
+    try:
+        return config.read_bytes()
+    except OSError as error:
+        raise Refused(f"{config} cannot be read: {error.strerror}") from error
+
+
+def _included(config: Path, value: str) -> Path:
+    """Relative to the file that names it, as git reads it."""
+    return config.parent / Path(value).expanduser()
+
+
+def _pairs(output: bytes) -> Iterator[tuple[str, str]]:
+    for entry in output.decode("utf-8", "replace").split("\0"):
+        if entry:
+            key, _, value = entry.partition("\n")
+            yield key, value
+
+
+def _is_watched(key: str, value: str) -> bool:
+    lower = key.lower()
+    if _ADDRESS.fullmatch(lower):
+        return _REMOTE_HELPER.match(value) is not None
+    return WATCHED.fullmatch(lower) is not None
+
+
+def _differing(before: dict[str, str], now: dict[str, str]) -> list[str]:
+    return [key for key in before.keys() | now.keys() if before.get(key) != now.get(key)]

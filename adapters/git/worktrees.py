@@ -1,0 +1,159 @@
+"""Branches and worktrees of tasks. Its rule: one change at a time in a repository, and the main checkout is never touched.
+
+The one exception is `move_base`, which a person has confirmed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Iterable, Mapping
+from pathlib import Path
+
+from adapters.git.exclude import keep_out_of_status
+from adapters.git.held import Held
+from adapters.git.ledger import Ledger
+from adapters.git.lock import Locks
+from adapters.git.merging import Merges
+from adapters.git.moving_base import MovingBase
+from adapters.git.place import Place, main_checkout
+from adapters.git.preparing import Preparing
+from adapters.git.recovery import remove_stale_locks
+from adapters.git.removing import Removing
+from adapters.git.run import Git
+from adapters.git.standing import checked_branch, checked_path
+from adapters.git.tree import Tree
+from adapters.git.trust import Trust
+from adapters.git.writing import checked, write_inside
+from bot.domain.world import Commit, Merged, Removal, Work
+
+
+class GitWorktrees:
+    """`home` is the bot's own directory, where it notes what it made in which repository."""
+
+    def __init__(self, home: Path, environment: Mapping[str, str] | None = None) -> None:
+        self._git = Git(environment)
+        self._ledger = Ledger(home)
+        self._locks = Locks()
+        self._tree = Tree(self._git)
+        self._trust = Trust(self._git, self._ledger)
+        self._merges = Merges(self._git, self._tree)
+        self._preparing = Preparing(self._git, self._tree, self._trust)
+        self._removing = Removing(self._git, self._tree, self._trust)
+        self._moving_base = MovingBase(self._git, self._tree, self._preparing)
+
+    async def prepare(self, repository: str, branch: str, path: str, start: str) -> str:
+        checked_branch(branch)
+        async with self._held(repository) as held:
+            place = checked_path(held.main, path)
+            keep_out_of_status(held.main)
+            return await self._preparing.prepare(held, branch, place, start)
+
+    async def merge(self, path: str, branch: str, message: str) -> Merged:
+        main, place = _located(path)
+        async with self._held(str(main.top)) as held:
+            at = await self._writable(held, place)
+            other = await self._tree.commit(at, branch)
+            made = held.made(place)
+            return await self._merges.merge(
+                at,
+                other,
+                message,
+                lock=held.lock,
+                begun=made.merging if made else None,
+                note=held.merge_note(place),
+            )
+
+    async def commit_files(self, path: str, files: dict[str, str], message: str) -> str:
+        for name in files:
+            checked(name)
+        main, place = _located(path)
+        async with self._held(str(main.top)) as held:
+            at = await self._writable(held, place)
+            write_inside(place, files)
+            if files:
+                await self._commit(at, tuple(files), message, held.lock)
+            return await self._tree.commit(at, "HEAD")
+
+    async def work(self, path: str, since: str, exclude: Iterable[str] = ()) -> Work:
+        at = await self._readable(path)
+        return await self._tree.work(at, await self._tree.commit(at, since), exclude)
+
+    async def diff(self, path: str, since: str, limit: int) -> str:
+        at = await self._readable(path)
+        return await self._tree.diff(at, await self._tree.commit(at, since), limit)
+
+    async def merge_all(
+        self, repository: str, base_branch: str, branches: tuple[str, ...], scratch: str
+    ) -> Merged:
+        async with self._held(repository) as held:
+            place = checked_path(held.main, scratch)
+            keep_out_of_status(held.main)
+            return await self._moving_base.merge_all(held, base_branch, branches, place)
+
+    async def move_base(self, repository: str, base_branch: str, commit: str) -> None:
+        async with self._held(repository) as held:
+            await self._moving_base.move(held, base_branch, commit)
+
+    async def remove(
+        self, repository: str, path: str, branch: str, merged_into: str | None
+    ) -> Removal:
+        checked_branch(branch)
+        async with self._held(repository) as held:
+            place = checked_path(held.main, path)
+            return await self._removing.remove(held, place, branch, merged_into)
+
+    async def remove_scratch(self, repository: str, path: str) -> None:
+        async with self._held(repository) as held:
+            await self._preparing.remove_scratch(held, checked_path(held.main, path))
+
+    async def log(self, repository: str, since: str, until: str) -> tuple[Commit, ...]:
+        main = main_checkout(repository)
+        await self._trust.check(main)
+        older = await self._tree.commit(main, since)
+        newer = await self._tree.commit(main, until)
+        return await self._tree.commits(main, older, newer)
+
+    @contextlib.asynccontextmanager
+    async def _held(self, repository: str) -> AsyncIterator[Held]:
+        main = main_checkout(repository)
+        async with self._locks.held(main.common) as lock:
+            # looked at under the lock, so a page is never saved over a newer one
+            page = await self._trust.page(main)
+            yield Held(main, lock, self._ledger, page)
+
+    async def _readable(self, path: str) -> Place:
+        main, place = _located(path)
+        return await self._trust.worktree(main, place)
+
+    async def _writable(self, held: Held, place: Path) -> Place:
+        at = await self._trust.worktree(held.main, place)
+        made = held.made(place)
+        remove_stale_locks(held.main, place, at.git_dir, made.branch if made else "")
+        return at
+
+    async def _commit(self, at: Place, names: tuple[str, ...], message: str, lock: int) -> None:
+        """Commit these paths and no others, whatever else an agent has staged."""
+        told = b"".join(name.encode() + b"\0" for name in names)
+        pathspec = ("--pathspec-from-file=-", "--pathspec-file-nul")
+        await self._git.write("add", "--force", *pathspec, at=at, lock=lock, stdin=told)
+        head = await self._tree.commit(at, "HEAD")
+        same = await self._git.read(
+            *("diff-index", "--cached", "--quiet", "--ignore-submodules=dirty", head, "--", *names),
+            at=at,
+            ok=(0, 1),
+        )
+        if same.code == 0:
+            return
+        await self._git.write(
+            *("commit", "--quiet", "--only", "--no-verify", "--no-gpg-sign", "-m", message),
+            *pathspec,
+            at=at,
+            lock=lock,
+            stdin=told,
+        )
+
+
+def _located(path: str) -> tuple[Place, Path]:
+    """A worktree lies in `.worktrees` of its main checkout."""
+    main = main_checkout(str(Path(path).parent.parent))
+    return main, checked_path(main, path)

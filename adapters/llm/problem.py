@@ -1,0 +1,132 @@
+"""What an endpoint says when it does not answer, and whether trying again helps. Pure."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import cast
+
+from bot.errors import PortError, Refused, Unavailable
+
+LONGEST_WAIT = 60.0
+"""However long an endpoint asks to wait: people want to see that the bot still tries."""
+
+_EXCERPT = 200
+_TOO_LONG = re.compile(
+    r"context.?(length|window|size)|maximum context|too many (input )?tokens|prompt is too long",
+    re.IGNORECASE,
+)
+_NO_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_PASSING = frozenset({408, 409, 425, 429})
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An error as the endpoint told it, whether by status or inside an answer that says 200."""
+
+    status: int
+    code: str = ""
+    message: str = ""
+    whole: str = ""
+    """All that was said, as text: some endpoints name the parameter they dislike only deep inside."""
+    retry_after: float | None = None
+
+    @property
+    def dislikes_the_format(self) -> bool:
+        return self.status in {400, 404, 422} and "response_format" in self.whole
+
+
+def read_problem(status: int, error: object, headers: Mapping[str, str]) -> Problem:
+    """Read an error object of any shape: OpenAI's, {"detail": …}, a plain text, nothing."""
+    parts = cast("Mapping[object, object]", error) if isinstance(error, Mapping) else {}
+    inner = parts.get("error")
+    if isinstance(inner, Mapping):
+        return read_problem(status, cast("object", inner), headers)
+    told = parts.get("message") or parts.get("detail") or inner or error or ""
+    code = parts.get("code") or parts.get("type") or ""
+    return Problem(
+        status=_status(status, code),
+        code=str(code),
+        message=" ".join(str(told).split()),
+        whole=str(error),
+        retry_after=_wait(headers),
+    )
+
+
+def judge(problem: Problem, model: str) -> PortError:
+    """The error to raise. Context and quota come first: endpoints send them with many a status."""
+    said = f": {problem.message[:_EXCERPT]}" if problem.message else ""
+    http = f"HTTP {problem.status}"
+    if problem.status < 500 and (problem.code == "context_length_exceeded" or _too_long(problem)):
+        return Refused(
+            f"the request is too long for the context window of {model}",
+            "Set OPENAI_MODEL to a model with a larger context window, or ask for something smaller.",
+        )
+    if problem.status == 402 or problem.code in _NO_QUOTA:
+        return Unavailable(
+            f"the LLM account has no quota left ({http}){said}",
+            "A person must act: look at plan and billing of the account of OPENAI_API_KEY. The bot goes on by itself then.",
+            retry_after=LONGEST_WAIT,
+        )
+    if problem.status in {401, 403}:
+        return Refused(
+            f"the LLM endpoint refuses the key ({http}){said}",
+            "Set OPENAI_API_KEY to a key that is valid at OPENAI_BASE_URL and may use OPENAI_MODEL.",
+        )
+    if problem.status == 404 or problem.code == "model_not_found":
+        return Refused(
+            f"the LLM endpoint knows no model {model}, or not this address ({http}){said}",
+            "Check OPENAI_MODEL and OPENAI_BASE_URL (most addresses end in /v1).",
+        )
+    if problem.status in _PASSING or problem.status >= 500:
+        return Unavailable(
+            f"the LLM endpoint does not serve just now ({http}){said}",
+            "The bot tries again by itself.",
+            retry_after=problem.retry_after,
+        )
+    return Refused(
+        f"the LLM endpoint does not accept the request ({http}){said}",
+        "Check that OPENAI_BASE_URL speaks OpenAI's chat completions and that OPENAI_MODEL is a chat model.",
+    )
+
+
+def _too_long(problem: Problem) -> bool:
+    return problem.status in {400, 413, 422} and (
+        problem.status == 413 or _TOO_LONG.search(problem.message) is not None
+    )
+
+
+def _status(status: int, code: object) -> int:
+    """An error in a 200 answer may carry the real status as its code; without one it is the endpoint's own trouble."""
+    if status >= 300:
+        return status
+    text = str(code)
+    known = {"context_length_exceeded": 400, "model_not_found": 404, "invalid_api_key": 401}
+    if text in known:
+        return known[text]
+    return int(text) if re.fullmatch(r"[45][0-9]{2}", text, re.ASCII) else 502
+
+
+def _wait(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait: `retry-after` is a number or a date."""
+    told = headers.get("retry-after", "").strip()
+    if not told:
+        return None
+    try:
+        seconds = float(told)
+    except ValueError:
+        seconds = _until(told)
+    return min(seconds, LONGEST_WAIT) if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _until(date: str) -> float:
+    try:
+        when = parsedate_to_datetime(date)
+    except ValueError:
+        return math.nan
+    aware = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(0.0, (aware - datetime.now(UTC)).total_seconds())

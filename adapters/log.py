@@ -1,0 +1,240 @@
+"""The program's log: one JSON object a line, a file a day, and nothing reaches it but through the mask.
+
+The log never stops the program: what cannot be written is counted, and the number told with the next line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import cast
+
+LIMIT = 1_000_000
+"""Bytes of one line."""
+TRUNCATED = "[TRUNCATED]"
+KEEP = timedelta(days=30)
+
+_ROOMS = (900_000, 120_000, 15_000)
+"""Characters of text for one line; with less of it where it becomes longer as JSON."""
+_END = 8192
+"""Characters dropped at a cut: half a secret there would not be known for one."""
+_DEPTH = 12
+_NAME = 128
+_FILE = re.compile(r"gwt\.jsonl\.([0-9]{4}-[0-9]{2}-[0-9]{2})", re.ASCII)
+_CHATTY = (
+    "aiohttp",
+    "apscheduler",
+    "asyncio",
+    "github",
+    "httpcore2",
+    "httpx2",
+    "libtmux",
+    "nio",
+    "openai",
+    "slack_bolt",
+    "slack_sdk",
+    "urllib3",
+)
+
+Mask = Callable[[str], str]
+
+
+def start_logging(home: Path, cwd: Path, mask: Mask) -> LogFile:
+    """Log everything from INFO on to the log of this working directory; old files go. Safe to call again."""
+    root = logging.getLogger()
+    for handler in [one for one in root.handlers if isinstance(one, LogFile)]:
+        root.removeHandler(handler)
+    log = LogFile(log_directory(home, cwd), mask)
+    log.prepare()
+    root.addHandler(log)
+    root.setLevel(logging.INFO)
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    _remove_old(home / "logs", datetime.now(UTC).date() - KEEP)
+    return log
+
+
+def log_directory(home: Path, cwd: Path) -> Path:
+    """Where the log of a working directory lies: its path as one name, with a hash where the name alone is ambiguous."""
+    path = str(cwd)
+    name = re.sub(r"[^A-Za-z0-9._]+", "-", path).strip("-.")
+    # `sessions` is where the logs of sessions lie.
+    clear = "/" + name.replace("-", "/") == path and 0 < len(name) <= _NAME
+    if clear and name != "sessions":
+        return home / "logs" / name
+    digest = hashlib.sha256(os.fsencode(path)).hexdigest()[:8]
+    return home / "logs" / f"{name[-_NAME:]}-{digest}".strip("-.")
+
+
+class LogFile(logging.Handler):
+    """Writes records. It opens the file for each: the day, or somebody who tidies up, may have taken it away."""
+
+    def __init__(self, directory: Path, mask: Mask) -> None:
+        super().__init__()
+        self.directory = directory
+        self.lost = 0
+        """Records that could not be written since the last that could."""
+        self._mask = mask
+
+    def prepare(self) -> None:
+        """Make the directories, for the owner only. Each record tries again where this does not work."""
+        with suppress(OSError):
+            _make_private(self.directory)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            day = datetime.fromtimestamp(record.created, UTC).date()
+            self._write(self.directory / f"gwt.jsonl.{day}", self._lines(record))
+            self.lost = 0
+        except Exception:  # noqa: BLE001 - a full disk, an object that cannot be shown; logging's own report of it would print the arguments unmasked
+            self.lost += 1
+
+    def _lines(self, record: logging.LogRecord) -> bytes:
+        line = self._line(record)
+        if not self.lost:
+            return line
+        told = logging.LogRecord(__name__, logging.WARNING, "", 0, "records were lost", None, None)
+        told.data = {"count": self.lost}
+        return self._line(told) + line
+
+    def _line(self, record: logging.LogRecord) -> bytes:
+        """The record as one line within the limit."""
+        for room in _ROOMS:
+            line = _dump(_fields(record, _Shower(self._mask, room)))
+            if len(line) <= LIMIT:
+                return line
+        raise ValueError("no record is that long")
+
+    def _write(self, path: Path, lines: bytes) -> None:
+        file = _open(path)
+        try:
+            size = os.fstat(file).st_size
+            if size and os.pread(file, 1, size - 1) != b"\n":
+                os.write(file, b"\n")  # a line that a crash cut off
+            _write_all(file, lines)
+        finally:
+            os.close(file)
+
+
+class _Shower:
+    """Turns anything into what JSON can hold, masked, until the room is used up."""
+
+    def __init__(self, mask: Mask, room: int) -> None:
+        self._mask = mask
+        self._room = room
+
+    def show(self, value: object, depth: int = 0) -> object:
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, int | float):
+            return value if isinstance(value, int) or abs(value) < float("inf") else str(value)
+        if depth > _DEPTH:
+            return TRUNCATED
+        if isinstance(value, Mapping):
+            return self._mapping(cast("Mapping[object, object]", value), depth)
+        if isinstance(value, list | tuple | set | frozenset):
+            return self._sequence(cast("Iterable[object]", value), depth)
+        return self.text(value if isinstance(value, str) else str(value))
+
+    def text(self, text: str) -> str:
+        if self._room <= 0:
+            return TRUNCATED
+        shown = self._mask(text[: self._room])
+        if len(text) > self._room:
+            shown = shown[:-_END] + TRUNCATED
+        self._room -= len(shown)
+        return shown
+
+    def _mapping(self, values: Mapping[object, object], depth: int) -> dict[str, object]:
+        shown: dict[str, object] = {}
+        for key, value in values.items():
+            if self._spent():
+                shown[TRUNCATED] = True
+                break
+            shown[self.text(str(key))] = self.show(value, depth + 1)
+        return shown
+
+    def _sequence(self, values: Iterable[object], depth: int) -> list[object]:
+        shown: list[object] = []
+        for value in values:
+            if self._spent():
+                shown.append(TRUNCATED)
+                break
+            shown.append(self.show(value, depth + 1))
+        return shown
+
+    def _spent(self) -> bool:
+        """Each element takes some room, however small it is."""
+        self._room -= 8
+        return self._room <= 0
+
+
+def _fields(record: logging.LogRecord, shower: _Shower) -> dict[str, object]:
+    # What was given without a place for it is still told: a wrong format must not lose the event.
+    try:
+        event = record.getMessage()
+    except (TypeError, ValueError, KeyError):
+        event = f"{record.msg} {record.args}"
+    fields: dict[str, object] = {
+        "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+        "level": record.levelname,
+        "category": shower.text(str(record.name)),
+        "event": shower.text(event),
+        "data": shower.show(getattr(record, "data", None) or {}),
+    }
+    if record.exc_info and record.exc_info[1] is not None:
+        fields["error"] = shower.text("".join(traceback.format_exception(record.exc_info[1])))
+    if record.stack_info:
+        fields["stack"] = shower.text(record.stack_info)
+    return fields
+
+
+def _dump(fields: dict[str, object]) -> bytes:
+    return json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+
+
+def _open(path: Path) -> int:
+    """For the owner only, whatever the umask says and however wide it was before; never through a link."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        file = os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        _make_private(path.parent)
+        file = os.open(path, flags, 0o600)
+    os.fchmod(file, 0o600)
+    return file
+
+
+def _make_private(directory: Path) -> None:
+    """The directory, `logs` and the home, each for the owner only."""
+    for one in (directory.parents[1], directory.parent, directory):
+        one.mkdir(mode=0o700, parents=True, exist_ok=True)
+        one.chmod(0o700)
+
+
+def _write_all(file: int, lines: bytes) -> None:
+    """All or nothing: a full disk first takes a part, and then says that it is full."""
+    before, written = os.fstat(file).st_size, 0
+    try:
+        while written < len(lines):
+            written += os.write(file, lines[written:])
+    except OSError:
+        if os.fstat(file).st_size == before + written:  # nobody has written after it
+            os.ftruncate(file, before)
+        raise
+
+
+def _remove_old(logs: Path, oldest: date) -> None:
+    for path in logs.glob("*/gwt.jsonl.*"):
+        match = _FILE.fullmatch(path.name)
+        with suppress(OSError, ValueError):
+            if match and date.fromisoformat(match[1]) < oldest:
+                path.unlink()

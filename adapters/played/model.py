@@ -1,0 +1,207 @@
+"""The played model: a loopback server that speaks OpenAI chat-completions and reads its answers from the script."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from types import TracebackType
+from typing import Self, cast
+
+from adapters.played import require_stage
+from adapters.played.script.answers import answer
+
+PATH = "/v1/chat/completions"
+BODY_LIMIT = 8_000_000
+PATIENCE = 30.0
+"""Seconds in which a request has to arrive."""
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+class PlayedModel:
+    """`async with PlayedModel(environ) as model: model.base_url`. It listens on 127.0.0.1 only."""
+
+    name = "played"
+    key = "played"
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        *,
+        delay: float = 0.8,
+        today: Callable[[], date] = _today,
+    ) -> None:
+        require_stage(environ)
+        self._delay = delay
+        self._today = today
+        self._server: asyncio.Server | None = None
+        self.talks: set[asyncio.Task[object]] = set()
+        """Those that are being answered right now."""
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._talk, "127.0.0.1", 0)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        if self._server:
+            self._server.close()
+            for talk in self.talks:
+                talk.cancel()
+            await asyncio.gather(*self.talks, return_exceptions=True)
+            await self._server.wait_closed()
+
+    @property
+    def base_url(self) -> str:
+        if self._server is None:
+            raise RuntimeError("the played model is not listening yet: use `async with`")
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection, one request: the end of the answer is the end of the connection."""
+        task = cast("asyncio.Task[object]", asyncio.current_task())
+        self.talks.add(task)
+        try:
+            writer.write(await self._reply(reader))
+            await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError, TimeoutError):
+            # The one who asked has left in the middle; there is nobody to tell.
+            pass
+        finally:
+            self.talks.discard(task)
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+    async def _reply(self, reader: asyncio.StreamReader) -> bytes:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                request = await _read(reader)
+            messages = _messages(request, self.key)
+            await asyncio.sleep(self._delay)
+            return _response(200, self._completion(messages))
+        except _BadRequestError as problem:
+            return _response(problem.status, _error(problem))
+
+    def _completion(self, messages: _Messages) -> dict[str, object]:
+        text = answer(messages.system, messages.user, self._today().isoformat())
+        asked, told = _tokens(messages.system + messages.user), _tokens(text)
+        now = datetime.now(UTC)
+        return {
+            "id": f"chatcmpl-played-{now:%Y%m%d%H%M%S%f}",
+            "object": "chat.completion",
+            "created": int(now.timestamp()),
+            "model": self.name,
+            "choices": [
+                {
+                    "index": 0,
+                    "message": {"role": "assistant", "content": text, "refusal": None},
+                    "logprobs": None,
+                    "finish_reason": "stop",
+                }
+            ],
+            "usage": {
+                "prompt_tokens": asked,
+                "completion_tokens": told,
+                "total_tokens": asked + told,
+            },
+        }
+
+
+class _BadRequestError(Exception):
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class _Request:
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True)
+class _Messages:
+    system: str
+    user: str
+
+
+async def _read(reader: asyncio.StreamReader) -> _Request:
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    except asyncio.LimitOverrunError as error:
+        raise _BadRequestError(431, "The headers are too long.") from error
+    first, *lines = head.split("\r\n")
+    method, _, rest = first.partition(" ")
+    pairs = (line.partition(":") for line in lines if line)
+    headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+    length = headers.get("content-length", "0")
+    if not (length.isascii() and length.isdigit()):
+        raise _BadRequestError(400, "The length of the body is not a number.")
+    if int(length) > BODY_LIMIT:
+        raise _BadRequestError(413, f"The body has more than {BODY_LIMIT} bytes.")
+    return _Request(method, rest.partition(" ")[0], headers, await reader.readexactly(int(length)))
+
+
+def _messages(request: _Request, key: str) -> _Messages:
+    """What was asked, or what is wrong with the asking."""
+    if (request.method, request.path.partition("?")[0]) != ("POST", PATH):
+        raise _BadRequestError(404, f"The played model knows only POST {PATH}.")
+    if request.headers.get("authorization") != f"Bearer {key}":
+        raise _BadRequestError(401, f"The key of the played model is: {key}")
+    try:
+        body: object = json.loads(request.body)
+    except ValueError as error:
+        raise _BadRequestError(400, "The body is not JSON.") from error
+    if not isinstance(body, dict):
+        raise _BadRequestError(400, "The body is not a JSON object.")
+    fields = cast("dict[str, object]", body)
+    if fields.get("stream"):
+        raise _BadRequestError(400, "The played model does not stream.")
+    return _Messages(_said(fields, "system"), _said(fields, "user"))
+
+
+def _said(fields: Mapping[str, object], role: str) -> str:
+    """What the last message of a role says."""
+    messages = fields.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise _BadRequestError(400, "There are no messages.")
+    said = ""
+    for message in cast("list[object]", messages):
+        if isinstance(message, dict):
+            entry = cast("dict[str, object]", message)
+            content = entry.get("content")
+            if entry.get("role") == role and isinstance(content, str):
+                said = content
+    return said
+
+
+def _tokens(text: str) -> int:
+    return -(-len(text.encode()) // 3)
+
+
+def _error(problem: _BadRequestError) -> dict[str, object]:
+    kind = "invalid_request_error"
+    return {"error": {"message": str(problem), "type": kind, "param": None, "code": None}}
+
+
+def _response(status: int, body: Mapping[str, object]) -> bytes:
+    content = json.dumps(body, ensure_ascii=False).encode()
+    head = (
+        f"HTTP/1.1 {status} {'OK' if status == 200 else 'Error'}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
+        "Connection: close\r\n\r\n"
+    )
+    return head.encode() + content

@@ -1,0 +1,62 @@
+"""Work that may wait a moment, done in a thread of its own, once for however often it was asked for."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+log = logging.getLogger(__name__)
+
+
+class Background:
+    """Calls `work` with everything asked for, at most `delay` seconds after the first was."""
+
+    def __init__(self, work: Callable[[set[str]], None], delay: float) -> None:
+        self._work = work
+        self._delay = delay
+        self._asked: set[str] = set()
+        self._lock = threading.Lock()
+        self._any = threading.Event()
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def ask(self, name: str) -> None:
+        with self._lock:
+            self._asked.add(name)
+            if self._thread is None and not self._closing.is_set():
+                self._thread = threading.Thread(target=self._run, name="store", daemon=True)
+                self._thread.start()
+        self._any.set()
+
+    def close(self) -> None:
+        """Returns when everything asked for is done."""
+        self._closing.set()
+        self._any.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._do()
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            self._any.wait()
+            self._closing.wait(self._delay)
+            self._any.clear()
+            self._do()
+
+    def _do(self) -> None:
+        with self._lock:
+            asked, self._asked = self._asked, set()
+        if not asked:
+            return
+        try:
+            self._work(asked)
+        except OSError as error:
+            # a full disk, most likely; the journals hold the truth, so it is enough to try again
+            log.warning("exports are late", extra={"reason": str(error), "sessions": len(asked)})
+            with self._lock:
+                self._asked |= asked
+            self._any.set()
+        except Exception:
+            # nobody waits for this thread's result, and without it no session would be exported any more
+            log.exception("export failed", extra={"sessions": sorted(asked)})

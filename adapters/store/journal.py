@@ -1,0 +1,238 @@
+"""TinyDB over a journal: a change is one line at the end of the file, so it costs what it changes.
+
+A line is the CRC-32 of its text and one JSON value. What a crash left half written has no end of line and is cut
+off; a line that is whole but wrong means that somebody damaged the file. When the journal outgrows what it says,
+it is written anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+from zlib import crc32
+
+from pydantic import TypeAdapter, ValidationError
+from tinydb import TinyDB
+from tinydb.storages import Storage
+from tinydb.table import Table
+
+from adapters.store.disk import Disk
+from bot.domain.session import SCHEMA
+from bot.domain.snapshot import NewerSchemaError
+from bot.errors import BrokenStateError
+
+Row = dict[str, Any]
+Tables = dict[str, dict[str, Row]]
+
+ROOM = 1_000_000
+"""A journal may grow by this much, or to twice its size, before it is written anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of the rows of a table: first `drop`, then `put` whole rows, then `set` fields of rows."""
+
+    drop: list[str] = field(default_factory=list[str])
+    put: dict[str, Any] = field(default_factory=dict[str, Any])
+    set: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+
+    def __bool__(self) -> bool:
+        return bool(self.drop or self.put or self.set)
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    schema: int
+
+
+_ANY: TypeAdapter[Any] = TypeAdapter(Any)
+# Read with pydantic: its JSON parser bounds the depth, the standard library's raises RecursionError.
+_HEADER = TypeAdapter(_Header)
+_CHANGES = TypeAdapter(dict[str, Change])
+
+
+class JournalStorage(Storage):
+    """The tables of one file. After an OSError it is not to be used again: the disk says what holds."""
+
+    def __init__(self, path: Path, disk: Disk) -> None:
+        self._path = path
+        self._disk = disk
+        self._tables: Tables = {}
+        self._length = 0
+        if path.exists():
+            self._tables, self._length = _read(disk.read(path))
+        self._limit = self._length + max(ROOM, self._length)
+
+    def read(self) -> Tables:
+        return self._tables
+
+    def write(self, data: Mapping[str, Mapping[str, Any]]) -> None:
+        """All of it anew. TinyDB asks for this when tables are dropped."""
+        self._tables = {name: dict(rows) for name, rows in data.items()}
+        self._rewrite()
+
+    def commit(self, changes: Mapping[str, Change]) -> None:
+        """On disk when it returns, with one fdatasync."""
+        plain = {name: _plain(change) for name, change in changes.items()}
+        line = _line(plain)
+        appended = self._disk.append(self._path, self._length, line)
+        _apply(self._tables, plain)
+        if not appended:
+            self._rewrite()
+            return
+        self._length += len(line)
+        if self._length > self._limit:
+            self._shrink()
+
+    def _shrink(self) -> None:
+        self._limit = self._length + ROOM  # tried again later, should it fail now:
+        with suppress(OSError):  # the change itself is on disk, so this is nobody's loss
+            self._rewrite()
+
+    def _rewrite(self) -> None:
+        lines = _line({"schema": SCHEMA})
+        lines += _line({name: Change(put=dict(rows)) for name, rows in self._tables.items()})
+        self._disk.replace(self._path, lines)
+        self._length = len(lines)
+        self._limit = self._length + max(ROOM, self._length)
+
+
+class JournalTable(Table):
+    """A table whose changes cost what they change. Rows are named, so new ones are inserted as Documents."""
+
+    document_id_class: Any = str
+
+    def apply(self, change: Change) -> None:
+        """Change many rows at once, or none."""
+        self._commit(change)
+
+    def _update_table(self, updater: Callable[[Any], None]) -> None:
+        view = _View(self._read_table())
+        updater(view)
+        self._commit(view.change)
+
+    def _commit(self, change: Change) -> None:
+        cast(JournalStorage, self.storage).commit({self.name: change})
+        self.clear_cache()
+
+
+class JournalDatabase(TinyDB):
+    table_class = JournalTable
+    default_storage_class = JournalStorage
+
+    def rows(self, name: str) -> JournalTable:
+        return cast(JournalTable, self.table(name))
+
+
+class _View(MutableMapping[str, Row]):
+    """Rows as TinyDB's own methods want to change them. Nothing is changed: it is noted."""
+
+    def __init__(self, rows: Mapping[str, Any]) -> None:
+        self._rows = rows
+        self._noted: dict[str, Row | None] = {}
+
+    @property
+    def change(self) -> Change:
+        drop = [key for key, row in self._noted.items() if row is None]
+        put = {
+            key: row for key, row in self._noted.items() if row not in (None, self._rows.get(key))
+        }
+        return Change(drop=drop, put=put)
+
+    def __getitem__(self, key: str) -> Row:
+        if key not in self._noted:
+            self._noted[key] = deepcopy(dict(self._rows[key]))
+        row = self._noted[key]
+        if row is None:
+            raise KeyError(key)
+        return row
+
+    def __setitem__(self, key: str, row: Row) -> None:
+        self._noted[key] = row
+
+    def __delitem__(self, key: str) -> None:
+        self._noted[key] = None
+
+    def __iter__(self) -> Iterator[str]:
+        kept = (key for key in self._rows if self._noted.get(key, key) is not None)
+        added = (
+            key for key, row in self._noted.items() if row is not None and key not in self._rows
+        )
+        yield from [*kept, *added]
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _read(data: bytes) -> tuple[Tables, int]:
+    """The tables, and up to where the file counts."""
+    header, *lines = data.split(b"\n")[:-1] or [
+        b""
+    ]  # what follows the last end of line was never acknowledged
+    _check_schema(header)
+    tables: Tables = {}
+    length = len(header) + 1
+    for number, line in enumerate(lines):
+        text = _text(line)
+        if text is None:
+            if _torn(lines[number:]):
+                break
+            raise BrokenStateError(f"line {number + 2} is damaged")
+        _replay(tables, text, number + 2)
+        length += len(line) + 1
+    return tables, length
+
+
+def _check_schema(header: bytes) -> None:
+    text = _text(header)
+    if text is None:
+        raise BrokenStateError("it does not begin like a journal")
+    try:
+        schema = _HEADER.validate_json(text).schema
+    except ValidationError as error:
+        raise BrokenStateError("its first line is not understood") from error
+    if schema > SCHEMA:
+        raise NewerSchemaError(schema)
+
+
+def _replay(tables: Tables, text: bytes, number: int) -> None:
+    try:
+        _apply(tables, _CHANGES.validate_json(text))
+    except (ValidationError, KeyError, TypeError) as error:
+        raise BrokenStateError(f"line {number} is not understood") from error
+
+
+def _apply(tables: Tables, changes: Mapping[str, Change]) -> None:
+    for name, change in changes.items():
+        rows = tables.setdefault(name, {})
+        for key in change.drop:
+            rows.pop(key, None)
+        rows.update(change.put)
+        for key, fields in change.set.items():
+            rows[key] = {**rows[key], **fields}
+
+
+def _plain(change: Change) -> Change:
+    """The same with JSON values only."""
+    put, fields = _ANY.dump_python((change.put, change.set), mode="json")
+    return Change(change.drop, put, fields)
+
+
+def _line(value: object) -> bytes:
+    text = _ANY.dump_json(value)
+    return b"%08x %b\n" % (crc32(text), text)
+
+
+def _text(line: bytes) -> bytes | None:
+    """What a line says, if it is as it was written."""
+    text = line[9:]
+    return text if line[:9] == b"%08x " % crc32(text) else None
+
+
+def _torn(lines: list[bytes]) -> bool:
+    """Whether a power cut explains it: blocks of the last line never reached the disk and read as zeros."""
+    return b"\0" in lines[0] and all(_text(line) is None for line in lines[1:])

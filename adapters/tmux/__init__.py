@@ -1,0 +1,5 @@
+"""Agents in tmux panes: a server of the bot's own, one session per run, named after the run."""
+
+from adapters.tmux.panes import TmuxPanes
+
+__all__ = ["TmuxPanes"]

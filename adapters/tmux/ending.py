@@ -1,0 +1,68 @@
+"""How a run ended, read from what it left on disk. The first of these that is there decides, for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from adapters.tmux.spool import Spool
+from bot.domain.states import Outcome
+from bot.domain.world import CompletionSource, RunEnd
+
+HUNG_UP = 129
+"""The exit code of a program whose terminal went away."""
+LONGEST_MESSAGE = 4_000
+
+
+def told(hook: Mapping[str, object]) -> RunEnd | None:
+    """What a hook says about the end of the run. SessionEnd says nothing: the process's end decides."""
+    match hook.get("event") or hook.get("hook_event_name"):
+        case "Stop" if not _still_at_work(hook):
+            return _by_hook(Outcome.FINISHED, hook, "last_assistant_message")
+        case "StopFailure":
+            return _by_hook(
+                Outcome.FAILED, hook, "error_details", "error", "last_assistant_message"
+            )
+        case _:
+            return None
+
+
+def recorded(
+    spool: Spool, *, process_gone: bool, pane_gone: bool, source: CompletionSource
+) -> RunEnd | None:
+    """The end of the run, if its folder knows of one."""
+    code = spool.exit_code
+    if spool.has("stopped"):
+        # the mark is set before the first signal; only the process's end makes it true
+        return (
+            None
+            if not process_gone
+            else RunEnd(outcome=Outcome.KILLED, source=CompletionSource.STOPPED, exit_code=code)
+        )
+    for hook in spool.hooks():
+        if end := told(hook):
+            return end.model_copy(update={"exit_code": code})
+    if spool.since_paste("done"):
+        return RunEnd(
+            outcome=Outcome.FINISHED, source=CompletionSource.OUTPUT_PATTERN, exit_code=code
+        )
+    if code is None:
+        return None
+    if code == HUNG_UP and pane_gone:
+        return RunEnd(outcome=Outcome.VANISHED, source=source, exit_code=code)
+    return RunEnd(
+        outcome=Outcome.FAILED if code else Outcome.FINISHED, source=source, exit_code=code
+    )
+
+
+def _still_at_work(hook: Mapping[str, object]) -> bool:
+    """Background tasks wake the agent again when they end, and it stops a second time."""
+    match hook.get("background_tasks"):
+        case [*tasks]:
+            return any(isinstance(task, dict) and task.get("status") == "running" for task in tasks)
+        case _:
+            return False
+
+
+def _by_hook(outcome: Outcome, hook: Mapping[str, object], *fields: str) -> RunEnd:
+    said = next((text for field in fields if isinstance(text := hook.get(field), str) and text), "")
+    return RunEnd(outcome=outcome, source=CompletionSource.HOOK, message=said[:LONGEST_MESSAGE])

@@ -1,0 +1,55 @@
+"""What a pane prints, read as it comes: has the program asked for pasted text, has the agent said it is done?"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from adapters.tmux.screen import is_marker, printed_lines
+
+WANTS_PASTE = b"\x1b[?2004h"
+CHUNK = 1 << 18
+CARRIED = 1 << 13
+"""How much of an unended line is read again with what follows: more than any marker with its colours."""
+LARGEST = 8 << 20
+
+
+class Output:
+    """The file a pane is piped into, read from `start` on."""
+
+    def __init__(self, path: Path, marker: str, start: int = 0) -> None:
+        self._path = path
+        self.marker = marker
+        self._carry = b""
+        self.position = start
+        self.ready = False
+        self.done = False
+
+    def read(self) -> None:
+        """Take in what is new."""
+        try:
+            with self._path.open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                self.position = self.position if self.position <= size else 0
+                file.seek(self.position)
+                while chunk := file.read(CHUNK):
+                    self.position += len(chunk)
+                    self._take(chunk)
+        except FileNotFoundError:
+            return
+
+    def shorten(self) -> None:
+        """Begin the file anew when it has grown large; its writer appends."""
+        if self.position > LARGEST:
+            os.truncate(self._path, 0)
+            self.position = 0
+
+    def _take(self, chunk: bytes) -> None:
+        text = self._carry + chunk
+        self.ready = self.ready or WANTS_PASTE in text
+        *ended, _unended = printed_lines(text.decode(errors="replace"))
+        if self.marker:
+            self.done = self.done or any(is_marker(line, self.marker) for line in ended)
+        # an escape sequence may be cut in two, so the raw bytes are carried, not the text
+        cut = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
+        self._carry = text[cut:][-CARRIED:]

@@ -1,0 +1,238 @@
+"""The Panes port on tmux. A run never starts twice, and its end is read from its folder, never believed from tmux."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from adapters.tmux.ending import recorded
+from adapters.tmux.keyboard import Keyboard, NotRunning
+from adapters.tmux.listing import Listed, Listing, run_name
+from adapters.tmux.output import Output
+from adapters.tmux.pipe import Pipe
+from adapters.tmux.processes import Known, end_processes, marks
+from adapters.tmux.screens import Screens
+from adapters.tmux.server import SIZE, TERM, Rejected, TmuxServer
+from adapters.tmux.spool import Spool, on_disk
+from adapters.tmux.watch import Watch
+from bot.domain.states import Outcome
+from bot.domain.world import CompletionSource, Launch, Pane, RunEnd
+from bot.errors import Refused, Unavailable
+
+TMUX_IS_WAITED_FOR = 1.0
+"""Seconds before a stop goes on without it."""
+
+
+class TmuxPanes:
+    """Agents as commands of panes on a tmux server of the bot's own."""
+
+    def __init__(
+        self,
+        socket_name: str,
+        home: Path,
+        *,
+        mask: Callable[[str], str],
+        environment: Mapping[str, str],
+        grace: float = 5.0,
+        patience: float = 10.0,
+        watch: Watch | None = None,
+    ) -> None:
+        """`environment` is all the server, and so every pane, gets. `patience`: how long a program may take to ask
+        for pasted text before it is taken for one that reads lines."""
+        self._root = home / "spool"
+        self._environment = dict(environment)
+        self._grace = grace
+        self._watch = watch or Watch()
+        self._server = TmuxServer(
+            socket_name, self._root, environment, heard=self._heard, lost=self._changed
+        )
+        self._listing = Listing(self._server, self._watch.sweep)
+        self._pipe = Pipe(self._server)
+        self._screens = Screens(self._server, home, mask)
+        self._keyboard = Keyboard(self._server, self._watch, patience)
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def require(self) -> None:
+        """Raise Unavailable, with how to get it, when there is no usable tmux."""
+        await self._server.require()
+
+    async def start(self, name: str, cwd: str, launch: Launch, prompt: str) -> Pane:
+        """Start the agent, or find what became of the run: with pid 0 where it has ended."""
+        spool = self._spool(name)
+        async with self._alone(name):
+            if pane := await self.find(name):
+                return pane
+            if spool.begun:
+                return Pane(name=name, pane_id="", pid=0)
+            await asyncio.to_thread(self._prepare, spool, cwd, launch, prompt)
+            return await self._open(name, spool)
+
+    async def find(self, name: str) -> Pane | None:
+        """The run's pane; its pid is 0 when only the screen is left."""
+        listed = (await self._listing.now()).get(run_name(name))
+        if listed is None:
+            return None
+        return Pane(
+            name=name, pane_id=listed.pane_id, pid=listed.pid, boot_time=Known(listed.pid).began
+        )
+
+    async def names(self) -> tuple[str, ...]:
+        return tuple(sorted(await self._listing.now()))
+
+    async def ended(self, name: str) -> RunEnd:
+        """Wait for the end; at once if the run has ended or is nowhere. It works for runs of an earlier bot too."""
+        spool = self._spool(name)
+        async with self._alone(name):
+            listed = (await self._listing.now()).get(name)
+        if not spool.path.is_dir():
+            return RunEnd(outcome=Outcome.VANISHED, source=CompletionSource.STATUS_QUERY)
+        process = Known(listed.pid if listed else 0)
+        output = Output(spool.output, spool.kept.marker, spool.output_begins)
+        source = CompletionSource.PROCESS_EXIT
+        with self._watch.on(spool.path, listed.pid if listed else 0) as wake:
+            while (end := await self._look(spool, listed, process, output, source)) is None:
+                happened = await wake.wait()
+                source = CompletionSource.PROCESS_EXIT if happened else CompletionSource.SWEEP
+            return end
+
+    async def stop(self, name: str) -> tuple[int, ...]:
+        """End everything that belongs to the run, started or not; it is not started any more."""
+        spool = self._spool(name)
+        async with self._alone(name):
+            with on_disk("That the run is stopped cannot be written down"):
+                if (
+                    recorded(
+                        spool, process_gone=False, pane_gone=False, source=CompletionSource.SWEEP
+                    )
+                    is None
+                ):
+                    spool.mark_stopped()
+            return await self._let_go(name)
+
+    async def tail(self, name: str, lines: int) -> str:
+        """The last lines on its screen, or of its transcript when the pane is gone."""
+        listed = (await self._listing.lately()).get(run_name(name))
+        if listed is None:
+            listed = (await self._listing.now()).get(name)
+        if listed is None:
+            return self._screens.last_of_transcript(name, lines)
+        return await self._screens.tail(name, listed.pane_id, lines)
+
+    async def paste(self, name: str, text: str) -> None:
+        """Type text into the pane byte for byte, once the program there is ready, then Enter."""
+        spool = self._spool(name)
+        listed = (await self._listing.now()).get(name)
+        if listed is None or not Known(listed.pid).alive:
+            raise NotRunning
+        await self._keyboard.paste(name, listed.pane_id, spool, text)
+
+    async def keep_transcript(self, name: str) -> str:
+        """Write down what the pane has shown and let it go, with whatever the agent left running."""
+        path = self._screens.transcript(run_name(name))
+        async with self._alone(name):
+            await self._let_go(name)
+            if not path.exists():
+                await asyncio.to_thread(self._screens.write, name, "")
+        return str(path)
+
+    async def close(self) -> None:
+        """Let tmux go. The server lives on, with every agent in it."""
+        await self._server.close()
+        self._watch.close()
+
+    async def kill_server(self) -> None:
+        """End the server with all that is in it."""
+        await self._server.kill()
+
+    def _spool(self, name: str) -> Spool:
+        return Spool(self._root, run_name(name))
+
+    def _alone(self, name: str) -> asyncio.Lock:
+        """Starting and ending one run never overlap, so a stop finds all that a start has begun."""
+        return self._locks.setdefault(name, asyncio.Lock())
+
+    def _prepare(self, spool: Spool, cwd: str, launch: Launch, prompt: str) -> None:
+        if not Path(cwd).is_dir():
+            raise Refused(
+                f"The worktree {cwd} is not there.",
+                "Make the worktree again, then start the task again.",
+            )
+        with on_disk("The run cannot be prepared"):
+            spool.begin(
+                cwd,
+                launch,
+                prompt,
+                {**self._environment, "TERM": TERM, **launch.env, **marks(spool.path)},
+            )
+
+    async def _open(self, name: str, spool: Spool) -> Pane:
+        """Several words, so that tmux starts them without a shell; the wrapper begins with an empty environment."""
+        named = (f"{key}={value}" for key, value in marks(spool.path).items())
+        clean = ("env", "-i", *named, "/bin/sh", str(spool.path / "run.sh"))
+        opened = self._server.ask("new-session", "-d", "-s", name, *SIZE, *clean)
+        try:
+            await self._pipe.open_with(opened, name, spool)
+        except Rejected as error:
+            if not error.reason.startswith("duplicate session"):
+                raise Unavailable(f"tmux could not open a pane: {error.reason}") from error
+        pane = await self.find(name)
+        if pane is None:
+            raise Unavailable("The pane was gone as soon as it was opened.")
+        return pane
+
+    async def _look(
+        self,
+        spool: Spool,
+        listed: Listed | None,
+        process: Known,
+        output: Output,
+        source: CompletionSource,
+    ) -> RunEnd | None:
+        """The process first, its files after: what it wrote before its end is then there to be read."""
+        gone = not process.alive
+        name = spool.path.name
+        here = listed is not None and name in await self._listing.lately()
+        await self._pipe.heed(spool, output, listed)
+        end = recorded(spool, process_gone=gone, pane_gone=not here, source=source)
+        if end is not None or not (gone or not here):
+            return end
+        left_its_screen = name in await self._listing.now()
+        return RunEnd(
+            outcome=Outcome.KILLED if left_its_screen else Outcome.VANISHED, source=source
+        )
+
+    async def _let_go(self, name: str) -> tuple[int, ...]:
+        """End the processes, keep what was shown before or after (a full-screen program takes its screen with it),
+        close the pane."""
+        root, before = 0, ""
+        with contextlib.suppress(
+            Unavailable, TimeoutError
+        ):  # its processes are found without tmux, and must be
+            async with asyncio.timeout(TMUX_IS_WAITED_FOR):
+                root, before = await self._before_the_end(name)
+        left = await end_processes(self._spool(name).path, root, self._grace)
+        listed = (await self._listing.now()).get(name)
+        if listed is not None:
+            self._server.reap()
+            await self._screens.keep(name, listed.pane_id, before)
+            await self._server.close_session(name)
+            self._listing.forget()
+        return left
+
+    async def _before_the_end(self, name: str) -> tuple[int, str]:
+        listed = (await self._listing.now()).get(name)
+        if listed is None or not listed.pid:
+            return 0, ""
+        return listed.pid, await self._screens.all_shown(name, listed.pane_id)
+
+    def _heard(self, news: str) -> None:
+        if news.startswith("%unlinked-window-close"):
+            self._changed()
+
+    def _changed(self) -> None:
+        """A pane closed, or the server died: whoever waits looks again, at a new list."""
+        self._listing.forget()
+        self._watch.wake_all()

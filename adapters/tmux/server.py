@@ -1,0 +1,213 @@
+"""The tmux server of the bot's own: its start with a clean environment, its options, and the way to ask it.
+
+It outlives the bot. When it dies, the next question starts a new one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import shutil
+import signal
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import libtmux
+
+from adapters.tmux.control import ControlClient, Lost, Rejected
+from adapters.tmux.processes import Known, until_gone
+from bot.errors import Unavailable
+
+KEEPER = "gwt-bot"
+"""The bot's own session: a control client needs one to attach to."""
+TERM = "screen-256color"
+SIZE = ("-x", "200", "-y", "50")
+OLDEST = (3, 2)
+HOW_TO_GET = (
+    "Install tmux 3.2 or newer (Debian and Ubuntu: apt install tmux; macOS: brew install tmux)."
+)
+ATTEMPTS = 8
+GOING_AWAY = 5.0
+
+# The screen of a dead pane is kept for the transcript. Nothing is taken over from whoever attaches, and nothing a
+# program prints may reach a clipboard or rename a window.
+_OPTIONS = (
+    ("-s", "exit-empty", "off"),
+    ("-s", "set-clipboard", "off"),
+    ("-s", "default-terminal", TERM),
+    ("-g", "update-environment", ""),
+    ("-g", "history-limit", "50000"),
+    ("-g", "status", "off"),
+    ("-gw", "remain-on-exit", "on"),
+    ("-gw", "automatic-rename", "off"),
+    ("-gw", "allow-rename", "off"),
+)
+
+
+class TmuxServer:
+    """Asks the server by one control client; starts both where they are missing."""
+
+    def __init__(
+        self,
+        socket_name: str,
+        cwd: Path,
+        environment: Mapping[str, str],
+        *,
+        heard: Callable[[str], None],
+        lost: Callable[[], None],
+    ) -> None:
+        self._socket_name = socket_name
+        self._cwd = cwd
+        self._environment = dict(environment)
+        self._heard = heard
+        self._lost = lost
+        self._client: ControlClient | None = None
+        self._connecting = asyncio.Lock()
+        self._pid = 0
+
+    async def require(self) -> None:
+        """Raise Unavailable where tmux is missing or too old."""
+        code, output = await self._run_plain(self._program(), "-V")
+        version = re.search(r"(\d+)\.(\d+)", output)
+        if code != 0 or (version and (int(version[1]), int(version[2])) < OLDEST):
+            raise Unavailable(
+                f"tmux is required in version 3.2 or newer; this is {output.strip()!r}.", HOW_TO_GET
+            )
+
+    async def ask(self, *command: str) -> list[str]:
+        """Ask for something that may be asked for twice: where the connection breaks, it is."""
+        try:
+            return await self.ask_once(*command)
+        except Lost:
+            return await self.ask_once(*command)
+
+    async def ask_once(self, *command: str) -> list[str]:
+        """Ask for something that must not happen twice."""
+        return await (await self._connected()).ask(*command)
+
+    async def ask_living(self, pane_id: str, *command: str) -> bool:
+        """Ask, once, for something with a pane whose program lives, and only then: tmux 3.3a crashes, with every agent
+        in it, when it pastes into a dead one."""
+        return await (await self._connected()).ask_if("#{==:#{pane_dead},0}", pane_id, *command)
+
+    async def close(self) -> None:
+        """Detach. The server lives on with everything in it."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    async def kill(self) -> None:
+        """End the server and wait until it is gone: a new one started before would lose its socket."""
+        code, output = await self._run("display-message", "-p", "#{pid} #{socket_path}")
+        if code == 0:
+            pid, socket = output.strip().split(" ", 1)
+            process = Known(int(pid))
+            await self._run("kill-server")
+            await until_gone([process], GOING_AWAY)
+            await asyncio.to_thread(Path(socket).unlink, missing_ok=True)  # tmux leaves it behind
+        await self.close()
+
+    async def close_session(self, name: str) -> None:
+        """Close a session, or find it closed."""
+        with contextlib.suppress(Rejected):
+            await self.ask("kill-session", "-t", f"={name}")
+
+    def reap(self) -> None:
+        """Remind the server of its dead children: before 3.6 it can lose a SIGCHLD and keep a zombie."""
+        if self._pid and self._client and self._client.alive:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGCHLD)
+
+    async def _connected(self) -> ControlClient:
+        if self._client and self._client.alive:
+            return self._client
+        async with self._connecting:
+            if self._client and self._client.alive:
+                return self._client
+            return await self._connect()
+
+    async def _connect(self) -> ControlClient:
+        await self.close()
+        await self._start()
+        client = await ControlClient.attach(
+            self._tmux(),
+            KEEPER,
+            self._environment,
+            self._cwd,
+            heard=self._heard,
+            lost=self._lost,
+        )
+        self._client = client
+        pid, socket = (await client.ask("display-message", "-p", "#{pid} #{socket_path}"))[0].split(
+            " ", 1
+        )
+        self._pid = int(pid)
+        await asyncio.to_thread(self._set_up, socket)
+        return client
+
+    async def _start(self) -> None:
+        """The keeper's session, on a server that is there or is started by it; no control client but ours on it."""
+        self._cwd.mkdir(mode=0o700, parents=True, exist_ok=True)
+        output = ""
+        for attempt in range(ATTEMPTS):
+            # two words, so that tmux runs it without a shell
+            code, output = await self._run("new-session", "-d", "-s", KEEPER, *SIZE, "cat", "-")
+            if code == 0:
+                return
+            if "duplicate session" in output:
+                await self._detach_stale()
+                return
+            await asyncio.sleep(0.05 * 2**attempt)  # the socket of a server that is just going away
+        raise Unavailable(f"tmux cannot be started: {output.strip()}", HOW_TO_GET)
+
+    async def _detach_stale(self) -> None:
+        """An orphaned control client can keep a server from ending; one bot owns the server, so none is in use."""
+        listing = ("list-clients", "-t", f"={KEEPER}", "-F", "#{client_control_mode} #{client_pid}")
+        _, output = await self._run(*listing)
+        for control, _, pid in (line.partition(" ") for line in output.splitlines()):
+            if control == "1" and pid.isdigit():
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(int(pid), signal.SIGKILL)
+
+    def _set_up(self, socket: str) -> None:
+        server = libtmux.Server(
+            socket_path=socket, config_file=os.devnull, tmux_bin=self._program()
+        )
+        for option in _OPTIONS:
+            if problems := server.cmd("set-option", *option).stderr:
+                raise Unavailable(
+                    f"tmux refuses the option {option[1]}: {' '.join(problems)}", HOW_TO_GET
+                )
+
+    def _tmux(self) -> tuple[str, ...]:
+        return (self._program(), "-L", self._socket_name, "-f", os.devnull)
+
+    def _program(self) -> str:
+        found = shutil.which("tmux", path=self._environment.get("PATH"))
+        if found is None:
+            raise Unavailable("tmux is required, and there is none on the PATH.", HOW_TO_GET)
+        return found
+
+    async def _run(self, *command: str) -> tuple[int, str]:
+        return await self._run_plain(*self._tmux(), *command)
+
+    async def _run_plain(self, *argv: str) -> tuple[int, str]:
+        """A tmux process of its own, with the allow-listed environment: whoever starts a server gives it his."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                env=self._environment,
+                cwd=self._cwd if self._cwd.is_dir() else None,
+            )
+        except OSError as error:
+            raise Unavailable(f"tmux cannot be run: {error}", HOW_TO_GET) from error
+        output, _ = await process.communicate()
+        return process.returncode or 0, output.decode(errors="replace")
+
+
+__all__ = ["KEEPER", "SIZE", "TERM", "Lost", "Rejected", "TmuxServer"]

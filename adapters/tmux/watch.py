@@ -1,0 +1,167 @@
+"""Waking up when something happens to a run: its process ends, a file appears in its folder. Otherwise now and then.
+
+A wake-up says nothing; who is woken looks for himself. So a missed one costs time, never the truth.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+
+if sys.platform == "linux":
+    from asyncinotify import Inotify, Mask
+
+SWEEP = 30.0
+POLL = 1.0
+
+
+class Wake:
+    """Waits for the next wake-up, at most `period` seconds."""
+
+    def __init__(self, period: float) -> None:
+        self.event = asyncio.Event()
+        self.period = period
+
+    async def wait(self) -> bool:
+        """True: something happened. False: only time has passed."""
+        try:
+            async with asyncio.timeout(self.period):
+                await self.event.wait()
+        except TimeoutError:
+            return False
+        self.event.clear()
+        return True
+
+
+class Watch:
+    """Wake-ups for all runs: by the kernel where it can, else by looking every `poll` seconds."""
+
+    def __init__(
+        self, *, kernel: bool = sys.platform == "linux", sweep: float = SWEEP, poll: float = POLL
+    ) -> None:
+        self._kernel = _Kernel() if kernel else None
+        self._wakes: set[Wake] = set()
+        self._poll = poll
+        self.sweep = sweep
+
+    @contextmanager
+    def on(self, folder: Path, pid: int) -> Iterator[Wake]:
+        """Wake-ups about one run. Look once after entering: what happened before is not told."""
+        wake = Wake(self.sweep)
+        with ExitStack() as stack:
+            try:
+                if self._kernel is None:
+                    wake.period = self._poll
+                else:
+                    stack.enter_context(self._kernel.folder(folder, wake.event))
+                    stack.enter_context(self._kernel.process(pid, wake.event))
+            except OSError:
+                wake.period = (
+                    self._poll
+                )  # no more descriptors or watches to be had: looking still works
+            self._wakes.add(wake)
+            stack.callback(self._wakes.discard, wake)
+            yield wake
+
+    def wake_all(self) -> None:
+        for wake in self._wakes:
+            wake.event.set()
+
+    def close(self) -> None:
+        if self._kernel is not None:
+            self._kernel.close()
+
+
+if sys.platform == "linux":
+    _SEEN = Mask.CREATE | Mask.MOVED_TO | Mask.CLOSE_WRITE | Mask.MODIFY | Mask.DELETE_SELF
+
+    class _Kernel:
+        """One inotify instance for all folders (a user may have 128), one pidfd for each process."""
+
+        def __init__(self) -> None:
+            self._inotify: Inotify | None = None
+            self._folders: dict[Path, set[asyncio.Event]] = {}
+
+        @contextmanager
+        def folder(self, path: Path, event: asyncio.Event) -> Iterator[None]:
+            inotify = self._inotify or self._open()
+            if path not in self._folders:
+                watch = inotify.add_watch(path, _SEEN)
+                self._folders[path] = set()
+            else:
+                watch = next(watch for watch in inotify.watches if watch.path == path)
+            self._folders[path].add(event)
+            try:
+                yield
+            finally:
+                self._folders[path].discard(event)
+                if not self._folders[path]:
+                    del self._folders[path]
+                    with contextlib.suppress(
+                        OSError, ValueError
+                    ):  # the folder, or all watching, is gone
+                        inotify.rm_watch(watch)
+
+        @contextmanager
+        def process(self, pid: int, event: asyncio.Event) -> Iterator[None]:
+            if pid <= 0:
+                yield
+                return
+            try:
+                descriptor = os.pidfd_open(pid)
+            except ProcessLookupError:
+                event.set()
+                yield
+                return
+            loop = asyncio.get_running_loop()
+
+            def ended() -> None:
+                loop.remove_reader(descriptor)  # it stays readable, and would be told for ever
+                event.set()
+
+            loop.add_reader(descriptor, ended)
+            try:
+                yield
+            finally:
+                loop.remove_reader(descriptor)
+                os.close(descriptor)
+
+        def close(self) -> None:
+            if self._inotify is not None:
+                asyncio.get_running_loop().remove_reader(self._inotify.fd)
+                self._inotify.close()
+                self._inotify = None
+
+        def _open(self) -> Inotify:
+            inotify = Inotify(sync_timeout=0)
+            asyncio.get_running_loop().add_reader(inotify.fd, self._heard, inotify)
+            self._inotify = inotify
+            return inotify
+
+        def _heard(self, inotify: Inotify) -> None:
+            while (news := inotify.sync_get()) is not None:
+                if Mask.Q_OVERFLOW in news.mask:
+                    woken = set[asyncio.Event]().union(*self._folders.values())
+                else:
+                    woken = self._folders.get(news.watch.path, set()) if news.watch else set()
+                for event in woken:
+                    event.set()
+
+else:
+
+    class _Kernel:
+        """Elsewhere there is nothing of the kind in the standard library."""
+
+        def folder(self, path: Path, event: asyncio.Event) -> AbstractContextManager[None]:
+            raise OSError(f"{path} cannot be watched here")
+
+        def process(self, pid: int, event: asyncio.Event) -> AbstractContextManager[None]:
+            raise OSError(f"{pid} cannot be watched here")
+
+        def close(self) -> None:
+            return

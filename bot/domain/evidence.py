@@ -1,0 +1,122 @@
+"""What is known to have happened: checks, verdicts, evidence, violated limits. Claims of agents are none of these."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import AwareDatetime
+
+from bot.domain.facts import Fact
+from bot.domain.states import OverallStatus
+
+
+class Check(Fact):
+    """One execution of the test command by the bot, on a commit."""
+
+    number: int
+    command: str
+    commit: str
+    exit_code: int | None
+    """None: it was ended at its time limit."""
+    seconds: float
+    output: str = ""
+    output_path: str = ""
+    at: AwareDatetime
+
+    @property
+    def passed(self) -> bool:
+        return self.exit_code == 0
+
+
+class Judgement(StrEnum):
+    DONE = "done"
+    CONTINUE = "continue"
+    REPLAN = "replan"
+    BLOCKED = "blocked"
+
+
+class Verdict(Fact):
+    """A judgement on a run or on the whole session."""
+
+    outcome: Judgement
+    reasons: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    score: float | None = None
+    at: AwareDatetime
+
+
+class Detection(StrEnum):
+    DIFF = "diff"
+    EXECUTOR_CLAIM = "executor_claim"
+
+
+class VerifiedFile(Fact):
+    """A changed file, looked at where it should be."""
+
+    path: str
+    exists: bool
+    detected_at: AwareDatetime
+    detection_method: Detection = Detection.DIFF
+
+
+class Artifact(Fact):
+    path: str
+    sha256: str = ""
+
+
+class Evidence(Fact):
+    """One hashed, masked record that something really happened."""
+
+    evidence_id: str
+    timestamp: AwareDatetime
+    operation_type: str
+    executor_id: str | None = None
+    artifacts: tuple[Artifact, ...] = ()
+    hash: str = ""
+    raw_logs: str = ""
+    atomic_operation: bool = True
+    raw_evidence_refs: tuple[str, ...] = ()
+    integrity_validated: bool = False
+    contains_sensitive_data: bool = False
+    summary: str = ""
+
+
+class LimitViolation(Fact):
+    """A limit of a task was overstepped. The work is kept; a person is asked."""
+
+    limit_type: str
+    limit_value: float
+    actual_value: float
+    timestamp: AwareDatetime
+    resolution_required: bool = True
+
+
+class TaskLimits(Fact):
+    max_files: int | None = None
+    max_tests: int | None = None
+    max_seconds: int | None = None
+
+
+class EvidenceInventory(Fact):
+    total_evidence_items: int = 0
+    missing_evidence_operations: tuple[str, ...] = ()
+    integrity_failures: tuple[str, ...] = ()
+    raw_evidence_files: tuple[str, ...] = ()
+
+
+class ExecutionResult(Fact):
+    """How a session ended."""
+
+    overall_status: OverallStatus
+    session_id: str
+    tasks: tuple[str, ...] = ()
+    evidence_summary: str = ""
+    next_action: bool = False
+    next_action_reason: str | None = None
+    violations: tuple[LimitViolation, ...] = ()
+    incomplete_task_reasons: tuple[str, ...] = ()
+    evidence_inventory: EvidenceInventory = EvidenceInventory()
+    speculative_language_detected: bool = False
+    selected_provider: str | None = None
+    selected_model: str | None = None

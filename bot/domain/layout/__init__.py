@@ -1,0 +1,58 @@
+"""Lays a card out: one function per kind of card, none of which knows a platform."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from bot.domain.cards import (
+    AnswerCard,
+    ApprovalCard,
+    Card,
+    DocumentCard,
+    NeedsYouCard,
+    NewsCard,
+    OfferCard,
+    ProblemCard,
+    QuestionsCard,
+    ReceivedCard,
+    StatusCard,
+    StoppedCard,
+    SummaryCard,
+)
+from bot.domain.layout import asking, reporting
+from bot.domain.layout.phrases import counted, duration, spent
+from bot.domain.layout.reporting import MARKS
+from bot.domain.sheets import Sheet
+
+__all__ = ["MARKS", "counted", "duration", "sheet", "spent"]
+
+
+def sheet(card: Card) -> Sheet:  # noqa: C901 - one case per kind of card
+    """What stands on the card, from top to bottom."""
+    match card:
+        case ReceivedCard():
+            return reporting.received(card)
+        case QuestionsCard():
+            return asking.questions(card)
+        case DocumentCard():
+            return reporting.document(card)
+        case ApprovalCard():
+            return asking.approval(card)
+        case StatusCard():
+            return reporting.status(card)
+        case NewsCard():
+            return reporting.news(card)
+        case NeedsYouCard():
+            return asking.needs_you(card)
+        case OfferCard():
+            return asking.offer(card)
+        case StoppedCard():
+            return asking.stopped(card)
+        case SummaryCard():
+            return reporting.summary(card)
+        case ProblemCard():
+            return reporting.problem(card)
+        case AnswerCard():
+            return Sheet(title=card.title, tone=card.tone, body=card.body, choices=card.choices)
+        case _:
+            assert_never(card)

@@ -1,0 +1,34 @@
+"""Words that stand on many cards: times, numbers, who decided."""
+
+from __future__ import annotations
+
+from bot.domain.cards import Decided
+from bot.domain.world import Usage
+
+
+def duration(seconds: int | None) -> str:
+    """Seconds as people say them."""
+    if seconds is None:
+        return ""
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things, in good English."""
+    if number == 1:
+        return f"1 {noun}"
+    plural = noun + ("es" if noun.endswith(("ch", "s", "x")) else "s")
+    return f"{number} {plural}"
+
+
+def spent(usage: Usage) -> str:
+    """What the model was asked so far."""
+    return f"{counted(usage.calls, 'model call')}, about {usage.tokens:,} tokens"
+
+
+def decided_by(decided: Decided) -> str:
+    return f"{decided.what} by {decided.by}, {decided.at:%Y-%m-%d %H:%M} UTC"

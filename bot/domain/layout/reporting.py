@@ -1,0 +1,141 @@
+"""Cards that tell how things stand. Nobody needs to act upon them."""
+
+from __future__ import annotations
+
+from bot.domain.cards import (
+    DocumentCard,
+    NewsCard,
+    ProblemCard,
+    ReceivedCard,
+    StatusCard,
+    SummaryCard,
+    TaskLine,
+)
+from bot.domain.layout.phrases import counted, duration, spent
+from bot.domain.sheets import Bullets, Code, Element, Fields, Prose, Sheet, Table, Text, Tone
+from bot.domain.states import OverallStatus
+
+MARKS = {
+    "Pending": "·",
+    "Ready": "○",
+    "Running": "▶",
+    "Verifying": "◔",
+    "NeedsContinuation": "↻",
+    "Integrating": "◑",
+    "Completed": "✓",
+    "Failed": "✗",
+    "Blocked": "‖",
+    "Cancelled": "–",
+    "Replaced": "⇢",
+}
+
+
+def received(card: ReceivedCard) -> Sheet:
+    if not card.repository:
+        return Sheet(title="Got it", body=(Text(text=card.request),))
+    pairs = [
+        ("Repository", card.repository),
+        ("From", f"{card.branch} at {card.commit[:10]}"),
+    ]
+    if card.agent:
+        risk = "" if card.sandboxed else ", without a sandbox: they may do what you may do"
+        pairs.append(("Agents", card.agent + risk))
+    notes = list(card.notes)
+    if card.uncommitted:
+        files = counted(card.uncommitted, "uncommitted file")
+        notes.append(f"{files} of yours: not part of this, and never touched.")
+    body: list[Element] = [Text(text=card.request), Fields(pairs=tuple(pairs))]
+    if notes:
+        body.append(Bullets(items=tuple(notes)))
+    return Sheet(title="Got it", body=tuple(body), footer=f"session {card.session}")
+
+
+def document(card: DocumentCard) -> Sheet:
+    name = f"specs/{card.spec_id}/{card.document.file}"
+    return Sheet(
+        title=f"{card.document.file} · revision {card.revision}",
+        body=(Prose(name=name, markdown=card.text),),
+    )
+
+
+def news(card: NewsCard) -> Sheet:
+    body: list[Element] = [Text(text=line) for line in card.lines]
+    if card.output:
+        body.append(Code(text=card.output))
+    return Sheet(title=card.title, tone=card.tone, body=tuple(body))
+
+
+def status(card: StatusCard) -> Sheet:
+    head = [("Session", f"{card.session} · {card.status} · {card.phase}")]
+    if card.queue_position:
+        head.append(("Queue", f"place {card.queue_position} of {card.waiting}"))
+    if card.trouble:
+        head.append(("Waiting", card.trouble))
+    body: list[Element] = [Fields(pairs=tuple(head))]
+    if card.tasks:
+        body.append(_task_table(card.tasks))
+    for task in card.tasks:
+        if task.tail:
+            body += [Text(text=f"{task.key} on its screen", strong=True), Code(text=task.tail)]
+    footer = f"{spent(card.usage)} · {card.at:%H:%M:%S} UTC"
+    return Sheet(
+        title=card.title, tone=Tone.PROGRESS, body=tuple(body), choices=card.choices, footer=footer
+    )
+
+
+def _task_table(tasks: tuple[TaskLine, ...]) -> Table:
+    rows = tuple(
+        (f"{MARKS.get(t.state, ' ')} {t.key}", t.name, t.state, duration(t.seconds), t.note)
+        for t in tasks
+    )
+    return _filled(("Task", "What", "State", "Time", "Note"), rows)
+
+
+def _filled(head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Table:
+    """A table without the columns in which nothing stands."""
+    used = [n for n in range(len(head)) if any(row[n] for row in rows)]
+    return Table(
+        head=tuple(head[n] for n in used), rows=tuple(tuple(row[n] for n in used) for row in rows)
+    )
+
+
+def summary(card: SummaryCard) -> Sheet:
+    complete = card.result.overall_status is OverallStatus.COMPLETE
+    body: list[Element] = [Fields(pairs=_summary_facts(card))]
+    if card.tasks:
+        body.append(_task_table(card.tasks))
+    if card.checks:
+        body += [Text(text="Tests I ran", strong=True), _checks(card)]
+    for title, lines in (
+        ("Evidence", card.evidence),
+        ("Not complete", card.result.incomplete_task_reasons),
+        ("Left as it is", card.kept),
+    ):
+        if lines:
+            body += [Text(text=title, strong=True), Bullets(items=lines)]
+    tone = Tone.SUCCESS if complete else Tone.FAILURE
+    return Sheet(title=f"{card.result.overall_status}: {card.title}", tone=tone, body=tuple(body))
+
+
+def _checks(card: SummaryCard) -> Table:
+    rows = tuple((c.task, c.command, c.commit[:10], c.result, str(c.tries)) for c in card.checks)
+    return _filled(("Task", "Check", "Commit", "Result", "Tries"), rows)
+
+
+def _summary_facts(card: SummaryCard) -> tuple[tuple[str, str], ...]:
+    return (
+        ("Result", card.merged or "kept on its branches"),
+        ("Took", duration(card.seconds)),
+        ("Agents", counted(card.agent_runs, "run")),
+        ("Model", spent(card.usage)),
+    )
+
+
+def problem(card: ProblemCard) -> Sheet:
+    if card.over:
+        return Sheet(title=f"Over: {card.title}", tone=Tone.PLAIN, body=(Text(text=card.reason),))
+    body = [Text(text=text) for text in (card.reason, card.remedy) if text]
+    footer = "I keep trying, and go on by myself as soon as it works." if card.retrying else ""
+    return Sheet(
+        title=card.title, tone=Tone.FAILURE, body=tuple(body), choices=card.choices, footer=footer
+    )

@@ -1,0 +1,40 @@
+"""Who talks, and where: people and threads, by their full ids."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from bot.domain.facts import Fact
+
+
+class Person(Fact):
+    """Somebody on a platform. `id` is the full id (Slack team and user, a whole MXID); names decide nothing."""
+
+    platform: str
+    id: str
+    name: str = ""
+
+    def __str__(self) -> str:
+        return self.name or self.id
+
+
+class Role(StrEnum):
+    """What somebody may do. Each role defaults to the platform's allow-list."""
+
+    START = "start"
+    APPROVE = "approve"
+    STOP = "stop"
+    ADMIN = "admin"
+
+
+class Thread(Fact):
+    """The conversation of a session. One thread is one session, for ever."""
+
+    platform: str
+    workspace: str = ""
+    channel: str
+    root: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.platform}:{self.workspace}:{self.channel}:{self.root}"

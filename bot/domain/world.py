@@ -1,0 +1,185 @@
+"""What the world outside reports: repositories, worktrees, panes, processes, replies. Facts only."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from bot.domain.facts import Fact
+from bot.domain.states import Outcome
+
+
+class Base(Fact):
+    """Where a session starts from: the branch and commit current when it began."""
+
+    repository: str
+    """The main checkout's top directory, absolute."""
+    branch: str
+    commit: str
+    uncommitted: int = 0
+    """How many files of the main checkout have uncommitted changes. They are never touched."""
+
+
+class BuildSystem(StrEnum):
+    CARGO = "Cargo"
+    NPM = "Npm"
+    PNPM = "Pnpm"
+    YARN = "Yarn"
+    BUN = "Bun"
+    PYTHON = "Python"
+    GO = "Go"
+    MAVEN = "Maven"
+    GRADLE = "Gradle"
+    CMAKE = "CMake"
+    MAKE = "Make"
+    DOTNET = "DotNet"
+    RUBY = "Ruby"
+    OTHER = "Other"
+
+
+class Scan(Fact):
+    """What the bot read of the repository at one commit, from git objects only."""
+
+    commit: str
+    conventions: str = ""
+    """CLAUDE.md, AGENTS.md, CONTRIBUTING.md: the rules of the house."""
+    directory_tree: str = ""
+    build_system: BuildSystem = BuildSystem.OTHER
+    test_command: str = ""
+    """Empty: none was found, and the person is asked."""
+    project_meta: str = ""
+    specs_summary: str = ""
+    source_overview: str = ""
+    files: int = 0
+    truncated: bool = False
+
+
+class Commit(Fact):
+    sha: str
+    subject: str
+
+
+class Work(Fact):
+    """What really lies in a worktree, read from git and not from what an agent says."""
+
+    head: str
+    commits: tuple[Commit, ...] = ()
+    """Those ahead of the commit the task started from, newest first."""
+    changed_files: tuple[str, ...] = ()
+    created_files: tuple[str, ...] = ()
+    deleted_files: tuple[str, ...] = ()
+    uncommitted: tuple[str, ...] = ()
+
+
+class Merged(Fact):
+    """A merge was tried. With conflicts nothing was changed: it was aborted."""
+
+    commit: str = ""
+    conflicts: tuple[str, ...] = ()
+
+
+class Removal(Fact):
+    """A worktree and its branch were to be removed. Without proof that it is safe nothing is removed."""
+
+    branch: str
+    path: str
+    worktree_gone: bool
+    branch_gone: bool
+    reason: str = ""
+    """Why something was left."""
+
+
+class Executed(Fact):
+    """A command of the bot's own (the tests, a set-up command) ran to its end or its limit."""
+
+    exit_code: int | None
+    """None: it was killed at its time limit."""
+    seconds: float
+    output: str
+    """The last part of it, masked and bounded."""
+    output_path: str = ""
+
+
+class CompletionSource(StrEnum):
+    """What told that a run was over."""
+
+    HOOK = "Hook"
+    PROCESS_EXIT = "ProcessExit"
+    OUTPUT_PATTERN = "OutputPattern"
+    STATUS_QUERY = "StatusQuery"
+    SWEEP = "Sweep"
+    STOPPED = "Stopped"
+
+
+class Pane(Fact):
+    """Where a run lives: a tmux session named after it, with one pane."""
+
+    name: str
+    pane_id: str
+    pid: int
+    boot_time: float = 0.0
+    """When the process started: pids are used again."""
+
+
+class RunEnd(Fact):
+    """How a run ended, and who noticed."""
+
+    outcome: Outcome
+    source: CompletionSource
+    exit_code: int | None = None
+    message: str = ""
+    """What the agent said last, if it said anything."""
+
+
+class Launch(Fact):
+    """How to start an agent CLI on one instruction: nothing in it goes through a shell unquoted."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str] = Field(default_factory=dict[str, str])
+    """Added to the pane's allow-listed environment."""
+    files: dict[str, str] = Field(default_factory=dict[str, str])
+    """Files to write beside the prompt before the start: name → content."""
+    marker: str = ""
+    """The line the agent prints when it is done; empty: its process ends instead."""
+    stdin: Literal["terminal", "prompt", "nothing"] = "terminal"
+    """What the agent reads: its pane, the prompt file, or nothing (a headless CLI that would wait for more)."""
+
+
+class AgentReady(Fact):
+    """The answer to «can this agent CLI run here, unattended?»"""
+
+    agent: str
+    ok: bool
+    version: str = ""
+    problem: str = ""
+    remedy: str = ""
+
+
+class Usage(Fact):
+    """What the master LLM has cost so far."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    reply_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            reply_tokens=self.reply_tokens + other.reply_tokens,
+        )
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.reply_tokens
+
+
+class Reply(Fact):
+    """One answer of the LLM, as text, with what it cost."""
+
+    text: str
+    usage: Usage
+    model: str = ""
+    finish_reason: str = "stop"

@@ -1,0 +1,260 @@
+"""One session's life: hear, decide, save, act. Nothing here knows what a phase is.
+
+Everything heard and everything still to do is on disk before it is acted upon. Orders follow from the state: what is
+due and not under way is started, what is under way and no longer due is called off. After a crash the outbox is done
+again, so every action must be safe to do twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+
+from bot.domain.actions import (
+    Action,
+    AwaitRun,
+    Deed,
+    Order,
+    PrepareWorkspace,
+    Show,
+    StartRun,
+    StopRun,
+    Whisper,
+)
+from bot.domain.cards import ProblemCard
+from bot.domain.events import Broke, Event, FromPerson, OrderFailed, Result
+from bot.domain.record import REMEMBERED, Record
+from bot.domain.session import Session
+from bot.engine.patience import patiently
+from bot.engine.perform import perform
+from bot.engine.world import World
+from bot.errors import Refused, Unavailable
+from bot.flow import decide, due, held_back
+from bot.flow.telling import privately
+
+log = logging.getLogger("bot.actor")
+
+CIRCLES = 60
+"""The same order given so often in one life of the bot means that the state does not move on."""
+DISK_RETRY = 2.0
+
+
+class Actor:
+    def __init__(self, record: Record, world: World) -> None:
+        self._record = record
+        self._world = world
+        self._wake = asyncio.Event()
+        self._lanes: dict[str, asyncio.Lock] = {}
+        self._under_way: dict[int, asyncio.Task[None]] = {}
+        self._given: Counter[str] = Counter()
+        self._disk_told = False
+
+    @property
+    def session(self) -> Session:
+        return self._record.session
+
+    def hear(self, event: Event) -> None:
+        """Write down what came from outside, once; run() will come to it. Unavailable when the disk is full."""
+        if event.id in self._record.heard:
+            return
+        deeds: list[Deed] = []
+        if held_back(self.session, event) and isinstance(event, FromPerson):
+            deeds.append(privately(event, "This session is paused; I come to that after resume."))
+        self._save(
+            inbox=[*self._record.inbox, event],
+            heard=[*self._record.heard, event.id][-REMEMBERED:],
+            outbox=self._with(self._record.outbox, deeds),
+        )
+        self._wake.set()
+
+    def tell(self, event: Event) -> None:
+        """Write down what the bot itself has noticed."""
+        self._save(inbox=[*self._record.inbox, event])
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Live until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                while event := self._next():
+                    await self._patiently_saved(lambda event=event: self._decide(event))
+                self._act_as_written(group)
+                await self._wake.wait()
+                self._wake.clear()
+
+    def _next(self) -> Event | None:
+        return next((e for e in self._record.inbox if not held_back(self.session, e)), None)
+
+    def _decide(self, event: Event) -> None:
+        """One event, one save. Whatever goes wrong while deciding leaves no trace but the word that it did."""
+        inbox = [other for other in self._record.inbox if other is not event]
+        session = self.session.copied()
+        try:
+            deeds = decide(session, event)
+        except Exception:
+            # the actor's edge: a bug in a decision must not take the other sessions along
+            log.exception(
+                "decision failed", extra={"data": {"event": event.kind, "id": session.id}}
+            )
+            session = self.session.copied()
+            deeds = decide(session, self._broke(f"deciding on {event.kind} failed"))
+        self._save(session=session, inbox=inbox, outbox=self._planned(session, inbox, deeds))
+
+    def _broke(self, reason: str) -> Broke:
+        clock = self._world.clock
+        return Broke(id=clock.new_id(), at=clock.now(), reason=f"{reason}; the log has the details")
+
+    def _planned(self, session: Session, inbox: list[Event], deeds: list[Deed]) -> list[Action]:
+        """The outbox that fits the state: no order that is not due, every order that is, the deeds behind."""
+        wanted = {order.key: order for order in due(session)}
+        kept = [a for a in self._record.outbox if isinstance(a, Deed) or a.key in wanted]
+        there = {action.key for action in kept}
+        there |= {event.answers for event in inbox if isinstance(event, Result)}
+        fresh = [order for key, order in wanted.items() if key not in there]
+        return self._with([*kept, *fresh], deeds)
+
+    def _with(self, outbox: list[Action], deeds: list[Deed]) -> list[Action]:
+        """Add deeds. A card that still waits to be shown gives way to its newer self."""
+        planned = list(outbox)
+        for deed in deeds:
+            waiting = next(
+                (
+                    n
+                    for n, a in enumerate(planned)
+                    if a.key == deed.key and id(a) not in self._under_way
+                ),
+                None,
+            )
+            if waiting is None:
+                planned.append(deed)
+            else:
+                planned[waiting] = deed
+        return planned
+
+    def _act_as_written(self, group: asyncio.TaskGroup) -> None:
+        """Make what is under way agree with the outbox."""
+        written = {id(action) for action in self._record.outbox}
+        for number, task in self._under_way.items():
+            if number not in written:
+                task.cancel()
+        for action in self._record.outbox:
+            if id(action) not in self._under_way:
+                self._under_way[id(action)] = group.create_task(self._act(action))
+
+    async def _act(self, action: Action) -> None:
+        try:
+            async with self._lane(action):
+                result = await self._done(action)
+            await self._patiently_saved(lambda: self._finish(action, result))
+        finally:
+            self._under_way.pop(id(action), None)
+            self._wake.set()
+
+    def _lane(self, action: Action) -> AbstractAsyncContextManager[object]:
+        """What must not overlap goes one after the other: the thread's cards, and all that is done to one run."""
+        match action:
+            case Show() | Whisper():
+                lane = "thread"
+            case PrepareWorkspace() | StartRun() | AwaitRun() | StopRun():
+                lane = action.run_id
+            case _:
+                return nullcontext()
+        return self._lanes.setdefault(lane, asyncio.Lock())
+
+    async def _done(self, action: Action) -> Event | None:
+        """Do it; what the world refuses for good becomes an event, too."""
+        self._count(action)
+        try:
+            return await patiently(
+                self._world,
+                lambda: perform(self._world, self.session, action, self.tell),
+                self.tell,
+                quiet=isinstance(action, Deed),
+            )
+        except Refused as refusal:
+            return self._refused(action, refusal)
+        except Exception:
+            # the actor's edge: a bug in one session must not take the others along
+            log.exception(
+                "action failed", extra={"data": {"action": action.kind, "id": self.session.id}}
+            )
+            return self._broke(f"{action.kind} failed") if isinstance(action, Order) else None
+
+    def _count(self, action: Action) -> None:
+        if isinstance(action, Order):
+            self._given[action.key] += 1
+            if self._given[action.key] > CIRCLES:
+                raise RuntimeError(f"going in circles: {action.key}")
+
+    def _refused(self, action: Action, refusal: Refused) -> OrderFailed | None:
+        data = {"action": action.kind, "id": self.session.id, "reason": refusal.reason}
+        log.warning("refused", extra={"data": data})
+        if not isinstance(action, Order):
+            return None
+        clock = self._world.clock
+        return OrderFailed(
+            id=clock.new_id(),
+            at=clock.now(),
+            answers=action.key,
+            what=action.kind,
+            task_id=getattr(action, "task_id", ""),
+            reason=refusal.reason,
+            remedy=refusal.remedy,
+        )
+
+    def _finish(self, action: Action, result: Event | None) -> None:
+        """The action is over and its result heard: one save, so that neither is ever without the other."""
+        outbox = [other for other in self._record.outbox if other is not action]
+        self._save(outbox=outbox, inbox=[*self._record.inbox, *([result] if result else [])])
+
+    def _save(
+        self,
+        *,
+        session: Session | None = None,
+        inbox: list[Event] | None = None,
+        outbox: list[Action] | None = None,
+        heard: list[str] | None = None,
+    ) -> None:
+        """On disk first, then true."""
+        old = self._record
+        record = Record(
+            session=session if session is not None else old.session,
+            inbox=inbox if inbox is not None else old.inbox,
+            outbox=outbox if outbox is not None else old.outbox,
+            heard=heard if heard is not None else old.heard,
+        )
+        self._world.store.save(record)
+        self._record = record
+
+    async def _patiently_saved(self, change: Callable[[], None]) -> None:
+        """A full disk stops this session, and loses nothing: the same change is tried until it fits."""
+        while True:
+            try:
+                change()
+            except Unavailable as full:
+                await self._tell_of_disk(full)
+                await self._world.clock.sleep(DISK_RETRY)
+            else:
+                self._disk_told = False
+                return
+
+    async def _tell_of_disk(self, full: Unavailable) -> None:
+        """The one card that is not written down first: there is no room to."""
+        chat = self._world.chats.get(self.session.thread.platform)
+        if self._disk_told or chat is None:
+            return
+        self._disk_told = True
+        card = ProblemCard(
+            key="disk",
+            title="I cannot save my work",
+            reason=full.reason,
+            remedy=full.remedy,
+            retrying=True,
+        )
+        try:
+            await chat.show(self.session.thread, card)
+        except Unavailable:
+            log.warning("disk full, and the chat does not answer")

@@ -1,0 +1,196 @@
+"""The desk: who may, was it heard before, is it written down, which session is it for. The one way in.
+
+One thread is one session, for ever. A session whose work is over sleeps on disk until somebody speaks in its thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+
+from bot.domain.cards import AnswerCard
+from bot.domain.choices import Word
+from bot.domain.events import Commanded, Event, FromPerson, Said, Ticked, Woken
+from bot.domain.people import Person, Thread
+from bot.domain.record import Record
+from bot.domain.session import Session
+from bot.engine import front
+from bot.engine.actor import Actor
+from bot.engine.gate import Gate
+from bot.engine.perform import telling
+from bot.engine.world import World
+
+log = logging.getLogger("bot.desk")
+
+
+class Desk:
+    def __init__(self, world: World, gate: Gate) -> None:
+        self._world = world
+        self._gate = gate
+        self._actors: dict[str, Actor] = {}
+        self._lives: dict[str, asyncio.Task[None]] = {}
+        self._threads: dict[str, str] = {}
+        self._fallen: asyncio.Queue[str] = asyncio.Queue()
+
+    async def open(self) -> None:
+        """Bring back every session that is not over; only when all are back may any hold its place."""
+        for listed in self._world.store.sessions():
+            self._threads[listed.thread.key] = listed.id
+        for record in self._world.store.load():
+            actor = self._awaken(record)
+            actor.tell(self._woken(restarted=True))
+        self._world.places.open()
+
+    async def close(self) -> None:
+        """Agents work on; everything that matters is on disk."""
+        for life in self._lives.values():
+            life.cancel()
+        await asyncio.gather(*self._lives.values(), return_exceptions=True)
+
+    async def take(self, thread: Thread, event: Event) -> None:
+        """Returns when the event is on disk, or was refused and the person told."""
+        if not isinstance(event, FromPerson):
+            return
+        if not self._gate.lets(event.by, event):
+            await self._say(
+                thread, event.by, "You may not do that here. Ask whoever runs this bot."
+            )
+            log.warning(
+                "refused at the gate", extra={"data": {"by": event.by.id, "kind": event.kind}}
+            )
+            return
+        event = self._world.masker.mask_model(event)
+        if isinstance(event, Commanded) and await self._answered_here(thread, event):
+            return
+        actor = self._actor_for(thread, event)
+        if actor is None:
+            await self._say(
+                thread,
+                event.by,
+                "There is nothing here yet. Tell me what you would like to have built.",
+            )
+            return
+        actor.hear(event)
+
+    def broken(self) -> tuple[str, ...]:
+        """What could not be read at the start, a sentence each."""
+        return self._world.store.broken
+
+    def unfinished(self) -> Iterator[Session]:
+        """Sessions that were brought back, or have begun since."""
+        yield from (actor.session for actor in self._actors.values() if not actor.session.over)
+
+    async def tick(self) -> None:
+        """Tell every executing session how its panes look. No model is asked."""
+        clock = self._world.clock
+        for actor in list(self._actors.values()):
+            tails = {
+                run.id: await self._world.panes.tail(run.name, 3)
+                for task in actor.session.tasks
+                if (run := task.run) and run.alive
+            }
+            if tails:
+                actor.tell(
+                    Ticked(
+                        id=clock.new_id(),
+                        at=clock.now(),
+                        tails=self._world.masker.mask_model(tails),
+                    )
+                )
+
+    def _actor_for(self, thread: Thread, event: FromPerson) -> Actor | None:
+        session_id = self._threads.get(thread.key)
+        if session_id in self._actors:
+            return self._actors[session_id]
+        if session_id is not None:
+            record = self._world.store.find(session_id)
+            return self._awaken(record) if record else None
+        if isinstance(event, Said) and event.mention:
+            return self._awaken(Record(session=self._new_session(thread, event)))
+        return None
+
+    def _new_session(self, thread: Thread, event: Said) -> Session:
+        return Session(
+            id=self._world.clock.new_id(),
+            created_at=event.at,
+            updated_at=event.at,
+            thread=thread,
+            owner=event.by,
+            repository=self._world.rules.repository,
+            agent=self._world.rules.agent,
+            test_command=self._world.rules.test_command,
+        )
+
+    def _awaken(self, record: Record) -> Actor:
+        session = record.session
+        actor = Actor(record, self._world)
+        self._actors[session.id] = actor
+        self._threads[session.thread.key] = session.id
+        life = asyncio.create_task(actor.run(), name=f"session {session.short}")
+        self._lives[session.id] = life
+        life.add_done_callback(lambda ended: self._ended(session.id, ended))
+        return actor
+
+    def _ended(self, session_id: str, life: asyncio.Task[None]) -> None:
+        """A life ends only by the bot's own end, or by a bug so deep that the session could not even say so."""
+        self._lives.pop(session_id, None)
+        self._actors.pop(session_id, None)
+        if not life.cancelled() and (error := life.exception()):
+            log.error("a session fell over", exc_info=error, extra={"data": {"id": session_id}})
+            self._fallen.put_nowait(session_id)
+
+    async def fell_over(self) -> str:
+        """The next session that a bug has ended. The others live on."""
+        return await self._fallen.get()
+
+    async def _answered_here(self, thread: Thread, event: Commanded) -> bool:
+        """Commands that are not about the session of this thread."""
+        command = event.command
+        if command.word in (Word.RESUME, Word.DISCARD, Word.STOP, Word.INFO) and command.argument:
+            await self._for_another(thread, event)
+            return True
+        body = front.answer(self._world, command.word, list(self._world.store.sessions()))
+        if body is None:
+            return False
+        card = AnswerCard(key=f"answer:{event.id}", title=front.TITLES[command.word], body=body)
+        await telling.chat_of(self._world, thread.platform).whisper(
+            thread, event.by, self._world.masker.mask_model(card)
+        )
+        return True
+
+    async def _for_another(self, thread: Thread, event: Commanded) -> None:
+        """`resume 1a2b`: the same word, said in the thread of that session."""
+        record = self._world.store.find(event.command.argument)
+        if record is None:
+            await self._say(
+                thread,
+                event.by,
+                f"I know no session {event.command.argument}. sessions lists them.",
+            )
+            return
+        meant = event.model_copy(
+            update={"command": event.command.model_copy(update={"argument": ""})}
+        )
+        actor = self._actor_for(record.session.thread, meant)
+        if actor:
+            await self._turn_to(record.session.thread)
+            actor.hear(meant)
+
+    async def _turn_to(self, thread: Thread) -> None:
+        """A chat that shows one thread at a time is told which one is meant now."""
+        chat = telling.chat_of(self._world, thread.platform)
+        turn_to = getattr(chat, "turn_to", None)
+        if turn_to is not None:
+            await turn_to(thread)
+
+    async def _say(self, thread: Thread, to: Person, text: str) -> None:
+        clock = self._world.clock
+        card = AnswerCard(key=f"private:{clock.new_id()}", title=text)
+        await telling.chat_of(self._world, thread.platform).whisper(thread, to, card)
+
+    def _woken(self, *, restarted: bool) -> Woken:
+        clock, rules = self._world.clock, self._world.rules
+        return Woken(
+            id=clock.new_id(), at=clock.now(), restarted=restarted, hold=rules.hold_on_restart
+        )

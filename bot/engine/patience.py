@@ -1,0 +1,45 @@
+"""The one place that waits and tries again: 1, 2, 4, 8, 16 seconds, then once a minute; people hear of it once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TypeVar
+
+from bot.domain.events import Event, TroubleBegan, TroubleEnded
+from bot.engine.world import World
+from bot.errors import Unavailable
+
+T = TypeVar("T")
+LONGEST = 60.0
+
+
+def pauses() -> Iterator[float]:
+    yield from (1.0, 2.0, 4.0, 8.0, 16.0)
+    while True:
+        yield LONGEST
+
+
+async def patiently(
+    world: World, attempt: Callable[[], Awaitable[T]], tell: Callable[[Event], None], *, quiet: bool
+) -> T:
+    """The attempt's result, however long it takes. `quiet`: nobody is told (there may be no chat to tell)."""
+    told = False
+    for pause in pauses():
+        try:
+            result = await attempt()
+        except Unavailable as trouble:
+            if not (told or quiet):
+                told = True
+                tell(_began(world, trouble))
+            await world.clock.sleep(min(LONGEST, trouble.retry_after or pause))
+        else:
+            if told:
+                tell(TroubleEnded(id=world.clock.new_id(), at=world.clock.now()))
+            return result
+    raise AssertionError("pauses never end")
+
+
+def _began(world: World, trouble: Unavailable) -> TroubleBegan:
+    return TroubleBegan(
+        id=world.clock.new_id(), at=world.clock.now(), reason=trouble.reason, remedy=trouble.remedy
+    )

@@ -1,0 +1,107 @@
+"""What really came of a run: git is asked, then the tests are run. Each leaves a piece of evidence."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from bot.domain.actions import LookAtWork, RunCheck
+from bot.domain.approval import sha256
+from bot.domain.events import CheckRan, WorkSeen
+from bot.domain.evidence import Check, Evidence, VerifiedFile
+from bot.domain.naming import derived_id
+from bot.domain.session import Session
+from bot.domain.tasks import Task, Workspace
+from bot.engine.world import World
+from bot.errors import Refused
+
+OUR_FILES = (".claude/settings.local.json",)
+
+
+def task_in(session: Session, task_id: str) -> tuple[Task, Workspace]:
+    task = session.task(task_id)
+    if task is None or task.workspace is None:
+        raise Refused("that task is no longer part of the plan")
+    return task, task.workspace
+
+
+async def look_at_work(world: World, session: Session, order: LookAtWork) -> WorkSeen:
+    task, workspace = task_in(session, order.task_id)
+    work = await world.worktrees.work(workspace.path, workspace.start, OUR_FILES)
+    now = world.clock.now()
+    files = tuple(
+        VerifiedFile(path=path, exists=path not in work.deleted_files, detected_at=now)
+        for path in (*work.created_files, *work.changed_files, *work.deleted_files)
+    )
+    summary = f"{task.key}: {len(work.commits)} commits, {len(files)} files at {work.head}"
+    evidence = keep(world, now, "commits", (session.id, order.run_id, "work"), summary, task.agent)
+    return WorkSeen(
+        id=world.clock.new_id(),
+        at=now,
+        answers=order.key,
+        task_id=task.id,
+        work=work,
+        verified_files=files,
+        evidence=evidence,
+    )
+
+
+async def run_check(world: World, session: Session, order: RunCheck) -> CheckRan:
+    """Safe to do twice: a test run changes nothing that counts, and it is numbered."""
+    task, workspace = task_in(session, order.task_id)
+    log = f"{world.home}/runs/check-{session.short}-{task.key}-{order.number}.log"
+    check = await check_of(world, session, workspace.path, order.commit, order.number, log)
+    result = "passed" if check.passed else f"failed with {check.exit_code}"
+    summary = f"{task.key}: `{check.command}` {result} on {check.commit}"
+    parts = (session.id, task.id, "check", str(order.number))
+    evidence = keep(world, check.at, "check", parts, summary, "gwt-bot", log)
+    return CheckRan(
+        id=world.clock.new_id(),
+        at=check.at,
+        answers=order.key,
+        task_id=task.id,
+        check=check,
+        evidence=evidence,
+    )
+
+
+async def check_of(
+    world: World, session: Session, path: str, commit: str, number: int, log: str
+) -> Check:
+    executed = await world.commands.run(
+        path, session.test_command, seconds=world.rules.check_seconds, log=log
+    )
+    return Check(
+        number=number,
+        command=session.test_command,
+        commit=commit,
+        exit_code=executed.exit_code,
+        seconds=executed.seconds,
+        output=world.masker.mask(executed.output),
+        output_path=executed.output_path,
+        at=world.clock.now(),
+    )
+
+
+def keep(
+    world: World,
+    at: datetime,
+    operation: str,
+    parts: tuple[str, ...],
+    summary: str,
+    executor: str,
+    raw: str = "",
+) -> str:
+    """Write down that something happened, under a name that follows from what it was: twice is once."""
+    evidence = Evidence(
+        evidence_id=derived_id(*parts),
+        timestamp=at,
+        operation_type=operation,
+        executor_id=executor or None,
+        raw_logs=raw,
+        summary=world.masker.mask_personal(summary),
+    )
+    sealed = evidence.model_copy(
+        update={"hash": sha256(evidence.model_dump_json()), "integrity_validated": True}
+    )
+    world.store.evidence(sealed.evidence_id, sealed.model_dump_json(indent=2))
+    return sealed.evidence_id

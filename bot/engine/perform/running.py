@@ -1,0 +1,131 @@
+"""Agents at work: a worktree, a pane in it, and the end of what runs there."""
+
+from __future__ import annotations
+
+from bot.domain.actions import AwaitRun, PrepareWorkspace, StartRun, StopRun
+from bot.domain.events import NameTaken, RunEnded, RunStarted, RunStopped, WorkspaceReady
+from bot.domain.session import Session
+from bot.domain.tasks import Run, Task, Workspace
+from bot.engine.world import World
+from bot.errors import Refused
+from bot.flow.due import unmerged
+from bot.flow.instruct import instruction
+
+
+def task_and_run(session: Session, run_id: str) -> tuple[Task, Run, Workspace]:
+    task = session.task_of_run(run_id)
+    if task is None or task.run is None or task.workspace is None:
+        raise Refused("that run is no longer part of the plan")
+    return task, task.run, task.workspace
+
+
+async def prepare_workspace(
+    world: World, session: Session, order: PrepareWorkspace
+) -> WorkspaceReady | NameTaken:
+    """Safe to do twice: a worktree of ours is found again, and merging what is merged changes nothing."""
+    task, _, workspace = task_and_run(session, order.run_id)
+    start = session.spec.commit if session.spec else session.base_commit
+    begun = bool(workspace.start)
+    try:
+        await world.worktrees.prepare(session.repository, workspace.branch, workspace.path, start)
+    except Refused as refusal:
+        if refusal.reason != "taken" or begun:
+            raise
+        return NameTaken(
+            id=world.clock.new_id(),
+            at=world.clock.now(),
+            answers=order.key,
+            task_id=task.id,
+            branch=workspace.branch,
+        )
+    return await _with_predecessors(world, session, order, task, workspace)
+
+
+async def _with_predecessors(
+    world: World, session: Session, order: PrepareWorkspace, task: Task, workspace: Workspace
+) -> WorkspaceReady:
+    """What it depends on is merged in. A collision is left to the task's own agent, which knows both sides best."""
+    conflicts: tuple[str, ...] = ()
+    conflicting = ""
+    merged = [*workspace.merged]
+    for predecessor in unmerged(session, task):
+        if predecessor.workspace and not conflicts:
+            branch = predecessor.workspace.branch
+            message = f"chore: merge {predecessor.key} ({branch})"
+            outcome = await world.worktrees.merge(workspace.path, branch, message)
+            conflicts = outcome.conflicts
+            conflicting = predecessor.id if conflicts else ""
+            merged.append(predecessor.id)
+    head = (await world.worktrees.work(workspace.path, session.base_commit)).head
+    return WorkspaceReady(
+        id=world.clock.new_id(),
+        at=world.clock.now(),
+        answers=order.key,
+        task_id=task.id,
+        workspace=workspace.model_copy(
+            update={"start": workspace.start or head, "merged": tuple(merged), "ready": True}
+        ),
+        conflicts=conflicts,
+        conflicting=conflicting,
+    )
+
+
+async def start_run(world: World, session: Session, order: StartRun) -> RunStarted:
+    """Safe to do twice: the pane is named after the run, and a run that has ended is not started again."""
+    task, run, workspace = task_and_run(session, order.run_id)
+    await _require_worktree(world, task, workspace)
+    marked = world.agents.marked(run.agent)
+    prompt = world.masker.mask(instruction(session, task, run, marked=marked))
+    launch = world.agents.launch(
+        run.agent,
+        prompt=prompt,
+        conversation=run.conversation,
+        resume=run.resumes,
+        nonce=run.nonce,
+        spool=f"{world.home}/spool/{run.name}",
+    )
+    pane = await world.panes.start(run.name, workspace.path, launch, prompt)
+    return RunStarted(
+        id=world.clock.new_id(),
+        at=world.clock.now(),
+        answers=order.key,
+        run_id=run.id,
+        pane_id=pane.pane_id,
+        pid=pane.pid,
+    )
+
+
+async def _require_worktree(world: World, task: Task, workspace: Workspace) -> None:
+    """Somebody may have removed it by hand."""
+    try:
+        await world.worktrees.work(workspace.path, workspace.start)
+    except Refused as refusal:
+        reason = f"The worktree of {task.key} is gone or cannot be used: {refusal.reason}"
+        raise Refused(reason, "Retry makes it again from its branch.") from refusal
+
+
+async def await_run(world: World, session: Session, order: AwaitRun) -> RunEnded:
+    """Safe to do twice: how a run ended is on disk before anybody hears of it."""
+    _, run, _ = task_and_run(session, order.run_id)
+    end = await world.panes.ended(run.name)
+    log_path = await world.panes.keep_transcript(run.name)
+    return RunEnded(
+        id=world.clock.new_id(),
+        at=world.clock.now(),
+        answers=order.key,
+        run_id=run.id,
+        end=world.masker.mask_model(end),
+        log_path=log_path,
+    )
+
+
+async def stop_run(world: World, session: Session, deed: StopRun) -> RunStopped:
+    """Safe to do twice: what is dead stays dead."""
+    survivors = await world.panes.stop(f"run-{deed.run_id}")
+    return RunStopped(
+        id=world.clock.new_id(),
+        at=world.clock.now(),
+        answers=deed.key,
+        run_id=deed.run_id,
+        survivors=survivors,
+    )

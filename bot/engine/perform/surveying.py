@@ -1,0 +1,68 @@
+"""Looking before anything is done: the repository, tmux, the agent CLI, and whose turn it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bot.domain.actions import HoldPlace, ListBranches, ScanRepository, Survey
+from bot.domain.events import (
+    BranchesListed,
+    Event,
+    PlaceAwaited,
+    PlaceGranted,
+    Scanned,
+    Surveyed,
+)
+from bot.domain.session import Session
+from bot.engine.world import World
+from bot.errors import Refused
+
+
+async def survey(world: World, session: Session, order: Survey) -> Surveyed:
+    """Safe to do twice: it only looks. Everything is asked for before anything is begun."""
+    await world.panes.require()
+    base = await world.repository.base(session.repository)
+    agent = await world.agents.ready(session.agent or world.rules.agent, base.repository)
+    if not agent.ok:
+        raise Refused(agent.problem, agent.remedy)
+    return Surveyed(
+        id=world.clock.new_id(),
+        at=world.clock.now(),
+        answers=order.key,
+        base=base,
+        agent=agent,
+        agent_flags=world.agents.flags(agent.agent),
+    )
+
+
+async def scan(world: World, session: Session, order: ScanRepository) -> Scanned:
+    found = await world.repository.scan(session.repository, session.base_commit)
+    if world.rules.test_command:
+        found = found.model_copy(update={"test_command": world.rules.test_command})
+    found = world.masker.mask_model(found)
+    return Scanned(id=world.clock.new_id(), at=world.clock.now(), answers=order.key, scan=found)
+
+
+async def hold_place(
+    world: World, session: Session, order: HoldPlace, tell: Callable[[Event], None]
+) -> None:
+    """Wait for the place and keep it until called off. The line is kept in memory: everybody stands up anew at a start."""
+
+    def granted() -> None:
+        tell(PlaceGranted(id=world.clock.new_id(), at=world.clock.now(), answers=order.key))
+
+    def moved(position: int) -> None:
+        tell(
+            PlaceAwaited(
+                id=world.clock.new_id(), at=world.clock.now(), answers=order.key, position=position
+            )
+        )
+
+    await world.places.hold(session.repository, session.id, order.since, granted, moved)
+
+
+async def list_branches(world: World, session: Session, order: ListBranches) -> BranchesListed:
+    names = await world.repository.branches(session.repository)
+    return BranchesListed(
+        id=world.clock.new_id(), at=world.clock.now(), answers=order.key, names=names
+    )

@@ -1,0 +1,52 @@
+"""The adapters in use, and the rules the operator has set: what the engine is given at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from bot.domain.masking import Masker
+from bot.engine.places import Places
+from bot.ports import (
+    Agents,
+    Chat,
+    Clock,
+    Commands,
+    Llm,
+    Panes,
+    Repository,
+    Store,
+    Worktrees,
+)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the operator decided in the settings."""
+
+    repository: str
+    agent: str
+    test_command: str = ""
+    check_seconds: float = 900
+    progress_seconds: float = 120
+    sandboxed: bool = False
+    hold_on_restart: bool = False
+    keys: Callable[[], Mapping[str, bool]] = dict
+    """Which keys are set: names and yes or no, never values."""
+
+
+@dataclass(frozen=True)
+class World:
+    chats: Mapping[str, Chat]
+    llm: Llm
+    agents: Agents
+    panes: Panes
+    repository: Repository
+    worktrees: Worktrees
+    commands: Commands
+    store: Store
+    clock: Clock
+    rules: Rules
+    masker: Masker
+    home: str
+    places: Places = field(default_factory=Places)

@@ -1,0 +1,182 @@
+"""What only a person can decide: a task failed or cannot go on. Nothing that depends on it is left hanging."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bot.domain.actions import Deed, Show, StopRun
+from bot.domain.cards import Decided, NeedsYouCard
+from bot.domain.choices import Choice, Style, Verb
+from bot.domain.events import FromPerson, Happening, OrderFailed, Pressed
+from bot.domain.session import Session
+from bot.domain.states import Outcome, RunState, TaskState
+from bot.domain.tasks import Counters, Task, TaskResult, Why
+from bot.flow import control, place, telling
+
+WAITING = "waits for"
+"""How the reason of a task begins that is held up by another."""
+
+
+def fail(
+    session: Session, task: Task, reason: str, event: Happening, output: str = ""
+) -> Iterator[Deed]:
+    task.become(TaskState.FAILED, reason)
+    task.result = TaskResult(success=False, error=reason)
+    task.completed_at = event.at
+    yield from _needs_you(session, task, f"{task.key} failed: {reason}", output)
+
+
+def block(session: Session, task: Task, reason: str, event: Happening) -> Iterator[Deed]:
+    task.become(TaskState.BLOCKED, reason)
+    yield from _needs_you(session, task, f"{task.key} is blocked", "")
+
+
+def hold(session: Session, event: OrderFailed) -> Iterator[Deed]:
+    """The world refused something a task needs."""
+    task = session.task(event.task_id)
+    if task is None:
+        yield from control.give_way(session, event)
+        return
+    if task.state not in (TaskState.RUNNING, TaskState.VERIFYING):
+        return
+    run = task.run
+    if run and run.alive:
+        if run.state is not RunState.STARTING:
+            yield StopRun(run_id=run.id)
+        task.update_run(run.end(Outcome.FAILED, event.at, message=event.reason))
+    reason = f"{event.reason} {event.remedy}".strip()
+    yield from block(session, task, reason, event)
+
+
+def _needs_you(session: Session, task: Task, title: str, output: str) -> Iterator[Deed]:
+    for dependent in dependents(session, task):
+        if dependent.state in (TaskState.PENDING, TaskState.READY):
+            dependent.become(TaskState.BLOCKED, f"{WAITING} {task.key}")
+    yield card_of(session, task, title, output)
+
+
+def card_of(
+    session: Session, task: Task, title: str, output: str = "", decided: Decided | None = None
+) -> Show:
+    return Show(
+        card=NeedsYouCard(
+            key=f"needs-you:{task.key}:{len(task.runs)}",
+            title=title,
+            reason=task.blocked,
+            output=output,
+            affected=tuple(f"{d.key} {d.name}" for d in dependents(session, task)),
+            choices=_choices(task),
+            decided=decided,
+        )
+    )
+
+
+def _choices(task: Task) -> tuple[Choice, ...]:
+    about = f"{task.id}:{len(task.runs)}"
+    return (
+        Choice(label="Retry", verb=Verb.RETRY, about=about, style=Style.PRIMARY),
+        Choice(label="Go on without it", verb=Verb.SKIP, about=about),
+        Choice(
+            label="Give it up, and what depends on it",
+            verb=Verb.GIVE_UP,
+            about=about,
+            style=Style.DANGER,
+            confirm="Give this task up, and all that depends on it?",
+        ),
+    )
+
+
+def dependents(session: Session, task: Task) -> list[Task]:
+    """All that depend on it, directly or not, in the order of the plan."""
+    affected = {task.id}
+    grown = True
+    while grown:
+        more = {t.id for t in session.tasks if affected & set(t.dependencies)} - affected
+        affected |= more
+        grown = bool(more)
+    return [t for t in session.tasks if t.id in affected - {task.id}]
+
+
+def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
+    task_id, _, runs = event.about.partition(":")
+    task = session.task(task_id)
+    waiting = task and task.state in (TaskState.FAILED, TaskState.BLOCKED)
+    if task is None or not waiting or runs != str(len(task.runs)):
+        yield telling.stale(session, event)
+        return
+    title, what = f"{task.key} {task.name}", ""
+    reason = task.blocked
+    match event.verb:
+        case Verb.RETRY:
+            what = "To be tried again"
+            retry(session, task)
+        case Verb.SKIP:
+            what = "Left out"
+            skip(session, task)
+        case Verb.GIVE_UP:
+            what = "Given up"
+            give_up(session, task)
+        case _:
+            yield telling.stale(session, event)
+            return
+    yield _decided(session, task, title, reason, what, event, runs)
+
+
+def _decided(
+    session: Session, task: Task, title: str, reason: str, what: str, event: FromPerson, runs: str
+) -> Show:
+    card = NeedsYouCard(
+        key=f"needs-you:{task.key}:{runs}",
+        title=title,
+        reason=reason,
+        decided=telling.decided(what, event),
+    )
+    return Show(card=card)
+
+
+def retry(session: Session, task: Task) -> None:
+    """From where it stood, with fresh counters. A worktree that is gone is made again from its branch."""
+    held_from = task.blocked_from
+    task.counters = Counters()
+    if task.state is TaskState.BLOCKED and held_from is TaskState.VERIFYING:
+        task.become(TaskState.VERIFYING)
+        return
+    if task.runs:
+        task.become(TaskState.NEEDS_CONTINUATION)
+        task.next_why = Why.RETRY
+        task.next_feedback = (
+            "An earlier try was not successful. Look at what is there and do better."
+        )
+    else:
+        task.become(TaskState.READY if place.is_free(session, task) else TaskState.PENDING)
+    if task.workspace:
+        task.workspace = task.workspace.model_copy(update={"ready": False})
+    free(session, task)
+
+
+def skip(session: Session, task: Task) -> None:
+    """The others go on as if it had never been asked for."""
+    _cancel(task)
+    for other in session.tasks:
+        if task.id in other.dependencies:
+            other.dependencies = tuple(id for id in other.dependencies if id != task.id)
+    free(session, task)
+
+
+def give_up(session: Session, task: Task) -> None:
+    for dependent in dependents(session, task):
+        if dependent.state not in place.SETTLED:
+            _cancel(dependent)
+    _cancel(task)
+
+
+def _cancel(task: Task) -> None:
+    task.become(TaskState.CANCELLED)
+    task.result = TaskResult(success=False, error="left out by a person")
+
+
+def free(session: Session, task: Task) -> None:
+    """Tasks that were held up by this one only wait for their turn again."""
+    for other in session.in_state(TaskState.BLOCKED):
+        if other.blocked == f"{WAITING} {task.key}":
+            other.become(TaskState.PENDING)

@@ -1,0 +1,77 @@
+"""What an agent is told: its task, the rules of the house, the decisions taken, how to end. Nothing it need not know.
+
+The line that marks the end is never spelled out here, and the main checkout is never named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bot.domain.session import Session
+from bot.domain.tasks import Run, Task, TaskType
+
+_PREFIXES = {
+    TaskType.IMPLEMENTATION: "feat",
+    TaskType.DOCUMENTATION: "docs",
+    TaskType.INVESTIGATION: "chore",
+    TaskType.INTEGRATION: "fix",
+}
+
+
+def instruction(session: Session, task: Task, run: Run, *, marked: bool) -> str:
+    """The whole prompt of one run. `marked`: its CLI must print the end marker."""
+    parts = [*_task(task), *_outcome(run), *_rules(session, task), *_context(session, task)]
+    parts += list(_how_to_end(run, marked=marked))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _task(task: Task) -> Iterator[str]:
+    yield f"# Task {task.key}: {task.name}"
+    yield task.description
+    if task.acceptance:
+        yield "## It is done when\n" + "\n".join(f"- {a.text}" for a in task.acceptance)
+    if task.files:
+        yield "## Files it is about\n" + "\n".join(f"- {file}" for file in task.files)
+
+
+def _outcome(run: Run) -> Iterator[str]:
+    if run.feedback:
+        yield f"## What came of the last try\n{run.feedback}"
+
+
+def _rules(session: Session, task: Task) -> Iterator[str]:
+    prefix = _PREFIXES[task.type]
+    test = f" Run `{session.test_command}` before you end." if session.test_command else ""
+    yield (
+        "## How to work\n"
+        "- Work only in the current directory; it is a git worktree of your own on a branch of your own.\n"
+        f"- Test first: write a failing test, then the code that makes it pass.{test}\n"
+        f"- Commit all your work on this branch, with Conventional Commits messages ({prefix}: …). "
+        "Do not push, do not change branches, do not merge unless told to.\n"
+        "- Do not touch anything under specs/: it is the plan.\n"
+        "- Nobody can answer questions: decide as the decisions below and the code suggest."
+    )
+    if session.scan and session.scan.conventions:
+        yield f"## Conventions of this repository\n{session.scan.conventions}"
+
+
+def _context(session: Session, task: Task) -> Iterator[str]:
+    decisions = [q for q in session.intent.clarifications if q.answer]
+    if decisions:
+        yield "## Decisions taken\n" + "\n".join(
+            f"- {q.decision}: {q.text} → {q.answer}" for q in decisions
+        )
+    others = [other for other in session.tasks if other.id != task.id]
+    if others:
+        yield "## Other tasks, done by others\n" + "\n".join(f"- {o.key}: {o.name}" for o in others)
+    if session.spec:
+        yield f"The whole plan is in {session.spec.directory}/ (spec.md, plan.md, tasks.md)."
+
+
+def _how_to_end(run: Run, *, marked: bool) -> Iterator[str]:
+    yield "## How to end\nWhen everything is committed, say in two sentences what you did, then quit (q)."
+    if marked:
+        yield (
+            "As your very last line print the word GWT_TASK_DONE followed directly, without a space, "
+            f"by a hyphen and these eight characters: {run.nonce}"
+        )

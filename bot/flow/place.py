@@ -1,0 +1,61 @@
+"""The repository's place: one executing session per repository, first come first served.
+
+It is wanted while some task can move without a person, and let go as soon as none can.
+"""
+
+from __future__ import annotations
+
+from pydantic import AwareDatetime
+
+from bot.domain.session import Session
+from bot.domain.states import Phase, Status, TaskState
+from bot.domain.tasks import Task
+
+MOVING = frozenset(
+    {
+        TaskState.READY,
+        TaskState.RUNNING,
+        TaskState.VERIFYING,
+        TaskState.NEEDS_CONTINUATION,
+        TaskState.INTEGRATING,
+    }
+)
+SETTLED = frozenset({TaskState.COMPLETED, TaskState.CANCELLED, TaskState.REPLACED})
+
+
+def settle(session: Session, at: AwareDatetime) -> None:
+    """Ask for the place, or let it go, as the tasks demand."""
+    if session.phase is not Phase.EXECUTING or session.status not in (Status.ACTIVE, Status.QUEUED):
+        let_go(session)
+    elif not can_move(session):
+        let_go(session)
+        if session.status is Status.QUEUED:
+            session.become(Status.ACTIVE)
+    elif session.wants_place_since is None:
+        session.wants_place_since = at
+        if session.status is Status.ACTIVE:
+            session.become(Status.QUEUED)
+
+
+def let_go(session: Session) -> None:
+    session.wants_place_since = None
+    session.has_place = False
+    session.queue_position = None
+
+
+def can_move(session: Session) -> bool:
+    """Whether some task can go on without a person."""
+    return any(
+        task.state in MOVING or (task.state is TaskState.PENDING and is_free(session, task))
+        for task in session.tasks
+    )
+
+
+def is_free(session: Session, task: Task) -> bool:
+    """Whether everything the task depends on is done."""
+    predecessors = [session.task(id) for id in task.dependencies]
+    return all(p is None or p.state is TaskState.COMPLETED for p in predecessors)
+
+
+def all_settled(session: Session) -> bool:
+    return all(task.state in SETTLED for task in session.tasks)

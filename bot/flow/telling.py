@@ -1,0 +1,195 @@
+"""The cards of a session: what is said when, from the session alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import AwareDatetime
+
+from bot.domain import approval
+from bot.domain.actions import Show, Whisper
+from bot.domain.cards import (
+    AnswerCard,
+    ApprovalCard,
+    Decided,
+    NewsCard,
+    OfferCard,
+    PlannedTask,
+    ProblemCard,
+    QuestionsCard,
+    ReceivedCard,
+    StatusCard,
+    TaskLine,
+)
+from bot.domain.choices import Choice, Style, Verb
+from bot.domain.events import FromPerson, Pressed
+from bot.domain.session import Ending, Session
+from bot.domain.sheets import Element, Text, Tone
+from bot.domain.states import Phase, Status, TaskState
+from bot.domain.tasks import Task
+
+STOP = Choice(label="Stop", verb=Verb.STOP, style=Style.DANGER)
+SILENT_AFTER = 10 * 60
+"""Seconds without an end after which a run's age is worth a word."""
+
+
+def received(session: Session) -> Show:
+    spec_branch = session.spec.workspace.branch if session.spec else ""
+    notes = (f"Spec, plan and tasks go to the branch {spec_branch}.",) if spec_branch else ()
+    return Show(
+        card=ReceivedCard(
+            key="received",
+            session=session.short,
+            request=session.intent.body,
+            repository=session.repository if session.base_commit else "",
+            branch=session.base_branch,
+            commit=session.base_commit,
+            uncommitted=session.base_uncommitted,
+            agent=session.agent,
+            notes=notes,
+        )
+    )
+
+
+def questions(session: Session, decided: Decided | None = None) -> Show:
+    card = QuestionsCard(key="questions", questions=session.intent.clarifications, decided=decided)
+    return Show(card=card)
+
+
+def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
+    spec = session.spec
+    revision = spec.revision if spec else 0
+    return Show(
+        card=ApprovalCard(
+            key=f"approval:{revision}",
+            spec_id=spec.id if spec else "",
+            revision=revision,
+            digest=approval.digest(session),
+            base=f"{session.base_branch} at {session.base_commit[:10]}",
+            tasks=tuple(_planned(session, task) for task in session.tasks),
+            parallelism=session.parallelism,
+            agent_flags=session.agent_flags,
+            test_command=session.test_command,
+            usage=session.usage,
+            expires=session.documents_shown_at and session.documents_shown_at + approval.VALID_FOR,
+            decided=decided,
+        )
+    )
+
+
+def _planned(session: Session, task: Task) -> PlannedTask:
+    after = tuple(p.key for p in map(session.task, task.dependencies) if p)
+    return PlannedTask(key=task.key, name=task.name, after=after, agent=task.agent or session.agent)
+
+
+def status(session: Session, at: AwareDatetime, tails: Mapping[str, str] | None = None) -> Show:
+    return Show(card=status_card(session, at, tails or {}))
+
+
+def status_card(
+    session: Session, at: AwareDatetime, tails: Mapping[str, str], key: str = "status"
+) -> StatusCard:
+    return StatusCard(
+        key=key,
+        title=session.title,
+        session=session.short,
+        status=session.status,
+        phase=session.phase,
+        queue_position=session.queue_position or None,
+        waiting=session.queue_position or 0,
+        tasks=tuple(task_line(task, at, tails) for task in session.tasks),
+        usage=session.usage,
+        trouble=session.trouble,
+        at=at,
+        choices=(STOP,) if key == "status" and stoppable(session) else (),
+    )
+
+
+def stoppable(session: Session) -> bool:
+    return session.phase is Phase.EXECUTING and session.status in (Status.ACTIVE, Status.QUEUED)
+
+
+def task_line(task: Task, at: AwareDatetime, tails: Mapping[str, str]) -> TaskLine:
+    run = task.run
+    tail = tails.get(run.id, "") if run and run.alive else ""
+    return TaskLine(
+        key=task.key,
+        name=task.name,
+        state=task.state,
+        note=_note(task),
+        seconds=seconds_of(task, at),
+        tail=tail,
+    )
+
+
+def _note(task: Task) -> str:
+    if task.blocked:
+        return task.blocked
+    if (
+        task.state in (TaskState.RUNNING, TaskState.NEEDS_CONTINUATION)
+        and task.counters.failed_checks
+    ):
+        return f"tests failed {task.counters.failed_checks}×, being mended"
+    if task.state is TaskState.COMPLETED and task.workspace:
+        return task.workspace.branch
+    return ""
+
+
+def seconds_of(task: Task, at: AwareDatetime) -> int | None:
+    if task.started_at is None:
+        return None
+    return max(0, int(((task.completed_at or at) - task.started_at).total_seconds()))
+
+
+def offer(session: Session, decided: Decided | None = None) -> Show:
+    return Show(
+        card=OfferCard(
+            key="offer",
+            base=session.base_branch,
+            branches=tuple(
+                f"{task.key} {task.name}: {task.workspace.branch}"
+                for task in session.in_state(TaskState.COMPLETED)
+                if task.workspace
+            ),
+            problem=session.ending_problem,
+            decided=decided,
+        )
+    )
+
+
+def news(key: str, title: str, *lines: str, tone: Tone = Tone.PROGRESS, output: str = "") -> Show:
+    return Show(card=NewsCard(key=key, title=title, tone=tone, lines=lines, output=output))
+
+
+def trouble(key: str, title: str, reason: str, remedy: str, *choices: Choice) -> Show:
+    card = ProblemCard(key=key, title=title, reason=reason, remedy=remedy, choices=choices)
+    return Show(card=card)
+
+
+def privately(event: FromPerson, text: str) -> Whisper:
+    """A word to the one who tried something that does nothing."""
+    card = AnswerCard(key=f"private:{event.id}", title=text)
+    return Whisper(to=event.by, card=card)
+
+
+def answer(event: FromPerson, title: str, *body: Element) -> Show:
+    return Show(card=AnswerCard(key=f"answer:{event.id}", title=title, body=body))
+
+
+def stale(session: Session, event: Pressed) -> Whisper:
+    """Why a press did nothing."""
+    if event.verb is Verb.APPROVE and session.approval:
+        given = session.approval
+        return privately(event, f"Already approved by {given.by}, {given.at:%Y-%m-%d %H:%M} UTC.")
+    if event.verb in (Verb.MERGE, Verb.KEEP) and session.ending and session.ending_by:
+        done = "a merge" if session.ending is Ending.MERGE else "to keep the branches"
+        return privately(event, f"{session.ending_by} has already chosen {done}.")
+    return privately(event, "That button is no longer current; nothing was changed.")
+
+
+def decided(what: str, event: FromPerson) -> Decided:
+    return Decided(what=what, by=str(event.by), at=event.at)
+
+
+def paragraph(text: str) -> Text:
+    return Text(text=text)

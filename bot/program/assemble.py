@@ -1,0 +1,145 @@
+"""The composition root: every adapter is built here, once, and handed to the desk."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from adapters.agents import AgentClis
+from adapters.clock import SystemClock
+from adapters.commands import ShellCommands
+from adapters.git import GitRepository, GitWorktrees
+from adapters.llm import LlmAccess, OpenAiLlm
+from adapters.log import start_logging
+from adapters.store import InstanceLock, JournalStore
+from adapters.tmux import TmuxPanes
+from bot.engine.desk import Desk
+from bot.engine.gate import Gate
+from bot.engine.world import Rules, World
+from bot.errors import SettingsError, Unavailable
+from bot.ports import Chat
+from bot.program.secrets import LearningMasker, secrets_in
+from bot.settings import OnRestart, Settings, pane_environment
+
+log = logging.getLogger("bot.program")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be put together. `current` is asked again whenever settings may have changed."""
+
+    current: Callable[[], Settings]
+    chats: Mapping[str, Chat]
+    gate: Gate
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    stage: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Variables that only the demo and tests set, for the played agent."""
+    through: Callable[[World], World] = lambda world: world
+    """What the world is seen through: tests of faults stand between the bot and its ports here."""
+
+
+def socket_name(home: Path) -> str:
+    """Of the tmux server that belongs to this home alone."""
+    return f"gwt-{hashlib.sha256(str(home).encode()).hexdigest()[:10]}"
+
+
+@asynccontextmanager
+async def running_desk(plan: Plan) -> AsyncIterator[Desk]:
+    """The bot at work: locked, logging, its sessions brought back, its ticks going."""
+    os.umask(0o077)
+    settings = plan.current()
+    with InstanceLock(settings.gwt_home):
+        masker = LearningMasker({**secrets_in(plan.environ), **settings.secrets})
+        start_logging(settings.gwt_home, settings.gwt_repository, masker.mask_personal)
+        panes = panes_of(settings, masker.mask, plan.stage)
+        store = JournalStore(settings.gwt_home)
+        world = plan.through(_world(plan, settings, masker, panes, store))
+        desk = Desk(world, plan.gate)
+        try:
+            await desk.open()
+            async with asyncio.TaskGroup() as group:
+                ticking = group.create_task(_tick(desk, world))
+                yield desk
+                ticking.cancel()
+        finally:
+            await desk.close()
+            await panes.close()
+            store.close()
+
+
+def panes_of(settings: Settings, mask: Callable[[str], str], stage: Mapping[str, str]) -> TmuxPanes:
+    return TmuxPanes(
+        socket_name(settings.gwt_home),
+        settings.gwt_home,
+        mask=mask,
+        environment={**pane_environment(), **stage},
+    )
+
+
+def _world(
+    plan: Plan, settings: Settings, masker: LearningMasker, panes: TmuxPanes, store: JournalStore
+) -> World:
+    environment = pane_environment()
+    names = [name.strip() for name in settings.gwt_agent_env.split(",") if name.strip()]
+    return World(
+        chats=plan.chats,
+        llm=OpenAiLlm(
+            lambda: _llm_access(plan.current, masker),
+            mask=masker.mask,
+            timeout=settings.llm_timeout,
+        ),
+        agents=AgentClis(
+            {**plan.environ, **plan.stage},
+            other_command=settings.gwt_agent_command or None,
+            passed_on=names,
+        ),
+        panes=panes,
+        repository=GitRepository(settings.gwt_home, environment),
+        worktrees=GitWorktrees(settings.gwt_home, environment),
+        commands=ShellCommands(environment, masker.mask),
+        store=store,
+        clock=SystemClock(),
+        rules=_rules(plan, settings),
+        masker=masker,
+        home=str(settings.gwt_home),
+    )
+
+
+def _rules(plan: Plan, settings: Settings) -> Rules:
+    return Rules(
+        repository=str(settings.gwt_repository),
+        agent=settings.gwt_agent,
+        test_command=settings.gwt_test_command,
+        check_seconds=settings.gwt_check_seconds,
+        progress_seconds=settings.progress_seconds,
+        hold_on_restart=settings.on_restart is OnRestart.ASK,
+        keys=lambda: plan.current().keys(),
+    )
+
+
+def _llm_access(current: Callable[[], Settings], masker: LearningMasker) -> LlmAccess | None:
+    """As the settings are now: a key that is added to .env counts at once."""
+    try:
+        settings = current()
+    except SettingsError as wrong:
+        raise Unavailable("the settings cannot be read", str(wrong), retry_after=2) from wrong
+    masker.learn(settings.secrets)
+    if not (settings.openai_base_url and settings.openai_model):
+        return None
+    key = settings.openai_api_key.get_secret_value()
+    return LlmAccess(base_url=settings.openai_base_url, model=settings.openai_model, api_key=key)
+
+
+async def _tick(desk: Desk, world: World) -> None:
+    """The live status: every so often, without asking any model."""
+    ticks = world.clock.every(world.rules.progress_seconds, "progress")
+    async with aclosing(ticks):
+        async for _ in ticks:
+            with suppress(Unavailable):
+                await desk.tick()

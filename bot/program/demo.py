@@ -1,0 +1,71 @@
+"""`gwt-bot demo`: the whole story on a sample repository. Only the model and the coding agent are played."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from adapters.chat.console import AutoLines, ConsoleChat
+from adapters.played import STAGE_VARIABLE
+from adapters.played.model import PlayedModel
+from adapters.played.sample import make_sample
+from adapters.played.script.request import REQUEST
+from bot.program.assemble import Plan, panes_of
+from bot.program.console import gate_for, me, talk
+from bot.settings import Settings
+
+FOLDER = Path(".demo")
+STAGE = {STAGE_VARIABLE: "demo"}
+PROGRESS = 3.0
+"""Seconds between updates: the demo's tasks take seconds, not minutes."""
+AUTO_PAUSE = 1.5
+
+
+async def run(*, auto: bool, fresh: bool) -> None:
+    folder = FOLDER.absolute()
+    if fresh:
+        await begin_anew(folder)
+    make_sample(folder / "shop")
+    person = me()
+    lines = AutoLines(REQUEST, AUTO_PAUSE) if auto else None
+    chat = ConsoleChat(folder / "home", person, lines=lines)
+    await chat.tell(
+        "This is the demo: the model and the coding agent are played, everything else is real.",
+        f"The sample repository is {folder / 'shop'}.",
+        f"Type a request, for instance: {REQUEST}",
+    )
+    async with PlayedModel({**os.environ, **STAGE}) as model:
+        settings = settings_for(folder, model.base_url)
+        plan = Plan(
+            current=lambda: settings,
+            chats={"console": chat},
+            gate=gate_for(person),
+            stage=STAGE,
+        )
+        await talk(plan, chat)
+
+
+async def begin_anew(folder: Path) -> None:
+    """End the agents of the last demo, then forget it."""
+    if not folder.exists():
+        return
+    panes = panes_of(settings_for(folder, "http://127.0.0.1:9"), str, STAGE)
+    await panes.kill_server()
+    await panes.close()
+    shutil.rmtree(folder)
+
+
+def settings_for(folder: Path, base_url: str) -> Settings:
+    """The demo's own settings: nothing of the operator's is used, no key of theirs is touched."""
+    return Settings.model_construct(
+        openai_base_url=base_url,
+        openai_model="played-model",
+        openai_api_key=SecretStr("played"),
+        gwt_home=folder / "home",
+        gwt_repository=folder / "shop",
+        gwt_agent="played",
+        progress_seconds=PROGRESS,
+    )

@@ -1,0 +1,116 @@
+"""All settings, in one model: the only place that reads the environment and .env. Every problem is reported at once."""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from bot.errors import SettingsError
+
+
+class OnRestart(StrEnum):
+    CONTINUE = "continue"
+    ASK = "ask"
+
+
+class Settings(BaseSettings):
+    """Named as in the environment. A comment in .env.example says what each is for."""
+
+    model_config = SettingsConfigDict(
+        extra="ignore", env_file_encoding="utf-8", hide_input_in_errors=True
+    )
+
+    openai_base_url: str = ""
+    openai_model: str = ""
+    openai_api_key: SecretStr = SecretStr("")
+    llm_timeout: float = Field(default=180, gt=0)
+
+    gwt_home: Path = Field(
+        default=Path("~/.gwt"), validation_alias=AliasChoices("GWT_HOME", "gwt_home")
+    )
+    gwt_repository: Path = Path()
+    gwt_agent: str = "claude"
+    gwt_agent_command: str = ""
+    gwt_agent_env: str = ""
+    gwt_test_command: str = ""
+    gwt_check_seconds: float = Field(default=900, gt=0)
+    on_restart: OnRestart = OnRestart.CONTINUE
+    progress_seconds: float = Field(default=120, ge=1)
+
+    @field_validator("gwt_home", "gwt_repository")
+    @classmethod
+    def _absolute(cls, path: Path) -> Path:
+        return path.expanduser().absolute()
+
+    @field_validator("openai_base_url")
+    @classmethod
+    def _url(cls, url: str) -> str:
+        if url and not url.startswith(("http://", "https://")):
+            raise ValueError("must begin with http:// or https://")
+        return url.rstrip("/")
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """Known values that must never be shown: name → value."""
+        key = self.openai_api_key.get_secret_value()
+        return {"OPENAI_API_KEY": key} if key else {}
+
+    def keys(self) -> dict[str, bool]:
+        """Which keys are set. Never their values."""
+        return {
+            "OPENAI_BASE_URL": bool(self.openai_base_url),
+            "OPENAI_MODEL": bool(self.openai_model),
+            "OPENAI_API_KEY": bool(self.openai_api_key.get_secret_value()),
+        }
+
+
+def load(env_file: Path | None = Path(".env")) -> Settings:
+    """The settings as they are now; asked for again, they may have changed."""
+    _refuse_readable(env_file)
+
+    class FromHere(Settings):
+        model_config = SettingsConfigDict(env_file=env_file)
+
+    try:
+        return FromHere()
+    except ValidationError as wrong:
+        raise SettingsError(_told(wrong)) from wrong
+
+
+def _refuse_readable(env_file: Path | None) -> None:
+    """Others must not be able to read the keys in it."""
+    if env_file and env_file.is_file() and env_file.stat().st_mode & 0o077:
+        raise SettingsError(f"{env_file} can be read by others: chmod 600 {env_file}")
+
+
+def _told(wrong: ValidationError) -> str:
+    problems = wrong.errors(include_url=False, include_input=False)
+    lines = [
+        f"{'.'.join(map(str, p['loc'])).upper()}: {p['msg'].removeprefix('Value error, ')}"
+        for p in problems
+    ]
+    return "The settings do not allow a start:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def pane_environment() -> dict[str, str]:
+    """The allow-listed part of the bot's environment that programs in panes may see."""
+    allowed = (
+        "PATH",
+        "HOME",
+        "LANG",
+        "LC_ALL",
+        "LC_CTYPE",
+        "TZ",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "TMPDIR",
+    )
+    chosen = {name: os.environ[name] for name in allowed if name in os.environ}
+    chosen.setdefault("LANG", "C.UTF-8")
+    chosen["TERM"] = "xterm-256color"
+    return chosen

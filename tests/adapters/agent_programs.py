@@ -1,0 +1,109 @@
+"""Stand-ins for agent CLIs: programs of their names that write down how they were started."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from bot.domain.world import Launch
+
+NAMES = ("claude", "codex", "gemini", "opencode")
+_PROGRAM = """\
+#!/bin/sh
+case "$*" in --version) echo "fake-agent 1.2.3 (test)"; exit 0;; esac
+seen=$(dirname "$0")/../seen
+printf '%s\\n' "$@" > "$seen/arguments"
+cat > "$seen/stdin"
+env > "$seen/environment"
+if [ -f "$seen/say" ]; then cat "$seen/say"; fi
+exit "$(cat "$seen/code" 2>/dev/null || echo 0)"
+"""
+
+
+@dataclass(frozen=True)
+class Started:
+    code: int
+    arguments: list[str]
+    stdin: str
+    environment: dict[str, str]
+    shown: str
+
+
+class AgentPrograms:
+    """A folder of such programs, and what they saw."""
+
+    def __init__(self, home: Path) -> None:
+        self.bin = home / "bin"
+        self._seen = home / "seen"
+        self._prompt = home / "prompt.md"
+        self.bin.mkdir()
+        self._seen.mkdir()
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """As the bot's own environment could be, secrets included."""
+        return {
+            "PATH": f"{self.bin}:{os.environ['PATH']}",
+            "HOME": str(self.bin.parent),
+            "OPENAI_API_KEY": "sk-of-the-bot",
+            "ANTHROPIC_API_KEY": "sk-ant-of-claude",
+            "SLACK_BOT_TOKEN": "xoxb-secret",
+            "IS_SANDBOX": "1",
+            "GWT_BOT_STAGE": "tests",
+        }
+
+    def add(self, name: str, program: str = _PROGRAM) -> None:
+        path = self.bin / name
+        path.write_text(program, encoding="utf-8")
+        path.chmod(0o755)
+
+    def will_say(self, output: str, code: int = 0) -> None:
+        (self._seen / "say").write_text(output, encoding="utf-8")
+        (self._seen / "code").write_text(str(code), encoding="utf-8")
+
+    def start(self, launch: Launch, prompt: str) -> Started:
+        """As the pane does it: tokens replaced, the prompt on standard input where it is wanted."""
+        self._prompt.write_text(prompt, encoding="utf-8")
+        tokens = {"{prompt}": prompt, "{prompt_file}": str(self._prompt)}
+        argv = [tokens.get(word, word) for word in launch.argv]
+        stdin = self._prompt if launch.stdin == "prompt" else Path(os.devnull)
+        with stdin.open("rb") as source:
+            done = subprocess.run(
+                argv,
+                stdin=source,
+                capture_output=True,
+                text=True,
+                env={"PATH": self.environ["PATH"]} | launch.env,
+                check=False,
+            )
+        return Started(
+            code=done.returncode,
+            arguments=self._read("arguments").splitlines(),
+            stdin=self._read("stdin"),
+            environment=dict(
+                line.split("=", 1) for line in self._read("environment").splitlines() if "=" in line
+            ),
+            shown=done.stdout + done.stderr,
+        )
+
+    def _read(self, name: str) -> str:
+        path = self._seen / name
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def is_gone(pid: int, *, within: float = 20.0) -> bool:
+    """Whether a process ends in time. A dead one that nobody has buried yet counts as gone."""
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline:
+        try:
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
+            return True
+        time.sleep(0.02)
+    return False

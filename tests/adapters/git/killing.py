@@ -1,0 +1,85 @@
+"""A git that is killed, with all its children, at the n-th call of one system call. For tests of recovery."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from tests.adapters.git.worlds import git
+
+WRAPPER = """#!/bin/sh
+# {how}
+real={real}
+[ -e {armed} ] || exec $real "$@"
+case " $* " in
+  {pattern})
+    strace -qq -o /dev/null -e trace={call} -e inject={call}:signal=KILL:when={nth} $real "$@"
+    code=$?
+    if [ $code -ge 128 ] && [ $code -ne 128 ] && [ $code -ne 129 ]; then
+      touch {killed}
+      kill -9 0
+    fi
+    exit $code ;;
+esac
+exec $real "$@"
+"""
+
+
+def strace_works(directory: Path) -> str:
+    """Empty if it does; else why not."""
+    if shutil.which("strace") is None:
+        return "strace is not installed"
+    arguments = ["-qq", "-o", "/dev/null", "-e", "trace=write", "-e", "inject=write:signal=KILL"]
+    done = subprocess.run(
+        ["strace", *arguments, "sh", "-c", "echo x"],
+        cwd=directory,
+        check=False,
+        capture_output=True,
+    )
+    return "" if done.returncode == -9 or done.returncode == 137 else "ptrace is not allowed here"
+
+
+class KilledGit:
+    """An environment whose git dies. `pattern` says which command, as a case pattern of sh."""
+
+    def __init__(self, directory: Path, pattern: str, *, child: bool = False) -> None:
+        self._real = shutil.which("git") or "git"
+        self._pattern = pattern
+        self._armed = directory / "armed"
+        self.killed = directory / "killed"
+        self._bin = directory / "bin"
+        self._bin.mkdir()
+        self._exec = directory / "exec"
+        self._child = child
+        self.environment = {"PATH": f"{self._bin}:{os.environ['PATH']}"}
+        if child:
+            self._link_exec_path(directory)
+
+    def arm(self, call: str, nth: int) -> None:
+        text = WRAPPER.format(
+            how="called by the bot" if not self._child else "called by git",
+            real=self._real,
+            armed=self._armed,
+            pattern=self._pattern,
+            call=call,
+            nth=nth,
+            killed=self.killed,
+        )
+        place = self._exec if self._child else self._bin
+        (place / "git").unlink(missing_ok=True)
+        (place / "git").write_text(text)
+        (place / "git").chmod(0o755)
+        self.killed.unlink(missing_ok=True)
+        self._armed.touch()
+
+    def disarm(self) -> None:
+        self._armed.unlink(missing_ok=True)
+
+    def _link_exec_path(self, directory: Path) -> None:
+        """Commands that git starts are looked for in its own directory of programs first."""
+        shutil.copytree(git(directory, "--exec-path"), self._exec, symlinks=True)
+        starter = f'#!/bin/sh\nGIT_EXEC_PATH={self._exec} exec {self._real} "$@"\n'
+        (self._bin / "git").write_text(starter)
+        (self._bin / "git").chmod(0o755)

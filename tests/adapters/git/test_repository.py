@@ -1,0 +1,216 @@
+"""Reading a real repository: from which place, what is refused and why, and what a scan must not follow."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from adapters.git import GitRepository
+from bot.domain.world import BuildSystem
+from bot.errors import Refused, Unavailable
+from tests.adapters.git.worlds import git, new_repository, write
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    return new_repository(tmp_path / "repository")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> GitRepository:
+    return GitRepository(tmp_path / "home")
+
+
+def commit(top: Path, files: dict[str, str]) -> str:
+    write(top, files)
+    git(top, "add", "--all")
+    git(top, "commit", "--quiet", "-m", "more")
+    return git(top, "rev-parse", "HEAD")
+
+
+async def test_a_subdirectory_leads_to_the_top(top: Path, repository: GitRepository) -> None:
+    write(top, {"a/b/c.txt": "c\n"})
+    assert (await repository.base(str(top / "a" / "b"))).repository == str(top)
+
+
+async def test_a_linked_worktree_leads_to_the_main_checkout(
+    top: Path, repository: GitRepository, tmp_path: Path
+) -> None:
+    git(top, "worktree", "add", "--quiet", "-b", "side", str(tmp_path / "side"))
+    write(tmp_path / "side", {"deep/x.txt": "x\n"})
+    base = await repository.base(str(tmp_path / "side" / "deep"))
+    assert (base.repository, base.branch, base.uncommitted) == (str(top), "main", 0)
+
+
+async def test_a_link_to_the_repository_leads_to_it(
+    top: Path, repository: GitRepository, tmp_path: Path
+) -> None:
+    (tmp_path / "link").symlink_to(top)
+    assert (await repository.base(str(tmp_path / "link"))).repository == str(top)
+
+
+async def test_a_submodule_is_a_repository_of_its_own(
+    top: Path, repository: GitRepository, tmp_path: Path
+) -> None:
+    inner = new_repository(tmp_path / "inner")
+    git(top, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "sub")
+    base = await repository.base(str(top / "sub"))
+    assert base.repository == str(top / "sub")
+    assert base.commit == git(inner, "rev-parse", "HEAD")
+
+
+async def test_a_bare_repository_is_refused(
+    top: Path, repository: GitRepository, tmp_path: Path
+) -> None:
+    git(tmp_path, "clone", "--quiet", "--bare", str(top), "bare.git")
+    with pytest.raises(Refused, match="bare"):
+        await repository.base(str(tmp_path / "bare.git"))
+
+
+async def test_a_repository_without_commits_is_refused(
+    repository: GitRepository, tmp_path: Path
+) -> None:
+    (tmp_path / "fresh").mkdir()
+    git(tmp_path / "fresh", "init", "--quiet")
+    with pytest.raises(Refused, match="no commits") as refused:
+        await repository.base(str(tmp_path / "fresh"))
+    assert refused.value.remedy
+
+
+async def test_a_detached_head_is_refused(top: Path, repository: GitRepository) -> None:
+    git(top, "checkout", "--quiet", "--detach")
+    with pytest.raises(Refused, match="no branch"):
+        await repository.base(str(top))
+
+
+async def test_a_missing_directory_is_refused(repository: GitRepository, tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="no directory"):
+        await repository.base(str(tmp_path / "gone"))
+
+
+async def test_the_inside_of_a_git_directory_is_refused(
+    top: Path, repository: GitRepository
+) -> None:
+    with pytest.raises(Refused, match=r"inside a \.git"):
+        await repository.base(str(top / ".git" / "refs"))
+
+
+async def test_without_git_it_is_said_how_to_get_it(top: Path, tmp_path: Path) -> None:
+    (tmp_path / "nothing").mkdir()
+    repository = GitRepository(tmp_path / "home", {"PATH": str(tmp_path / "nothing")})
+    with pytest.raises(Unavailable, match="git is required") as unavailable:
+        await repository.base(str(top))
+    assert unavailable.value.remedy
+
+
+async def test_an_old_git_is_told(top: Path, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").write_text("#!/bin/sh\necho git version 2.20.1\n")
+    (tmp_path / "bin" / "git").chmod(0o755)
+    repository = GitRepository(tmp_path / "home", {"PATH": f"{tmp_path}/bin:/usr/bin:/bin"})
+    with pytest.raises(Unavailable, match=r"2\.36 or newer"):
+        await repository.base(str(top))
+
+
+async def test_git_gets_no_secrets(top: Path, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").write_text(f'#!/bin/sh\nenv >>{seen}\nexec {git_path()} "$@"\n')
+    (tmp_path / "bin" / "git").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "SLACK_BOT_TOKEN": "canary"}
+    await GitRepository(tmp_path / "home", environment).base(str(top))
+    assert "GIT_TERMINAL_PROMPT=0" in seen.read_text()
+    assert "canary" not in seen.read_text()
+
+
+def git_path() -> str:
+    return next(
+        f"{part}/git" for part in os.environ["PATH"].split(":") if Path(part, "git").exists()
+    )
+
+
+async def test_a_scan_follows_no_symbolic_link(
+    top: Path, repository: GitRepository, tmp_path: Path
+) -> None:
+    (tmp_path / "secret").write_text("canary")
+    (top / "CLAUDE.md").symlink_to(tmp_path / "secret")
+    sha = commit(top, {"AGENTS.md": "Be kind.\n"})
+    scan = await repository.scan(str(top), sha)
+    assert "canary" not in scan.model_dump_json()
+    assert "Be kind." in scan.conventions
+    assert "CLAUDE.md" not in scan.directory_tree
+
+
+async def test_a_scan_reads_the_commit_and_not_the_checkout(
+    top: Path, repository: GitRepository
+) -> None:
+    sha = commit(top, {"CLAUDE.md": "committed\n"})
+    (top / "CLAUDE.md").unlink()
+    os.mkfifo(top / "CLAUDE.md")
+    assert "committed" in (await repository.scan(str(top), sha)).conventions
+
+
+async def test_a_scan_is_bounded(top: Path, repository: GitRepository) -> None:
+    sha = commit(
+        top,
+        {
+            "CLAUDE.md": "a" * 100_000,
+            "README.md": "r" * 2_000_000,
+            **{f"specs/SPEC-{n:08x}/spec.md": "# S\n" + "s" * 60_000 for n in range(12)},
+        },
+    )
+    scan = await repository.scan(str(top), sha)
+    assert scan.truncated
+    assert 60_000 < len(scan.conventions) < 66_000
+    assert len(scan.model_dump_json()) < 600_000
+
+
+async def test_a_scan_tells_what_there_is(top: Path, repository: GitRepository) -> None:
+    sha = commit(
+        top,
+        {
+            "pyproject.toml": "[project]\nname = 'shop'\n[tool.pytest.ini_options]\n",
+            "shop/__main__.py": "print()\n",
+            "shop/a/b/c/deep.py": "",
+            "tests/test_a.py": "",
+            ".specify/memory/constitution.md": "Simple.\n",
+            "specs/SPEC-0a1b2c3d/spec.md": "# Login\n",
+        },
+    )
+    scan = await repository.scan(str(top), sha)
+    assert (scan.build_system, scan.test_command) == (BuildSystem.PYTHON, "python3 -m pytest")
+    assert "name = 'shop'" in scan.project_meta
+    assert "shop/__main__.py" in scan.source_overview
+    assert "shop/a/b/ (1 files)" in scan.directory_tree
+    assert scan.specs_summary == "- SPEC-0a1b2c3d: Login"
+    assert "Simple." in scan.conventions
+    assert (scan.files, scan.truncated) == (8, False)
+
+
+async def test_odd_names_and_bytes_do_no_harm(top: Path, repository: GitRepository) -> None:
+    for name in (b"caf\xe9.txt", b"line\nbreak", "日本語.md".encode()):
+        (top / os.fsdecode(name)).write_bytes(b"\xff\x00x")
+    (top / "CLAUDE.md").write_bytes(b"\xff\xfe rules\n\x00")
+    scan = await repository.scan(str(top), commit(top, {"x": "x\n"}))
+    assert "rules" in scan.conventions
+    assert "日本語.md" in scan.directory_tree
+    scan.model_dump_json().encode()
+
+
+@pytest.mark.parametrize("name", ["main", "HEAD", "--all", "-x", "", "a\nb", "HEAD:README.md"])
+async def test_only_a_full_hash_is_a_commit(
+    top: Path, repository: GitRepository, name: str
+) -> None:
+    assert not await repository.commit_exists(str(top), name)
+
+
+async def test_reading_changes_nothing(top: Path, repository: GitRepository) -> None:
+    sha = git(top, "rev-parse", "HEAD")
+    os.utime(top / "code.py")  # a plain `git status` would now refresh the index
+    before = {path: path.stat().st_mtime_ns for path in (top / ".git").rglob("*")}
+    await repository.base(str(top))
+    await repository.scan(str(top), sha)
+    await repository.branches(str(top))
+    assert {path: path.stat().st_mtime_ns for path in (top / ".git").rglob("*")} == before

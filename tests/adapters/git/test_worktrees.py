@@ -1,0 +1,325 @@
+"""Worktrees in a real repository: what people have there is never touched, and what leads out of it is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from adapters.git import GitWorktrees
+from adapters.git.lock import Locks
+from adapters.git.place import main_checkout
+from adapters.git.run import Git
+from bot.errors import Refused, Unavailable
+from tests.adapters.git.worlds import RealWorld, git, new_repository, write
+
+BRANCH = "agent/login"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> RealWorld:
+    return RealWorld(tmp_path)
+
+
+@pytest.fixture
+def first(world: RealWorld) -> str:
+    return git(world.top, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+async def path(world: RealWorld, first: str) -> Path:
+    here = world.at("agent-login")
+    await world.worktrees.prepare(world.path, BRANCH, here, first)
+    return Path(here)
+
+
+async def test_worktrees_and_hook_files_stay_out_of_everybodys_status(
+    world: RealWorld, path: Path
+) -> None:
+    write(path, {".claude/settings.local.json": "{}"})
+    assert git(world.top, "status", "--porcelain") == ""
+    assert git(path, "status", "--porcelain") == ""
+
+
+async def test_the_exclude_file_keeps_its_lines_and_gets_each_of_ours_once(
+    world: RealWorld, first: str
+) -> None:
+    exclude = world.top / ".git" / "info" / "exclude"
+    exclude.write_text("mine.txt")
+    for name in ("a", "b"):
+        await world.worktrees.prepare(world.path, f"agent/{name}", world.at(f"agent-{name}"), first)
+    assert exclude.read_text().splitlines() == [
+        "mine.txt",
+        "/.worktrees/",
+        ".claude/settings.local.json",
+    ]
+
+
+async def test_twenty_at_once_all_succeed(world: RealWorld, first: str) -> None:
+    bots = [world.worktrees, GitWorktrees(world.home)]  # two, so the lock between them counts
+    names = [f"task-{n}" for n in range(20)]
+    heads = await asyncio.gather(
+        *(
+            bots[n % 2].prepare(world.path, f"agent/{name}", world.at(f"agent-{name}"), first)
+            for n, name in enumerate(names)
+        )
+    )
+    assert heads == [first] * 20
+    for name in names:
+        work = await world.worktrees.work(world.at(f"agent-{name}"), first)
+        assert work.uncommitted == ()
+
+
+async def test_a_directory_of_a_person_s_is_taken(world: RealWorld, first: str) -> None:
+    write(Path(world.at("agent-login")), {"mine.txt": "mine\n"})
+    with pytest.raises(Refused, match=r"^taken$"):
+        await world.worktrees.prepare(world.path, BRANCH, world.at("agent-login"), first)
+    assert Path(world.at("agent-login"), "mine.txt").read_text() == "mine\n"
+
+
+async def test_a_linked_directory_of_worktrees_is_refused(
+    world: RealWorld, first: str, tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (world.top / ".worktrees").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(Refused, match="symbolic link"):
+        await world.worktrees.prepare(world.path, BRANCH, world.at("agent-login"), first)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "branch",
+    ["main", "agent", "agent/", "agent/-x", "agent/HEAD", "agent/a/b", "agent/a b", "agent/a\n"]
+    + ["agent/../x", "agent/x.lock", "agent/é", "agent/" + "x" * 59, "--force", "refs/heads/main"],
+)  # fmt: skip
+async def test_only_branches_of_the_bot_s_kind_are_made_or_removed(
+    world: RealWorld, first: str, branch: str
+) -> None:
+    with pytest.raises(Refused, match="no name for a branch"):
+        await world.worktrees.prepare(world.path, branch, world.at("agent-x"), first)
+    with pytest.raises(Refused, match="no name for a branch"):
+        await world.worktrees.remove(world.path, world.at("agent-x"), branch, "main")
+
+
+@pytest.mark.parametrize(
+    "place", ["x", ".worktrees/a/b", ".worktrees/../x", ".worktrees/.git", "/tmp"]
+)  # noqa: S108
+async def test_a_worktree_lies_directly_in_its_directory(
+    world: RealWorld, first: str, place: str
+) -> None:
+    with pytest.raises(Refused, match="no place for a worktree"):
+        await world.worktrees.prepare(world.path, BRANCH, str(world.top / place), first)
+
+
+async def test_a_branch_below_the_name_takes_it(world: RealWorld, first: str) -> None:
+    git(world.top, "branch", "agent/login/more")
+    with pytest.raises(Refused, match=r"^taken$"):
+        await world.worktrees.prepare(world.path, BRANCH, world.at("agent-login"), first)
+
+
+async def test_worktrees_of_people_that_are_away_are_not_forgotten(
+    world: RealWorld, path: Path, first: str, tmp_path: Path
+) -> None:
+    git(world.top, "worktree", "add", "--quiet", "-b", "disk", str(tmp_path / "disk"))
+    (tmp_path / "disk").rename(tmp_path / "unplugged")
+    world.vanish(str(path))
+    await world.worktrees.prepare(world.path, BRANCH, str(path), first)
+    (tmp_path / "unplugged").rename(tmp_path / "disk")
+    assert git(tmp_path / "disk", "status", "--porcelain") == ""
+
+
+async def test_a_worktree_whose_agent_switched_its_branch_is_taken(
+    world: RealWorld, path: Path, first: str
+) -> None:
+    git(path, "switch", "--quiet", "-c", "agent/else")
+    with pytest.raises(Refused, match=r"^taken$"):
+        await world.worktrees.prepare(world.path, BRANCH, str(path), first)
+
+
+async def test_a_repository_that_moved_is_told(world: RealWorld, path: Path, first: str) -> None:
+    world.top.rename(world.top.parent / "moved")
+    with pytest.raises(Refused, match="no repository at"):
+        await world.worktrees.work(str(path), first)
+
+
+async def test_files_are_not_written_through_a_link(
+    world: RealWorld, path: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "outside").mkdir()
+    (path / "specs").symlink_to(tmp_path / "outside")
+    with pytest.raises(Refused, match="symbolic link"):
+        await world.worktrees.commit_files(str(path), {"specs/s/spec.md": "x\n"}, "docs: x")
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
+async def test_a_linked_file_is_replaced_and_not_written_through(
+    world: RealWorld, path: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "outside").write_text("mine\n")
+    (path / "spec.md").symlink_to(tmp_path / "outside")
+    head = await world.worktrees.commit_files(str(path), {"spec.md": "x\n"}, "docs: x")
+    assert (tmp_path / "outside").read_text() == "mine\n"
+    assert world.read(head, "spec.md") == "x\n"
+
+
+async def test_what_an_agent_has_staged_is_not_committed(world: RealWorld, path: Path) -> None:
+    write(path, {"staged.py": "s\n", "*.md": "odd name\n", "b.md": "b\n"})
+    git(path, "add", "staged.py", "b.md")
+    head = await world.worktrees.commit_files(str(path), {"*.md": "new\n"}, "docs: odd")
+    assert git(path, "show", "--name-only", "--format=", head) == "*.md"
+    assert git(path, "status", "--porcelain").splitlines() == ["A  b.md", "A  staged.py"]
+
+
+async def test_ignored_files_are_committed_when_asked_for(world: RealWorld, path: Path) -> None:
+    write(path, {".gitignore": "specs/\n"})
+    head = await world.worktrees.commit_files(str(path), {"specs/spec.md": "x\n"}, "docs: x")
+    assert world.read(head, "specs/spec.md") == "x\n"
+
+
+async def test_an_untracked_file_of_a_person_s_stops_the_base(
+    world: RealWorld, path: Path, first: str
+) -> None:
+    write(world.top, {".gitignore": "", "other.txt": "untracked elsewhere\n"})
+    (world.top / ".git" / "info" / "exclude").open("a").write("secret.env\n")
+    write(world.top, {"login.py": "mine\n", "secret.env": "mine\n"})
+    for name in ("login.py", "secret.env"):
+        commit = world.agent_commits(str(path), {name: "theirs\n"})
+        with pytest.raises(Refused):
+            await world.worktrees.move_base(world.path, "main", commit)
+        assert (world.top / name).read_text() == "mine\n"
+        (world.top / name).unlink()
+        git(world.top, "update-ref", "refs/heads/main", first)
+    assert world.tip("main") == first
+
+
+async def test_a_base_in_a_person_s_other_worktree_is_left(
+    world: RealWorld, path: Path, first: str, tmp_path: Path
+) -> None:
+    git(world.top, "worktree", "add", "--quiet", "-b", "release", str(tmp_path / "release"))
+    commit = world.agent_commits(str(path), {"login.py": "x\n"})
+    with pytest.raises(Refused, match="checked out in"):
+        await world.worktrees.move_base(world.path, "release", commit)
+    assert world.tip("release") == first
+
+
+async def test_a_base_in_the_middle_of_a_merge_is_left(world: RealWorld, path: Path) -> None:
+    commit = world.agent_commits(str(path), {"login.py": "x\n"})
+    git(world.top, "branch", "side", commit)
+    git(world.top, "merge", "--no-commit", "--no-ff", "side")
+    with pytest.raises(Refused, match="under way"):
+        await world.worktrees.move_base(world.path, "main", commit)
+
+
+async def test_a_locked_worktree_is_left(world: RealWorld, path: Path) -> None:
+    git(world.top, "worktree", "lock", "--reason", "mine", str(path))
+    removal = await world.worktrees.remove(world.path, str(path), BRANCH, "main")
+    assert (removal.worktree_gone, removal.reason) == (False, "the worktree is locked: mine")
+
+
+@pytest.fixture
+async def somebody(path: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A process that works in the worktree."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", "print(flush=True); input()"),
+        cwd=path,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    yield process
+    if process.returncode is None:
+        process.kill()
+    await process.communicate()
+
+
+async def test_a_worktree_in_which_somebody_works_is_left(
+    world: RealWorld, path: Path, somebody: asyncio.subprocess.Process
+) -> None:
+    removal = await world.worktrees.remove(world.path, str(path), BRANCH, "main")
+    assert not removal.worktree_gone
+    assert f"process {somebody.pid} " in removal.reason
+
+
+async def test_ignored_files_go_with_their_worktree(world: RealWorld, path: Path) -> None:
+    world.agent_commits(str(path), {".gitignore": "build/\n"})
+    write(path, {"build/out.o": "o\n"})
+    removal = await world.worktrees.remove(world.path, str(path), BRANCH, BRANCH)
+    assert (removal.worktree_gone, removal.branch_gone) == (True, True)
+
+
+async def test_commits_on_no_branch_keep_their_worktree(world: RealWorld, path: Path) -> None:
+    git(path, "switch", "--quiet", "--detach")
+    world.agent_commits(str(path), {"login.py": "x\n"})
+    removal = await world.worktrees.remove(world.path, str(path), BRANCH, "main")
+    assert not removal.worktree_gone
+    assert "on no branch" in removal.reason
+
+
+async def test_a_branch_people_have_checked_out_is_kept(world: RealWorld, path: Path) -> None:
+    git(path, "switch", "--quiet", "-c", "agent/else")
+    git(world.top, "switch", "--quiet", BRANCH)
+    removal = await world.worktrees.remove(world.path, str(path), BRANCH, "main")
+    assert not removal.branch_gone
+    assert world.tip(BRANCH) is not None
+
+
+async def test_an_untracked_file_in_the_way_of_a_merge_is_not_a_conflict(
+    world: RealWorld, path: Path, first: str
+) -> None:
+    other = world.at("agent-other")
+    await world.worktrees.prepare(world.path, "agent/other", other, first)
+    world.agent_commits(other, {"login.py": "o\n"})
+    world.agent_leaves(str(path), {"login.py": "mine\n"})
+    with pytest.raises(Refused, match="overwritten"):
+        await world.worktrees.merge(str(path), "agent/other", "Merge")
+    assert (path / "login.py").read_text() == "mine\n"
+
+
+async def test_the_main_checkout_is_not_touched(world: RealWorld, path: Path, first: str) -> None:
+    write(world.top, {"code.py": "half done\n", "mine.txt": "mine\n"})
+    git(world.top, "add", "mine.txt")
+    before = (git(world.top, "status", "--porcelain"), (world.top / ".git" / "index").read_bytes())
+    world.agent_commits(str(path), {"login.py": "x\n"})
+    await world.worktrees.merge_all(world.path, "main", (BRANCH,), world.at("scratch"))
+    await world.worktrees.remove_scratch(world.path, world.at("scratch"))
+    await world.worktrees.commit_files(str(path), {"x.md": "x\n"}, "docs: x")
+    await world.worktrees.remove(world.path, str(path), BRANCH, BRANCH)
+    after = (git(world.top, "status", "--porcelain"), (world.top / ".git" / "index").read_bytes())
+    assert after == before
+    assert world.tip("main") == first
+
+
+async def test_a_slow_git_is_ended_with_its_children(world: RealWorld, tmp_path: Path) -> None:
+    program = tmp_path / "slow"
+    program.write_text(f"#!/bin/sh\nsleep 600 & echo $! >{tmp_path}/pid\nwait\n")
+    program.chmod(0o755)
+    with pytest.raises(Unavailable, match="took longer"):
+        await Git(program=str(program), seconds=0.5).read("status", at=main_checkout(world.path))
+    pid = (tmp_path / "pid").read_text().strip()
+    state = Path(f"/proc/{pid}/stat")
+    assert not state.exists() or state.read_text().split()[2] == "Z"
+
+
+async def test_a_held_repository_is_waited_for_only_so_long(world: RealWorld) -> None:
+    common = world.top / ".git"
+    async with Locks().held(common):
+        with pytest.raises(Unavailable, match="another gwt-bot"):
+            async with Locks(seconds=0.05).held(common):
+                pass
+
+
+async def test_a_submodule_stays_when_its_worktree_cannot_go(
+    world: RealWorld, tmp_path: Path
+) -> None:
+    inner = new_repository(tmp_path / "inner")
+    allow = ("-c", "protocol.file.allow=always")
+    git(world.top, *allow, "submodule", "--quiet", "add", str(inner), "sub")
+    git(world.top, "commit", "--quiet", "-m", "submodule")
+    start, path = git(world.top, "rev-parse", "HEAD"), world.at("agent-login")
+    await world.worktrees.prepare(world.path, BRANCH, path, start)
+    removal = await world.worktrees.remove(world.path, path, BRANCH, "main")
+    assert (removal.worktree_gone, removal.branch_gone) == (False, False)
+    assert "submodules" in removal.reason
+    assert (await world.worktrees.work(path, start)).uncommitted == ()

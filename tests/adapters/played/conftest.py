@@ -1,0 +1,85 @@
+"""A sample repository to play in, and a way to run the played agent in it as the real executable that it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from adapters.played.sample import make_sample
+
+ROOT = Path(__file__).parents[3]
+TESTS = ("python3", "-m", "unittest", "discover", "-s", "tests", "-t", ".")
+RECEIPT_FAILED = (
+    "\n## What came of the last try\nFAIL: test_cents_always_have_two_digits\nFAILED (failures=1)\n"
+)
+
+StartAgent = Callable[..., subprocess.Popen[str]]
+
+
+def git(path: Path, *arguments: str) -> str:
+    argv = ["git", "-c", "user.name=Test", "-c", "user.email=test@localhost", *arguments]
+    done = subprocess.run(argv, cwd=path, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def subjects(path: Path) -> list[str]:
+    """The subjects of the commits ahead of main, oldest first."""
+    return git(path, "log", "--reverse", "--format=%s", "main..HEAD").splitlines()
+
+
+def run_tests(path: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(TESTS, cwd=path, capture_output=True, text=True, check=False)
+
+
+def agent_environment(**changes: str) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME")}
+    return kept | {"PYTHONPATH": str(ROOT), "GWT_BOT_STAGE": "tests", "GWT_BOT_PACE": "0"} | changes
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Path:
+    path = tmp_path / "sample"
+    make_sample(path)
+    return path
+
+
+@pytest.fixture
+def worktree(sample: Path) -> Path:
+    return add_worktree(sample, "task")
+
+
+def add_worktree(sample: Path, name: str) -> Path:
+    path = sample.parent / name
+    git(sample, "worktree", "add", "--quiet", "-b", f"agent/{name}", str(path))
+    return path
+
+
+def start_agent(
+    worktree: Path, prompt: str, *flags: str, **environment: str
+) -> subprocess.Popen[str]:
+    prompt_file = worktree.parent / f"{worktree.name}.md"
+    prompt_file.write_text(prompt, encoding="utf-8")
+    agent = [sys.executable, "-P", "-m", "adapters.played.agent"]
+    return subprocess.Popen(
+        [*agent, "--prompt-file", str(prompt_file), "--conversation", "c-1", *flags],
+        cwd=worktree,
+        env=agent_environment(**environment),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def run_agent(
+    worktree: Path, prompt: str, *flags: str, typed: str = "", **environment: str
+) -> tuple[int, str]:
+    """Its exit code, and what it showed."""
+    with start_agent(worktree, prompt, *flags, **environment) as process:
+        shown, _ = process.communicate(typed, timeout=60)
+        return process.returncode, shown

@@ -1,0 +1,281 @@
+"""Agent CLIs as data: what starts, with which flags, prompt and environment; and why one cannot run here."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from adapters.agents import screen
+from adapters.agents.launch import AgentClis
+from bot.domain.world import Launch
+from bot.errors import Refused
+from tests.adapters.agent_programs import NAMES, AgentPrograms, is_gone
+
+PROMPT = "# Task T001: 割引\n$(rm -rf /) \"quoted\" 'too' `x`\n" + "long " * 60_000
+ROOT, SOMEBODY = 0, 1000
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> AgentPrograms:
+    programs = AgentPrograms(tmp_path)
+    for name in NAMES:
+        programs.add(name)
+    return programs
+
+
+def launch(clis: AgentClis, agent: str, *, resume: bool = False) -> Launch:
+    return clis.launch(
+        agent, prompt=PROMPT, conversation="8a3c", resume=resume, nonce="0f0f", spool="/spool/run-1"
+    )
+
+
+@pytest.mark.parametrize("agent", NAMES)
+@pytest.mark.parametrize("resume", [False, True])
+def test_the_prompt_arrives_byte_for_byte_however_long(
+    programs: AgentPrograms, agent: str, resume: bool
+) -> None:
+    clis = AgentClis(programs.environ)
+    assert programs.start(launch(clis, agent, resume=resume), PROMPT).stdin == PROMPT
+
+
+@pytest.mark.parametrize(
+    ("agent", "first", "again"),
+    [
+        ("claude", "--session-id 8a3c", "--resume 8a3c"),
+        ("gemini", "--session-id 8a3c", "--resume 8a3c"),
+    ],
+)
+def test_a_conversation_is_begun_and_gone_on_with_under_its_id(
+    programs: AgentPrograms, agent: str, first: str, again: str
+) -> None:
+    clis = AgentClis(programs.environ)
+    assert first in " ".join(launch(clis, agent).argv)
+    assert again in " ".join(launch(clis, agent, resume=True).argv)
+
+
+@pytest.mark.parametrize("agent", ["codex", "opencode"])
+def test_a_cli_that_chooses_its_own_ids_begins_anew(programs: AgentPrograms, agent: str) -> None:
+    clis = AgentClis(programs.environ)
+    assert launch(clis, agent, resume=True) == launch(clis, agent)
+    assert clis.cli(agent).resume == ()
+
+
+@pytest.mark.parametrize("agent", NAMES)
+def test_the_flags_shown_to_people_are_those_that_are_used(
+    programs: AgentPrograms, agent: str
+) -> None:
+    clis = AgentClis(programs.environ)
+    started = programs.start(launch(clis, agent), PROMPT)
+    assert clis.flags(agent)
+    assert set(clis.flags(agent).split()) <= set(started.arguments)
+
+
+@pytest.mark.parametrize("agent", NAMES)
+def test_nothing_secret_of_the_bot_reaches_an_agent(programs: AgentPrograms, agent: str) -> None:
+    environ = programs.environ | {"GITHUB_TOKEN": "ghp_x", "MATRIX_ACCESS_TOKEN": "syt_x"}
+    started = programs.start(launch(AgentClis(environ), agent), PROMPT)
+    names = set(started.environment)
+    assert not names & {"SLACK_BOT_TOKEN", "GITHUB_TOKEN", "MATRIX_ACCESS_TOKEN", "GWT_BOT_STAGE"}
+    assert ("OPENAI_API_KEY" in names) == (agent == "codex")
+
+
+def test_an_agent_gets_its_own_key_and_only_variables_that_are_set(programs: AgentPrograms) -> None:
+    env = launch(AgentClis(programs.environ | {"ANTHROPIC_MODEL": ""}), "claude").env
+    assert env["ANTHROPIC_API_KEY"] == "sk-ant-of-claude"
+    assert "ANTHROPIC_BASE_URL" not in env
+    assert "ANTHROPIC_MODEL" not in env
+
+
+@pytest.mark.parametrize("agent", NAMES)
+@pytest.mark.parametrize("code", [0, 7])
+def test_the_exit_code_of_the_agent_is_the_panes(
+    programs: AgentPrograms, agent: str, code: int
+) -> None:
+    programs.will_say("", code)
+    assert programs.start(launch(AgentClis(programs.environ), agent), PROMPT).code == code
+
+
+def test_a_killed_claude_is_told_as_a_shell_would(programs: AgentPrograms) -> None:
+    programs.add("claude", "#!/bin/sh\nkill -9 $$\n")
+    assert programs.start(launch(AgentClis(programs.environ), "claude"), PROMPT).code == 137
+
+
+def test_what_claude_streams_is_readable_in_the_pane(programs: AgentPrograms) -> None:
+    events: list[object] = [
+        {"type": "system", "subtype": "init", "session_id": "8a3c", "model": "some-model"},
+        {"type": "assistant", "message": {"content": [{"type": "text", "text": "I begin.\nNow."}]}},
+        tool_use("Bash", command="git commit -m 'feat: x'\nand more"),
+        tool_use("Mystery"),
+        {"type": "user", "message": {"content": [{"is_error": True, "content": "no such file"}]}},
+        {"type": "something new"},
+        {"type": "result", "is_error": False, "num_turns": 4, "total_cost_usd": 0.125},
+    ]
+    programs.will_say("not json\n" + "\n".join(json.dumps(event) for event in events) + "\n")
+    shown = programs.start(launch(AgentClis(programs.environ), "claude"), PROMPT).shown
+    assert shown.splitlines() == [
+        "not json",
+        "conversation 8a3c, model some-model",
+        "I begin.",
+        "Now.",
+        "● Bash git commit -m 'feat: x'",
+        "● Mystery",
+        "  ✗ no such file",
+        "done: 4 turns, $0.12",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ('{"type": "assistant"', '{"type": "assistant"\n'),
+        ("{}", ""),
+        ('{"type": "assistant", "message": {"content": "text"}}', ""),
+        ('{"type": "assistant", "message": {"content": [1, null, {"type": "text"}]}}', ""),
+        ('{"type": "result", "is_error": true, "result": null}', "failed\nnull\n"),
+        ("\x1b[31mred\x1b[0m\x07 \x1b]52;c;aGFja2Vk\x07bell", "red bell\n"),
+        ("x" * 5000, "x" * 400 + "…\n"),
+    ],
+)
+def test_odd_lines_of_a_stream_neither_break_the_screen_nor_steer_the_terminal(
+    line: str, shown: str
+) -> None:
+    out = io.StringIO()
+    screen.show(line, out)
+    assert out.getvalue() == shown
+
+
+async def test_a_missing_program_is_told_with_its_name(tmp_path: Path) -> None:
+    ready = await AgentClis({"PATH": str(tmp_path)}, user=lambda: SOMEBODY).ready("codex", "/r")
+    assert not ready.ok
+    assert "`codex` is not on the PATH" in ready.problem
+    assert ready.remedy
+
+
+@pytest.mark.parametrize(("sandbox", "ok"), [("", False), ("0", False), ("1", True)])
+async def test_claude_as_root_wants_a_sandbox(
+    programs: AgentPrograms, sandbox: str, ok: bool
+) -> None:
+    environ = programs.environ | {"IS_SANDBOX": sandbox}
+    ready = await AgentClis(environ, user=lambda: ROOT).ready("claude", "/r")
+    assert ready.ok is ok
+    assert ("IS_SANDBOX=1" in ready.remedy) is not ok
+    assert (await AgentClis(environ, user=lambda: SOMEBODY).ready("claude", "/r")).ok
+
+
+async def test_a_program_that_fails_is_told_with_its_own_words(programs: AgentPrograms) -> None:
+    programs.add("codex", "#!/bin/sh\necho 'node: not found' >&2\nexit 127\n")
+    ready = await AgentClis(programs.environ).ready("codex", "/r")
+    assert not ready.ok
+    assert "node: not found" in ready.problem
+
+
+async def test_a_program_that_cannot_be_executed_is_told(programs: AgentPrograms) -> None:
+    programs.add("codex", "#!/nowhere/sh\n")
+    ready = await AgentClis(programs.environ).ready("codex", "/r")
+    assert not ready.ok
+    assert "cannot be started" in ready.problem
+
+
+async def test_a_program_that_tells_no_version_in_time_is_ended_with_its_children(
+    programs: AgentPrograms, tmp_path: Path
+) -> None:
+    programs.add("codex", f"#!/bin/sh\nsleep 300 & echo $! > {tmp_path}/child\nwait\n")
+    clis = AgentClis(programs.environ, seconds=1)
+    ready = await clis.ready("codex", "/r")
+    assert not ready.ok
+    assert "within 1 seconds" in ready.problem
+    assert is_gone(int((tmp_path / "child").read_text(encoding="utf-8")))
+
+
+async def test_the_version_is_asked_without_the_bots_secrets(
+    programs: AgentPrograms, tmp_path: Path
+) -> None:
+    programs.add("codex", f"#!/bin/sh\nenv > {tmp_path}/environment\necho codex-cli 0.169.0\n")
+    ready = await AgentClis(programs.environ).ready("codex", "/r")
+    assert ready.version == "0.169.0"
+    told = (tmp_path / "environment").read_text(encoding="utf-8")
+    assert "sk-" not in told
+    assert "xoxb" not in told
+
+
+async def test_a_program_in_the_repository_is_not_taken_for_the_agent(
+    programs: AgentPrograms,
+) -> None:
+    argv = launch(AgentClis(programs.environ), "codex").argv
+    assert argv[0] == str(programs.bin / "codex")
+
+
+@pytest.mark.parametrize(
+    ("command", "argument", "stdin"),
+    [
+        ("claude --message-file {prompt_file}", None, ""),
+        ("claude --ask {prompt}", PROMPT[:50], ""),
+        ("claude 'two words'", "two words", PROMPT[:50]),
+    ],
+)
+def test_an_operators_own_command_gets_the_prompt_where_it_wants_it(
+    programs: AgentPrograms, command: str, argument: str | None, stdin: str
+) -> None:
+    clis = AgentClis(programs.environ, other_command=command)
+    started = programs.start(launch(clis, "other"), PROMPT[:50])
+    assert started.stdin == stdin
+    if argument:
+        assert "\n".join(started.arguments).endswith(argument.rstrip("\n"))
+    else:
+        assert Path(started.arguments[-1]).read_text(encoding="utf-8") == PROMPT[:50]
+
+
+async def test_a_prompt_inside_a_word_is_refused_beforehand(programs: AgentPrograms) -> None:
+    clis = AgentClis(programs.environ, other_command="claude --message-file={prompt_file}")
+    ready = await clis.ready("other", "/r")
+    assert not ready.ok
+    assert "a word of its own" in ready.problem
+
+
+def test_an_operators_command_that_cannot_be_read_is_refused(programs: AgentPrograms) -> None:
+    with pytest.raises(Refused, match="quotation"):
+        AgentClis(programs.environ, other_command="agent 'half")
+
+
+async def test_without_an_operators_command_there_is_no_other(programs: AgentPrograms) -> None:
+    ready = await AgentClis(programs.environ).ready("other", "/r")
+    assert not ready.ok
+
+
+async def test_the_played_agent_is_ready_only_on_its_stage_and_in_its_sample(
+    programs: AgentPrograms, tmp_path: Path
+) -> None:
+    sample, foreign = tmp_path / "sample", tmp_path / "foreign"
+    for folder in (sample, foreign):
+        folder.mkdir()
+    (sample / ".gwt-sample").touch()
+    on_stage = AgentClis(programs.environ)
+    off_stage = AgentClis(programs.environ | {"GWT_BOT_STAGE": "production"})
+    assert (await on_stage.ready("played", str(sample))).ok
+    assert "sample repository" in (await on_stage.ready("played", str(foreign))).problem
+    assert "only in the demo" in (await off_stage.ready("played", str(sample))).problem
+
+
+def test_the_played_agent_starts_from_anywhere_and_refuses_a_foreign_place(
+    programs: AgentPrograms, tmp_path: Path
+) -> None:
+    started = launch(AgentClis(programs.environ), "played")
+    done = subprocess.run(
+        [word.replace("{prompt_file}", "/dev/null") for word in started.argv],
+        cwd=tmp_path,
+        env={"PATH": programs.environ["PATH"]} | started.env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 4
+    assert "sample repository" in done.stderr
+
+
+def tool_use(name: str, **given: str) -> dict[str, object]:
+    part = {"type": "tool_use", "name": name, "input": given}
+    return {"type": "assistant", "message": {"content": [part]}}

@@ -1,0 +1,151 @@
+"""The bot's own commands: no secrets in, bounded output, and nothing that lives on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from adapters.commands import HEAD, LOG_LIMIT, SHOWN, TAIL, ShellCommands
+from bot.errors import Refused
+
+ENVIRONMENT = {
+    "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    "HOME": "/nowhere",
+    "SLACK_BOT_TOKEN": "canary-token",
+    "SSH_AUTH_SOCK": "/canary-socket",
+}
+
+
+@pytest.fixture
+def commands() -> ShellCommands:
+    return ShellCommands(ENVIRONMENT, lambda text: text.replace("hunter2", "[MASKED]"))
+
+
+async def until(true: Callable[[], bool], seconds: float = 10) -> None:
+    """Wait until it is so."""
+    async with asyncio.timeout(seconds):
+        while not true():  # noqa: ASYNC110 - another process changes it
+            await asyncio.sleep(0.01)
+
+
+def lives(pid_file: Path) -> bool:
+    pid = int(pid_file.read_text())
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+async def test_the_environment_has_no_secrets_and_says_ci(
+    commands: ShellCommands, tmp_path: Path
+) -> None:
+    done = await commands.run(str(tmp_path), "env; pwd", seconds=10, log=str(tmp_path / "log"))
+    assert "CI=1" in done.output
+    assert "HOME=/nowhere" in done.output
+    assert "canary" not in done.output
+    assert done.output.endswith(f"{tmp_path}\n")
+
+
+async def test_standard_input_is_empty(commands: ShellCommands, tmp_path: Path) -> None:
+    done = await commands.run(str(tmp_path), "cat; echo end", seconds=10, log=str(tmp_path / "l"))
+    assert done.output == "end\n"
+
+
+async def test_secrets_are_masked_in_the_answer_and_in_the_log(
+    commands: ShellCommands, tmp_path: Path
+) -> None:
+    log = tmp_path / "deep" / "check.log"
+    done = await commands.run(str(tmp_path), "echo pw hunter2", seconds=10, log=str(log))
+    assert done.output == log.read_text() == "pw [MASKED]\n"
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+async def test_a_missing_directory_is_refused(commands: ShellCommands, tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="missing"):
+        await commands.run(str(tmp_path / "no"), "true", seconds=10, log=str(tmp_path / "log"))
+
+
+async def test_a_flood_is_bounded_and_its_end_is_shown(
+    commands: ShellCommands, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    command = "echo first; yes 0123456789 hunter2 | head -c 20000000; echo; echo last"
+    done = await commands.run(str(tmp_path), command, seconds=60, log=str(log))
+    assert done.exit_code == 0
+    assert done.output.endswith("last\n")
+    assert len(done.output.encode()) <= SHOWN
+    content = log.read_text()
+    assert content.startswith("first\n")
+    assert content.endswith("last\n")
+    assert "bytes left out" in content
+    assert "hunter2" not in content
+    assert min(HEAD, TAIL) < len(content) <= LOG_LIMIT
+
+
+async def test_binary_output_is_told_as_text(commands: ShellCommands, tmp_path: Path) -> None:
+    done = await commands.run(
+        str(tmp_path), r"printf 'a\377b\n'", seconds=10, log=str(tmp_path / "log")
+    )
+    assert done.output == "a\ufffdb\n"
+
+
+async def test_at_the_time_limit_the_whole_group_ends(
+    commands: ShellCommands, tmp_path: Path
+) -> None:
+    command = "echo begun; sleep 600 & echo $! >one; sleep 600"
+    done = await commands.run(str(tmp_path), command, seconds=0.5, log=str(tmp_path / "log"))
+    assert done.exit_code is None
+    assert done.output == "begun\n"
+    assert not lives(tmp_path / "one")
+
+
+async def test_who_ignores_sigterm_is_killed(commands: ShellCommands, tmp_path: Path) -> None:
+    command = "trap '' TERM; echo $$ >one; while :; do sleep 0.1; done"
+    done = await commands.run(str(tmp_path), command, seconds=0.5, log=str(tmp_path / "log"))
+    assert done.exit_code is None
+    assert not lives(tmp_path / "one")
+
+
+async def test_a_daemon_that_keeps_the_output_open_does_not_keep_us(
+    commands: ShellCommands, tmp_path: Path
+) -> None:
+    command = "sleep 600 & echo $! >one; echo done"
+    done = await commands.run(str(tmp_path), command, seconds=60, log=str(tmp_path / "log"))
+    assert (done.exit_code, done.output) == (0, "done\n")
+    assert not lives(tmp_path / "one")
+
+
+async def test_who_left_the_group_ends_too(commands: ShellCommands, tmp_path: Path) -> None:
+    command = "setsid sh -c 'echo $$ >one; exec sleep 600' & while [ ! -s one ]; do :; done"
+    done = await commands.run(str(tmp_path), command, seconds=60, log=str(tmp_path / "log"))
+    assert done.exit_code == 0
+    assert not lives(tmp_path / "one")
+
+
+async def test_a_cancelled_command_is_gone(commands: ShellCommands, tmp_path: Path) -> None:
+    command = "echo $$ >one; setsid sleep 600 & echo $! >two; touch ready; wait"
+    running = asyncio.create_task(
+        commands.run(str(tmp_path), command, seconds=60, log=str(tmp_path / "log"))
+    )
+    await until((tmp_path / "ready").exists)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert not lives(tmp_path / "one")
+    assert not lives(tmp_path / "two")
+
+
+async def test_many_commands_run_beside_each_other(commands: ShellCommands, tmp_path: Path) -> None:
+    runs = [
+        commands.run(str(tmp_path), f"echo {n}", seconds=30, log=str(tmp_path / f"log{n}"))
+        for n in range(8)
+    ]
+    done = await asyncio.gather(*runs)
+    assert [executed.output for executed in done] == [f"{n}\n" for n in range(8)]

@@ -1,0 +1,93 @@
+"""A real tmux server of the test's own, gone at its end with everything that ran in it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from adapters.tmux import TmuxPanes
+from adapters.tmux.watch import Watch
+
+
+class OwnServer:
+    """Makes bots' views of one server: each `panes()` is a bot started anew on the same home."""
+
+    def __init__(self, folder: Path) -> None:
+        self.socket_name = f"gwt-test-{uuid.uuid4().hex[:12]}"
+        self.home = folder / "home"
+        self.worktree = folder / "worktree"
+        self.worktree.mkdir()
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "LANG": "C.UTF-8",
+            "TERM": "xterm",
+        }
+        self._made: list[TmuxPanes] = []
+
+    def panes(
+        self,
+        *,
+        mask: Callable[[str], str] = str,
+        environment: Mapping[str, str] | None = None,
+        grace: float = 0.4,
+        patience: float = 1.0,
+        watch: Watch | None = None,
+    ) -> TmuxPanes:
+        made = TmuxPanes(
+            self.socket_name,
+            self.home,
+            mask=mask,
+            environment=environment or self.environment,
+            grace=grace,
+            patience=patience,
+            watch=watch,
+        )
+        self._made.append(made)
+        return made
+
+    def spool(self, run: str) -> Path:
+        return self.home / "spool" / run
+
+    async def tmux(self, *command: str) -> str:
+        """Ask the server as a person at a terminal would."""
+        process = await asyncio.create_subprocess_exec(
+            *("tmux", "-L", self.socket_name, "-f", "/dev/null", *command),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env=self.environment,
+        )
+        output, _ = await process.communicate()
+        return output.decode()
+
+    async def clean(self) -> None:
+        """Stop every run that ever was, then the server."""
+        last = self.panes(grace=0.1)
+        runs = sorted(path.name for path in (self.home / "spool").glob("run-*") if path.is_dir())
+        await asyncio.gather(*(last.stop(run) for run in runs))
+        await last.kill_server()
+        for made in self._made:
+            await made.close()
+
+
+@asynccontextmanager
+async def own_server(folder: Path) -> AsyncIterator[OwnServer]:
+    server = OwnServer(folder)
+    try:
+        yield server
+    finally:
+        await server.clean()
+
+
+async def until(true: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Wait until it is so."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it never came true"
+        await asyncio.sleep(0.01)

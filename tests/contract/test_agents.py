@@ -1,0 +1,80 @@
+"""What every `Agents` does, whether in memory or with real programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adapters.agents.launch import AgentClis
+from bot.domain.world import Launch
+from bot.errors import Refused
+from bot.ports import Agents
+from tests.adapters.agent_programs import NAMES, AgentPrograms
+from tests.fakes.agents import FakeAgents
+
+
+@pytest.fixture(params=["fake", "real"])
+def agents(request: pytest.FixtureRequest, tmp_path: Path) -> Agents:
+    if request.param == "fake":
+        return FakeAgents(*NAMES)
+    programs = AgentPrograms(tmp_path)
+    for name in NAMES:
+        programs.add(name)
+    return AgentClis(programs.environ)
+
+
+@pytest.mark.parametrize("agent", NAMES)
+async def test_an_installed_agent_is_ready_and_tells_its_version(
+    agents: Agents, agent: str
+) -> None:
+    ready = await agents.ready(agent, "/repository")
+    assert (ready.agent, ready.ok, ready.problem) == (agent, True, "")
+    assert ready.version
+
+
+async def test_an_unknown_agent_is_not_ready_and_the_remedy_is_told(agents: Agents) -> None:
+    ready = await agents.ready("hal9000", "/repository")
+    assert not ready.ok
+    assert "hal9000" in ready.problem
+    assert ready.remedy
+
+
+def test_an_unknown_agent_cannot_be_launched(agents: Agents) -> None:
+    with pytest.raises(Refused, match="hal9000") as refusal:
+        launch(agents, "hal9000")
+    assert refusal.value.remedy
+
+
+@pytest.mark.parametrize("agent", NAMES)
+def test_the_same_launch_comes_out_the_same(agents: Agents, agent: str) -> None:
+    assert launch(agents, agent) == launch(agents, agent)
+
+
+@pytest.mark.parametrize("agent", NAMES)
+@pytest.mark.parametrize("resume", [False, True])
+def test_the_prompt_reaches_the_agent_by_file_or_standard_input(
+    agents: Agents, agent: str, resume: bool
+) -> None:
+    started = launch(agents, agent, resume=resume)
+    tokens = {"{prompt}", "{prompt_file}"} & set(started.argv)
+    assert bool(tokens) != (started.stdin == "prompt")
+    assert not any("do the thing" in word for word in started.argv)
+
+
+@pytest.mark.parametrize("agent", NAMES)
+def test_people_are_told_its_flags_and_its_end_needs_no_marker(agents: Agents, agent: str) -> None:
+    assert agents.flags(agent).startswith("--")
+    assert not agents.marked(agent)
+    assert launch(agents, agent).marker == ""
+
+
+def launch(agents: Agents, agent: str, *, resume: bool = False) -> Launch:
+    return agents.launch(
+        agent,
+        prompt="do the thing",
+        conversation="8a3c",
+        resume=resume,
+        nonce="0f0f",
+        spool="/spool/run-1",
+    )

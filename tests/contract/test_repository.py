@@ -1,0 +1,63 @@
+"""What every Repository must keep, the real one and the fake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.errors import Refused
+from tests.adapters.git.worlds import FakeWorld, RealWorld, World
+
+
+@pytest.fixture(params=["fake", "real"])
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
+    return FakeWorld() if request.param == "fake" else RealWorld(tmp_path)
+
+
+async def test_a_session_starts_from_what_is_checked_out(world: World) -> None:
+    base = await world.repository.base(world.path)
+    assert (base.repository, base.branch, base.uncommitted) == (world.path, "main", 0)
+    assert base.commit == world.tip("main")
+
+
+async def test_uncommitted_files_are_counted_and_left_alone(world: World) -> None:
+    world.person_leaves({"code.py": "one = 5\n", "new.py": "n\n"})
+    assert (await world.repository.base(world.path)).uncommitted == 2
+
+
+async def test_a_branch_named_agent_is_refused(world: World) -> None:
+    world.person_creates("agent", world.tip("main") or "")
+    with pytest.raises(Refused, match="branch named agent"):
+        await world.repository.base(world.path)
+
+
+async def test_a_scan_is_of_its_commit(world: World) -> None:
+    first = world.tip("main") or ""
+    world.person_commits("main", {"CLAUDE.md": "Be brief.\n"})
+    assert (await world.repository.scan(world.path, first)).conventions == ""
+    second = await world.repository.scan(world.path, world.tip("main") or "")
+    assert "Be brief." in second.conventions
+    assert second.files == 3
+    assert "CLAUDE.md" in second.directory_tree
+
+
+async def test_an_unknown_commit_is_refused(world: World) -> None:
+    with pytest.raises(Refused, match="not in the repository"):
+        await world.repository.scan(world.path, "0" * 39 + "1")
+
+
+async def test_every_local_branch_is_told(world: World) -> None:
+    world.person_creates("agent/x", world.tip("main") or "")
+    assert await world.repository.branches(world.path) == ("agent/x", "main")
+
+
+async def test_only_commits_of_the_repository_exist(world: World) -> None:
+    assert await world.repository.commit_exists(world.path, world.tip("main") or "")
+    assert not await world.repository.commit_exists(world.path, "0" * 39 + "1")
+
+
+async def test_a_place_without_a_repository_is_refused(world: World, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(Refused, match="not inside a git repository"):
+        await world.repository.base(str(tmp_path / "empty"))

@@ -1,0 +1,79 @@
+"""Which texts are commands, and which are talk."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.domain.choices import STOP_WORDS, Command, Word, command_in
+
+
+@pytest.mark.parametrize("word", [word for word in Word if word is not Word.STOP])
+def test_a_command_alone_is_a_command(word: Word) -> None:
+    for text in (word, f"/{word}", f"!{word}", word.upper(), f" {word}. "):
+        assert command_in(text) == Command(word=word)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *STOP_WORDS,
+        "STOP",
+        "Stop!",
+        "stop.",
+        "/interrupt",
+        "中断!",
+        "ストップ。",
+        "ｓｔｏｐ",
+        "！stop",
+    ],
+)
+def test_every_word_for_stopping_stops(text: str) -> None:
+    assert command_in(text) == Command(word=Word.STOP)
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "argument"),
+    [
+        ("resume 1a2b3c4d", Word.RESUME, "1a2b3c4d"),
+        ("resume abcd", Word.RESUME, "abcd"),
+        ("/interrupt deadbeef", Word.STOP, "deadbeef"),
+        (
+            "discard 1a2b3c4d-0000-4000-8000-000000000000",
+            Word.DISCARD,
+            "1a2b3c4d-0000-4000-8000-000000000000",
+        ),
+        ("logs T001", Word.LOGS, "T001"),
+        ("logs t2", Word.LOGS, "t2"),
+        ("info task-1a2b3c4d-1", Word.INFO, "task-1a2b3c4d-1"),
+        ("logs Ｔ００１", Word.LOGS, "T001"),
+    ],
+)
+def test_a_command_may_name_a_session_or_a_task(text: str, word: Word, argument: str) -> None:
+    assert command_in(text) == Command(word=word, argument=argument)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "/",
+        "stop using globals",
+        "stop it",
+        "stop please",
+        "stop a",
+        "resume work",
+        "resume v2",
+        "cancel subscriptions",
+        "help me",
+        "status 1a2b3c4d",
+        "tasks T001",
+        "discard changes",
+        "logs T001\nand more",
+        "add a status page",
+        "1",
+        "yes",
+        "中断して",
+    ],
+)
+def test_talk_is_talk(text: str) -> None:
+    assert command_in(text) is None

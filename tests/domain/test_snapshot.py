@@ -1,0 +1,301 @@
+"""A session as a file: gwt's own example comes back whole, and so does every session of ours."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from pydantic import TypeAdapter, ValidationError
+
+from bot.domain.session import SCHEMA, Session
+from bot.domain.snapshot import NewerSchemaError, export, restore
+from bot.domain.states import Outcome, Phase, RunState, Status, TaskState
+from tests.adapters.store.anything import THOROUGH, any_of
+from tests.adapters.store.samples import busy, check
+
+EXAMPLE = """
+{
+  "id": "a1b2c3d4-e5f6-7890-abcd-ef1234567890",
+  "created_at": "2026-02-07T10:30:00Z",
+  "updated_at": "2026-02-07T11:45:00Z",
+  "status": "Active",
+  "repository_path": "/path/to/repo",
+  "base_branch": "feature/my-feature",
+  "spec_id": "SPEC-ba3f610c",
+  "queue_position": null,
+  "llm_call_count": 15,
+  "estimated_tokens": 24500,
+  "conversation": {
+    "messages": [
+      {
+        "role": "User",
+        "content": "Add authentication feature",
+        "timestamp": "2026-02-07T10:30:00Z"
+      },
+      {
+        "role": "Assistant",
+        "content": "I'll break this into the following tasks...",
+        "timestamp": "2026-02-07T10:30:05Z"
+      }
+    ]
+  },
+  "tasks": [
+    {
+      "id": "task-001",
+      "name": "Implement JWT authentication",
+      "description": "...",
+      "status": "Completed",
+      "dependencies": [],
+      "worktree_strategy": "New",
+      "assigned_worktree": {
+        "branch_name": "agent/jwt-auth",
+        "path": "/path/to/.worktrees/agent-jwt-auth",
+        "created_at": "2026-02-07T10:31:00Z",
+        "task_ids": ["task-001"]
+      },
+      "sub_agent": {
+        "id": "agent-001",
+        "agent_type": "ClaudeCode",
+        "pane_id": "%5",
+        "pid": 12345,
+        "status": "Completed",
+        "started_at": "2026-02-07T10:31:30Z",
+        "completed_at": "2026-02-07T11:00:00Z",
+        "completion_source": "Hook",
+        "auto_mode_flag": "--dangerously-skip-permissions"
+      },
+      "created_at": "2026-02-07T10:30:05Z",
+      "started_at": "2026-02-07T10:31:30Z",
+      "completed_at": "2026-02-07T11:00:00Z",
+      "test_status": {
+        "status": "Passed",
+        "test_command": "cargo test",
+        "attempt": 1,
+        "last_output": null
+      },
+      "retry_count": 0,
+      "pull_request": {
+        "number": 123,
+        "url": "https://github.com/owner/repo/pull/123"
+      },
+      "result": {
+        "success": true,
+        "summary": "JWT authentication implemented",
+        "error": null
+      }
+    }
+  ],
+  "worktrees": [
+    {
+      "branch_name": "agent/jwt-auth",
+      "path": "/path/to/.worktrees/agent-jwt-auth",
+      "created_at": "2026-02-07T10:31:00Z",
+      "task_ids": ["task-001"]
+    }
+  ]
+}
+"""
+
+_JSON = TypeAdapter(dict[str, Any])
+
+
+def written(session: Session) -> bytes:
+    return _JSON.dump_json(export(session))
+
+
+def example(**changes: object) -> bytes:
+    return json.dumps(json.loads(EXAMPLE) | changes).encode()
+
+
+def example_task(**changes: object) -> bytes:
+    values = json.loads(EXAMPLE)
+    values["tasks"][0] |= changes
+    return json.dumps(values).encode()
+
+
+def named(session: Session) -> Session:
+    """Of this version, and with ids that are no empty strings."""
+    session.schema_version = SCHEMA
+    session.id = session.id or "s"
+    for task in session.tasks:
+        task.id = task.id or "t"
+    return session
+
+
+def differences(wanted: Any, got: Any, place: str = "") -> list[str]:
+    """Where something of `wanted` is missing or different; what stands beside it does not matter."""
+    if isinstance(wanted, dict) and isinstance(got, dict):
+        inner = [
+            differences(wanted[key], got.get(key, "nothing"), f"{place}.{key}") for key in wanted
+        ]
+        return [found for part in inner for found in part]
+    if isinstance(wanted, list) and isinstance(got, list) and len(wanted) == len(got):
+        inner = [
+            differences(*pair, f"{place}[{index}]")
+            for index, pair in enumerate(zip(wanted, got, strict=True))
+        ]
+        return [found for part in inner for found in part]
+    return [] if wanted == got else [f"{place}: {got!r} instead of {wanted!r}"]
+
+
+def test_gwts_example_comes_back_with_no_field_lost() -> None:
+    session = restore(EXAMPLE.encode())
+    assert differences(json.loads(EXAMPLE), json.loads(written(session))) == []
+
+
+def test_gwts_keys_stand_first_and_in_its_order() -> None:
+    wanted = json.loads(EXAMPLE)
+    got = json.loads(written(restore(EXAMPLE.encode())))
+    assert list(got)[: len(wanted)] == list(wanted)
+    assert list(got["tasks"][0])[: len(wanted["tasks"][0])] == list(wanted["tasks"][0])
+
+
+def test_the_example_is_understood() -> None:
+    session = restore(EXAMPLE.encode())
+    (task,) = session.tasks
+    assert (session.phase, session.repository, session.test_command) == (
+        Phase.EXECUTING,
+        "/path/to/repo",
+        "cargo test",
+    )
+    assert session.intent.body == session.title == "Add authentication feature"
+    assert session.spec
+    assert session.spec.id == "SPEC-ba3f610c"
+    assert (task.id, task.key, task.state) == ("task-001", "T001", TaskState.COMPLETED)
+    assert task.run
+    assert (task.run.agent, task.run.state, task.run.outcome) == (
+        "claude",
+        RunState.ENDED,
+        Outcome.FINISHED,
+    )
+    assert task.check
+    assert task.check.passed
+
+
+@settings(THOROUGH, max_examples=40)
+@given(any_of(Session).map(named))
+def test_every_session_comes_back_as_it_was(session: Session) -> None:
+    assert restore(written(session)) == session
+
+
+@settings(THOROUGH, max_examples=20)
+@given(any_of(Session).map(named))
+def test_only_gwts_spellings_stand_under_gwts_keys(session: Session) -> None:
+    saved = export(session)
+    assert saved["status"] in {"Active", "Paused", "Completed", "Failed"}
+    for task in json.loads(_JSON.dump_json(saved))["tasks"]:
+        assert task["status"] in {"Pending", "Ready", "Running", "Completed", "Failed", "Cancelled"}
+        assert task["worktree_strategy"] in {"New", "Shared"}
+        if agent := task["sub_agent"]:
+            assert agent["agent_type"] in {"ClaudeCode", "Codex", "Gemini", "OpenCode", "Other"}
+            assert agent["status"] in {"Starting", "Running", "WaitingInput", "Completed", "Error"}
+        if test := task["test_status"]:
+            assert test["status"] in {"Pending", "Running", "Passed", "Failed"}
+
+
+@pytest.mark.parametrize(
+    ("state", "projected"),
+    [
+        (TaskState.VERIFYING, "Running"),
+        (TaskState.INTEGRATING, "Running"),
+        (TaskState.NEEDS_CONTINUATION, "Running"),
+        (TaskState.BLOCKED, "Failed"),
+        (TaskState.REPLACED, "Cancelled"),
+        (TaskState.READY, "Ready"),
+    ],
+)
+def test_a_state_gwt_does_not_know_stands_beside_its_projection(
+    state: TaskState, projected: str
+) -> None:
+    session = busy().session
+    session.tasks[0].state = state
+    saved = json.loads(written(session))["tasks"][0]
+    assert (saved["status"], saved["state"]) == (projected, state.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "projected"),
+    [(Status.QUEUED, "Active"), (Status.DISCARDED, "Failed"), (Status.PAUSED, "Paused")],
+)
+def test_a_status_gwt_does_not_know_stands_beside_its_projection(
+    status: Status, projected: str
+) -> None:
+    session = busy().session
+    session.status = status
+    saved = json.loads(written(session))
+    assert (saved["status"], saved["state"]) == (projected, status.value)
+
+
+def test_the_last_run_is_the_sub_agent() -> None:
+    session = busy().session
+    saved = json.loads(written(session))["tasks"][0]
+    assert saved["sub_agent"]["id"] == "r-2"
+    assert [run["id"] for run in saved["runs"]] == ["r-1", "r-2"]
+
+
+def test_a_task_that_is_being_checked_says_so() -> None:
+    session = busy().session
+    session.test_command = "pytest -q"
+    session.tasks[0].checks = [check(1)]
+    session.tasks[0].state = TaskState.VERIFYING
+    test = json.loads(written(session))["tasks"][0]["test_status"]
+    assert test == {
+        "status": "Running",
+        "test_command": "pytest -q",
+        "attempt": 2,
+        "last_output": None,
+    }
+
+
+@pytest.mark.parametrize(
+    "status", ["Pending", "Ready", "Running", "Completed", "Failed", "Cancelled"]
+)
+def test_every_task_status_of_gwt_is_read(status: str) -> None:
+    assert restore(example_task(status=status)).tasks[0].state == status
+
+
+@pytest.mark.parametrize("status", ["Active", "Paused", "Completed", "Failed"])
+def test_every_session_status_of_gwt_is_read(status: str) -> None:
+    assert restore(example(status=status)).status == status
+
+
+def test_a_young_session_of_gwt_is_read() -> None:
+    session = restore(example(tasks=[], worktrees=[], spec_id=None, conversation={"messages": []}))
+    assert (session.phase, session.tasks, session.spec) == (Phase.INTAKE, [], None)
+
+
+def test_a_task_without_an_agent_or_a_worktree_is_read() -> None:
+    nothing = dict.fromkeys(
+        ["assigned_worktree", "sub_agent", "test_status", "pull_request", "result"]
+    )
+    task = restore(example_task(**nothing, status="Pending")).tasks[0]
+    assert (task.workspace, task.run, task.check, task.pull_request, task.result) == (None,) * 5
+
+
+def test_a_newer_form_is_not_touched() -> None:
+    with pytest.raises(NewerSchemaError, match="newer version"):
+        restore(example(schema_version=SCHEMA + 1, status={"new": "shape"}))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"[]",
+        b"[" * 200_000,
+        b'{"id": 5',
+        b"\xff\xfe",
+        b'{"id": "\\ud800"}',
+        example(id=""),
+        example(tasks=5),
+        example(status="Sleeping"),
+        example(created_at="yesterday"),
+        example_task(status="Sleeping"),
+        example_task(id=""),
+    ],
+)
+def test_what_is_no_session_is_refused(data: bytes) -> None:
+    with pytest.raises(ValidationError):
+        restore(data)

@@ -1,0 +1,47 @@
+"""Agents in memory: always able to run, unless the test says otherwise. Starting one is the panes' business."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bot.domain.world import AgentReady, Launch
+from bot.errors import Refused
+
+
+class FakeAgents:
+    """`problems` names the agents that cannot run, and why. `asked` and `launched` tell what was wanted."""
+
+    def __init__(
+        self,
+        *names: str,
+        problems: Mapping[str, str] | None = None,
+    ) -> None:
+        self.names = names or ("played",)
+        self.problems = dict(problems or {})
+        self.asked: list[tuple[str, str]] = []
+        self.launched: list[tuple[str, str, bool]] = []
+        """Agent, conversation, and whether it was to be gone on with."""
+
+    async def ready(self, agent: str, repository: str) -> AgentReady:
+        self.asked.append((agent, repository))
+        problem = self.problems.get(agent)
+        if agent not in self.names:
+            problem = f"There is no agent called “{agent}”."
+        if problem:
+            return AgentReady(agent=agent, ok=False, problem=problem, remedy="Choose another one.")
+        return AgentReady(agent=agent, ok=True, version="1.0")
+
+    def flags(self, agent: str) -> str:
+        return "--yes"
+
+    def marked(self, agent: str) -> bool:
+        return False
+
+    def launch(
+        self, agent: str, *, prompt: str, conversation: str, resume: bool, nonce: str, spool: str
+    ) -> Launch:
+        if agent not in self.names:
+            raise Refused(f"There is no agent called “{agent}”.", remedy="Choose another one.")
+        self.launched.append((agent, conversation, resume))
+        how = "--resume" if resume else "--conversation"
+        return Launch(argv=(agent, how, conversation, "{prompt_file}"))

@@ -1,0 +1,193 @@
+"""One card of every kind, as sessions show them: what every chat must be able to show."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from bot.domain.cards import (
+    AnswerCard,
+    ApprovalCard,
+    Card,
+    CheckLine,
+    Decided,
+    DocumentCard,
+    NeedsYouCard,
+    NewsCard,
+    OfferCard,
+    PlannedTask,
+    ProblemCard,
+    QuestionsCard,
+    ReceivedCard,
+    StatusCard,
+    StoppedCard,
+    SummaryCard,
+    TaskLine,
+)
+from bot.domain.choices import Choice, Style, Verb
+from bot.domain.evidence import ExecutionResult
+from bot.domain.intent import Question
+from bot.domain.people import Person, Thread
+from bot.domain.session import DocumentKind
+from bot.domain.sheets import Table, Tone
+from bot.domain.states import OverallStatus
+from bot.domain.world import Usage
+
+AT = datetime(2026, 11, 18, 12, 3, 4, tzinfo=UTC)
+MIKA = Person(platform="console", id="mika", name="Mika")
+THREAD = Thread(platform="console", channel="terminal", root="11111111-1111-4111-8111-111111111111")
+OTHER_THREAD = THREAD.model_copy(update={"root": "22222222-2222-4222-8222-222222222222"})
+DIGEST = "abcdef0123456789" * 4
+
+_USAGE = Usage(calls=7, prompt_tokens=18_000, reply_tokens=4_211)
+_LONG = "A task with a very long name that nobody would read to its end but which must wrap well"
+
+RECEIVED = ReceivedCard(
+    key="received",
+    session="1a2b3c4d",
+    request="Add a dark mode to the settings page.\n設定は次回の起動時にも保存されること。",
+    repository="/home/mika/src/a/quite/long/path/to/the/repository/of/the/webshop",
+    branch="main",
+    commit="1234567890abcdef",
+    uncommitted=3,
+    agent="claude",
+    notes=("Spec, plan and tasks go to the branch agent/spec-1a2b3c4d.",),
+)
+QUESTIONS = QuestionsCard(
+    key="questions",
+    questions=(
+        Question(
+            number=1,
+            text="Where shall the setting be kept?",
+            why="It decides whether it follows the user to other machines.",
+            options=("In the browser", "In the user's profile on the server"),
+            default="In the browser",
+        ),
+        Question(number=2, text="どの画面に切り替えを置きますか?", default="設定画面"),
+    ),
+)
+DOCUMENT = DocumentCard(
+    key="document:spec:1",
+    document=DocumentKind.SPEC,
+    spec_id="SPEC-1a2b3c4d",
+    revision=1,
+    text="# Feature Specification: Dark mode\n\n- **FR-001**: 利用者は切り替えられる\n",
+)
+APPROVAL = ApprovalCard(
+    key="approval:1",
+    spec_id="SPEC-1a2b3c4d",
+    revision=1,
+    digest=DIGEST,
+    base="main at 1234567890",
+    tasks=(
+        PlannedTask(key="T001", name="Set up the theme module", agent="claude"),
+        PlannedTask(
+            key="T002", name="設定画面に切り替えを追加する", after=("T001",), agent="claude"
+        ),
+        PlannedTask(key="T003", name=_LONG, after=("T001", "T002"), agent="codex"),
+    ),
+    parallelism=2,
+    agent_flags="--dangerously-skip-permissions",
+    test_command="python -m pytest -q",
+    usage=_USAGE,
+    expires=AT + timedelta(hours=24),
+)
+APPROVED = APPROVAL.model_copy(update={"decided": Decided(what="Approved", by="Mika", at=AT)})
+STATUS = StatusCard(
+    key="status",
+    title="Add a dark mode",
+    session="1a2b3c4d",
+    status="Active",
+    phase="executing",
+    tasks=(
+        TaskLine(key="T001", name="Set up the theme module", state="Completed", seconds=75),
+        TaskLine(
+            key="T002",
+            name="設定画面に切り替えを追加する",
+            state="Running",
+            seconds=3723,
+            note="tests failed 1×, being mended",
+            tail="$ pytest -q\n....F\nE  assert 1 == 2\n\n",
+        ),
+        TaskLine(key="T003", name=_LONG, state="Pending"),
+    ),
+    usage=_USAGE,
+    at=AT,
+    choices=(Choice(label="Stop", verb=Verb.STOP, style=Style.DANGER),),
+)
+NEWS = NewsCard(
+    key="news",
+    title="T002: tests failed, 1 of 3",
+    tone=Tone.FAILURE,
+    lines=("They go back to the same agent.",),
+    output="FAILED tests/test_theme.py::test_dark - AssertionError: " + "assert " * 20,
+)
+NEEDS_YOU = NeedsYouCard(
+    key="needs:T002",
+    title="T002 failed three times",
+    reason="The tests do not pass.",
+    output="E  assert 1 == 2",
+    affected=("T003 Document it",),
+    choices=(
+        Choice(label="Retry", verb=Verb.RETRY, about="t2", style=Style.PRIMARY),
+        Choice(label="Go on without it", verb=Verb.SKIP, about="t2"),
+        Choice(
+            label="Give it up, and what depends on it",
+            verb=Verb.GIVE_UP,
+            about="t2",
+            style=Style.DANGER,
+            confirm="Give this task up?",
+        ),
+    ),
+)
+OFFER = OfferCard(key="offer", base="main", branches=("T001: agent/theme", "T002: agent/settings"))
+STOPPED = StoppedCard(
+    key="stopped", by="Mika", stopped_runs=2, survivors=(123, 456), session="1a2b3c4d"
+)
+SUMMARY = SummaryCard(
+    key="summary",
+    title="Add a dark mode",
+    result=ExecutionResult(overall_status=OverallStatus.COMPLETE, session_id="1a2b3c4d"),
+    tasks=(TaskLine(key="T001", name="Theme", state="Completed", seconds=75, note="agent/theme"),),
+    checks=(
+        CheckLine(
+            task="T001", command="pytest -q", commit="1234567890ab", result="passed", tries=1
+        ),
+    ),
+    evidence=("evidence/1.json  check of T001 on 1234567890",),
+    merged="merged into main as 9999999999",
+    kept=("agent/theme: not merged",),
+    usage=_USAGE,
+    agent_runs=4,
+    seconds=754,
+)
+PROBLEM = ProblemCard(
+    key="failure",
+    title="tmux is required",
+    reason="tmux is not installed.",
+    remedy="apt-get install tmux",
+    choices=(
+        Choice(label="Try again", verb=Verb.TRY_AGAIN, style=Style.PRIMARY),
+        Choice(label="Discard", verb=Verb.DISCARD, style=Style.DANGER),
+    ),
+)
+ANSWER = AnswerCard(
+    key="answer:1",
+    title="Sessions",
+    body=(Table(head=("Session", "What"), rows=(("1a2b3c4d", "Dark mode"), ("5e6f", "ログイン"))),),
+)
+DISCARDED = AnswerCard(key="discarded", title="Discarded")
+
+EVERY_KIND: tuple[Card, ...] = (
+    RECEIVED,
+    QUESTIONS,
+    DOCUMENT,
+    APPROVAL,
+    STATUS,
+    NEWS,
+    NEEDS_YOU,
+    OFFER,
+    STOPPED,
+    SUMMARY,
+    PROBLEM,
+    ANSWER,
+)

@@ -1,0 +1,33 @@
+"""Commands that are only played: what each answers is set beforehand. It keeps the Commands port."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable
+
+from bot.domain.world import Executed
+from bot.errors import PortError
+
+PASSED = Executed(exit_code=0, seconds=0.1, output="1 passed\n")
+
+
+class FakeCommands:
+    """Answers in order; the last one again and again. A PortError among them is raised."""
+
+    def __init__(self, answers: Iterable[Executed | PortError] = (PASSED,)) -> None:
+        self._answers = deque(answers)
+        self.ran: list[tuple[str, str]] = []
+        """Directory and command of every call."""
+
+    def answer(self, *answers: Executed | PortError) -> None:
+        """From now on."""
+        self._answers = deque(answers)
+
+    async def run(self, cwd: str, command: str, *, seconds: float, log: str) -> Executed:
+        self.ran.append((cwd, command))
+        await asyncio.sleep(0)
+        answer = self._answers.popleft() if len(self._answers) > 1 else self._answers[0]
+        if isinstance(answer, PortError):
+            raise answer
+        return answer.model_copy(update={"output_path": log})

@@ -1,0 +1,132 @@
+"""A repository in memory: commits, branches and the main checkout as small structures. It keeps the Repository port."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bot.domain.world import Base, BuildSystem, Commit, Scan
+from bot.errors import PortError, Refused
+
+
+@dataclass(frozen=True)
+class FakeCommit:
+    sha: str
+    parents: tuple[str, ...]
+    files: Mapping[str, str]
+    subject: str
+
+
+@dataclass
+class FakeRepository:
+    """One repository with one commit. What people do to it are ordinary methods, the port's are coroutines."""
+
+    path: str = "/repository"
+    branch: str = "main"
+    files: Mapping[str, str] = field(default_factory=lambda: {"README.md": "hello\n"})
+    test_command: str = "make test"
+    problem: PortError | None = None
+    """Raised by every call of the port while it is set."""
+
+    def __post_init__(self) -> None:
+        self.commits: dict[str, FakeCommit] = {}
+        self.heads: dict[str, str] = {}
+        self.changes: dict[str, str] = {}
+        """Uncommitted files of the main checkout."""
+        self.commit(self.branch, dict(self.files), "first")
+
+    # what people do
+
+    def commit(
+        self, branch: str, files: Mapping[str, str], subject: str, *more_parents: str
+    ) -> str:
+        """A commit on a branch: `files` are laid over what is there."""
+        old = self.heads.get(branch)
+        before = self.commits[old].files if old else {}
+        self.heads[branch] = self.make(
+            {**before, **files}, subject, (old,) if old else (), more_parents
+        )
+        return self.heads[branch]
+
+    def make(
+        self,
+        files: Mapping[str, str],
+        subject: str,
+        parents: tuple[str, ...],
+        more_parents: tuple[str, ...] = (),
+    ) -> str:
+        """A commit on no branch."""
+        everyone = (*parents, *more_parents)
+        told = repr((len(self.commits), everyone, sorted(files.items()), subject))
+        sha = hashlib.sha1(told.encode(), usedforsecurity=False).hexdigest()
+        self.commits[sha] = FakeCommit(sha, everyone, dict(files), subject)
+        return sha
+
+    # the port
+
+    async def base(self, path: str) -> Base:
+        await self._asked(path)
+        if "agent" in self.heads:
+            raise Refused(
+                "the repository has a branch named agent, so no branch agent/… can be made"
+            )
+        return Base(
+            repository=self.path,
+            branch=self.branch,
+            commit=self.heads[self.branch],
+            uncommitted=len(self.changes),
+        )
+
+    async def scan(self, path: str, commit: str) -> Scan:
+        await self._asked(path)
+        found = self.found(commit)
+        if found is None:
+            raise Refused(f"the commit {commit} is not in the repository")
+        return Scan(
+            commit=commit,
+            conventions=found.files.get("CLAUDE.md", ""),
+            directory_tree="\n".join(sorted(found.files)),
+            build_system=BuildSystem.MAKE if self.test_command else BuildSystem.OTHER,
+            test_command=self.test_command,
+            files=len(found.files),
+        )
+
+    async def branches(self, path: str) -> tuple[str, ...]:
+        await self._asked(path)
+        return tuple(sorted(self.heads))
+
+    async def commit_exists(self, path: str, commit: str) -> bool:
+        await self._asked(path)
+        return commit in self.commits
+
+    # for the fake worktrees
+
+    def found(self, name: str) -> FakeCommit | None:
+        """A commit by its hash or by the name of a branch."""
+        return self.commits.get(self.heads.get(name, name))
+
+    def ancestors(self, sha: str) -> set[str]:
+        """The commit and all that came before it."""
+        seen: set[str] = set()
+        waiting = [sha]
+        while waiting:
+            here = waiting.pop()
+            if here not in seen:
+                seen.add(here)
+                waiting += self.commits[here].parents
+        return seen
+
+    def between(self, since: str, until: str) -> tuple[Commit, ...]:
+        """What `until` has and `since` has not, newest first."""
+        new = self.ancestors(until) - self.ancestors(since)
+        order = [sha for sha in reversed(self.commits) if sha in new]
+        return tuple(Commit(sha=sha, subject=self.commits[sha].subject) for sha in order)
+
+    async def _asked(self, path: str) -> None:
+        await asyncio.sleep(0)
+        if self.problem is not None:
+            raise self.problem
+        if path != self.path and not path.startswith(f"{self.path}/"):
+            raise Refused(f"{path} is not inside a git repository")

@@ -1,0 +1,193 @@
+"""Sessions as they stand at one moment, and the events that may come next."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from bot.domain.actions import Action, Deed, Show, Whisper
+from bot.domain.cards import Card
+from bot.domain.choices import Command, Verb, Word
+from bot.domain.events import Commanded, Pressed, Said
+from bot.domain.evidence import Check
+from bot.domain.intent import Intent, Question
+from bot.domain.layout import sheet
+from bot.domain.people import Person, Thread
+from bot.domain.session import Document, DocumentKind, Session, Spec
+from bot.domain.states import IntentStatus, Phase, RunState, TaskState
+from bot.domain.tasks import Run, Task, Workspace
+from bot.domain.world import Commit, Scan, Work
+
+T0 = datetime(2026, 1, 2, 9, 0, tzinfo=UTC)
+ANN = Person(platform="memory", id="T1/U1", name="Ann")
+THREAD = Thread(platform="memory", channel="C1", root="1.0")
+REPOSITORY = "/srv/shop"
+TEST = "python3 -m unittest"
+
+
+def later(seconds: int = 60) -> datetime:
+    return T0 + timedelta(seconds=seconds)
+
+
+def fresh(**changes: object) -> Session:
+    session = Session(
+        id="7682b3a8-0000-4000-8000-000000000000",
+        created_at=T0,
+        updated_at=T0,
+        thread=THREAD,
+        owner=ANN,
+        repository=REPOSITORY,
+        agent="played",
+    )
+    for name, value in changes.items():
+        setattr(session, name, value)
+    return session
+
+
+def surveyed(**changes: object) -> Session:
+    session = fresh(
+        phase=Phase.CLARIFYING,
+        intent=Intent(id="7682b3a8", body="Add discounts", created_at=T0),
+        base_branch="main",
+        base_commit="b" * 40,
+        spec=Spec(id="SPEC-7682b3a8", workspace=workspace("agent/spec-7682b3a8")),
+    )
+    for name, value in changes.items():
+        setattr(session, name, value)
+    return session
+
+
+def asked(*questions: Question) -> Session:
+    chosen = questions or (question(1), question(2))
+    session = surveyed(asked=True, scan=Scan(commit="b" * 40))
+    session.intent = session.intent.model_copy(update={"clarifications": chosen})
+    return session
+
+
+def question(number: int, **changes: object) -> Question:
+    made = Question(
+        number=number, text=f"Question {number}?", options=("first", "second"), default="first"
+    )
+    return made.model_copy(update=changes)
+
+
+def awaiting_approval(*tasks: Task) -> Session:
+    return surveyed(
+        phase=Phase.APPROVING,
+        documents=tuple(
+            Document(kind=kind, revision=1, text=f"# {kind}", sha256="0" * 64)
+            for kind in DocumentKind
+        ),
+        tasks=list(tasks) or [task("T001")],
+        test_command=TEST,
+        documents_shown_at=T0,
+    )
+
+
+def executing(*tasks: Task, **changes: object) -> Session:
+    session = awaiting_approval(*tasks)
+    session.phase = Phase.EXECUTING
+    session.intent = session.intent.model_copy(update={"status": IntentStatus.EXECUTING})
+    session.has_place, session.wants_place_since = True, T0
+    for name, value in changes.items():
+        setattr(session, name, value)
+    return session
+
+
+def workspace(branch: str, **changes: object) -> Workspace:
+    path = f"{REPOSITORY}/.worktrees/{branch.replace('/', '-')}"
+    made = Workspace(branch=branch, path=path, created_at=T0, start="c" * 40, ready=True)
+    return made.model_copy(update=changes)
+
+
+def task(key: str, state: TaskState = TaskState.PENDING, **changes: object) -> Task:
+    made = Task(
+        id=f"id-{key}",
+        key=key,
+        name=f"Task {key}",
+        state=state,
+        created_at=T0,
+        workspace=workspace(f"agent/{key.lower()}"),
+    )
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made
+
+
+def running(key: str, run_state: RunState = RunState.RUNNING, **changes: object) -> Task:
+    made = task(key, TaskState.RUNNING, runs=[run(key, 1, run_state)], started_at=T0)
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made
+
+
+def verifying(key: str, **changes: object) -> Task:
+    made = task(key, TaskState.VERIFYING, runs=[run(key, 1, RunState.ENDED)], started_at=T0)
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made
+
+
+def run(key: str, number: int, state: RunState = RunState.RUNNING) -> Run:
+    return Run(
+        id=f"{key}-r{number}",
+        number=number,
+        agent="played",
+        conversation=f"{key}-conversation",
+        state=state,
+        started_at=T0,
+    )
+
+
+def work(*subjects: str, uncommitted: tuple[str, ...] = ()) -> Work:
+    commits = tuple(Commit(sha=f"{n:040d}", subject=s) for n, s in enumerate(subjects, 1))
+    return Work(
+        head=commits[-1].sha if commits else "c" * 40,
+        commits=commits,
+        changed_files=("a.py",),
+        uncommitted=uncommitted,
+    )
+
+
+def check(number: int, exit_code: int | None, output: str = "") -> Check:
+    return Check(
+        number=number,
+        command=TEST,
+        commit="1" * 40,
+        exit_code=exit_code,
+        seconds=1.0,
+        output=output,
+        at=later(),
+    )
+
+
+def said(text: str, by: Person = ANN, at: datetime | None = None) -> Said:
+    return Said(id=f"said:{text}", at=at or later(), by=by, text=text)
+
+
+def pressed(verb: Verb, about: str = "", text: str = "", by: Person = ANN) -> Pressed:
+    return Pressed(id=f"press:{verb}:{about}", at=later(), by=by, verb=verb, about=about, text=text)
+
+
+def commanded(word: Word, argument: str = "") -> Commanded:
+    command = Command(word=word, argument=argument)
+    return Commanded(id=f"command:{word}", at=later(), by=ANN, command=command)
+
+
+def cards(actions: list[Deed]) -> list[Card]:
+    return [action.card for action in actions if isinstance(action, Show)]
+
+
+def titles(actions: list[Deed]) -> list[str]:
+    return [sheet(card).title for card in cards(actions)]
+
+
+def whispers(actions: list[Deed]) -> list[str]:
+    return [sheet(a.card).title for a in actions if isinstance(a, Whisper)]
+
+
+def keys(actions: list[Action]) -> list[str]:
+    return [action.key for action in actions]
+
+
+def verbs(card: Card) -> list[Verb]:
+    return [choice.verb for choice in sheet(card).choices]

@@ -1,0 +1,187 @@
+"""Stop, resume, discard, trouble, restarts: legal wherever the session stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.domain.actions import StopRun
+from bot.domain.cards import ProblemCard, QuestionsCard, StoppedCard
+from bot.domain.choices import Verb, Word
+from bot.domain.events import (
+    Broke,
+    CleanedUp,
+    RunStopped,
+    Ticked,
+    TroubleBegan,
+    TroubleEnded,
+    Woken,
+)
+from bot.domain.session import Session
+from bot.domain.states import Outcome, Phase, RunState, Status, TaskState
+from bot.domain.world import Removal
+from bot.flow import decide, due, held_back
+from tests.flow.scenes import (
+    asked,
+    awaiting_approval,
+    cards,
+    commanded,
+    executing,
+    fresh,
+    later,
+    pressed,
+    running,
+    said,
+    surveyed,
+    task,
+    verifying,
+    whispers,
+)
+
+
+def test_stop_ends_every_run_and_keeps_what_was_reached() -> None:
+    session = executing(running("T001"), verifying("T002"), task("T003"))
+
+    deeds = decide(session, commanded(Word.STOP))
+
+    assert [d.run_id for d in deeds if isinstance(d, StopRun)] == ["T001-r1"]
+    assert session.status is Status.PAUSED
+    assert session.phase is Phase.EXECUTING
+    assert [t.state for t in session.tasks] == [
+        TaskState.NEEDS_CONTINUATION,
+        TaskState.VERIFYING,
+        TaskState.PENDING,
+    ]
+    assert session.tasks[0].run
+    assert session.tasks[0].run.outcome is Outcome.KILLED
+    assert list(due(session)) == []
+
+
+@pytest.mark.parametrize(
+    "session",
+    [
+        fresh(),
+        surveyed(),
+        asked(),
+        awaiting_approval(),
+        executing(running("T001", RunState.STARTING)),
+    ],
+    ids=["intake", "clarifying", "asked", "approving", "starting"],
+)
+def test_stop_and_resume_are_legal_in_every_phase(session: Session) -> None:
+    before = [order.key for order in due(session)]
+    phase = session.phase
+
+    shown = cards(decide(session, pressed(Verb.STOP)))
+    assert any(isinstance(card, StoppedCard) for card in shown)
+    assert list(due(session)) == []
+
+    decide(session, pressed(Verb.RESUME))
+    assert session.phase is phase
+    if phase is not Phase.EXECUTING:
+        assert [order.key for order in due(session)] == before
+
+
+def test_a_resumed_execution_stands_in_line_again_and_goes_on_with_the_same_conversation() -> None:
+    session = executing(running("T001"))
+    decide(session, pressed(Verb.STOP))
+    decide(session, pressed(Verb.RESUME))
+    assert session.status is Status.QUEUED
+    assert [order.kind for order in due(session)] == ["hold_place"]
+
+
+def test_while_paused_everything_but_control_waits() -> None:
+    session = asked()
+    decide(session, pressed(Verb.STOP))
+    assert held_back(session, said("D1: yes"))
+    assert held_back(session, pressed(Verb.DEFAULTS))
+    assert not held_back(session, pressed(Verb.RESUME))
+    assert not held_back(session, commanded(Word.STATUS))
+    assert not held_back(session, Ticked(id="t", at=later()))
+
+
+def test_a_second_stop_says_that_there_is_nothing_to_stop() -> None:
+    session = asked()
+    decide(session, pressed(Verb.STOP))
+    assert whispers(decide(session, pressed(Verb.STOP))) == [
+        "Nothing to stop: this session is paused."
+    ]
+
+
+def test_processes_that_will_not_end_are_named() -> None:
+    session = executing(running("T001"))
+    decide(session, pressed(Verb.STOP))
+    stopped = RunStopped(id="r", at=later(), answers="s", run_id="T001-r1", survivors=(42,))
+    [card] = cards(decide(session, stopped))
+    assert "42" in str(card)
+
+
+def test_a_resumed_session_shows_the_card_it_waits_on_again() -> None:
+    session = asked()
+    decide(session, pressed(Verb.STOP))
+    shown = cards(decide(session, pressed(Verb.RESUME)))
+    assert any(isinstance(card, QuestionsCard) for card in shown)
+
+
+def test_discard_ends_agents_cleans_up_and_lists_what_stays() -> None:
+    session = executing(running("T001"), task("T002"))
+    deeds = decide(session, pressed(Verb.DISCARD))
+    assert any(isinstance(deed, StopRun) for deed in deeds)
+    assert session.status is Status.DISCARDED
+    assert [order.kind for order in due(session)] == ["clean_up"]
+
+    removal = Removal(branch="agent/t001", path="/w", worktree_gone=True, branch_gone=False)
+    [card] = cards(
+        decide(session, CleanedUp(id="c", at=later(), answers="clean", removals=(removal,)))
+    )
+    assert "agent/t001" in str(card)
+    assert list(due(session)) == []
+
+
+def test_trouble_is_told_once_and_its_end_too() -> None:
+    session = surveyed()
+    began = TroubleBegan(id="t", at=later(), reason="AI settings are required", remedy="Set …")
+    [card] = cards(decide(session, began))
+    assert isinstance(card, ProblemCard)
+    assert card.retrying
+    assert session.trouble
+
+    [card] = cards(decide(session, TroubleEnded(id="u", at=later())))
+    assert isinstance(card, ProblemCard)
+    assert card.over
+    assert session.trouble == ""
+
+
+def test_a_bug_ends_the_session_with_a_clear_word_and_its_agents_too() -> None:
+    session = executing(running("T001"))
+    deeds = decide(session, Broke(id="b", at=later(), reason="deciding failed"))
+    assert session.status is Status.FAILED
+    assert any(isinstance(deed, StopRun) for deed in deeds)
+
+
+def test_after_a_restart_the_status_is_shown_and_nothing_is_asked() -> None:
+    session = executing(running("T001"))
+    shown = cards(decide(session, Woken(id="w", at=later(), restarted=True)))
+    assert [card.key for card in shown] == ["status"]
+    assert session.status is Status.ACTIVE
+
+
+def test_an_operator_who_wants_to_be_asked_finds_the_session_paused() -> None:
+    session = executing(running("T001"))
+    shown = cards(decide(session, Woken(id="w", at=later(), restarted=True, hold=True)))
+    assert session.status is Status.PAUSED
+    assert any(isinstance(card, StoppedCard) for card in shown)
+
+
+def test_words_during_the_work_are_kept_and_answered_honestly() -> None:
+    session = executing(running("T001"))
+    assert whispers(decide(session, said("how is it going, old friend?")))
+    assert session.conversation[-1].content == "how is it going, old friend?"
+
+
+@pytest.mark.parametrize("word", [Word.STATUS, Word.TASKS, Word.USAGE, Word.INFO, Word.LOGS])
+def test_every_command_is_answered_and_changes_nothing(word: Word) -> None:
+    session = executing(running("T001"), verifying("T002"))
+    before = session.copied()
+    assert len(cards(decide(session, commanded(word)))) == 1
+    assert session.tasks == before.tasks
+    assert session.status is before.status

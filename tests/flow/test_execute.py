@@ -1,0 +1,368 @@
+"""Agents at work: who starts when, what is believed, what is asked about."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.domain.cards import NeedsYouCard
+from bot.domain.choices import Verb
+from bot.domain.events import (
+    BranchesListed,
+    CheckRan,
+    NameTaken,
+    OrderFailed,
+    PlaceAwaited,
+    PlaceGranted,
+    RunEnded,
+    RunStarted,
+    Ticked,
+    WorkSeen,
+    WorkspaceReady,
+)
+from bot.domain.session import Session
+from bot.domain.states import Outcome, Phase, RunState, Status, TaskState
+from bot.domain.tasks import Task, Why
+from bot.domain.world import CompletionSource, RunEnd, Work
+from bot.flow import decide
+from tests.flow.scenes import (
+    T0,
+    awaiting_approval,
+    cards,
+    check,
+    executing,
+    later,
+    pressed,
+    run,
+    running,
+    task,
+    verifying,
+    whispers,
+    work,
+    workspace,
+)
+
+
+def granted() -> PlaceGranted:
+    return PlaceGranted(id="g", at=later(), answers="place")
+
+
+def queued(*tasks: Task) -> Session:
+    return executing(*tasks, status=Status.QUEUED, has_place=False)
+
+
+def ended(run_id: str, outcome: Outcome = Outcome.FINISHED, exit_code: int | None = 0) -> RunEnded:
+    end = RunEnd(outcome=outcome, source=CompletionSource.PROCESS_EXIT, exit_code=exit_code)
+    return RunEnded(
+        id=f"ended:{run_id}", at=later(), answers=f"await:{run_id}", run_id=run_id, end=end
+    )
+
+
+def seen(key: str, what: Work) -> WorkSeen:
+    return WorkSeen(
+        id="s", at=later(), answers="look", task_id=f"id-{key}", work=what, evidence="ev-1"
+    )
+
+
+def checked(key: str, number: int, exit_code: int | None, output: str = "") -> CheckRan:
+    return CheckRan(
+        id=f"c{number}",
+        at=later(),
+        answers="check",
+        task_id=f"id-{key}",
+        check=check(number, exit_code, output),
+    )
+
+
+def test_the_place_lets_independent_tasks_start_together_and_the_dependent_wait() -> None:
+    first, second = task("T001"), task("T002")
+    third = task("T003", dependencies=("id-T001",))
+    session = queued(first, second, third)
+
+    decide(session, granted())
+
+    assert session.status is Status.ACTIVE
+    assert [t.state for t in session.tasks] == [
+        TaskState.RUNNING,
+        TaskState.RUNNING,
+        TaskState.PENDING,
+    ]
+
+
+def test_no_more_agents_work_at_once_than_the_plan_says() -> None:
+    session = queued(task("T001"), task("T002"), task("T003"))
+    session.parallelism = 2
+
+    decide(session, granted())
+
+    assert len(session.in_state(TaskState.RUNNING)) == 2
+    assert len(session.in_state(TaskState.READY)) == 1
+
+
+def test_who_waits_for_the_place_knows_how_many_stand_before() -> None:
+    session = queued(task("T001"))
+    decide(session, PlaceAwaited(id="p", at=later(), answers="place", position=2))
+    assert (session.status, session.queue_position) == (Status.QUEUED, 2)
+
+
+def test_branches_are_named_after_tasks_and_never_like_one_that_exists() -> None:
+    session = executing(
+        task("T001", name="Add discounts", workspace=None),
+        task("T002", name="Add discounts", workspace=None),
+        task("T003", name="割引を追加する", workspace=None),
+        has_place=True,
+    )
+    names = ("main", "agent/add-discounts")
+    decide(session, BranchesListed(id="b", at=later(), answers="branches", names=names))
+    branches = [t.workspace.branch for t in session.tasks if t.workspace]
+    assert branches == ["agent/add-discounts-2", "agent/add-discounts-3", "agent/7682b3a8-t003"]
+
+
+def test_a_name_that_was_taken_meanwhile_is_replaced() -> None:
+    session = executing(running("T001", RunState.STARTING, workspace=workspace("agent/task-t001")))
+    decide(
+        session,
+        NameTaken(id="n", at=later(), answers="w", task_id="id-T001", branch="agent/task-t001"),
+    )
+    assert session.tasks[0].workspace
+    assert session.tasks[0].workspace.branch == "agent/task-t001-2"
+
+
+def test_a_run_has_all_its_names_before_it_starts_and_they_are_its_own() -> None:
+    session = queued(task("T001"), task("T002"))
+    decide(session, granted())
+    runs = [t.run for t in session.tasks if t.run]
+    assert len({r.id for r in runs}) == len({r.conversation for r in runs}) == 2
+    assert len({r.nonce for r in runs}) == 2
+    assert all(r.state is RunState.STARTING for r in runs)
+
+
+def test_a_started_run_is_running() -> None:
+    session = executing(running("T001", RunState.STARTING))
+    decide(
+        session,
+        RunStarted(id="s", at=later(), answers="start", run_id="T001-r1", pane_id="%1", pid=7),
+    )
+    assert session.tasks[0].run
+    assert session.tasks[0].run.state is RunState.RUNNING
+    assert session.tasks[0].run.pid == 7
+
+
+def test_a_collision_of_predecessors_is_handed_to_the_tasks_own_agent() -> None:
+    session = executing(
+        task("T001", TaskState.COMPLETED),
+        running("T002", RunState.STARTING, dependencies=("id-T001",)),
+    )
+    ready = WorkspaceReady(
+        id="w",
+        at=later(),
+        answers="w",
+        task_id="id-T002",
+        workspace=workspace("agent/t002", merged=("id-T001",)),
+        conflicts=("a.py",),
+        conflicting="id-T001",
+    )
+    decide(session, ready)
+    started = session.tasks[1].run
+    assert started
+    assert started.why is Why.CONFLICT
+    assert "git merge agent/t001" in started.feedback
+    assert "a.py" in started.feedback
+
+
+def test_when_a_run_ends_its_work_is_looked_at_and_not_believed() -> None:
+    session = executing(running("T001"))
+    decide(session, ended("T001-r1"))
+    assert session.tasks[0].state is TaskState.VERIFYING
+
+
+def test_a_late_word_about_an_earlier_run_changes_nothing() -> None:
+    runs = [run("T001", 1, RunState.ENDED), run("T001", 2)]
+    session = executing(running("T001", runs=runs))
+    decide(session, ended("T001-r1", Outcome.FAILED, 1))
+    assert session.tasks[0].state is TaskState.RUNNING
+    assert session.tasks[0].run == runs[1]
+
+
+def test_an_end_without_commits_is_sent_back_twice_then_a_person_is_asked() -> None:
+    session = executing(running("T001"))
+    for number in (1, 2, 3):
+        decide(session, ended(session.tasks[0].runs[-1].id))
+        deeds = decide(session, seen("T001", work()))
+        if number < 3:
+            assert session.tasks[0].state is TaskState.RUNNING
+            assert session.tasks[0].runs[-1].why is Why.NO_EVIDENCE
+        else:
+            assert session.tasks[0].state is TaskState.BLOCKED
+            assert session.tasks[0].blocked.startswith("NO_EVIDENCE")
+            assert any(isinstance(card, NeedsYouCard) for card in cards(deeds))
+
+
+def test_uncommitted_work_is_sent_back() -> None:
+    session = executing(verifying("T001"))
+    decide(session, seen("T001", work("feat: x", uncommitted=("b.py",))))
+    assert session.tasks[0].runs[-1].feedback.startswith("You reported the end, but: These changes")
+
+
+def test_passing_tests_complete_the_task_and_free_what_waits_for_it() -> None:
+    session = executing(verifying("T001"), task("T002", dependencies=("id-T001",)))
+    decide(session, seen("T001", work("feat: x")))
+    decide(session, checked("T001", 1, 0))
+    assert [t.state for t in session.tasks] == [TaskState.COMPLETED, TaskState.RUNNING]
+    assert session.tasks[0].evidence_refs == ("ev-1",)
+
+
+@pytest.mark.parametrize("exit_code", [1, None])
+def test_failing_tests_go_back_to_the_same_conversation(exit_code: int | None) -> None:
+    session = executing(verifying("T001"))
+    decide(session, seen("T001", work("feat: x")))
+    decide(session, checked("T001", 1, exit_code, "AssertionError: 3 != 4"))
+    again = session.tasks[0].runs[-1]
+    assert (again.number, again.resumes, again.why) == (2, True, Why.CHECK_FAILED)
+    assert again.conversation == session.tasks[0].runs[0].conversation
+    assert "AssertionError: 3 != 4" in again.feedback
+
+
+def failed_three_times() -> Session:
+    session = executing(running("T001"), task("T002", dependencies=("id-T001",)), task("T003"))
+    session.parallelism = 1
+    for number in (1, 2, 3):
+        decide(session, ended(session.tasks[0].runs[-1].id))
+        decide(session, seen("T001", work("feat: x")))
+        decide(session, checked("T001", number, 1, f"failure {number}"))
+    return session
+
+
+def test_the_third_failure_ends_the_task_and_holds_its_dependents_but_not_the_others() -> None:
+    session = failed_three_times()
+    assert [t.state for t in session.tasks] == [
+        TaskState.FAILED,
+        TaskState.BLOCKED,
+        TaskState.RUNNING,
+    ]
+    assert session.tasks[1].blocked == "waits for T001"
+
+
+def choice(session: Session, verb: Verb) -> None:
+    runs = len(session.tasks[0].runs)
+    deeds = decide(session, pressed(verb, f"id-T001:{runs}"))
+    assert not whispers(deeds)
+
+
+def test_retry_starts_anew_with_fresh_counters() -> None:
+    session = failed_three_times()
+    session.parallelism = 2
+    choice(session, Verb.RETRY)
+    assert [t.state for t in session.tasks[:2]] == [TaskState.RUNNING, TaskState.PENDING]
+    assert session.tasks[0].counters.failed_checks == 0
+    assert session.tasks[0].runs[-1].resumes is False
+
+
+def test_skip_lets_the_dependents_go_on_without_it() -> None:
+    session = failed_three_times()
+    session.parallelism = 2
+    choice(session, Verb.SKIP)
+    assert [t.state for t in session.tasks[:2]] == [TaskState.CANCELLED, TaskState.RUNNING]
+    assert session.tasks[1].dependencies == ()
+
+
+def test_give_up_takes_the_dependents_along() -> None:
+    session = failed_three_times()
+    choice(session, Verb.GIVE_UP)
+    assert [t.state for t in session.tasks[:2]] == [TaskState.CANCELLED, TaskState.CANCELLED]
+
+
+def test_a_press_for_an_earlier_failure_is_stale() -> None:
+    session = failed_three_times()
+    assert whispers(decide(session, pressed(Verb.RETRY, "id-T001:1")))
+    assert session.tasks[0].state is TaskState.FAILED
+
+
+@pytest.mark.parametrize(
+    ("outcome", "exit_code"),
+    [(Outcome.FAILED, 2), (Outcome.VANISHED, None), (Outcome.TIMED_OUT, None)],
+)
+def test_a_run_that_fails_is_tried_three_times(outcome: Outcome, exit_code: int | None) -> None:
+    session = executing(running("T001"))
+    for number in (1, 2, 3):
+        assert session.tasks[0].state is TaskState.RUNNING
+        assert len(session.tasks[0].runs) == number
+        decide(session, ended(session.tasks[0].runs[-1].id, outcome, exit_code))
+    assert session.tasks[0].state is TaskState.FAILED
+
+
+def refused(what: str, order: str) -> OrderFailed:
+    return OrderFailed(
+        id="f",
+        at=later(),
+        answers=order,
+        what=what,
+        task_id="id-T001",
+        reason="it is gone.",
+        remedy="Retry.",
+    )
+
+
+def test_a_worktree_that_is_gone_blocks_the_task_and_retry_makes_it_again() -> None:
+    session = executing(running("T001", RunState.STARTING))
+    decide(session, refused("start_run", "start:T001-r1"))
+    assert session.tasks[0].state is TaskState.BLOCKED
+    assert session.tasks[0].blocked == "it is gone. Retry."
+    assert session.has_place is False
+
+    decide(session, pressed(Verb.RETRY, "id-T001:1"))
+
+    assert session.tasks[0].state is TaskState.NEEDS_CONTINUATION
+    assert session.tasks[0].workspace
+    assert not session.tasks[0].workspace.ready
+    assert session.status is Status.QUEUED
+
+
+def test_a_check_that_cannot_run_is_tried_again_without_a_new_agent() -> None:
+    session = executing(verifying("T001"))
+    decide(session, refused("run_check", "check"))
+    assert session.tasks[0].state is TaskState.BLOCKED
+    decide(session, pressed(Verb.RETRY, "id-T001:1"))
+    assert session.tasks[0].state is TaskState.VERIFYING
+    assert len(session.tasks[0].runs) == 1
+
+
+def test_the_place_is_let_go_when_only_people_can_go_on() -> None:
+    session = failed_three_times()
+    decide(session, ended(session.tasks[2].runs[-1].id))
+    decide(session, seen("T003", work("feat: x")))
+    decide(session, checked("T003", 1, 0))
+    assert session.has_place is False
+    assert session.wants_place_since is None
+    assert session.phase is Phase.EXECUTING
+
+
+def test_without_a_test_command_the_work_counts_but_is_called_untested() -> None:
+    session = executing(verifying("T001"))
+    session.test_command = ""
+    decide(session, seen("T001", work("feat: x")))
+    assert session.tasks[0].result
+    assert "nothing was tested" in session.tasks[0].result.summary
+
+
+def test_a_tick_shows_how_the_panes_look_and_changes_nothing() -> None:
+    session = executing(running("T001"))
+    before = session.copied()
+    [card] = cards(decide(session, Ticked(id="t", at=later(90), tails={"T001-r1": "editing a.py"})))
+    assert "editing a.py" in str(card)
+    assert session.tasks == before.tasks
+    assert card.key == "status"
+
+
+def test_when_all_tasks_are_settled_the_work_is_finished() -> None:
+    session = executing(verifying("T001"))
+    decide(session, seen("T001", work("feat: x")))
+    decide(session, checked("T001", 1, 0))
+    assert session.phase is Phase.FINISHING
+    assert session.wants_place_since is None
+
+
+def test_approval_makes_the_session_stand_in_line() -> None:
+    session = awaiting_approval()
+    assert session.wants_place_since is None
+    session = queued(task("T001"))
+    assert session.wants_place_since == T0

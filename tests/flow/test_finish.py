@@ -1,0 +1,136 @@
+"""The end: the merge is offered, made only after the whole was tested, cleaned up after, and summed up."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.domain.cards import NewsCard, OfferCard, SummaryCard
+from bot.domain.choices import Verb
+from bot.domain.events import CleanedUp, MergedLocally, OrderFailed
+from bot.domain.session import Ending, Session
+from bot.domain.states import IntentStatus, OverallStatus, Phase, RunState, Status, TaskState
+from bot.domain.world import Removal
+from bot.flow import decide, due
+from tests.flow.scenes import (
+    cards,
+    check,
+    executing,
+    later,
+    pressed,
+    run,
+    task,
+    verbs,
+    whispers,
+    work,
+)
+
+
+def finishing() -> Session:
+    done = task(
+        "T001",
+        TaskState.COMPLETED,
+        runs=[run("T001", 1, RunState.ENDED)],
+        checks=[check(1, 1), check(2, 0)],
+        work=work("feat: x"),
+        evidence_refs=("ev-1", "ev-2"),
+    )
+    return executing(done, phase=Phase.FINISHING, has_place=False, wants_place_since=None)
+
+
+def merged(**changes: object) -> MergedLocally:
+    result = MergedLocally(id="m", at=later(), answers="merge", commit="d" * 40, check=check(1, 0))
+    return result.model_copy(update=changes)
+
+
+def cleaned(*removals: Removal) -> CleanedUp:
+    return CleanedUp(id="c", at=later(), answers="clean", removals=removals)
+
+
+def test_the_merge_is_a_persons_choice() -> None:
+    session = finishing()
+    assert list(due(session)) == []
+    [card] = cards(decide(session, pressed(Verb.MERGE)))
+    assert isinstance(card, OfferCard)
+    assert card.decided
+    assert [order.kind for order in due(session)] == ["merge_locally"]
+
+
+def test_a_second_choice_says_who_was_first() -> None:
+    session = finishing()
+    decide(session, pressed(Verb.MERGE))
+    assert whispers(decide(session, pressed(Verb.KEEP))) == ["Ann has already chosen a merge."]
+
+
+def test_a_merge_that_was_not_done_is_offered_again_with_the_reason() -> None:
+    session = finishing()
+    decide(session, pressed(Verb.MERGE))
+    [card] = cards(decide(session, merged(commit="", problem="the tests fail")))
+    assert isinstance(card, OfferCard)
+    assert card.problem == "the tests fail"
+    assert verbs(card) == [Verb.MERGE, Verb.KEEP]
+    assert list(due(session)) == []
+
+
+def test_a_refused_merge_is_offered_again_too() -> None:
+    session = finishing()
+    decide(session, pressed(Verb.MERGE))
+    refusal = OrderFailed(
+        id="f",
+        at=later(),
+        answers="merge",
+        what="merge_locally",
+        reason="main is not clean.",
+        remedy="Commit.",
+    )
+    [card] = cards(decide(session, refusal))
+    assert isinstance(card, OfferCard)
+    assert card.problem == "main is not clean. Commit."
+
+
+def test_after_the_merge_comes_the_clean_up_then_the_summary() -> None:
+    session = finishing()
+    decide(session, pressed(Verb.MERGE))
+    [news] = cards(decide(session, merged()))
+    assert isinstance(news, NewsCard)
+    assert [order.kind for order in due(session)] == ["clean_up"]
+
+    gone = Removal(branch="agent/t001", path="/w", worktree_gone=True, branch_gone=True)
+    summary = cards(decide(session, cleaned(gone)))[-1]
+
+    assert isinstance(summary, SummaryCard)
+    assert summary.result.overall_status is OverallStatus.COMPLETE
+    assert summary.checks[0].tries == 2
+    assert summary.kept == ()
+    assert (session.status, session.phase) == (Status.COMPLETED, Phase.DONE)
+    assert session.intent.status is IntentStatus.DONE
+
+
+def test_what_could_not_be_removed_stands_in_the_summary_with_the_reason() -> None:
+    session = finishing()
+    decide(session, pressed(Verb.KEEP))
+    assert session.ending is Ending.KEEP
+    left = Removal(
+        branch="agent/t001", path="/w", worktree_gone=True, branch_gone=False, reason="not merged"
+    )
+    summary = cards(decide(session, cleaned(left)))[-1]
+    assert isinstance(summary, SummaryCard)
+    assert summary.kept == ("agent/t001: not merged",)
+
+
+@pytest.mark.parametrize(
+    ("state", "tested", "overall"),
+    [
+        (TaskState.COMPLETED, True, OverallStatus.COMPLETE),
+        (TaskState.COMPLETED, False, OverallStatus.NO_EVIDENCE),
+        (TaskState.CANCELLED, False, OverallStatus.INCOMPLETE),
+    ],
+)
+def test_the_worst_task_is_the_result(
+    state: TaskState, tested: bool, overall: OverallStatus
+) -> None:
+    session = finishing()
+    session.tasks.append(task("T002", state, checks=[check(1, 0)] if tested else []))
+    decide(session, pressed(Verb.KEEP))
+    decide(session, cleaned())
+    assert session.result
+    assert session.result.overall_status is overall

@@ -1,0 +1,294 @@
+"""The world a story plays in: every port in memory, outliving the bot, and a bot that may die and come back.
+
+`Fate` decides when: before or after any call to a port. From then on nothing of that life reaches the world any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+from bot.domain import approval
+from bot.domain.cards import ApprovalCard
+from bot.domain.choices import Command, Verb, Word
+from bot.domain.events import Commanded, FromPerson, Pressed, Said
+from bot.domain.masking import Masker
+from bot.domain.people import Thread
+from bot.domain.session import Session
+from bot.domain.world import Executed
+from bot.engine.desk import Desk
+from bot.engine.gate import Gate, everyone_of
+from bot.engine.world import Rules, World
+from tests.fakes.agents import FakeAgents
+from tests.fakes.chat import ANNA, THREAD, MemoryChat
+from tests.fakes.clock import FakeClock
+from tests.fakes.commands import PASSED, FakeCommands
+from tests.fakes.llm import Call, ScriptedLlm
+from tests.fakes.panes import FakePanes
+from tests.fakes.repository import FakeRepository
+from tests.fakes.store import MemoryStore
+from tests.fakes.worktrees import FakeWorktrees
+
+FAILED = Executed(exit_code=1, seconds=0.1, output="AssertionError: 3 != 4")
+QUESTIONS = {
+    "title": "Add discounts",
+    "type": "feature",
+    "risk": "low",
+    "questions": [
+        {"text": "Combine codes?", "why": "Prices", "options": ["no", "yes"], "default": "no"},
+        {"text": "Round how?", "options": ["up", "down"], "default": "up"},
+    ],
+}
+SPEC = """# Feature Specification: Discounts
+
+## User Scenarios & Testing
+
+### User Story 1 - A code (Priority: P1)
+
+A code lowers the price.
+
+## Requirements
+
+### Functional Requirements
+
+- **FR-001**: The basket MUST take a code.
+
+## Success Criteria
+
+### Measurable Outcomes
+
+- **SC-001**: Every code works.
+
+## Assumptions
+
+- One currency.
+"""
+PLAN = """# Implementation Plan: Discounts
+
+## Summary
+
+Discounts.
+
+## Technical Context
+
+**Testing**: make test
+
+## Project Structure
+
+**Structure Decision**: as it is.
+"""
+
+
+def draft(key: str, title: str, *after: str) -> dict[str, object]:
+    return {
+        "key": key,
+        "title": title,
+        "description": f"Do {title}",
+        "depends_on": list(after),
+        "acceptance": [f"{title} works"],
+        "requirements": ["FR-001"],
+    }
+
+
+THREE = [
+    draft("T001", "Discount codes"),
+    draft("T002", "Receipt"),
+    draft("T003", "Checkout", "T001"),
+]
+
+
+class CrashError(BaseException):
+    """The bot was killed."""
+
+
+class Fate:
+    """Kills a life at chosen calls: `strikes` are (number of the call, before or after)."""
+
+    def __init__(self, *strikes: tuple[int, str]) -> None:
+        self.strikes = set(strikes)
+        self.calls = 0
+        self.life = 0
+        self.dead = False
+        self.where = ""
+
+    def strike(self, life: int, when: str, name: str) -> None:
+        if life != self.life or self.dead:
+            raise CrashError
+        if when == "before":
+            self.calls += 1
+        if (self.calls, when) in self.strikes:
+            self.strikes.discard((self.calls, when))
+            self.dead = True
+            self.where = f"{when} {name}"
+            raise CrashError
+
+
+class Mortal:
+    """A port as one life sees it: every call may be its last."""
+
+    def __init__(self, port: object, fate: Fate) -> None:
+        self._port, self._fate, self._life = port, fate, fate.life
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._port, name)
+        if inspect.iscoroutinefunction(attribute):
+            return self._awaited(name, attribute)
+        return self._called(name, attribute) if inspect.ismethod(attribute) else attribute
+
+    def _awaited(self, name: str, call: Callable[..., Awaitable[object]]) -> Any:
+        async def mortal(*args: object, **kwargs: object) -> object:
+            self._fate.strike(self._life, "before", name)
+            result = await call(*args, **kwargs)
+            self._fate.strike(self._life, "after", name)
+            return result
+
+        return mortal
+
+    def _called(self, name: str, call: Callable[..., object]) -> Any:
+        def mortal(*args: object, **kwargs: object) -> object:
+            self._fate.strike(self._life, "before", name)
+            result = call(*args, **kwargs)
+            self._fate.strike(self._life, "after", name)
+            return result
+
+        return mortal
+
+
+class Stage:
+    def __init__(
+        self, fate: Fate | None = None, drafts: list[dict[str, object]] | None = None
+    ) -> None:
+        self.fate = fate or Fate()
+        self.chat = MemoryChat()
+        self.store = MemoryStore()
+        self.panes = FakePanes()
+        self.repository = FakeRepository()
+        self.worktrees = FakeWorktrees(self.repository)
+        self.commands = FakeCommands([PASSED])
+        self.agents = FakeAgents()
+        self.clock = FakeClock()
+        self.llm = ScriptedLlm(self._model)
+        self.drafts = drafts or THREE
+        self.rules = Rules(repository=self.repository.path, agent="played")
+        self.heard = 0
+        self.desk: Desk | None = None
+
+    def _model(self, call: Call) -> str:
+        heading = call.system.partition("\n")[0].removeprefix("# ")
+        plan = {"parallelism": 2, "tasks": self.drafts}
+        return {
+            "clarify": json.dumps(QUESTIONS),
+            "specify": SPEC,
+            "plan": PLAN,
+            "tasks": json.dumps(plan),
+        }[heading]
+
+    async def open(self) -> None:
+        """A new life of the bot. One that dies while it opens is followed by another."""
+        while True:
+            self.fate.life += 1
+            self.fate.dead = False
+            self.desk = Desk(self._world(), Gate(everyone_of("memory", frozenset({ANNA.id}))))
+            try:
+                await self.desk.open()
+            except CrashError:
+                await self.desk.close()
+            else:
+                return
+
+    def _world(self) -> World:
+        def mortal(port: object) -> Any:
+            return Mortal(port, self.fate)
+
+        return World(
+            chats={"memory": mortal(self.chat)},
+            llm=mortal(self.llm),
+            agents=mortal(self.agents),
+            panes=mortal(self.panes),
+            repository=mortal(self.repository),
+            worktrees=mortal(self.worktrees),
+            commands=mortal(self.commands),
+            store=mortal(self.store),
+            clock=self.clock,
+            rules=self.rules,
+            masker=Masker({}),
+            home="/home/bot",
+        )
+
+    async def close(self) -> None:
+        if self.desk:
+            await self.desk.close()
+
+    async def settle(self) -> None:
+        """Until nothing moves any more; a bot that died on the way is started again."""
+        quiet = 0
+        while quiet < 25:
+            before = self.fate.calls
+            await asyncio.sleep(0)
+            quiet = quiet + 1 if self.fate.calls == before else 0
+            if self.fate.dead:
+                await self.revive()
+                quiet = 0
+
+    async def revive(self) -> None:
+        await self.close()
+        await self.open()
+
+    async def tell(self, event: FromPerson, thread: Thread = THREAD) -> None:
+        """What a platform does: deliver until it was taken, the same event again after a crash."""
+        while True:
+            assert self.desk
+            try:
+                await self.desk.take(thread, event)
+            except CrashError:
+                await self.revive()
+            else:
+                break
+        await self.settle()
+
+    async def says(self, text: str, thread: Thread = THREAD) -> None:
+        await self.tell(Said(**self._mark(), text=text), thread)
+
+    async def presses(
+        self, verb: Verb, about: str = "", text: str = "", thread: Thread = THREAD
+    ) -> None:
+        await self.tell(Pressed(**self._mark(), verb=verb, about=about, text=text), thread)
+
+    async def commands_(self, word: Word, argument: str = "", thread: Thread = THREAD) -> None:
+        command = Command(word=word, argument=argument)
+        await self.tell(Commanded(**self._mark(), command=command), thread)
+
+    def _mark(self) -> Any:
+        self.heard += 1
+        return {"id": f"heard-{self.heard}", "at": self.clock.now(), "by": ANNA}
+
+    async def approves(self, thread: Thread = THREAD) -> None:
+        await self.presses(Verb.APPROVE, approval.digest(self.session(thread)), thread=thread)
+
+    async def is_planned(self, request: str = "Add discounts", thread: Thread = THREAD) -> None:
+        """From the request to the approval card."""
+        await self.says(request, thread)
+        await self.presses(Verb.DEFAULTS, thread=thread)
+
+    async def agents_work(self, *, rounds: int = 1) -> None:
+        """Every agent at work commits something and ends."""
+        for _ in range(rounds):
+            for name in self.panes.running():
+                folder = self.panes.folders[name]
+                self.worktrees.agent_commits(folder, {f"{name}.py": "x = 1\n"}, f"feat: {name}")
+                self.panes.finish(name)
+            await self.settle()
+
+    def session(self, thread: Thread = THREAD) -> Session:
+        """As it stands on disk."""
+        listed = next(line for line in self.store.sessions() if line.thread == thread)
+        record = self.store.find(listed.id)
+        assert record
+        return record.session
+
+    def approval_card(self) -> ApprovalCard:
+        found = [card for card in self.chat.cards() if isinstance(card, ApprovalCard)]
+        return cast(ApprovalCard, found[-1])
