@@ -113,91 +113,88 @@ _PLAYED = (
 )
 
 
-def _entries() -> tuple[AgentCli, ...]:
-    return (
-        AgentCli(
-            name="claude",
-            kind="ClaudeCode",
-            command=(*_CLAUDE, "--session-id", CONVERSATION),
-            resume=(*_CLAUDE, "--resume", CONVERSATION),
-            auto_flags="--dangerously-skip-permissions",
-            streams_json=True,
-            receives=(
-                *NETWORK,
-                "ANTHROPIC_API_KEY",
-                "ANTHROPIC_AUTH_TOKEN",
-                "ANTHROPIC_BASE_URL",
-                "ANTHROPIC_MODEL",
-                "CLAUDE_CONFIG_DIR",
-                "CLAUDE_CODE_OAUTH_TOKEN",
-                "CLAUDE_CODE_MAX_RETRIES",
-                "IS_SANDBOX",
-            ),
-            sets=(("DISABLE_AUTOUPDATER", "1"),),
-            as_root=AsRoot("IS_SANDBOX", "1"),
-        ),
-        AgentCli(
-            name="codex",
-            kind="Codex",
-            # `exec` needs no background daemon, which would go on working when its pane is gone.
-            command=("codex", "exec", "--yolo", "-"),
-            auto_flags="--yolo",
-            receives=(*NETWORK, "OPENAI_API_KEY", "CODEX_API_KEY", "CODEX_HOME"),
-        ),
-        AgentCli(
-            name="gemini",
-            kind="Gemini",
-            command=(*_GEMINI, "--session-id", CONVERSATION),
-            resume=(*_GEMINI, "--resume", CONVERSATION),
-            # Without --skip-trust a new folder silently takes it out of the automatic mode.
-            auto_flags="--approval-mode=yolo --skip-trust",
-            receives=(
-                *NETWORK,
-                "GEMINI_API_KEY",
-                "GEMINI_MODEL",
-                "GOOGLE_API_KEY",
-                "GOOGLE_CLOUD_PROJECT",
-                "GOOGLE_GEMINI_BASE_URL",
-                "GOOGLE_GENAI_USE_VERTEXAI",
-            ),
-            sets=(("GEMINI_CLI_NO_RELAUNCH", "true"),),
-        ),
-        AgentCli(
-            name="opencode",
-            kind="OpenCode",
-            command=("opencode", "run", "--auto"),
-            auto_flags="--auto",
-            receives=(
-                *NETWORK,
-                "OPENCODE_CONFIG",
-                "OPENCODE_CONFIG_DIR",
-                "ANTHROPIC_API_KEY",
-                "OPENROUTER_API_KEY",
-            ),
-            sets=(("OPENCODE_DISABLE_AUTOUPDATE", "1"),),
-        ),
-        AgentCli(
-            name="played",
-            kind="Other",
-            command=_PLAYED,
-            resume=(*_PLAYED, "--resume"),
-            version=(
-                sys.executable,
-                "-P",
-                "-m",
-                "adapters.played.agent",
-                "--version",
-            ),
-            prompt_by=PromptBy.ARGUMENT,
-            receives=(STAGE_VARIABLE, "GWT_BOT_PLAY", "GWT_BOT_PACE"),
-            sets=(("PYTHONPATH", str(Path(__file__).parents[2])),),
-            marker=".gwt-sample",
-            stages=("demo", "tests"),
-        ),
-    )
+CLAUDE = AgentCli(
+    name="claude",
+    kind="ClaudeCode",
+    command=(*_CLAUDE, "--session-id", CONVERSATION),
+    resume=(*_CLAUDE, "--resume", CONVERSATION),
+    auto_flags="--dangerously-skip-permissions",
+    streams_json=True,
+    receives=(
+        *NETWORK,
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "ANTHROPIC_BASE_URL",
+        "ANTHROPIC_MODEL",
+        "CLAUDE_CONFIG_DIR",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "CLAUDE_CODE_MAX_RETRIES",
+        "IS_SANDBOX",
+    ),
+    sets=(("DISABLE_AUTOUPDATER", "1"),),
+    as_root=AsRoot("IS_SANDBOX", "1"),
+)
+CODEX = AgentCli(
+    name="codex",
+    kind="Codex",
+    # `exec` needs no background daemon, which would go on working when its pane is gone.
+    command=("codex", "exec", "--yolo", "-"),
+    auto_flags="--yolo",
+    receives=(*NETWORK, "OPENAI_API_KEY", "CODEX_API_KEY", "CODEX_HOME"),
+)
+GEMINI = AgentCli(
+    name="gemini",
+    kind="Gemini",
+    command=(*_GEMINI, "--session-id", CONVERSATION),
+    resume=(*_GEMINI, "--resume", CONVERSATION),
+    # Without --skip-trust a new folder silently takes it out of the automatic mode.
+    auto_flags="--approval-mode=yolo --skip-trust",
+    receives=(
+        *NETWORK,
+        "GEMINI_API_KEY",
+        "GEMINI_MODEL",
+        "GOOGLE_API_KEY",
+        "GOOGLE_CLOUD_PROJECT",
+        "GOOGLE_GEMINI_BASE_URL",
+        "GOOGLE_GENAI_USE_VERTEXAI",
+    ),
+    sets=(("GEMINI_CLI_NO_RELAUNCH", "true"),),
+)
+OPENCODE = AgentCli(
+    name="opencode",
+    kind="OpenCode",
+    command=("opencode", "run", "--auto"),
+    auto_flags="--auto",
+    receives=(
+        *NETWORK,
+        "OPENCODE_CONFIG",
+        "OPENCODE_CONFIG_DIR",
+        "ANTHROPIC_API_KEY",
+        "OPENROUTER_API_KEY",
+    ),
+    sets=(("OPENCODE_DISABLE_AUTOUPDATE", "1"),),
+)
+PLAYED = AgentCli(
+    name="played",
+    kind="Other",
+    command=_PLAYED,
+    resume=(*_PLAYED, "--resume"),
+    version=(
+        sys.executable,
+        "-P",
+        "-m",
+        "adapters.played.agent",
+        "--version",
+    ),
+    prompt_by=PromptBy.ARGUMENT,
+    receives=(STAGE_VARIABLE, "GWT_BOT_PLAY", "GWT_BOT_PACE"),
+    sets=(("PYTHONPATH", str(Path(__file__).parents[2])),),
+    marker=".gwt-sample",
+    stages=("demo", "tests"),
+)
 
 
 def known(other: AgentCli | None) -> Mapping[str, AgentCli]:
     """Every CLI by its name, with the one the operator has named."""
-    entries = (*_entries(), *((other,) if other else ()))
+    entries = (CLAUDE, CODEX, GEMINI, OPENCODE, PLAYED, *((other,) if other else ()))
     return {cli.name: cli for cli in entries}

@@ -9,7 +9,7 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -40,10 +40,13 @@ class AgentClis:
         environ: Mapping[str, str],
         *,
         other_command: str | None = None,
+        passed_on: Iterable[str] = (),
         seconds: float = 20.0,
         user: Callable[[], int] = os.geteuid,
     ) -> None:
         self._environ = dict(environ)
+        self._passed_on = tuple(passed_on)
+        """Names of further variables that the operator lets agents have."""
         self._clis = known(_other(other_command) if other_command else None)
         self._seconds = seconds
         self._user = user
@@ -82,7 +85,11 @@ class AgentClis:
         argv = (self._found(argv[0]) or argv[0], *argv[1:])
         if cli.streams_json:
             argv = (*_SCREEN, *argv)
-        passed = {name: self._environ[name] for name in cli.receives if self._environ.get(name)}
+        passed = {
+            name: self._environ[name]
+            for name in (*cli.receives, *self._passed_on)
+            if self._environ.get(name)
+        }
         stdin = "prompt" if cli.prompt_by is PromptBy.STDIN else "terminal"
         return Launch(argv=argv, env=dict(cli.sets) | passed, stdin=stdin)
 

@@ -6,7 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, cast
 
 from bot.domain.world import BuildSystem
 
@@ -56,8 +56,7 @@ def _node(files: Collection[str], manifests: Mapping[str, str]) -> Found | None:
         return None
     package = _json(manifests["package.json"])
     system, command = _package_manager(files, str(package.get("packageManager", "")))
-    scripts = package.get("scripts")
-    script = scripts.get("test", "") if isinstance(scripts, dict) else ""
+    script = _table(package, "scripts").get("test", "")
     # what `npm init` writes is no test
     real = isinstance(script, str) and script.strip() and "no test specified" not in script
     return system, command if real else ""
@@ -215,9 +214,9 @@ def _json(text: str) -> dict[str, Any]:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return value if isinstance(value, dict) else {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _table(parent: dict[str, Any], name: str) -> dict[str, Any]:
     value = parent.get(name)
-    return value if isinstance(value, dict) else {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

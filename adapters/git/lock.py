@@ -11,7 +11,7 @@ import contextlib
 import errno
 import fcntl
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from bot.errors import Refused, Unavailable
@@ -29,7 +29,7 @@ class Locks:
         self._mine: dict[Path, asyncio.Lock] = {}
 
     @contextlib.asynccontextmanager
-    async def held(self, common: Path) -> AsyncIterator[int]:
+    async def held(self, common: Path) -> AsyncGenerator[int]:
         """Hold the lock of the repository whose common directory this is; the descriptor to hand to git."""
         async with self._mine.setdefault(common, asyncio.Lock()):
             descriptor = _opened(common / FILE)

@@ -14,54 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from adapters.git.environment import FIXED, SWITCHED_OFF
 from adapters.git.place import Place
 from bot.errors import PortError, Refused, Unavailable
 
-SWITCHED_OFF: tuple[str, ...] = (
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "core.pager=cat",
-    "core.editor=true",
-    "core.askPass=true",
-    "core.sshCommand=false",
-    "core.quotePath=false",
-    "sequence.editor=true",
-    "credential.helper=",
-    "commit.gpgSign=false",
-    "tag.gpgSign=false",
-    "merge.verifySignatures=false",
-    "log.showSignature=false",
-    "rerere.enabled=false",
-    "gc.auto=0",
-    "maintenance.auto=false",
-    "protocol.allow=never",
-    "protocol.ext.allow=never",
-    "submodule.recurse=false",
-    "worktree.useRelativePaths=false",
-    "diff.ignoreSubmodules=dirty",
-    "i18n.logOutputEncoding=UTF-8",
-)
-NAME, MAIL = "gwt-bot", "gwt-bot@localhost"
-FIXED = {
-    "LANG": "C.UTF-8",
-    "LC_ALL": "C.UTF-8",
-    "GIT_CONFIG_NOSYSTEM": "1",
-    # an agent of the same user can write ~/.gitconfig, too
-    "GIT_CONFIG_GLOBAL": "/dev/null",
-    "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_EDITOR": "true",
-    "GIT_SEQUENCE_EDITOR": "true",
-    "GIT_PAGER": "cat",
-    "GIT_ASKPASS": "true",
-    "GIT_SSH_COMMAND": "false",
-    "GIT_MERGE_AUTOEDIT": "no",
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_AUTHOR_NAME": NAME,
-    "GIT_AUTHOR_EMAIL": MAIL,
-    "GIT_COMMITTER_NAME": NAME,
-    "GIT_COMMITTER_EMAIL": MAIL,
-}
 OUTPUT_LIMIT = 32 * 1024 * 1024
 ERROR_LIMIT = 64 * 1024
 SECONDS = 300.0

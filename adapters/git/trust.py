@@ -48,9 +48,12 @@ class Trust:
         if page is not None and page.worktrees:
             await self._compare(main, page)
             return page
-        branches = page.branches if page else {}
-        keys = await self._repository_keys(main)
-        fresh = Page(top=str(main.top), common=str(main.common), keys=keys, branches=branches)
+        fresh = Page(
+            top=str(main.top),
+            common=str(main.common),
+            keys=await self._repository_keys(main),
+            branches=page.branches if page else {},
+        )
         if fresh != page:
             self._ledger.save(fresh)
         return fresh

@@ -6,7 +6,7 @@ The one exception is `move_base`, which a person has confirmed.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from pathlib import Path
 
 from adapters.git.exclude import keep_out_of_status
@@ -114,7 +114,7 @@ class GitWorktrees:
         return await self._tree.commits(main, older, newer)
 
     @contextlib.asynccontextmanager
-    async def _held(self, repository: str) -> AsyncIterator[Held]:
+    async def _held(self, repository: str) -> AsyncGenerator[Held]:
         main = main_checkout(repository)
         async with self._locks.held(main.common) as lock:
             # looked at under the lock, so a page is never saved over a newer one

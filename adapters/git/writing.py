@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 from bot.errors import Refused, Unavailable
@@ -36,7 +36,7 @@ def write_inside(top: Path, files: dict[str, str]) -> None:
 
 
 @contextlib.contextmanager
-def _directory(top: Path, parts: tuple[str, ...]) -> Iterator[int]:
+def _directory(top: Path, parts: tuple[str, ...]) -> Generator[int]:
     """The directory's descriptor, opened step by step so that no step can be a link."""
     current = os.open(top, _DIRECTORY)
     try:

@@ -10,10 +10,13 @@ log = logging.getLogger(__name__)
 
 
 class Background:
-    """Calls `work` with everything asked for, at most `delay` seconds after the first was."""
+    """Calls `each` with everything asked for, at most `delay` seconds after the first was, then `after` once."""
 
-    def __init__(self, work: Callable[[set[str]], None], delay: float) -> None:
-        self._work = work
+    def __init__(
+        self, each: Callable[[str], None], after: Callable[[], None], delay: float
+    ) -> None:
+        self._each = each
+        self._after = after
         self._delay = delay
         self._asked: set[str] = set()
         self._lock = threading.Lock()
@@ -47,16 +50,20 @@ class Background:
     def _do(self) -> None:
         with self._lock:
             asked, self._asked = self._asked, set()
-        if not asked:
-            return
+        for name in sorted(asked):
+            self._try(name, lambda name=name: self._each(name))
+        if asked:
+            self._try(min(asked), self._after)
+
+    def _try(self, name: str, work: Callable[[], None]) -> None:
         try:
-            self._work(asked)
+            work()
         except OSError as error:
             # a full disk, most likely; the journals hold the truth, so it is enough to try again
-            log.warning("exports are late", extra={"reason": str(error), "sessions": len(asked)})
+            log.warning("an export is late", extra={"session": name, "reason": str(error)})
             with self._lock:
-                self._asked |= asked
+                self._asked.add(name)
             self._any.set()
         except Exception:
-            # nobody waits for this thread's result, and without it no session would be exported any more
-            log.exception("export failed", extra={"sessions": sorted(asked)})
+            # nobody waits for this thread's result, and without it nothing would be exported any more
+            log.exception("an export failed", extra={"session": name})

@@ -45,7 +45,7 @@ class JournalStore:
         self._index: Index | None = None
         self._unnoted: set[str] = set()
         self._told: dict[str, None] = {}
-        self._background = Background(self._settle, export_delay)
+        self._background = Background(self._settle, self._write_index, export_delay)
 
     @property
     def broken(self) -> tuple[str, ...]:
@@ -186,30 +186,33 @@ class JournalStore:
                 if record:
                     index.note(record.session)
 
-    def _settle(self, asked: set[str]) -> None:
-        """In the background: exports, the index, and then what is over is let go of."""
+    def _settle(self, session_id: str) -> None:
+        """In the background: the export, and then what is over is let go of."""
         with self._lock:
-            before = {
-                name: (kept, kept.saves) for name, kept in self._kept.items() if name in asked
-            }
-            sessions = [kept.parts.session() for kept, _ in before.values()]
-            index = self._noted() if self._index else None
-            news = index.news() if index else None
-        for session in sessions:
-            self._export(session)
-        if index and news:
-            index.write(news)
+            kept = self._kept.get(session_id)
+            if kept is None:
+                return
+            saves, session = kept.saves, kept.parts.session()
+        self._export(session)
         with self._lock:
-            for name, (kept, saves) in before.items():
-                if kept.done and self._kept.get(name) is kept and kept.saves == saves:
-                    self._folder.finish(kept.path)
-                    del self._kept[name]
+            if kept.done and self._kept.get(session_id) is kept and kept.saves == saves:
+                if self._index:
+                    self._index.note(session)
+                self._folder.finish(kept.path)
+                del self._kept[session_id]
 
     def _export(self, session: Session) -> None:
         path = self._folder.export(session.id)
         content = _JSON.dump_json(export(session), indent=2)
         if not path.exists() or self._disk.read(path) != content:
             self._disk.replace(path, content)
+
+    def _write_index(self) -> None:
+        with self._lock:
+            index = self._noted() if self._index else None
+            news = index.news() if index else None
+        if index and news:
+            index.write(news)
 
     @contextmanager
     def _plainly(self) -> Iterator[None]:

@@ -30,7 +30,8 @@ class Output:
         try:
             with self._path.open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
-                self.position = self.position if self.position <= size else 0
+                if size < self.position:  # it was begun anew
+                    self.position, self._carry = 0, b""
                 file.seek(self.position)
                 while chunk := file.read(CHUNK):
                     self.position += len(chunk)

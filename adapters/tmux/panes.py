@@ -103,12 +103,10 @@ class TmuxPanes:
         spool = self._spool(name)
         async with self._alone(name):
             with on_disk("That the run is stopped cannot be written down"):
-                if (
-                    recorded(
-                        spool, process_gone=False, pane_gone=False, source=CompletionSource.SWEEP
-                    )
-                    is None
-                ):
+                over = recorded(
+                    spool, process_gone=True, pane_gone=False, source=CompletionSource.STOPPED
+                )
+                if over is None:
                     spool.mark_stopped()
             return await self._let_go(name)
 
@@ -208,9 +206,8 @@ class TmuxPanes:
         """End the processes, keep what was shown before or after (a full-screen program takes its screen with it),
         close the pane."""
         root, before = 0, ""
-        with contextlib.suppress(
-            Unavailable, TimeoutError
-        ):  # its processes are found without tmux, and must be
+        # without tmux its processes are found too, and must be
+        with contextlib.suppress(Unavailable, TimeoutError):
             async with asyncio.timeout(TMUX_IS_WAITED_FOR):
                 root, before = await self._before_the_end(name)
         left = await end_processes(self._spool(name).path, root, self._grace)

@@ -40,7 +40,9 @@ class Screens:
     async def keep(self, run: str, pane_id: str, before: str) -> None:
         """Write down what the pane has shown; what it showed before if that was more."""
         after = await self.all_shown(run, pane_id)
-        await asyncio.to_thread(self.write, run, max(before, after, key=len))
+        await asyncio.to_thread(
+            self.write, run, max(before, after, key=lambda shown: len(shown.strip()))
+        )
 
     def write(self, run: str, shown: str) -> None:
         """Masked; by another name first, so that there is a whole transcript or none."""

@@ -23,21 +23,8 @@ from bot.errors import Refused, Unavailable
 
 LARGEST_HOOK = 1 << 20
 _HOOK = TypeAdapter(dict[str, object])
-_OWN = frozenset(
-    {
-        "prompt.md",
-        "run.sh",
-        "launch",
-        "started",
-        "exit",
-        "stopped",
-        "done",
-        "ready",
-        "pasted",
-        "pasting",
-        "paste",
-        "output",
-    }
+_OWN = re.compile(
+    r"prompt\.md|run\.sh|launch|started|exit|stopped|done|ready|past(e|ed|ing)|output"
 )
 
 
@@ -156,7 +143,7 @@ class Spool:
             return 0
 
     def _check(self, name: str) -> None:
-        if name in _OWN or not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", name):
+        if _OWN.fullmatch(name) or not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", name):
             raise Refused(f"{name!r} cannot be written beside the prompt.")
 
 
@@ -188,12 +175,9 @@ def _regular(path: Path, since: int) -> bytes | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         state = os.fstat(descriptor)
-        if (
-            not stat.S_ISREG(state.st_mode)
-            or state.st_size > LARGEST_HOOK
-            or state.st_mtime_ns < since
-        ):
-            return None
-        return file.read(LARGEST_HOOK)
+        fits = stat.S_ISREG(state.st_mode) and state.st_size <= LARGEST_HOOK
+        return os.read(descriptor, LARGEST_HOOK) if fits and state.st_mtime_ns >= since else None
+    finally:
+        os.close(descriptor)

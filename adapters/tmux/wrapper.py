@@ -24,7 +24,8 @@ umask 077
 cd -- {spool} || exit 125
 # Only the first to come may run the agent, whoever asked for it and however often.
 echo "$$" > ".started.$$" && command -p ln ".started.$$" started || exit 125
-command -p rm -f ".started.$$"
+# What this shell has read it needs no file for, and the agent's key is in it.
+command -p rm -f ".started.$$" run.sh
 # The dot keeps the line breaks at the end, which a substitution would cut off.
 prompt=$(command -p cat prompt.md; printf .)
 prompt=${{prompt%.}}

@@ -11,7 +11,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from adapters.agents import AgentClis
+from adapters.agents.launch import AgentClis
 from adapters.clock import SystemClock
 from adapters.commands import ShellCommands
 from adapters.git import GitRepository, GitWorktrees

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import io
-import json
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from adapters.agents import screen
 from adapters.agents.launch import AgentClis
 from bot.domain.world import Launch
 from bot.errors import Refused
@@ -97,55 +94,6 @@ def test_the_exit_code_of_the_agent_is_the_panes(
 ) -> None:
     programs.will_say("", code)
     assert programs.start(launch(AgentClis(programs.environ), agent), PROMPT).code == code
-
-
-def test_a_killed_claude_is_told_as_a_shell_would(programs: AgentPrograms) -> None:
-    programs.add("claude", "#!/bin/sh\nkill -9 $$\n")
-    assert programs.start(launch(AgentClis(programs.environ), "claude"), PROMPT).code == 137
-
-
-def test_what_claude_streams_is_readable_in_the_pane(programs: AgentPrograms) -> None:
-    events: list[object] = [
-        {"type": "system", "subtype": "init", "session_id": "8a3c", "model": "some-model"},
-        {"type": "assistant", "message": {"content": [{"type": "text", "text": "I begin.\nNow."}]}},
-        tool_use("Bash", command="git commit -m 'feat: x'\nand more"),
-        tool_use("Mystery"),
-        {"type": "user", "message": {"content": [{"is_error": True, "content": "no such file"}]}},
-        {"type": "something new"},
-        {"type": "result", "is_error": False, "num_turns": 4, "total_cost_usd": 0.125},
-    ]
-    programs.will_say("not json\n" + "\n".join(json.dumps(event) for event in events) + "\n")
-    shown = programs.start(launch(AgentClis(programs.environ), "claude"), PROMPT).shown
-    assert shown.splitlines() == [
-        "not json",
-        "conversation 8a3c, model some-model",
-        "I begin.",
-        "Now.",
-        "● Bash git commit -m 'feat: x'",
-        "● Mystery",
-        "  ✗ no such file",
-        "done: 4 turns, $0.12",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("line", "shown"),
-    [
-        ('{"type": "assistant"', '{"type": "assistant"\n'),
-        ("{}", ""),
-        ('{"type": "assistant", "message": {"content": "text"}}', ""),
-        ('{"type": "assistant", "message": {"content": [1, null, {"type": "text"}]}}', ""),
-        ('{"type": "result", "is_error": true, "result": null}', "failed\nnull\n"),
-        ("\x1b[31mred\x1b[0m\x07 \x1b]52;c;aGFja2Vk\x07bell", "red bell\n"),
-        ("x" * 5000, "x" * 400 + "…\n"),
-    ],
-)
-def test_odd_lines_of_a_stream_neither_break_the_screen_nor_steer_the_terminal(
-    line: str, shown: str
-) -> None:
-    out = io.StringIO()
-    screen.show(line, out)
-    assert out.getvalue() == shown
 
 
 async def test_a_missing_program_is_told_with_its_name(tmp_path: Path) -> None:
@@ -274,8 +222,3 @@ def test_the_played_agent_starts_from_anywhere_and_refuses_a_foreign_place(
     )
     assert done.returncode == 4
     assert "sample repository" in done.stderr
-
-
-def tool_use(name: str, **given: str) -> dict[str, object]:
-    part = {"type": "tool_use", "name": name, "input": given}
-    return {"type": "assistant", "message": {"content": [part]}}

@@ -12,7 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from adapters.commands import HEAD, LOG_LIMIT, SHOWN, TAIL, ShellCommands
+from adapters.commands import SHOWN, ShellCommands
+from adapters.commands.output import HEAD, LOG_LIMIT, TAIL
 from bot.errors import Refused
 
 ENVIRONMENT = {

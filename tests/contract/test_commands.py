@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from adapters.commands import ShellCommands
 from bot.domain.world import Executed
+from bot.ports import Commands
 from tests.fakes.commands import FakeCommands
-
-if TYPE_CHECKING:
-    from bot.ports import Commands
 
 
 @pytest.fixture(params=["fake", "real"])

@@ -16,7 +16,7 @@ def test_a_command_alone_is_a_command(word: Word) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *STOP_WORDS,
+        *sorted(STOP_WORDS),
         "STOP",
         "Stop!",
         "stop.",

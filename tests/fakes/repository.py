@@ -44,7 +44,8 @@ class FakeRepository:
     ) -> str:
         """A commit on a branch: `files` are laid over what is there."""
         old = self.heads.get(branch)
-        before = self.commits[old].files if old else {}
+        nothing: Mapping[str, str] = {}
+        before = self.commits[old].files if old else nothing
         self.heads[branch] = self.make(
             {**before, **files}, subject, (old,) if old else (), more_parents
         )

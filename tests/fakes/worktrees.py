@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -223,7 +223,8 @@ def _merge(here: FakeWorktree, other: str, message: str) -> Merged:
         return Merged(commit=here.head)
     common = there.ancestors(here.head) & there.ancestors(other)
     parted = next((sha for sha in reversed(there.commits) if sha in common), None)
-    before = there.commits[parted].files if parted else {}
+    nothing: Mapping[str, str] = {}
+    before = there.commits[parted].files if parted else nothing
     ours, theirs = there.commits[here.head].files, there.commits[other].files
     changed = {n for n in before.keys() | theirs.keys() if theirs.get(n) != before.get(n)}
     clash = {n for n in changed if ours.get(n) not in {before.get(n), theirs.get(n)}}

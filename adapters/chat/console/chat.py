@@ -63,6 +63,11 @@ class ConsoleChat:
         if person == self._person:
             await self._transcript.put_aside(thread, card)
 
+    async def tell(self, *sentences: str) -> None:
+        """What the program itself has to say, outside of any session."""
+        for sentence in sentences:
+            await self._transcript.say(sentence)
+
     async def turn_to(self, thread: Thread) -> None:
         """From now on this is the thread that is talked in."""
         await self._transcript.turn_to(thread)

@@ -68,7 +68,7 @@ async def test_files_and_texts_are_read_to_their_end(tmp_path: Path) -> None:
     (tmp_path / "script").write_text("one\n\n  \ntwo")
     with (tmp_path / "script").open() as file:
         assert await all_of(file) == ["one", "two"]
-    with Path(os.devnull).open() as nothing:
+    with os.fdopen(os.open(os.devnull, os.O_RDONLY)) as nothing:
         assert await all_of(nothing) == []
     assert await all_of(StringIO("one\ntwo\n")) == ["one", "two"]
 

@@ -229,24 +229,16 @@ async def test_nothing_an_agent_plants_runs_in_any_call(
     attack(scene)
     # ours may have been run by the agent's own git while it planted it
     scene.marker.unlink(missing_ok=True)
-    refused = 0
+    reasons: list[str] = []
     for call in every_call(scene):
         try:
             await call()
-        except PortError:
-            refused += 1
+        except PortError as error:
+            reasons.append(error.reason)
         assert not scene.marker.exists()
     if attack in NOTICED:
-        assert refused
-
-
-@pytest.mark.parametrize("attack", NOTICED, ids=lambda attack: attack.__name__)
-async def test_a_changed_configuration_is_told(
-    scene: Scene, attack: Callable[[Scene], None]
-) -> None:
-    attack(scene)
-    with pytest.raises(Refused, match=r"git configuration was changed|not the main checkout"):
-        await scene.worktrees.work(str(scene.path), scene.first)
+        told = ("git configuration was changed", "not the main checkout")
+        assert any(words in reasons[0] for words in told)
 
 
 async def test_the_reason_names_the_key_and_no_value(scene: Scene) -> None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from adapters.git import GitWorktrees
@@ -77,7 +78,7 @@ async def test_a_directory_of_a_person_s_is_taken(world: RealWorld, first: str) 
     write(Path(world.at("agent-login")), {"mine.txt": "mine\n"})
     with pytest.raises(Refused, match=r"^taken$"):
         await world.worktrees.prepare(world.path, BRANCH, world.at("agent-login"), first)
-    assert Path(world.at("agent-login"), "mine.txt").read_text() == "mine\n"
+    assert (world.top / ".worktrees" / "agent-login" / "mine.txt").read_text() == "mine\n"
 
 
 async def test_a_linked_directory_of_worktrees_is_refused(
@@ -92,8 +93,8 @@ async def test_a_linked_directory_of_worktrees_is_refused(
 
 @pytest.mark.parametrize(
     "branch",
-    ["main", "agent", "agent/", "agent/-x", "agent/HEAD", "agent/a/b", "agent/a b", "agent/a\n"]
-    + ["agent/../x", "agent/x.lock", "agent/é", "agent/" + "x" * 59, "--force", "refs/heads/main"],
+    ["main", "agent", "agent/", "agent/-x", "agent/HEAD", "agent/a/b", "agent/a b", "agent/a\n",
+     "agent/../x", "agent/x.lock", "agent/é", "agent/" + "x" * 59, "--force", "refs/heads/main"],
 )  # fmt: skip
 async def test_only_branches_of_the_bot_s_kind_are_made_or_removed(
     world: RealWorld, first: str, branch: str
@@ -105,8 +106,8 @@ async def test_only_branches_of_the_bot_s_kind_are_made_or_removed(
 
 
 @pytest.mark.parametrize(
-    "place", ["x", ".worktrees/a/b", ".worktrees/../x", ".worktrees/.git", "/tmp"]
-)  # noqa: S108
+    "place", ["x", ".worktrees/a/b", ".worktrees/../x", ".worktrees/.git", "/elsewhere"]
+)
 async def test_a_worktree_lies_directly_in_its_directory(
     world: RealWorld, first: str, place: str
 ) -> None:
@@ -179,20 +180,21 @@ async def test_ignored_files_are_committed_when_asked_for(world: RealWorld, path
     assert world.read(head, "specs/spec.md") == "x\n"
 
 
-async def test_an_untracked_file_of_a_person_s_stops_the_base(
-    world: RealWorld, path: Path, first: str
+@pytest.mark.parametrize("name", ["login.py", "secret.env"])
+async def test_an_untracked_or_ignored_file_of_a_person_s_stops_the_base(
+    world: RealWorld, path: Path, name: str
 ) -> None:
-    write(world.top, {".gitignore": "", "other.txt": "untracked elsewhere\n"})
-    (world.top / ".git" / "info" / "exclude").open("a").write("secret.env\n")
-    write(world.top, {"login.py": "mine\n", "secret.env": "mine\n"})
-    for name in ("login.py", "secret.env"):
-        commit = world.agent_commits(str(path), {name: "theirs\n"})
-        with pytest.raises(Refused):
-            await world.worktrees.move_base(world.path, "main", commit)
-        assert (world.top / name).read_text() == "mine\n"
-        (world.top / name).unlink()
-        git(world.top, "update-ref", "refs/heads/main", first)
-    assert world.tip("main") == first
+    world.person_commits("main", {".gitignore": "*.env\n"})
+    start = world.tip("main")
+    await world.worktrees.merge(str(path), "main", "Merge main")
+    write(path, {name: "theirs\n"})
+    git(path, "add", "--force", name)
+    git(path, "commit", "--quiet", "-m", "work")
+    write(world.top, {name: "mine\n"})
+    with pytest.raises(Refused, match="overwritten"):
+        await world.worktrees.move_base(world.path, "main", BRANCH)
+    assert (world.top / name).read_text() == "mine\n"
+    assert world.tip("main") == start
 
 
 async def test_a_base_in_a_person_s_other_worktree_is_left(
@@ -293,13 +295,14 @@ async def test_the_main_checkout_is_not_touched(world: RealWorld, path: Path, fi
 
 async def test_a_slow_git_is_ended_with_its_children(world: RealWorld, tmp_path: Path) -> None:
     program = tmp_path / "slow"
-    program.write_text(f"#!/bin/sh\nsleep 600 & echo $! >{tmp_path}/pid\nwait\n")
+    program.write_text("#!/bin/sh\nsleep 600 &\nwait\n")
     program.chmod(0o755)
     with pytest.raises(Unavailable, match="took longer"):
         await Git(program=str(program), seconds=0.5).read("status", at=main_checkout(world.path))
-    pid = (tmp_path / "pid").read_text().strip()
-    state = Path(f"/proc/{pid}/stat")
-    assert not state.exists() or state.read_text().split()[2] == "Z"
+    left = [
+        process for process in psutil.process_iter(["cwd"]) if process.info["cwd"] == world.path
+    ]
+    assert [process.pid for process in left if process.status() != psutil.STATUS_ZOMBIE] == []
 
 
 async def test_a_held_repository_is_waited_for_only_so_long(world: RealWorld) -> None:
@@ -310,16 +313,25 @@ async def test_a_held_repository_is_waited_for_only_so_long(world: RealWorld) ->
                 pass
 
 
-async def test_a_submodule_stays_when_its_worktree_cannot_go(
-    world: RealWorld, tmp_path: Path
+async def test_a_repository_inside_a_worktree_is_not_removed_with_it(
+    world: RealWorld, path: Path
 ) -> None:
+    inner = new_repository(path / "inner")
+    git(path, "-c", "advice.addEmbeddedRepo=false", "add", "inner")
+    git(path, "commit", "--quiet", "-m", "nested")
+    removal = await world.worktrees.remove(world.path, str(path), BRANCH, BRANCH)
+    assert (removal.worktree_gone, removal.branch_gone) == (False, False)
+    assert "submodules" in removal.reason
+    assert git(inner, "status", "--porcelain") == ""
+
+
+async def test_a_submodule_nobody_filled_is_no_hindrance(world: RealWorld, tmp_path: Path) -> None:
     inner = new_repository(tmp_path / "inner")
     allow = ("-c", "protocol.file.allow=always")
     git(world.top, *allow, "submodule", "--quiet", "add", str(inner), "sub")
     git(world.top, "commit", "--quiet", "-m", "submodule")
     start, path = git(world.top, "rev-parse", "HEAD"), world.at("agent-login")
     await world.worktrees.prepare(world.path, BRANCH, path, start)
-    removal = await world.worktrees.remove(world.path, path, BRANCH, "main")
-    assert (removal.worktree_gone, removal.branch_gone) == (False, False)
-    assert "submodules" in removal.reason
     assert (await world.worktrees.work(path, start)).uncommitted == ()
+    removal = await world.worktrees.remove(world.path, path, BRANCH, "main")
+    assert (removal.worktree_gone, removal.branch_gone) == (True, True)

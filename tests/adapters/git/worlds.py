@@ -7,14 +7,12 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from adapters.git import GitRepository, GitWorktrees
+from bot.ports import Repository, Worktrees
 from tests.fakes.repository import FakeRepository
 from tests.fakes.worktrees import FakeWorktrees
-
-if TYPE_CHECKING:
-    from bot.ports import Repository, Worktrees
 
 PEOPLE = {
     "PATH": os.environ["PATH"],

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator
+from datetime import date
 from pathlib import Path
 
 import pytest
+from openai import AsyncOpenAI
 
+from adapters.played.model import PlayedModel
 from adapters.played.sample import make_sample
+from adapters.played.script.request import REQUEST
 
 ROOT = Path(__file__).parents[3]
 TESTS = ("python3", "-m", "unittest", "discover", "-s", "tests", "-t", ".")
@@ -18,7 +23,7 @@ RECEIPT_FAILED = (
     "\n## What came of the last try\nFAIL: test_cents_always_have_two_digits\nFAILED (failures=1)\n"
 )
 
-StartAgent = Callable[..., subprocess.Popen[str]]
+STAGE = {"GWT_BOT_STAGE": "tests"}
 
 
 def git(path: Path, *arguments: str) -> str:
@@ -83,3 +88,27 @@ def run_agent(
     with start_agent(worktree, prompt, *flags, **environment) as process:
         shown, _ = process.communicate(typed, timeout=60)
         return process.returncode, shown
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[PlayedModel]:
+    async with PlayedModel(STAGE, delay=0, today=lambda: date(2026, 1, 2)) as model:
+        yield model
+
+
+@pytest.fixture
+async def client(model: PlayedModel) -> AsyncIterator[AsyncOpenAI]:
+    async with AsyncOpenAI(base_url=model.base_url, api_key=model.key, max_retries=0) as client:
+        yield client
+
+
+async def ask(client: AsyncOpenAI, question: str, **told: object) -> str:
+    data = {"request": REQUEST, "spec_id": "SPEC-0123abcd", **told}
+    reply = await client.chat.completions.create(
+        model=PlayedModel.name,
+        messages=[
+            {"role": "system", "content": f"# {question}\n\nOne question to the model."},
+            {"role": "user", "content": json.dumps(data)},
+        ],
+    )
+    return reply.choices[0].message.content or ""

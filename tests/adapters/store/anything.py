@@ -32,8 +32,9 @@ _PLAIN[AwareDatetime] = _PLAIN[datetime]
 
 
 def any_of(model: type[M]) -> st.SearchStrategy[M]:
+    """Deferred, for its description would fill pages."""
     fields = {name: _any(field.annotation) for name, field in model.model_fields.items()}
-    return st.builds(model, **fields)
+    return st.deferred(lambda: st.builds(model, **fields))
 
 
 def _any(annotation: Any) -> st.SearchStrategy[Any]:
@@ -48,6 +49,8 @@ def _any(annotation: Any) -> st.SearchStrategy[Any]:
         return st.sampled_from(arguments)
     if origin is list:
         return st.lists(_any(arguments[0]), max_size=3)
+    if origin is tuple and Ellipsis not in arguments:
+        return st.tuples(*[_any(part) for part in arguments])
     if origin is tuple:
         return st.lists(_any(arguments[0]), max_size=2).map(tuple)
     if origin is dict:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from adapters.store import JournalStore
-from bot.domain.session import SCHEMA
+from bot.domain.session import SCHEMA, Session
 from bot.domain.snapshot import restore
 from bot.domain.states import Status
 from tests.adapters.store.disks import CountingDisk, files_no_larger_than
@@ -49,12 +50,11 @@ def test_the_export_follows_every_save(store: JournalStore, tmp_path: Path) -> N
         saved = busy()
         saved.session.continues = number
         store.save(saved)
-        eventually(
-            lambda: (
-                exported(tmp_path).exists()
-                and restore(exported(tmp_path).read_bytes()) == saved.session
-            )
-        )
+        eventually(partial(says, exported(tmp_path), saved.session))
+
+
+def says(path: Path, session: Session) -> bool:
+    return path.exists() and restore(path.read_bytes()) == session
 
 
 def test_many_saves_are_one_export(tmp_path: Path) -> None:

@@ -120,6 +120,15 @@ def test_a_disk_that_takes_a_few_bytes_at_a_time_is_waited_for(tmp_path: Path) -
     assert a_store(tmp_path).load() == [a_change(busy())]
 
 
+def saved_until_it_fails(store: JournalStore, states: list[Record]) -> int:
+    for number, state in enumerate(states):
+        try:
+            store.save(state)
+        except Unavailable:
+            return number
+    raise AssertionError("the disk should have failed")
+
+
 @pytest.mark.parametrize("code", [FULL, BROKEN])
 @pytest.mark.parametrize("after", range(6))
 def test_a_save_that_fails_anywhere_loses_nothing(tmp_path: Path, code: int, after: int) -> None:
@@ -127,11 +136,7 @@ def test_a_save_that_fails_anywhere_loses_nothing(tmp_path: Path, code: int, aft
     disk = FailingDisk(code, after)
     store = a_store(tmp_path, disk)
     states = [busy(), a_change(busy()), busy(), a_change(busy())]
-    acknowledged = 0
-    with pytest.raises(Unavailable):
-        for state in states:
-            store.save(state)
-            acknowledged += 1
+    acknowledged = saved_until_it_fails(store, states)
     found = a_store(tmp_path).load()
     assert found in ([*states[:acknowledged]][-1:], [states[acknowledged]])
     disk.mended = True

@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -70,14 +70,17 @@ class OwnServer:
         """Stop every run that ever was, then the server."""
         last = self.panes(grace=0.1)
         runs = sorted(path.name for path in (self.home / "spool").glob("run-*") if path.is_dir())
-        await asyncio.gather(*(last.stop(run) for run in runs))
-        await last.kill_server()
-        for made in self._made:
-            await made.close()
+        try:
+            await asyncio.gather(*(last.stop(run) for run in runs))
+        finally:
+            await last.names()  # so that there is a server, and its socket goes with it
+            await last.kill_server()
+            for made in self._made:
+                await made.close()
 
 
 @asynccontextmanager
-async def own_server(folder: Path) -> AsyncIterator[OwnServer]:
+async def own_server(folder: Path) -> AsyncGenerator[OwnServer]:
     server = OwnServer(folder)
     try:
         yield server

@@ -1,0 +1,119 @@
+"""Runs a repository's own commands (its tests, its set-up). Its rule: no secrets go in, nothing of it lives on, output is bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import re
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from adapters.commands.descendants import MARKER, all_ended
+from adapters.commands.output import LOG_LIMIT, Listening, Output, bounded, pieces
+from bot.domain.world import Executed
+from bot.errors import Refused, Unavailable
+
+ALLOWED = re.compile(
+    r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|TERM|XDG_CACHE_HOME"
+    r"|VIRTUAL_ENV|PYENV_ROOT|CONDA_PREFIX|CARGO_HOME|RUSTUP_HOME|RUSTUP_TOOLCHAIN|GOPATH|GOROOT|GOCACHE|GOMODCACHE"
+    r"|JAVA_HOME|GRADLE_USER_HOME|MAVEN_HOME|M2_HOME|DOTNET_ROOT|NVM_DIR|NVM_BIN|VOLTA_HOME|PNPM_HOME|BUN_INSTALL"
+    r"|GEM_HOME|GEM_PATH|RBENV_ROOT|SSL_CERT_FILE|SSL_CERT_DIR|NIX_[A-Z_]+_CERT_FILE"
+)
+"""What a build needs of the bot's environment. No token, no agent socket, no display."""
+SHOWN = 16 * 1024
+
+
+class ShellCommands:
+    """`environment` is the bot's own; only what is ALLOWED of it is passed on. `mask` hides secrets in a text."""
+
+    def __init__(self, environment: Mapping[str, str], mask: Callable[[str], str]) -> None:
+        kept = {key: value for key, value in environment.items() if ALLOWED.fullmatch(key)}
+        self._environment = kept | {"CI": "1"}
+        self._mask = mask
+
+    async def run(self, cwd: str, command: str, *, seconds: float, log: str) -> Executed:
+        marker = uuid.uuid4().hex
+        output = Output()
+        began = time.monotonic()
+        process: asyncio.subprocess.Process | None = None
+        with Listening(output) as listening:
+            try:
+                process = await self._start(cwd, command, marker, listening.inlet)
+                listening.begin()
+                code = await _exit_code(process, seconds)
+            finally:
+                # not to be interrupted: what lived on would work in a worktree that is given away
+                await _undisturbed(asyncio.create_task(all_ended(process, marker)))
+            took = time.monotonic() - began
+            await listening.last_words()
+        shown = await asyncio.to_thread(self._written, output, log)
+        return Executed(exit_code=code, seconds=took, output=shown, output_path=log)
+
+    async def _start(
+        self, cwd: str, command: str, marker: str, inlet: int
+    ) -> asyncio.subprocess.Process:
+        try:
+            return await asyncio.create_subprocess_exec(
+                *("/bin/sh", "-c", command),
+                cwd=cwd,
+                env=self._environment | {MARKER: marker},
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=inlet,
+                stderr=inlet,
+                start_new_session=True,
+            )
+        except (FileNotFoundError, NotADirectoryError) as error:
+            if not await asyncio.to_thread(os.path.isdir, cwd):
+                raise Refused(
+                    f"the directory {cwd} is missing", "Recreate the worktree."
+                ) from error
+            raise Unavailable("/bin/sh is required") from error
+        except ValueError as error:
+            raise Refused("the command has a NUL character in it") from error
+        except OSError as error:
+            if error.errno == errno.E2BIG:
+                raise Refused("the command is too long") from error
+            raise Unavailable(f"the command could not be started: {error.strerror}") from error
+
+    def _written(self, output: Output, log: str) -> str:
+        """Write the log; the last part of it, to be shown."""
+        text = "".join(self._mask(part) for part in pieces(output.text()))
+        content = bounded(text.encode("utf-8", "replace"), LOG_LIMIT)
+        try:
+            _write_private(Path(log), content)
+        except OSError as error:
+            raise Unavailable(f"{log} cannot be written: {error.strerror}") from error
+        return text.encode("utf-8", "replace")[-SHOWN:].decode("utf-8", "ignore")
+
+
+async def _exit_code(process: asyncio.subprocess.Process, seconds: float) -> int | None:
+    try:
+        async with asyncio.timeout(seconds):
+            return await process.wait()
+    except TimeoutError:
+        return None
+
+
+async def _undisturbed(work: asyncio.Task[None]) -> None:
+    """Wait for its end, also when we are cancelled meanwhile."""
+    cancelled: asyncio.CancelledError | None = None
+    while not work.done():
+        try:
+            await asyncio.shield(work)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+
+
+def _write_private(path: Path, content: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.new")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+    temporary.replace(path)

@@ -1,0 +1,168 @@
+"""The control client: answers in order, no process per command, and a death that everybody waiting hears of."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+
+import pytest
+
+from adapters.tmux.control import quoted
+from bot.domain.world import Launch
+from bot.errors import Refused
+from tests.adapters.tmux.own_server import OwnServer, until
+
+pytestmark = pytest.mark.tmux
+
+SLEEPS = Launch(argv=("sleep", "300"), stdin="nothing")
+
+
+async def clients(server: OwnServer) -> list[int]:
+    listed = await server.tmux("list-clients", "-F", "#{client_pid}")
+    return [int(pid) for pid in listed.split()]
+
+
+async def test_many_questions_at_once_get_their_own_answers(server: OwnServer) -> None:
+    panes = server.panes()
+    for number in range(5):
+        says = Launch(argv=("sh", "-c", f"echo I am {number}; exec sleep 300"))
+        await panes.start(f"run-{number}", str(server.worktree), says, "")
+    for number in range(5):
+        while await panes.tail(f"run-{number}", 1) != f"I am {number}":
+            pass
+
+    tails = await asyncio.gather(*(panes.tail(f"run-{n % 5}", 1) for n in range(50)))
+
+    assert tails == [f"I am {n % 5}" for n in range(50)]
+
+
+async def test_frequent_questions_start_no_process(server: OwnServer) -> None:
+    panes = server.panes()
+    await panes.start("run-1", str(server.worktree), SLEEPS, "")
+    started: list[str] = []
+    counting = True
+
+    def count(event: str, _arguments: tuple[object, ...]) -> None:
+        if counting and event in {"subprocess.Popen", "os.fork", "os.posix_spawn"}:
+            started.append(event)
+
+    sys.addaudithook(count)
+    for _ in range(20):
+        await panes.find("run-1")
+        await panes.names()
+        await panes.tail("run-1", 5)
+    counting = False
+
+    assert started == []
+
+
+async def test_a_killed_control_client_is_replaced(server: OwnServer) -> None:
+    panes = server.panes()
+    pane = await panes.start("run-1", str(server.worktree), SLEEPS, "")
+    waiting = asyncio.create_task(panes.ended("run-1"))
+    (client,) = await clients(server)
+
+    os.kill(client, signal.SIGKILL)
+
+    assert await panes.find("run-1") == pane
+    assert not waiting.done()
+    assert await clients(server) != [client]
+    waiting.cancel()
+
+
+async def test_a_control_client_killed_while_it_is_asked_costs_nobody_the_answer(
+    server: OwnServer,
+) -> None:
+    panes = server.panes()
+    await panes.start("run-1", str(server.worktree), SLEEPS, "")
+    (client,) = await clients(server)
+    os.kill(client, signal.SIGSTOP)
+    asking = [asyncio.create_task(panes.names()) for _ in range(10)]
+    await asyncio.wait(asking, timeout=0.05)
+
+    os.kill(client, signal.SIGKILL)
+
+    assert await asyncio.gather(*asking) == [("run-1",)] * 10
+
+
+async def test_the_client_a_dead_bot_left_behind_is_ended(server: OwnServer) -> None:
+    panes = server.panes()
+    await panes.names()
+    (stale,) = await clients(server)
+    os.kill(stale, signal.SIGSTOP)  # it does not hear that its bot is gone
+
+    await server.panes().names()
+
+    now = await clients(server)
+    assert len(now) == 1
+    assert stale not in now
+
+
+async def test_letting_go_leaves_the_server_and_its_agents_alone(server: OwnServer) -> None:
+    panes = server.panes()
+    pane = await panes.start("run-1", str(server.worktree), SLEEPS, "")
+
+    await panes.close()
+
+    assert await clients(server) == []
+    os.kill(pane.pid, 0)
+    assert await server.panes().find("run-1") == pane
+
+
+async def test_a_killed_server_is_followed_by_a_new_one_at_once(server: OwnServer) -> None:
+    panes = server.panes()
+    for number in range(5):
+        await panes.start(f"run-{number}", str(server.worktree), SLEEPS, "")
+        await panes.kill_server()
+        assert await panes.names() == ()
+
+
+async def test_a_session_that_is_no_run_is_not_one_of_ours(server: OwnServer) -> None:
+    panes = server.panes()
+    await panes.start("run-1", str(server.worktree), SLEEPS, "")
+    await server.tmux("new-session", "-d", "-s", "of a person", "sleep 300")
+    await server.tmux("split-window", "-d", "-t", "=run-1:", "sleep 300")
+
+    assert await panes.names() == ("run-1",)
+
+
+async def test_a_pane_a_person_opened_beside_the_agent_is_not_taken_for_it(
+    server: OwnServer,
+) -> None:
+    panes = server.panes()
+    pane = await panes.start("run-1", str(server.worktree), SLEEPS, "")
+    await server.tmux("split-window", "-t", "=run-1:", "sleep 300")
+
+    assert await panes.find("run-1") == pane
+
+
+async def test_a_burst_of_closing_panes_does_not_disturb_the_others(server: OwnServer) -> None:
+    panes = server.panes()
+    runs = [f"run-{number}" for number in range(8)]
+    for run in runs:
+        await panes.start(run, str(server.worktree), SLEEPS, "")
+    waiting = {run: asyncio.create_task(panes.ended(run)) for run in runs}
+
+    await asyncio.gather(*(panes.stop(run) for run in runs[:4]))
+
+    await until(lambda: all(waiting[run].done() for run in runs[:4]))
+    assert not any(waiting[run].done() for run in runs[4:])
+    for task in waiting.values():
+        task.cancel()
+
+
+@pytest.mark.parametrize("argument", ["a\nkill-server", "a\0b"])
+def test_an_argument_cannot_become_a_second_command(argument: str) -> None:
+    with pytest.raises(Refused):
+        quoted(argument)
+
+
+async def test_a_question_may_hold_any_character_tmux_gives_a_meaning(server: OwnServer) -> None:
+    panes = server.panes()
+    odd = 'it\'s; "$HOME" `x` \\ ~ {a} #{l:x} 日本'
+    await panes.start("run-1", str(server.worktree), SLEEPS, odd)
+
+    assert quoted("it's") == "'it'\\''s'"
+    assert await panes.names() == ("run-1",)

@@ -1,0 +1,216 @@
+"""Starting a run: once, with exactly the arguments, the prompt and the environment that were asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from adapters.tmux import TmuxPanes
+from adapters.tmux.wrapper import script
+from bot.domain.states import Outcome
+from bot.domain.world import Launch
+from bot.errors import Refused, Unavailable
+from tests.adapters.tmux.own_server import OwnServer, until
+
+pytestmark = pytest.mark.tmux
+
+NASTY = "do `it`; #{pane_id} #(touch x) $(touch y) %H ~ \"double\" 'single' \\ 日本語🎌\n\ttab;"
+COUNTS = Launch(argv=("sh", "-c", 'echo started >> "$GWT_SPOOL/starts"; exec sleep 300'))
+
+
+async def test_a_run_started_twice_is_one_process(server: OwnServer) -> None:
+    panes = server.panes()
+    both = await asyncio.gather(
+        *(panes.start("run-1", str(server.worktree), COUNTS, "") for _ in range(2))
+    )
+    await panes.close()
+    third = await server.panes().start("run-1", str(server.worktree), COUNTS, "")
+
+    assert both[0] == both[1] == third
+    starts = server.spool("run-1") / "starts"
+    await until(starts.exists)
+    assert starts.read_text() == "started\n"
+
+
+async def test_a_run_whose_pane_is_lost_is_not_started_again(server: OwnServer) -> None:
+    panes = server.panes()
+    await panes.start("run-1", str(server.worktree), COUNTS, "")
+    await until((server.spool("run-1") / "starts").exists)
+    await server.tmux("kill-server")
+
+    pane = await panes.start("run-1", str(server.worktree), COUNTS, "")
+
+    assert pane.pid == 0
+    assert await panes.names() == ()
+    assert (server.spool("run-1") / "starts").read_text() == "started\n"
+
+
+async def test_only_the_first_wrapper_runs_the_agent_even_if_tmux_is_asked_twice(
+    server: OwnServer,
+) -> None:
+    panes = server.panes()
+    spool = server.spool("run-1")
+    await panes.start("run-1", str(server.worktree), COUNTS, "")
+    await until((spool / "starts").exists)
+    again = server.worktree / "again.sh"
+    again.write_text(script(spool, str(server.worktree), COUNTS, "", {"GWT_SPOOL": str(spool)}))
+
+    second = await asyncio.create_subprocess_exec(
+        "/bin/sh", str(again), stderr=asyncio.subprocess.DEVNULL
+    )
+
+    assert await second.wait() == 125
+    assert (spool / "starts").read_text() == "started\n"
+    assert not (spool / "exit").exists()
+
+
+async def test_a_run_prepared_but_not_begun_is_started(server: OwnServer) -> None:
+    panes = server.panes()
+    spool = server.spool("run-1")
+    spool.mkdir(parents=True)
+    (spool / "prompt.md").write_text("half a pro")
+    (spool / ".run.sh.new").write_text("#!/bi")
+
+    pane = await panes.start("run-1", str(server.worktree), COUNTS, "whole")
+
+    assert pane.pid > 0
+    assert (spool / "prompt.md").read_text() == "whole"
+
+
+@pytest.mark.parametrize("prompt", [NASTY, NASTY * 3 + "\n\n", "", "\n", "-n", ";"])
+async def test_a_prompt_arrives_byte_for_byte_as_argument_file_and_input(
+    server: OwnServer, prompt: str
+) -> None:
+    panes = server.panes()
+    copies = 'printf %s "$1" > argument; cat "$2" > file; cat > input'
+    launch = Launch(argv=("sh", "-c", copies, "agent", "{prompt}", "{prompt_file}"), stdin="prompt")
+    await panes.start("run-1", str(server.worktree), launch, prompt)
+
+    assert (await panes.ended("run-1")).outcome is Outcome.FINISHED
+
+    for copy in ("argument", "file", "input"):
+        assert (server.worktree / copy).read_bytes() == prompt.encode()
+
+
+async def test_a_long_prompt_arrives_by_file_and_as_argument_it_names_the_file(
+    server: OwnServer,
+) -> None:
+    panes = server.panes()
+    prompt = (NASTY + "\n") * (300_000 // len(NASTY)) + "the end;"
+    copies = 'printf %s "$1" > argument; cat "$2" > file; cat > input'
+    launch = Launch(argv=("sh", "-c", copies, "agent", "{prompt}", "{prompt_file}"), stdin="prompt")
+    await panes.start("run-1", str(server.worktree), launch, prompt)
+
+    assert (await panes.ended("run-1")).outcome is Outcome.FINISHED
+
+    assert len(prompt.encode()) > 300_000
+    assert (server.worktree / "file").read_bytes() == prompt.encode()
+    assert (server.worktree / "input").read_bytes() == prompt.encode()
+    assert str(server.spool("run-1") / "prompt.md") in (server.worktree / "argument").read_text()
+
+
+async def test_arguments_and_variables_are_taken_literally(server: OwnServer) -> None:
+    panes = server.panes()
+    writes = "import os, sys; open('seen', 'w').write(repr([sys.argv[1:], os.environ['ODD']]))"
+    odd = ("{prompt}x", NASTY, "", "*", "$HOME", "a'b", "--flag=1;")
+    launch = Launch(argv=(sys.executable, "-c", writes, *odd), env={"ODD": NASTY})
+    await panes.start("run-1", str(server.worktree), launch, "prompt")
+
+    assert (await panes.ended("run-1")).outcome is Outcome.FINISHED
+
+    assert (server.worktree / "seen").read_text() == repr([list(odd), NASTY])
+
+
+async def test_files_of_the_launch_lie_beside_the_prompt_and_scripts_can_be_run(
+    server: OwnServer,
+) -> None:
+    panes = server.panes()
+    files = {"hook.sh": "#!/bin/sh\necho hooked > hooked\n", "settings.toml": "日本"}
+    launch = Launch(argv=("sh", "-c", '"$GWT_SPOOL/hook.sh"'), files=files)
+    await panes.start("run-1", str(server.worktree), launch, "")
+
+    assert (await panes.ended("run-1")).outcome is Outcome.FINISHED
+
+    assert (server.worktree / "hooked").exists()
+    assert (server.spool("run-1") / "settings.toml").read_text() == "日本"
+
+
+@pytest.mark.parametrize("name", ["../x", "exit", "started", "", ".hidden", "a/b", "run.sh", "x\n"])
+async def test_no_file_of_a_launch_can_pass_for_one_of_the_runs_own(
+    server: OwnServer, name: str
+) -> None:
+    with pytest.raises(Refused):
+        await server.panes().start(
+            "run-1", str(server.worktree), Launch(argv=("true",), files={name: ""}), ""
+        )
+
+
+async def test_a_missing_worktree_is_refused_and_nothing_is_started(server: OwnServer) -> None:
+    panes = server.panes()
+
+    with pytest.raises(Refused, match="not there"):
+        await panes.start("run-1", str(server.worktree / "gone"), COUNTS, "")
+
+    assert await panes.names() == ()
+    assert (await panes.start("run-1", str(server.worktree), COUNTS, "")).pid > 0
+
+
+async def test_a_home_with_an_odd_name_works(server: OwnServer) -> None:
+    server.home = server.home.parent / 'it\'s a #home# 100%H "日本" $x'
+    server.worktree = server.home.parent / "work #{pane_id} 'tree' $(touch z)"
+    server.worktree.mkdir()
+    panes = server.panes()
+    launch = Launch(argv=("sh", "-c", "pwd > here; echo DONE-1; exec sleep 300"), marker="DONE-1")
+    await panes.start("run-1", str(server.worktree), launch, "")
+
+    assert (await panes.ended("run-1")).outcome is Outcome.FINISHED
+    assert (server.worktree / "here").read_text() == f"{server.worktree}\n"
+    assert await panes.tail("run-1", 1) == "DONE-1"
+
+
+async def test_agents_do_not_know_where_tmux_is(server: OwnServer) -> None:
+    panes = server.panes()
+    await panes.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", "env > seen")), "")
+    await panes.ended("run-1")
+
+    names = {line.partition("=")[0] for line in (server.worktree / "seen").read_text().splitlines()}
+
+    assert names <= {*server.environment, "GWT_RUN", "GWT_SPOOL", "PWD", "OLDPWD", "SHLVL", "_"}
+
+
+def _tmux(folder: Path, answer: str) -> TmuxPanes:
+    folder.mkdir()
+    program = folder / "tmux"
+    program.write_text(f"#!/bin/sh\n{answer}\n")
+    program.chmod(0o755)
+    return TmuxPanes("gwt-test-none", folder, mask=str, environment={"PATH": str(folder)})
+
+
+@pytest.mark.parametrize(
+    "version", ["tmux 3.2", "tmux 3.3a", "tmux 4.0", "tmux next-3.5", "tmux master"]
+)
+async def test_a_tmux_that_is_new_enough_is_accepted(tmp_path: Path, version: str) -> None:
+    await _tmux(tmp_path / "bin", f"echo '{version}'").require()
+
+
+@pytest.mark.parametrize("answer", ["echo 'tmux 3.1c'", "echo 'tmux 2.9a'", "exit 1"])
+async def test_a_tmux_that_is_too_old_or_broken_is_told(tmp_path: Path, answer: str) -> None:
+    with pytest.raises(Unavailable, match=r"3\.2") as told:
+        await _tmux(tmp_path / "bin", answer).require()
+
+    assert "Install" in told.value.remedy
+
+
+async def test_a_missing_tmux_is_told(tmp_path: Path) -> None:
+    panes = TmuxPanes(
+        "gwt-test-none", tmp_path, mask=str, environment={"PATH": os.fspath(tmp_path)}
+    )
+
+    with pytest.raises(Unavailable, match="tmux is required"):
+        await panes.require()
+    with pytest.raises(Unavailable, match="tmux is required"):
+        await panes.start("run-1", str(tmp_path), COUNTS, "")

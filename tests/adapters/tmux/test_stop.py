@@ -1,0 +1,177 @@
+"""A stop: all that belongs to the run is dead within the grace, and nothing else is."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from bot.domain.states import Outcome
+from bot.domain.world import Launch
+from tests.adapters.tmux.own_server import OwnServer, own_server, until
+
+pytestmark = pytest.mark.tmux
+
+DEAF_GRANDCHILD = """
+setsid sh -c 'trap "" TERM HUP INT; echo "$$" > "$GWT_SPOOL/deaf"; while :; do sleep 0.1; done' &
+sh -c 'echo "$$" > "$GWT_SPOOL/child"; exec sleep 300' &
+exec sleep 300
+"""
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+async def pid_in(file: Path) -> int:
+    await until(lambda: file.exists() and file.read_text().endswith("\n"))
+    return int(text_of(file))
+
+
+def text_of(file: Path | str) -> str:
+    return Path(file).read_text()
+
+
+async def test_a_grandchild_in_a_session_of_its_own_that_ignores_sigterm_is_dead_after_the_grace(
+    server: OwnServer,
+) -> None:
+    panes = server.panes(grace=0.3)
+    launch = Launch(argv=("sh", "-c", DEAF_GRANDCHILD), stdin="nothing")
+    pane = await panes.start("run-1", str(server.worktree), launch, "")
+    pids = [await pid_in(server.spool("run-1") / name) for name in ("deaf", "child")]
+
+    left = await panes.stop("run-1")
+
+    assert left == ()
+    assert not any(alive(pid) for pid in (*pids, pane.pid))
+    assert await panes.find("run-1") is None
+
+
+async def test_a_stop_with_the_usual_grace_leaves_nobody_after_five_seconds(
+    server: OwnServer,
+) -> None:
+    panes = server.panes(grace=5.0)
+    launch = Launch(argv=("sh", "-c", DEAF_GRANDCHILD), stdin="nothing")
+    await panes.start("run-1", str(server.worktree), launch, "")
+    deaf = await pid_in(server.spool("run-1") / "deaf")
+    before = time.monotonic()
+
+    assert await panes.stop("run-1") == ()
+
+    assert not alive(deaf)
+    assert time.monotonic() - before >= 5.0  # it had its time to end by itself
+
+
+async def test_an_agent_whose_parent_has_left_is_found(server: OwnServer) -> None:
+    panes = server.panes()
+    leaves = 'setsid sh -c \'echo "$$" > "$GWT_SPOOL/orphan"; exec sleep 300\' & exit 0'
+    await panes.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", leaves)), "")
+    assert (await panes.ended("run-1")).outcome is Outcome.FINISHED
+    orphan = await pid_in(server.spool("run-1") / "orphan")
+    assert alive(orphan)
+
+    await panes.keep_transcript("run-1")
+
+    assert not alive(orphan)
+
+
+async def test_a_child_without_the_runs_name_in_its_environment_is_found_by_its_parent(
+    server: OwnServer,
+) -> None:
+    panes = server.panes()
+    child = 'env -i setsid sh -c \'echo "$$" > "$0"; exec sleep 300\' "$GWT_SPOOL/bare"; exit 0'
+    launch = Launch(argv=("sh", "-c", child), stdin="nothing")
+    await panes.start("run-1", str(server.worktree), launch, "")
+    bare = await pid_in(server.spool("run-1") / "bare")
+
+    assert await panes.stop("run-1") == ()
+
+    assert not alive(bare)
+
+
+async def test_a_frozen_agent_is_stopped(server: OwnServer) -> None:
+    panes = server.panes()
+    launch = Launch(argv=("sh", "-c", 'echo "$$" > "$GWT_SPOOL/agent"; exec sleep 300'))
+    await panes.start("run-1", str(server.worktree), launch, "")
+    agent = await pid_in(server.spool("run-1") / "agent")
+    os.kill(agent, signal.SIGSTOP)
+
+    assert await panes.stop("run-1") == ()
+
+    assert not alive(agent)
+
+
+async def test_a_stop_that_overtakes_the_start_leaves_no_agent(server: OwnServer) -> None:
+    panes = server.panes()
+    starts = Launch(argv=("sh", "-c", 'echo "$$" > "$GWT_SPOOL/agent"; exec sleep 300'))
+    runs = [f"run-{number}" for number in range(6)]
+    for run in runs:
+        starting = asyncio.create_task(panes.start(run, str(server.worktree), starts, ""))
+        await asyncio.wait({starting}, timeout=0.004 * runs.index(run))
+        assert await panes.stop(run) == ()
+        await starting
+        assert (await panes.ended(run)).outcome is Outcome.KILLED
+        agent = server.spool(run) / "agent"
+        assert not agent.exists() or not alive(int(agent.read_text()))
+    assert await panes.names() == ()
+
+
+async def test_a_run_of_the_same_name_on_another_server_lives_on(
+    server: OwnServer, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    async with own_server(tmp_path / "other") as elsewhere:
+        other = elsewhere.panes()
+        sleeps = Launch(argv=("sleep", "300"), stdin="nothing")
+        await server.panes().start("run-1", str(server.worktree), sleeps, "")
+        pane = await other.start("run-1", str(server.worktree), sleeps, "")
+
+        await server.panes().stop("run-1")
+
+        assert alive(pane.pid)
+        assert await other.find("run-1") == pane
+
+
+async def test_what_was_on_the_screen_is_kept_when_a_run_is_stopped(server: OwnServer) -> None:
+    panes = server.panes(mask=lambda text: text.replace("hunter2", "[MASKED]"))
+    says = "seq 1 500; echo 'password hunter2'; printf '\\033[31mred\\033[0m\\342\\200\\256\\n'; exec sleep 300"
+    await panes.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", says)), "")
+    await _shows(server, "red")
+
+    await panes.stop("run-1")
+
+    log = server.home / "runs" / "run-1.log"
+    lines = log.read_text().splitlines()
+    assert lines[:500] == [str(number) for number in range(1, 501)]
+    assert lines[500:502] == ["password [MASKED]", "red"]
+    assert log.stat().st_mode & 0o777 == 0o600
+    assert (await panes.tail("run-1", 2)).splitlines()[-1] != ""
+
+
+async def test_a_full_screen_programs_last_screen_is_kept(server: OwnServer) -> None:
+    panes = server.panes()
+    draws = (
+        "printf '\\033[?1049h\\033[2;2Hin the box'; trap 'printf \"\\033[?1049l\"; exit 0' TERM;"
+        " while :; do sleep 0.05; done"
+    )
+    await panes.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", draws)), "")
+    await _shows(server, "in the box")
+
+    path = await panes.keep_transcript("run-1")
+
+    assert "in the box" in text_of(path)
+
+
+async def _shows(server: OwnServer, text: str) -> None:
+    panes = server.panes()
+    for _ in range(500):
+        if text in await panes.tail("run-1", 5):
+            return
+    pytest.fail(f"{text!r} was never shown")
