@@ -5,7 +5,7 @@ Every call that changes the world is safe to do twice: it looks first whether it
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from datetime import datetime
 from typing import Protocol
 
@@ -242,6 +242,6 @@ class Clock(Protocol):
 
     async def sleep(self, seconds: float) -> None: ...
 
-    def every(self, seconds: float, name: str) -> AsyncIterator[datetime]:
+    def every(self, seconds: float, name: str) -> AsyncGenerator[datetime, None]:
         """Ticks, also after the wall clock has jumped."""
         ...

@@ -111,7 +111,7 @@ class JournalTable(Table):
         self._commit(change)
 
     def _update_table(self, updater: Callable[[Any], None]) -> None:
-        view = _View(self._read_table())
+        view = _View(cast(Mapping[str, Any], self._read_table()))
         updater(view)
         self._commit(view.change)
 

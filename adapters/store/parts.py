@@ -62,14 +62,14 @@ class _Alive:
     def know(self, living: Living, path: str, keys: Mapping[str, list[int]]) -> None:
         """Take it for saved."""
         self._new = False
-        for name, value in living:
+        for name, value in vars(living).items():
             inner = f"{path}/{name}"
             if isinstance(value, Living):
                 part = self._parts[name] = _Alive(type(value))
                 part.know(value, inner, keys)
             elif isinstance(value, list):
                 items = self._parts[name] = _Items()
-                items.know(value, inner, keys)
+                items.know(cast(list[object], value), inner, keys)
             else:
                 self._values[name] = value
 
@@ -77,9 +77,15 @@ class _Alive:
         fields: dict[str, object] = {}
         if self._new:  # its own row goes first: the rows of its parts are put into it
             change.put[path] = fields
-        for name, value in living:
+        values = self._values
+        for name, value in vars(living).items():
+            if value is values.get(name, self):  # the usual case, so it comes first
+                continue
             if isinstance(value, (Living, list)):
-                self._take_part(name, value, path, fields, change)
+                part = self._parts.get(name)
+                if type(part) is _Items and part.items == value:
+                    continue
+                self._take_part(name, cast(Living | list[object], value), path, fields, change)
             else:
                 self._take_value(name, value, path, fields, change)
         if fields and not self._new:
@@ -121,8 +127,7 @@ class _Alive:
         if name in self._parts:
             self._parts.pop(name).drop(f"{path}/{name}", change)
         elif name in self._values:
-            saved = self._values[name]
-            if saved is value or saved == value:
+            if self._values[name] == value:
                 return
         self._values[name] = fields[name] = value
 
@@ -131,7 +136,7 @@ class _Items:
     """A list. Every item keeps its key for as long as it is there; their order is the order of the rows."""
 
     def __init__(self) -> None:
-        self._items: list[Any] = []
+        self.items: list[Any] = []
         self._keys: list[int] = []
         self._next = 0
 
@@ -142,45 +147,45 @@ class _Items:
             if isinstance(item, Living):
                 saved = _Alive(type(item))
                 saved.know(item, f"{path}/{key}", keys)
-                self._items.append(saved)
+                self.items.append(saved)
             else:
-                self._items.append(item)
+                self.items.append(item)
 
     def take(self, items: list[object], path: str, change: Change) -> None:
-        count = len(self._items)
+        count = len(self.items)
         if any(isinstance(item, Living) for item in items[:1]):
             self._take_living(items, path, change)
-        elif len(items) >= count and items[:count] == self._items:
+        elif len(items) >= count and items[:count] == self.items:
             self._add(items[count:], path, change)
         else:
             self._take_rearranged(items, path, change)
 
     def drop(self, path: str, change: Change) -> None:
-        self._remove(range(len(self._items)), path, change)
+        self._remove(range(len(self.items)), path, change)
 
     def built(self) -> list[object]:
-        return [item.built() if isinstance(item, _Alive) else item for item in self._items]
+        return [item.built() if isinstance(item, _Alive) else item for item in self.items]
 
     def _take_living(self, items: list[object], path: str, change: Change) -> None:
-        for key, saved, item in zip(self._keys, self._items, items, strict=False):
+        for key, saved, item in zip(self._keys, self.items, items, strict=False):
             saved.take(cast(Living, item), f"{path}/{key}", change)  # a list holds one kind
-        self._remove(range(len(items), len(self._items)), path, change)
-        self._add(items[len(self._items) :], path, change)
+        self._remove(range(len(items), len(self.items)), path, change)
+        self._add(items[len(self.items) :], path, change)
 
     def _take_rearranged(self, items: list[object], path: str, change: Change) -> None:
         """Items went, came or were replaced: keep the rows of those that can stay."""
         stay = self._staying(items)
         differing = [
             index
-            for index, item in enumerate(items[: len(self._items)])
-            if item != self._items[index]
+            for index, item in enumerate(items[: len(self.items)])
+            if item != self.items[index]
         ]
-        if len(items) == len(self._items) and len(differing) <= len(items) - len(stay):
+        if len(items) == len(self.items) and len(differing) <= len(items) - len(stay):
             for index in differing:
-                self._items[index] = items[index]
+                self.items[index] = items[index]
                 change.put[f"{path}/{self._keys[index]}"] = _row(items[index])
             return
-        self._remove(sorted(set(range(len(self._items))) - set(stay)), path, change)
+        self._remove(sorted(set(range(len(self.items))) - set(stay)), path, change)
         self._add(items[len(stay) :], path, change)
 
     def _staying(self, items: list[object]) -> list[int]:
@@ -188,7 +193,7 @@ class _Items:
         found: list[int] = []
         for item in items:
             try:
-                found.append(self._items.index(item, found[-1] + 1 if found else 0))
+                found.append(self.items.index(item, found[-1] + 1 if found else 0))
             except ValueError:
                 break
         return found
@@ -201,15 +206,15 @@ class _Items:
             if isinstance(item, Living):
                 saved = _Alive(type(item))
                 saved.take(item, place, change)
-                self._items.append(saved)
+                self.items.append(saved)
             else:
                 change.put[place] = _row(item)
-                self._items.append(item)
+                self.items.append(item)
 
     def _remove(self, indexes: Iterable[int], path: str, change: Change) -> None:
         for index in sorted(indexes, reverse=True):
             place = f"{path}/{self._keys.pop(index)}"
-            item = self._items.pop(index)
+            item = self.items.pop(index)
             if isinstance(item, _Alive):
                 item.drop(place, change)
             else:

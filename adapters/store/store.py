@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -215,7 +215,7 @@ class JournalStore:
             index.write(news)
 
     @contextmanager
-    def _plainly(self) -> Iterator[None]:
+    def _plainly(self) -> Generator[None]:
         try:
             yield
         except OSError as error:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pydantic import TypeAdapter, ValidationError
+
 from adapters.tmux.spool import Spool
 from bot.domain.states import Outcome
 from bot.domain.world import CompletionSource, RunEnd
@@ -11,6 +13,7 @@ from bot.domain.world import CompletionSource, RunEnd
 HUNG_UP = 129
 """The exit code of a program whose terminal went away."""
 LONGEST_MESSAGE = 4_000
+_TASKS = TypeAdapter(list[dict[str, object]])
 
 
 def told(hook: Mapping[str, object]) -> RunEnd | None:
@@ -56,11 +59,11 @@ def recorded(
 
 def _still_at_work(hook: Mapping[str, object]) -> bool:
     """Background tasks wake the agent again when they end, and it stops a second time."""
-    match hook.get("background_tasks"):
-        case [*tasks]:
-            return any(isinstance(task, dict) and task.get("status") == "running" for task in tasks)
-        case _:
-            return False
+    try:
+        tasks = _TASKS.validate_python(hook.get("background_tasks"))
+    except ValidationError:
+        return False
+    return any(task.get("status") == "running" for task in tasks)
 
 
 def _by_hook(outcome: Outcome, hook: Mapping[str, object], *fields: str) -> RunEnd:

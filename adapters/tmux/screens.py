@@ -35,14 +35,12 @@ class Screens:
 
     async def all_shown(self, run: str, pane_id: str) -> str:
         """The screen and all that has left it upwards."""
-        return await self._capture(run, pane_id, "-S", "-")
+        return readable(await self._capture(run, pane_id, "-S", "-")).strip("\n")
 
     async def keep(self, run: str, pane_id: str, before: str) -> None:
         """Write down what the pane has shown; what it showed before if that was more."""
         after = await self.all_shown(run, pane_id)
-        await asyncio.to_thread(
-            self.write, run, max(before, after, key=lambda shown: len(shown.strip()))
-        )
+        await asyncio.to_thread(self.write, run, max(before, after, key=len))
 
     def write(self, run: str, shown: str) -> None:
         """Masked; by another name first, so that there is a whole transcript or none."""
@@ -51,7 +49,7 @@ class Screens:
             temporary = self._runs / f".{run}.log.new"
             temporary.unlink(missing_ok=True)
             with open_private(temporary) as file:
-                file.write(self._mask(readable(shown).rstrip() + "\n").encode(errors="replace"))
+                file.write((self._mask(shown) + "\n").encode(errors="replace"))
             temporary.replace(self.transcript(run))
 
     async def _capture(self, run: str, pane_id: str, *extent: str) -> str:

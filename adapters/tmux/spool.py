@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -148,7 +148,7 @@ class Spool:
 
 
 @contextmanager
-def on_disk(failed: str) -> Iterator[None]:
+def on_disk(failed: str) -> Generator[None]:
     """A full or read-only disk may have room again later."""
     try:
         yield

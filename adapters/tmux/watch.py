@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
@@ -50,7 +50,7 @@ class Watch:
         self.sweep = sweep
 
     @contextmanager
-    def on(self, folder: Path, pid: int) -> Iterator[Wake]:
+    def on(self, folder: Path, pid: int) -> Generator[Wake]:
         """Wake-ups about one run. Look once after entering: what happened before is not told."""
         wake = Wake(self.sweep)
         with ExitStack() as stack:
@@ -88,7 +88,7 @@ if sys.platform == "linux":
             self._folders: dict[Path, set[asyncio.Event]] = {}
 
         @contextmanager
-        def folder(self, path: Path, event: asyncio.Event) -> Iterator[None]:
+        def folder(self, path: Path, event: asyncio.Event) -> Generator[None]:
             inotify = self._inotify or self._open()
             if path not in self._folders:
                 watch = inotify.add_watch(path, _SEEN)
@@ -108,7 +108,7 @@ if sys.platform == "linux":
                         inotify.rm_watch(watch)
 
         @contextmanager
-        def process(self, pid: int, event: asyncio.Event) -> Iterator[None]:
+        def process(self, pid: int, event: asyncio.Event) -> Generator[None]:
             if pid <= 0:
                 yield
                 return
@@ -146,10 +146,13 @@ if sys.platform == "linux":
         def _heard(self, inotify: Inotify) -> None:
             while (news := inotify.sync_get()) is not None:
                 if Mask.Q_OVERFLOW in news.mask:
-                    woken = set[asyncio.Event]().union(*self._folders.values())
-                else:
-                    woken = self._folders.get(news.watch.path, set()) if news.watch else set()
-                for event in woken:
+                    self._wake(*self._folders)  # nobody knows whose news was lost
+                elif news.watch:
+                    self._wake(news.watch.path)
+
+        def _wake(self, *folders: Path) -> None:
+            for folder in folders:
+                for event in self._folders.get(folder, ()):
                     event.set()
 
 else:

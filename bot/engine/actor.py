@@ -49,6 +49,8 @@ class Actor:
         self._wake = asyncio.Event()
         self._lanes: dict[str, asyncio.Lock] = {}
         self._under_way: dict[int, asyncio.Task[None]] = {}
+        self._begun: set[int] = set()
+        """Of those: the ones that have had their turn in their lane."""
         self._given: Counter[str] = Counter()
         self._disk_told = False
 
@@ -124,7 +126,7 @@ class Actor:
                 (
                     n
                     for n, a in enumerate(planned)
-                    if a.key == deed.key and id(a) not in self._under_way
+                    if a.key == deed.key and id(a) not in self._begun
                 ),
                 None,
             )
@@ -147,10 +149,12 @@ class Actor:
     async def _act(self, action: Action) -> None:
         try:
             async with self._lane(action):
+                self._begun.add(id(action))
                 result = await self._done(action)
             await self._patiently_saved(lambda: self._finish(action, result))
         finally:
             self._under_way.pop(id(action), None)
+            self._begun.discard(id(action))
             self._wake.set()
 
     def _lane(self, action: Action) -> AbstractAsyncContextManager[object]:

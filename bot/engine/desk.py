@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
 
 from bot.domain.cards import AnswerCard
 from bot.domain.choices import Word
-from bot.domain.events import Commanded, Event, FromPerson, Said, Ticked, Woken
+from bot.domain.events import Commanded, Event, FromPerson, Said, Woken
 from bot.domain.people import Person, Thread
 from bot.domain.record import Record
 from bot.domain.session import Session
@@ -77,27 +76,18 @@ class Desk:
         """What could not be read at the start, a sentence each."""
         return self._world.store.broken
 
-    def unfinished(self) -> Iterator[Session]:
-        """Sessions that were brought back, or have begun since."""
-        yield from (actor.session for actor in self._actors.values() if not actor.session.over)
+    async def welcome(self, thread: Thread, person: Person) -> None:
+        """What has not been finished, with the words that go on with it or give it up."""
+        unfinished = [actor.session for actor in self.actors() if not actor.session.over]
+        if unfinished:
+            body = front.unfinished(unfinished)
+            card = AnswerCard(key="welcome", title="Unfinished sessions", body=body)
+            await telling.chat_of(self._world, thread.platform).whisper(
+                thread, person, self._world.masker.mask_model(card)
+            )
 
-    async def tick(self) -> None:
-        """Tell every executing session how its panes look. No model is asked."""
-        clock = self._world.clock
-        for actor in list(self._actors.values()):
-            tails = {
-                run.id: await self._world.panes.tail(run.name, 3)
-                for task in actor.session.tasks
-                if (run := task.run) and run.alive
-            }
-            if tails:
-                actor.tell(
-                    Ticked(
-                        id=clock.new_id(),
-                        at=clock.now(),
-                        tails=self._world.masker.mask_model(tails),
-                    )
-                )
+    def actors(self) -> tuple[Actor, ...]:
+        return tuple(self._actors.values())
 
     def _actor_for(self, thread: Thread, event: FromPerson) -> Actor | None:
         session_id = self._threads.get(thread.key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bot.domain.choices import Word
+from bot.domain.session import Session
 from bot.domain.sheets import Element, Fields, Table, Text
 from bot.engine.world import World
 from bot.ports import Listed
@@ -38,6 +39,14 @@ def answer(world: World, word: Word, sessions: list[Listed]) -> tuple[Element, .
             return (Fields(pairs=pairs),)
         case _:
             return None
+
+
+def unfinished(sessions: list[Session]) -> tuple[Element, ...]:
+    rows = tuple((s.short, s.title, f"{s.status} · {s.phase}") for s in sessions)
+    return (
+        Table(head=("Id", "What", "State"), rows=rows),
+        Text(text="resume <id> goes on with one that is paused, discard <id> gives one up."),
+    )
 
 
 def _sessions(sessions: list[Listed]) -> tuple[Element, ...]:

@@ -6,8 +6,8 @@ import asyncio
 import hashlib
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,15 +19,19 @@ from adapters.llm import LlmAccess, OpenAiLlm
 from adapters.log import start_logging
 from adapters.store import InstanceLock, JournalStore
 from adapters.tmux import TmuxPanes
+from bot.engine.actor import Actor
 from bot.engine.desk import Desk
 from bot.engine.gate import Gate
+from bot.engine.rounds import observe, tick
 from bot.engine.world import Rules, World
-from bot.errors import SettingsError, Unavailable
+from bot.errors import PortError, SettingsError, Unavailable
 from bot.ports import Chat
 from bot.program.secrets import LearningMasker, secrets_in
 from bot.settings import OnRestart, Settings, pane_environment
 
 log = logging.getLogger("bot.program")
+OBSERVE_SECONDS = 60.0
+Round = Callable[[World, tuple[Actor, ...]], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ def socket_name(home: Path) -> str:
 
 
 @asynccontextmanager
-async def running_desk(plan: Plan) -> AsyncIterator[Desk]:
+async def running_desk(plan: Plan) -> AsyncGenerator[Desk, None]:
     """The bot at work: locked, logging, its sessions brought back, its ticks going."""
     os.umask(0o077)
     settings = plan.current()
@@ -64,9 +68,13 @@ async def running_desk(plan: Plan) -> AsyncIterator[Desk]:
         try:
             await desk.open()
             async with asyncio.TaskGroup() as group:
-                ticking = group.create_task(_tick(desk, world))
+                rounds = [
+                    group.create_task(_every(world, world.rules.progress_seconds, tick, desk)),
+                    group.create_task(_every(world, OBSERVE_SECONDS, observe, desk)),
+                ]
                 yield desk
-                ticking.cancel()
+                for task in rounds:
+                    task.cancel()
         finally:
             await desk.close()
             await panes.close()
@@ -136,10 +144,14 @@ def _llm_access(current: Callable[[], Settings], masker: LearningMasker) -> LlmA
     return LlmAccess(base_url=settings.openai_base_url, model=settings.openai_model, api_key=key)
 
 
-async def _tick(desk: Desk, world: World) -> None:
-    """The live status: every so often, without asking any model."""
-    ticks = world.clock.every(world.rules.progress_seconds, "progress")
+async def _every(world: World, seconds: float, what: Round, desk: Desk) -> None:
+    """Again and again, also after the clock has jumped. What fails now is tried the next time."""
+    ticks = world.clock.every(seconds, what.__name__)
     async with aclosing(ticks):
         async for _ in ticks:
-            with suppress(Unavailable):
-                await desk.tick()
+            try:
+                await what(world, desk.actors())
+            except PortError as trouble:
+                log.warning(
+                    "round failed", extra={"data": {"what": what.__name__, "why": str(trouble)}}
+                )

@@ -33,6 +33,7 @@ async def talk(plan: Plan, chat: ConsoleChat) -> None:
     async with running_desk(plan) as desk:
         for sentence in desk.broken():
             await chat.tell(sentence)
+        await desk.welcome(chat.thread, chat.person)
         listening = asyncio.create_task(chat.listen(desk.take))
         falling = asyncio.create_task(desk.fell_over())
         await asyncio.wait({listening, falling}, return_when=asyncio.FIRST_COMPLETED)

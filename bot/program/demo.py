@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from pathlib import Path
@@ -25,10 +26,11 @@ AUTO_PAUSE = 1.5
 
 
 async def run(*, auto: bool, fresh: bool) -> None:
-    folder = FOLDER.absolute()
+    folder = await asyncio.to_thread(FOLDER.absolute)
     if fresh:
-        await begin_anew(folder)
-    make_sample(folder / "shop")
+        await end_agents(folder)
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+    await asyncio.to_thread(make_sample, folder / "shop")
     person = me()
     lines = AutoLines(REQUEST, AUTO_PAUSE) if auto else None
     chat = ConsoleChat(folder / "home", person, lines=lines)
@@ -48,14 +50,11 @@ async def run(*, auto: bool, fresh: bool) -> None:
         await talk(plan, chat)
 
 
-async def begin_anew(folder: Path) -> None:
-    """End the agents of the last demo, then forget it."""
-    if not folder.exists():
-        return
+async def end_agents(folder: Path) -> None:
+    """Of the last demo, before it is forgotten."""
     panes = panes_of(settings_for(folder, "http://127.0.0.1:9"), str, STAGE)
     await panes.kill_server()
     await panes.close()
-    shutil.rmtree(folder)
 
 
 def settings_for(folder: Path, base_url: str) -> Settings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -124,20 +124,25 @@ def named(session: Session) -> Session:
     return session
 
 
-def differences(wanted: Any, got: Any, place: str = "") -> list[str]:
+def differences(wanted: object, got: object, place: str = "") -> list[str]:
     """Where something of `wanted` is missing or different; what stands beside it does not matter."""
     if isinstance(wanted, dict) and isinstance(got, dict):
-        inner = [
-            differences(wanted[key], got.get(key, "nothing"), f"{place}.{key}") for key in wanted
+        inner = cast(dict[str, object], wanted)
+        beside = cast(dict[str, object], got)
+        parts = [
+            differences(value, beside.get(key, "nothing"), f"{place}.{key}")
+            for key, value in inner.items()
         ]
-        return [found for part in inner for found in part]
-    if isinstance(wanted, list) and isinstance(got, list) and len(wanted) == len(got):
-        inner = [
-            differences(*pair, f"{place}[{index}]")
-            for index, pair in enumerate(zip(wanted, got, strict=True))
-        ]
-        return [found for part in inner for found in part]
+        return [found for part in parts for found in part]
+    if isinstance(wanted, list) and isinstance(got, list):
+        return differences(
+            numbered(cast(list[object], wanted)), numbered(cast(list[object], got)), place
+        )
     return [] if wanted == got else [f"{place}: {got!r} instead of {wanted!r}"]
+
+
+def numbered(items: list[object]) -> dict[str, object]:
+    return {"length": len(items), **{str(number): item for number, item in enumerate(items)}}
 
 
 def test_gwts_example_comes_back_with_no_field_lost() -> None:

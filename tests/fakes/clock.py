@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -38,7 +38,7 @@ class FakeClock:
         self.slept.append(seconds)
         await self._until(self._passed + seconds)
 
-    async def every(self, seconds: float, name: str) -> AsyncIterator[datetime]:
+    async def every(self, seconds: float, name: str) -> AsyncGenerator[datetime, None]:
         due = self._passed + seconds
         while True:
             await self._until(due)

@@ -9,12 +9,12 @@ import asyncio
 import inspect
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any, cast
+from typing import Any
 
 from bot.domain import approval
 from bot.domain.cards import ApprovalCard
 from bot.domain.choices import Command, Verb, Word
-from bot.domain.events import Commanded, FromPerson, Pressed, Said
+from bot.domain.events import Commanded, Pressed, Said
 from bot.domain.masking import Masker
 from bot.domain.people import Thread
 from bot.domain.session import Session
@@ -237,7 +237,7 @@ class Stage:
         await self.close()
         await self.open()
 
-    async def tell(self, event: FromPerson, thread: Thread = THREAD) -> None:
+    async def tell(self, event: Said | Pressed | Commanded, thread: Thread = THREAD) -> None:
         """What a platform does: deliver until it was taken, the same event again after a crash."""
         while True:
             assert self.desk
@@ -291,4 +291,4 @@ class Stage:
 
     def approval_card(self) -> ApprovalCard:
         found = [card for card in self.chat.cards() if isinstance(card, ApprovalCard)]
-        return cast(ApprovalCard, found[-1])
+        return found[-1]

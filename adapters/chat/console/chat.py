@@ -43,6 +43,16 @@ class ConsoleChat:
         self._screen = Screen(None if out is sys.stdout else out)
         self._lines = lines or self._lines_of_stdin()
 
+    @property
+    def person(self) -> Person:
+        """Who sits at it."""
+        return self._person
+
+    @property
+    def thread(self) -> Thread:
+        """The one that is talked in now."""
+        return self._transcript.current.thread
+
     async def listen(self, deliver: Deliver) -> None:
         """Hear every line until the person leaves or the pipe ends."""
         with self._above_the_line():

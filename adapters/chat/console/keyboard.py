@@ -75,7 +75,7 @@ class TerminalLines:
         )
         # how long a lone Esc may still be the beginning of another key
         session.app.ttimeoutlen = 0.05
-        session.app.timeoutlen = 0.3
+        session.app.timeoutlen = 0.1
         return session
 
     def _toolbar(self) -> StyleAndTextTuples:
@@ -86,14 +86,17 @@ class TerminalLines:
         keys = KeyBindings()
         typing = ~Condition(lambda: get_app().layout.is_searching)
         keys.add(Keys.Escape, filter=typing)(self._stop)
-        # Alt and a letter begins with the same code as Esc, and must not stop anything
-        keys.add(Keys.Escape, Keys.Any, filter=typing)(_nothing)
         keys.add(Keys.ControlC)(self._interrupted)
         keys.add(Keys.SIGINT)(self._interrupted)
         return keys
 
     def _stop(self, event: KeyPressEvent) -> None:
         """At once; what was being typed is there again afterwards."""
+        following = event.key_processor.key_buffer[1:]
+        if following and following[0].key is not Keys.CPRResponse:
+            # Alt and a letter: it begins with the code of Esc, and must not stop anything. What the
+            # terminal itself says about its cursor may come right behind an Esc that somebody pressed
+            return
         self._draft = event.current_buffer.text
         event.current_buffer.reset()
         event.app.exit(result="stop")
@@ -102,15 +105,12 @@ class TerminalLines:
         """Never ends anything by surprise: first the line is cleared, then it says how to leave, then it leaves."""
         if event.current_buffer.text:
             event.current_buffer.reset()
+            self._leaving = False
         elif self._leaving:
             event.app.exit(result=None)
         else:
             self._leaving = True
             event.app.invalidate()
-
-
-def _nothing(event: KeyPressEvent) -> None:
-    pass
 
 
 class _Requests(FileHistory):

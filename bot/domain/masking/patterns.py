@@ -93,12 +93,21 @@ _KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----")
 _LONGEST_LINE = 256
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{8,128}")
 
-NAMES = (*_SHAPES, *_LABELS)
+_PASSES = 4
 
 
 def mask_patterns(text: str) -> str:
     """Replace what looks like a secret; a label stays in front of its value."""
-    text = _mask_key_tails(text)
+    # A mask may let the words around it be read differently, so it is looked at again: masking twice is masking once.
+    for _ in range(_PASSES):
+        masked = _masked_once(_mask_key_tails(text))
+        if masked == text:
+            break
+        text = masked
+    return text
+
+
+def _masked_once(text: str) -> str:
     parts: list[str] = []
     done = at = 0
     while match := _SECRET.search(text, at):

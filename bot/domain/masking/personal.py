@@ -11,22 +11,31 @@ _MAIL = re.compile(
     re.VERBOSE,
 )
 _GAP = r"[ .\-\u2010-\u2015\u2212\uff0d\u30fc]"
-_PHONE = re.compile(
-    rf"""(?<![\w.+-])(?<![\w]\()
-    (?: \+[1-9][0-9]{{0,3}} (?: {_GAP}{{0,2}} \(?[0-9]{{1,5}}\)? ){{2,6}}
-      | \(?[0\uff10]\d{{1,4}}\)? {_GAP} ?\d{{1,4}} {_GAP} \d{{3,4}}
+_BODY = rf"""
+    (?: \+[1-9][0-9]{{0,3}} (?: {_GAP}{{0,2}} (?: [0-9]{{1,5}} | \([0-9]{{1,5}}\) ) ){{2,6}}
+      | (?: [0\uff10]\d{{1,4}} | \([0\uff10]\d{{1,4}}\) ) {_GAP} ?\d{{1,4}} {_GAP} \d{{3,4}}
       | [0\uff10][5789\uff15\uff17-\uff19][0\uff10]\d{{8}}
       | (?: \([2-9][0-9]{{2}}\)[ ]? | [2-9][0-9]{{2}}[-.] ) [0-9]{{3}} [-.] [0-9]{{4}} )
-    (?![\w-]|\.\d)""",
-    re.VERBOSE,
-)
+    (?![\w-]|\.\d)"""
+_PHONE = re.compile(rf"(?<![\w.+-]){_BODY}", re.VERBOSE)
+_GLUED = re.compile(_BODY, re.VERBOSE)
 
 
 def mask_personal_data(text: str) -> str:
-    return _PHONE.sub(_phone, _MAIL.sub("[MASKED:EMAIL]", text))
+    return _without_phones(_MAIL.sub("[MASKED:EMAIL]", text))
 
 
-def _phone(match: re.Match[str]) -> str:
-    digits = sum(sign.isdigit() for sign in match[0])
-    fewest = 8 if match[0].startswith("+") else 10
-    return "[MASKED:PHONE]" if fewest <= digits <= 15 else match[0]
+def _without_phones(text: str) -> str:
+    parts: list[str] = []
+    done = at = 0
+    while match := (_GLUED.match(text, at) if 0 < at == done else None) or _PHONE.search(text, at):
+        at = match.end()
+        if _is_phone(match[0]):
+            parts += [text[done : match.start()], "[MASKED:PHONE]"]
+            done = at
+    return "".join([*parts, text[done:]])
+
+
+def _is_phone(number: str) -> bool:
+    digits = sum(sign.isdigit() for sign in number)
+    return (8 if number.startswith("+") else 10) <= digits <= 15

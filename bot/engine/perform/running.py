@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from bot.domain.actions import AwaitRun, PrepareWorkspace, StartRun, StopRun
 from bot.domain.events import NameTaken, RunEnded, RunStarted, RunStopped, WorkspaceReady
 from bot.domain.session import Session
@@ -10,6 +12,8 @@ from bot.engine.world import World
 from bot.errors import Refused
 from bot.flow.due import unmerged
 from bot.flow.instruct import instruction
+
+log = logging.getLogger("agent.sub")
 
 
 def task_and_run(session: Session, run_id: str) -> tuple[Task, Run, Workspace]:
@@ -85,6 +89,7 @@ async def start_run(world: World, session: Session, order: StartRun) -> RunStart
         spool=f"{world.home}/spool/{run.name}",
     )
     pane = await world.panes.start(run.name, workspace.path, launch, prompt)
+    _note("started", session, task, run, pane=pane.pane_id, pid=pane.pid, why=run.why)
     return RunStarted(
         id=world.clock.new_id(),
         at=world.clock.now(),
@@ -106,8 +111,9 @@ async def _require_worktree(world: World, task: Task, workspace: Workspace) -> N
 
 async def await_run(world: World, session: Session, order: AwaitRun) -> RunEnded:
     """Safe to do twice: how a run ended is on disk before anybody hears of it."""
-    _, run, _ = task_and_run(session, order.run_id)
+    task, run, _ = task_and_run(session, order.run_id)
     end = await world.panes.ended(run.name)
+    _note("ended", session, task, run, outcome=end.outcome, exit_code=end.exit_code, by=end.source)
     log_path = await world.panes.keep_transcript(run.name)
     return RunEnded(
         id=world.clock.new_id(),
@@ -122,6 +128,10 @@ async def await_run(world: World, session: Session, order: AwaitRun) -> RunEnded
 async def stop_run(world: World, session: Session, deed: StopRun) -> RunStopped:
     """Safe to do twice: what is dead stays dead."""
     survivors = await world.panes.stop(f"run-{deed.run_id}")
+    log.info(
+        "stopped",
+        extra={"data": {"session": session.id, "run": deed.run_id, "survivors": survivors}},
+    )
     return RunStopped(
         id=world.clock.new_id(),
         at=world.clock.now(),
@@ -129,3 +139,9 @@ async def stop_run(world: World, session: Session, deed: StopRun) -> RunStopped:
         run_id=deed.run_id,
         survivors=survivors,
     )
+
+
+def _note(what: str, session: Session, task: Task, run: Run, **more: object) -> None:
+    """The program's log of agents: their starts and ends."""
+    data = {"session": session.id, "task": task.key, "run": run.id, "agent": run.agent, **more}
+    log.info(what, extra={"data": data})

@@ -17,7 +17,11 @@ THOROUGH = settings(
     deadline=None,
     database=None,
     phases=[Phase.generate],  # shrinking something this large takes minutes, and names no culprit
-    suppress_health_check=list(HealthCheck),
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.large_base_example,
+    ],
 )
 
 _PLAIN: dict[Any, st.SearchStrategy[Any]] = {

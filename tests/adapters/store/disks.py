@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from resource import RLIMIT_FSIZE, getrlimit, setrlimit
@@ -87,7 +87,7 @@ class SluggishDisk(Disk):
 
 
 @contextmanager
-def files_no_larger_than(size: int) -> Iterator[None]:
+def files_no_larger_than(size: int) -> Generator[None]:
     """A disk that is really full, as far as one file can tell: first a short write, then EFBIG."""
     soft, hard = getrlimit(RLIMIT_FSIZE)
     setrlimit(RLIMIT_FSIZE, (size, hard))

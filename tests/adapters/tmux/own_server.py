@@ -68,6 +68,8 @@ class OwnServer:
 
     async def clean(self) -> None:
         """Stop every run that ever was, then the server."""
+        if not self.home.exists():
+            return  # nobody has asked for a server
         last = self.panes(grace=0.1)
         runs = sorted(path.name for path in (self.home / "spool").glob("run-*") if path.is_dir())
         try:

@@ -81,19 +81,18 @@ async def test_a_run_prepared_but_not_begun_is_started(server: OwnServer) -> Non
     assert (spool / "prompt.md").read_text() == "whole"
 
 
-@pytest.mark.parametrize("prompt", [NASTY, NASTY * 3 + "\n\n", "", "\n", "-n", ";"])
 async def test_a_prompt_arrives_byte_for_byte_as_argument_file_and_input(
-    server: OwnServer, prompt: str
+    server: OwnServer,
 ) -> None:
     panes = server.panes()
     copies = 'printf %s "$1" > argument; cat "$2" > file; cat > input'
     launch = Launch(argv=("sh", "-c", copies, "agent", "{prompt}", "{prompt_file}"), stdin="prompt")
-    await panes.start("run-1", str(server.worktree), launch, prompt)
+    for number, prompt in enumerate((NASTY, NASTY * 3 + "\n\n", "", "\n", "-n", ";")):
+        await panes.start(f"run-{number}", str(server.worktree), launch, prompt)
 
-    assert (await panes.ended("run-1")).outcome is Outcome.FINISHED
-
-    for copy in ("argument", "file", "input"):
-        assert (server.worktree / copy).read_bytes() == prompt.encode()
+        assert (await panes.ended(f"run-{number}")).outcome is Outcome.FINISHED
+        for copy in ("argument", "file", "input"):
+            assert (server.worktree / copy).read_bytes() == prompt.encode()
 
 
 async def test_a_long_prompt_arrives_by_file_and_as_argument_it_names_the_file(
@@ -139,14 +138,13 @@ async def test_files_of_the_launch_lie_beside_the_prompt_and_scripts_can_be_run(
     assert (server.spool("run-1") / "settings.toml").read_text() == "日本"
 
 
-@pytest.mark.parametrize("name", ["../x", "exit", "started", "", ".hidden", "a/b", "run.sh", "x\n"])
-async def test_no_file_of_a_launch_can_pass_for_one_of_the_runs_own(
-    server: OwnServer, name: str
-) -> None:
-    with pytest.raises(Refused):
-        await server.panes().start(
-            "run-1", str(server.worktree), Launch(argv=("true",), files={name: ""}), ""
-        )
+async def test_no_file_of_a_launch_can_pass_for_one_of_the_runs_own(server: OwnServer) -> None:
+    panes = server.panes()
+    for name in ("../x", "exit", "started", "", ".hidden", "a/b", "run.sh", "x\n"):
+        launch = Launch(argv=("true",), files={name: ""})
+        with pytest.raises(Refused):
+            await panes.start("run-1", str(server.worktree), launch, "")
+    assert await panes.names() == ()
 
 
 async def test_a_missing_worktree_is_refused_and_nothing_is_started(server: OwnServer) -> None:

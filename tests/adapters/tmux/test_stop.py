@@ -71,7 +71,10 @@ async def test_a_stop_with_the_usual_grace_leaves_nobody_after_five_seconds(
 
 async def test_an_agent_whose_parent_has_left_is_found(server: OwnServer) -> None:
     panes = server.panes()
-    leaves = 'setsid sh -c \'echo "$$" > "$GWT_SPOOL/orphan"; exec sleep 300\' & exit 0'
+    leaves = """
+setsid sh -c 'echo "$$" > "$GWT_SPOOL/orphan"; exec sleep 300' &
+while [ ! -s "$GWT_SPOOL/orphan" ]; do sleep 0.01; done
+"""
     await panes.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", leaves)), "")
     assert (await panes.ended("run-1")).outcome is Outcome.FINISHED
     orphan = await pid_in(server.spool("run-1") / "orphan")

@@ -1,0 +1,84 @@
+# Everything one does here is one command; each sets up .venv first, if that is still to be done.
+#
+#   make demo      the whole story on a sample repository, no account needed (ARGS="--auto", ARGS="--fresh")
+#   make run       talk to the bot in this terminal
+#   make test      the tests (ARGS="-k words" for some of them)
+#   make check     what CI does: style, types, import rules, dependencies, tests
+#   make lock      write the locked requirements anew (UPGRADE=--upgrade for newer versions)
+#   make bench     the benchmarks, one after the other
+
+PYTHON ?= python3
+UV ?= uv
+ARGS ?=
+UPGRADE ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+LOCK := $(UV) pip compile --quiet pyproject.toml --universal --generate-hashes --no-header --no-annotate \
+	--no-emit-index-url --no-emit-find-links $(UPGRADE)
+
+.PHONY: help demo run test lint check lock bench needs
+.DELETE_ON_ERROR:
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+demo: $(VENV)/.installed
+	@$(BIN)/gwt-bot demo $(ARGS)
+
+run: $(VENV)/.installed
+	@$(BIN)/gwt-bot console $(ARGS)
+
+# worksteal: some files take seconds and most take none
+test: $(VENV)/.installed-dev
+	@$(BIN)/pytest -q -n 2 --dist worksteal $(ARGS)
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports
+	$(BIN)/deptry .
+
+check: lint test
+
+lock:
+	$(LOCK) --output-file requirements.lock
+	$(LOCK) --all-extras --group dev --output-file requirements-dev.lock
+
+bench: $(VENV)/.installed-dev
+	@for one in benchmarks/*.py; do \
+	  [ -e "$$one" ] || continue; \
+	  echo "== $$one"; \
+	  $(BIN)/python "$$one" || exit 1; \
+	done
+
+# A stamp is as new as the lock it was made from: nothing is installed twice.
+
+$(VENV)/.installed: requirements.lock | needs
+	@echo "Setting up $(VENV); this is done once."
+	@$(BIN)/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) --require-hashes -r requirements.lock
+	@$(PIP) --no-deps -e .
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.lock $(VENV)/.installed
+	@echo "Adding what the tests need."
+	@$(PIP) --require-hashes -r requirements-dev.lock
+	@touch $@
+
+# Says what is missing, and how to get it, before anything fails half way.
+needs:
+	@command -v $(PYTHON) >/dev/null || \
+	  { echo "Python 3.11 or newer is needed: install it, or say where it is (make PYTHON=…)." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed, and $(PYTHON) is older: make PYTHON=python3.12 …" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo "Python's venv module is needed: apt install python3-venv" >&2; exit 1; }
+	@command -v git >/dev/null || \
+	  { echo "git is needed: apt install git, or brew install git" >&2; exit 1; }
+	@command -v tmux >/dev/null && v=$$(tmux -V | tr -dc 0-9.) && \
+	  $(PYTHON) -c 'import sys; sys.exit([int(n) for n in sys.argv[1].split(".")] < [3, 2])' "$${v:-99}" || \
+	  { echo "tmux 3.2 or newer is needed: apt install tmux, or brew install tmux" >&2; exit 1; }

@@ -1,0 +1,92 @@
+"""What single keys do, byte for byte as a terminal sends them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from adapters.chat.console.keyboard import TerminalLines
+from adapters.chat.console.lines import PROMPT
+
+
+@pytest.fixture
+def keyboard() -> Iterator[PipeInput]:
+    with create_pipe_input() as keyboard, create_app_session(keyboard, DummyOutput()):
+        yield keyboard
+
+
+@pytest.fixture
+def lines(tmp_path: Path, keyboard: PipeInput) -> TerminalLines:
+    def nothing_below(width: int, height: int, notice: str) -> StyleAndTextTuples:
+        return []
+
+    return TerminalLines(tmp_path / "history", nothing_below)
+
+
+async def line(lines: TerminalLines, prompt: str = PROMPT) -> str | None:
+    async with asyncio.timeout(10):
+        return await lines.next(prompt)
+
+
+@pytest.mark.parametrize(
+    "keys", ["\x1b", "\x1b\x1b[5;1R"], ids=["alone", "before a word of the terminal"]
+)
+async def test_escape_stops_and_gives_the_line_back(
+    lines: TerminalLines, keyboard: PipeInput, keys: str
+) -> None:
+    keyboard.send_text(f"half{keys}")
+    assert await line(lines) == "stop"
+    keyboard.send_text(" a line\r")
+    assert await line(lines) == "half a line"
+
+
+@pytest.mark.parametrize(
+    "keys",
+    ["\x1bx", "\x1bb", "\x1b[A", "\x1b[D", "\x1bOH", "\x1b[1;5C", "\x1b\x7f", "\x1b[200~\x1b[201~"],
+)
+async def test_no_other_key_that_begins_with_the_code_of_escape_stops(
+    lines: TerminalLines, keyboard: PipeInput, keys: str
+) -> None:
+    keyboard.send_text(f"{keys}\r")
+    assert await line(lines) in ("", "x")
+
+
+async def test_a_pasted_text_keeps_its_lines(lines: TerminalLines, keyboard: PipeInput) -> None:
+    keyboard.send_text("\x1b[200~one\ntwo\x1b[201~\r")
+    assert await line(lines) == "one\ntwo"
+
+
+async def test_control_d_at_an_empty_line_ends(lines: TerminalLines, keyboard: PipeInput) -> None:
+    keyboard.send_text("\x04")
+    assert await line(lines) is None
+
+
+async def test_control_c_ends_only_when_pressed_twice_in_a_row(
+    lines: TerminalLines, keyboard: PipeInput
+) -> None:
+    keyboard.send_text("x\x03\x03said\r")
+    assert await line(lines) == "said"
+    keyboard.send_text("\x03x\x03\x03\r")
+    assert await line(lines) == ""
+    keyboard.send_text("\x03\x03")
+    assert await line(lines) is None
+
+
+async def test_the_history_holds_requests_only_and_is_private(
+    lines: TerminalLines, keyboard: PipeInput, tmp_path: Path
+) -> None:
+    for typed, prompt in (("Add a dark mode", PROMPT), ("1", PROMPT), ("secret", "Why? ")):
+        keyboard.send_text(f"{typed}\r")
+        assert await line(lines, prompt) == typed
+    kept = (tmp_path / "history").read_text()
+    assert "Add a dark mode" in kept
+    assert "+1" not in kept
+    assert "secret" not in kept
+    assert (tmp_path / "history").stat().st_mode & 0o777 == 0o600
