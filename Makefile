@@ -14,7 +14,8 @@ UPGRADE ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# twice quiet: errors only
+PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 
 LOCK := $(UV) pip compile --quiet pyproject.toml --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links $(UPGRADE)

@@ -203,6 +203,15 @@ class Task(Living):
     def update_run(self, run: Run) -> None:
         self.runs[-1] = run
 
+    def go_on(self, told: str) -> None:
+        """An interrupted run is to be resumed. What it was to mend is not forgotten over that."""
+        cause = next((run for run in reversed(self.runs) if run.why is not Why.RESUMED), None)
+        unmet = cause.feedback if cause else ""
+        self.next_why = Why.RESUMED
+        self.next_feedback = (
+            f"{told}\n\nWhat that run was for still holds: {unmet}" if unmet else told
+        )
+
     def count(self, name: str) -> int:
         self.counters = self.counters.plus(name)
         return getattr(self.counters, name)

@@ -28,7 +28,6 @@ from bot.domain.events import (
 from bot.domain.session import Session, Speaker
 from bot.domain.sheets import Bullets, Text, Tone
 from bot.domain.states import IntentStatus, Outcome, Phase, Status, TaskState
-from bot.domain.tasks import Why
 from bot.domain.world import CompletionSource, Usage
 from bot.flow import place, replies, telling
 
@@ -141,10 +140,7 @@ def _end_runs(session: Session, event: Happening) -> Iterator[Deed]:
             task.update_run(run.end(Outcome.KILLED, event.at, ended_by=CompletionSource.STOPPED))
             if task.state is TaskState.RUNNING:
                 task.become(TaskState.NEEDS_CONTINUATION)
-                task.next_why = Why.RESUMED
-                task.next_feedback = (
-                    "You were stopped. Look at what is there already and go on from it."
-                )
+                task.go_on("You were stopped. Look at what is there already and go on from it.")
 
 
 def resume(session: Session, event: FromPerson) -> Iterator[Deed]:

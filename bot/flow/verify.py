@@ -52,8 +52,9 @@ def _run_failed(session: Session, task: Task, event: RunEnded) -> Iterator[Deed]
         )
         return
     task.become(TaskState.NEEDS_CONTINUATION)
-    task.next_why = Why.RESUMED
-    task.next_feedback = f"Your last run {how}. Look at what is there already (git status, git log) and go on from it."
+    task.go_on(
+        f"Your last run {how}. Look at what is there already (git status, git log) and go on from it.",
+    )
     yield telling.news(
         f"run-failed:{event.run_id}",
         f"{task.key}: the agent {how}; starting it again ({failed} of {MAX_FAILED_RUNS})",

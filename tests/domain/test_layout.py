@@ -115,9 +115,10 @@ def test_the_first_card_says_which_repository_branch_and_commit_are_used() -> No
     assert "1 uncommitted file of yours" in bullets(sheet(sandboxed))[-1]
 
 
-def test_before_the_repository_is_known_the_request_alone_is_repeated() -> None:
-    laid = sheet(ReceivedCard(key="received", session="1a2b3c4d", request="Add it"))
-    assert laid.body == (Text(text="Add it"),)
+def test_before_the_repository_is_known_the_card_says_that_it_is_looked_at() -> None:
+    shown = sheet(ReceivedCard(key="received", session="7682b3a8", request="Add discounts"))
+    assert shown.title == "Got it, looking at the repository …"
+    assert shown.body == ()
 
 
 def test_a_document_is_shown_in_full() -> None:

@@ -10,6 +10,7 @@ from bot.domain.choices import Verb, Word
 from bot.domain.events import (
     Broke,
     CleanedUp,
+    PlaceGranted,
     RunStopped,
     Ticked,
     TroubleBegan,
@@ -18,6 +19,7 @@ from bot.domain.events import (
 )
 from bot.domain.session import Session
 from bot.domain.states import Outcome, Phase, RunState, Status, TaskState
+from bot.domain.tasks import Why
 from bot.domain.world import Removal
 from bot.flow import decide, due, held_back
 from tests.flow.scenes import (
@@ -29,6 +31,7 @@ from tests.flow.scenes import (
     fresh,
     later,
     pressed,
+    run,
     running,
     said,
     surveyed,
@@ -185,3 +188,16 @@ def test_every_command_is_answered_and_changes_nothing(word: Word) -> None:
     assert len(cards(decide(session, commanded(word)))) == 1
     assert session.tasks == before.tasks
     assert session.status is before.status
+
+
+def test_a_stopped_repair_is_still_told_what_it_was_to_mend_however_often_it_is_stopped() -> None:
+    mending = run("T001", 2).model_copy(update={"why": Why.CHECK_FAILED, "feedback": "3 != 4"})
+    session = executing(running("T001", runs=[run("T001", 1, RunState.ENDED), mending]))
+    for _ in range(3):
+        decide(session, pressed(Verb.STOP))
+        decide(session, pressed(Verb.RESUME))
+        decide(session, PlaceGranted(id="g", at=later(), answers="place"))
+    last = session.tasks[0].runs[-1]
+    assert last.why is Why.RESUMED
+    assert last.feedback.count("3 != 4") == 1
+    assert last.feedback.count("You were stopped") == 1

@@ -32,7 +32,7 @@ MARKS = {
 
 def received(card: ReceivedCard) -> Sheet:
     if not card.repository:
-        return Sheet(title="Got it", body=(Text(text=card.request),))
+        return Sheet(title="Got it, looking at the repository …")
     pairs = [
         ("Repository", card.repository),
         ("From", f"{card.branch} at {card.commit[:10]}"),

@@ -1,0 +1,195 @@
+"""A bot on real tmux, git and disks is killed again and again. It must finish, lose nothing, and do nothing twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adapters.store import JournalStore
+from bot.domain.session import Session
+from bot.domain.states import OverallStatus, Outcome, Phase, Status, TaskState
+from bot.program.assemble import panes_of
+from tests.engine.real_bot import STAGE, settings_of
+
+pytestmark = [pytest.mark.tmux, pytest.mark.slow]
+ROOT = Path(__file__).parents[2]
+STRIDE = 88
+"""Marks (before and after each call to a port) between two deaths. An undisturbed story makes about 460."""
+FIRST_DEATHS = (18, 35, 53, 70, 88)
+DEATHS = 4
+LONGEST_LIFE = 60
+IN_THE_MIDDLE = (
+    "worktrees.commit_files:1",
+    "panes.start:2",
+    "commands.run:2",
+    "worktrees.merge_all:1",
+    "worktrees.move_base:1",
+    "worktrees.remove:2",
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path
+    asyncio.run(_end_agents(tmp_path))
+
+
+async def _end_agents(folder: Path) -> None:
+    panes = panes_of(settings_of(folder), str, STAGE)
+    await panes.kill_server()
+    await panes.close()
+
+
+def live(folder: Path, place: str = "") -> int:
+    """One life of the bot. Its exit code; negative: the signal that killed it."""
+    with (folder / "out").open("ab") as out:
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "tests.engine.real_bot",
+                str(folder),
+                *([place] if place else []),
+            ],
+            cwd=ROOT,
+            env={**os.environ, "HOME": str(folder)},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            timeout=LONGEST_LIFE,
+            check=False,
+        )
+    return done.returncode
+
+
+def live_and_die(folder: Path, *places: str) -> None:
+    """A life for each place to die at, then one that comes to the end."""
+    for place in places:
+        assert live(folder, place) == -signal.SIGKILL, f"it did not die at {place}: {told(folder)}"
+    assert live(folder) == 0, told(folder)
+
+
+def told(folder: Path) -> str:
+    """Where each life ended, and the last that was shown."""
+    lives = [path.read_text().splitlines() for path in sorted(folder.glob("calls.*"))]
+    ends = "; ".join(f"life {n} ended {marks[-1]}" for n, marks in enumerate(lives, 1) if marks)
+    return f"{ends}\n{(folder / 'out').read_text()[-1500:]}"
+
+
+def faults(folder: Path) -> list[str]:
+    """What is not as it must be at the end of the story."""
+    sessions = sessions_of(folder)
+    if len(sessions) != 1:
+        return [f"{len(sessions)} sessions"]
+    return [
+        *wrong_state(sessions[0]),
+        *wrong_runs(folder, sessions[0]),
+        *wrong_repository(folder / "shop", sessions[0]),
+        *wrong_cards(folder),
+    ]
+
+
+def sessions_of(folder: Path) -> list[Session]:
+    store = JournalStore(folder / "home")
+    records = [store.find(listed.id) for listed in store.sessions()]
+    store.close()
+    return [record.session for record in records if record]
+
+
+def wrong_state(session: Session) -> Iterator[str]:
+    if (session.status, session.phase) != (Status.COMPLETED, Phase.DONE):
+        yield f"not finished: {session.status} {session.phase}"
+    if session.result is None or session.result.overall_status is not OverallStatus.COMPLETE:
+        yield f"the result is {session.result}"
+    for task in session.tasks:
+        if task.state is not TaskState.COMPLETED:
+            yield f"{task.key} is {task.state}"
+    if len(session.tasks) != 3:
+        yield f"{len(session.tasks)} tasks"
+
+
+def wrong_runs(folder: Path, session: Session) -> Iterator[str]:
+    """Two tasks need one run; the third has a slip in it, and its check sends it back once."""
+    started = Counter((folder / "starts").read_text().split())
+    runs = [run for task in session.tasks for run in task.runs]
+    for name, times in started.items():
+        if times > 1:
+            yield f"{name} was started {times} times"
+    if set(started) != {run.name for run in runs}:
+        yield f"started: {sorted(started)}, known: {sorted(run.name for run in runs)}"
+    if len(runs) != 4:
+        yield f"{len(runs)} runs where four are enough"
+    for run in runs:
+        if run.outcome is not Outcome.FINISHED:
+            yield f"{run.name}: {run.outcome}"
+
+
+def wrong_repository(shop: Path, session: Session) -> Iterator[str]:
+    subjects = Counter(git(shop, "log", "--no-merges", "--format=%s", "main").splitlines())
+    for subject in (commit.subject for task in session.tasks for commit in task.commits):
+        if subjects[subject] != 1:
+            yield f"“{subject}” is on main {subjects[subject]} times"
+    if sum(len(task.commits) for task in session.tasks) != 7:
+        yield "seven commits are to be made by the agents"
+    if git(shop, "rev-parse", "main") != session.merged_commit:
+        yield "main is not where the session says"
+    if (branches := git(shop, "branch", "--format=%(refname:short)").split()) != ["main"]:
+        yield f"branches left: {branches}"
+    if len(worktrees := git(shop, "worktree", "list").splitlines()) != 1:
+        yield f"worktrees left: {worktrees}"
+    if any((shop / ".worktrees").glob("*")):
+        yield "something is left in .worktrees"
+    if status := git(shop, "status", "--porcelain"):
+        yield f"the checkout is not clean: {status}"
+
+
+def git(shop: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(shop), *arguments], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def wrong_cards(folder: Path) -> Iterator[str]:
+    """A status may look again as it looked before; whatever else is shown is shown once."""
+    lines = (folder / "home" / "console" / "shown.jsonl").read_text().splitlines()
+    shown = Counter(
+        (card["key"], card["digest"]) for card in map(json.loads, lines) if card["key"] != "status"
+    )
+    yield from (f"{key} was shown {times} times" for (key, _), times in shown.items() if times > 1)
+    out = (folder / "out").read_text()
+    for once in ("COMPLETE: ", "Shall I build ", "You chose: Approve", "You chose: Merge"):
+        # the cards that are decided later say their title once more, with the decision
+        times = out.count(f"✓ {once}") + out.count(f"? {once}") + out.count(f"\n{once}")
+        if times != 1:
+            yield f"“{once}” stands {times} times in the transcript"
+    for stale in ("Already approved", "has already chosen", "no longer current"):
+        if stale in out:
+            yield f"a decision was pressed twice: {stale}"
+
+
+def test_without_a_crash_the_story_is_long_and_ends_well(folder: Path) -> None:
+    live_and_die(folder)
+    assert faults(folder) == []
+    marks = len((folder / "calls.1").read_text().splitlines())
+    assert marks > FIRST_DEATHS[-1] + (DEATHS - 1) * STRIDE
+
+
+@pytest.mark.parametrize("first", FIRST_DEATHS)
+def test_killed_four_times_it_loses_nothing_and_doubles_nothing(folder: Path, first: int) -> None:
+    live_and_die(folder, str(first), *[str(STRIDE)] * (DEATHS - 1))
+    assert faults(folder) == [], told(folder)
+
+
+def test_killed_in_the_middle_of_what_it_does_it_loses_and_doubles_nothing(folder: Path) -> None:
+    live_and_die(folder, *IN_THE_MIDDLE)
+    assert faults(folder) == [], told(folder)

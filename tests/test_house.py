@@ -1,0 +1,156 @@
+"""The rules of the house that no tool checks: what is written down about the program is true of it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import AliasChoices
+
+from bot.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[1]
+LONGEST_FUNCTION = 40
+
+
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def variables() -> set[str]:
+    """Every environment variable that is a setting, by the name people write."""
+    return {
+        _name(name, field.validation_alias).upper() for name, field in Settings.model_fields.items()
+    }
+
+
+def _name(name: str, alias: object) -> str:
+    first = alias.choices[0] if isinstance(alias, AliasChoices) else alias
+    return first if isinstance(first, str) else name
+
+
+def sources(*tops: str) -> Iterator[Path]:
+    for top in tops:
+        yield from sorted((ROOT / top).rglob("*.py"))
+
+
+def is_module(name: str) -> bool:
+    """Whether there is such a module; `x.*` are the modules in a package, of which there must be some."""
+    if name.endswith(".*"):
+        package = ROOT.joinpath(*name.split(".")[:-1])
+        return any(one for one in package.iterdir() if one.name[0] not in "_.")
+    path = ROOT.joinpath(*name.split("."))
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def test_the_example_settings_name_every_variable_once_and_no_other() -> None:
+    text = (ROOT / ".env.example").read_text(encoding="utf-8")
+    named = re.findall(r"^(?:# )?([A-Z][A-Z0-9_]+)=", text, re.MULTILINE)
+    assert sorted(named) == sorted(variables())
+
+
+def test_the_example_settings_say_what_each_is_for() -> None:
+    blocks = (ROOT / ".env.example").read_text(encoding="utf-8").split("\n\n")
+    for block in blocks:
+        assert block.lstrip().startswith("# ")
+
+
+def test_the_example_settings_can_be_used_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in variables():
+        monkeypatch.delenv(name, raising=False)
+    copy = tmp_path / ".env"
+    copy.write_text((ROOT / ".env.example").read_text(encoding="utf-8"), encoding="utf-8")
+
+    class FromCopy(Settings):
+        model_config = {"env_file": copy}
+
+    example, default = FromCopy().model_dump(), Settings().model_dump()
+    assert example == default, "an example shows the defaults"
+
+
+def test_the_import_rule_names_modules_that_exist() -> None:
+    named: list[str] = []
+    for contract in project()["tool"]["importlinter"]["contracts"]:
+        for layer in contract.get("layers", []):
+            named += [name.strip() for name in layer.split("|")]
+        named += contract.get("modules", []) + contract.get("source_modules", [])
+    assert len(named) > 5
+    assert [name for name in named if not is_module(name)] == []
+
+
+def test_every_adapter_is_in_the_rule_that_keeps_them_apart() -> None:
+    rule = next(
+        contract
+        for contract in project()["tool"]["importlinter"]["contracts"]
+        if contract["type"] == "independence"
+    )
+    ours = {"adapters." + one.stem for one in (ROOT / "adapters").iterdir() if one.name[0] != "_"}
+    assert sorted(ours) == sorted({name.removesuffix(".*") for name in rule["modules"]})
+
+
+def test_prompts_are_packaged_and_each_is_asked() -> None:
+    files = {one.stem for one in (ROOT / "bot" / "prompts").glob("*.md")}
+    packaged = {
+        one.name.removesuffix(".md")
+        for one in resources.files("bot.prompts").iterdir()
+        if one.name.endswith(".md")
+    }
+    wheel = project()["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert files
+    assert packaged == files
+    assert "bot" in wheel["packages"]
+    assert "exclude" not in wheel
+    asking = "".join(path.read_text(encoding="utf-8") for path in sources("bot/engine"))
+    assert [name for name in sorted(files) if f'"{name}"' not in asking] == []
+
+
+def test_a_file_opens_with_what_it_is_for() -> None:
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in sources("bot", "adapters", "tests", "benchmarks")
+        if (text := path.read_text(encoding="utf-8")).strip()
+        and not ast.get_docstring(ast.parse(text))
+    ]
+    assert silent == []
+
+
+def test_no_function_is_longer_than_a_screen() -> None:
+    long = [
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for path in sources("bot", "adapters", "tests", "benchmarks")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION
+    ]
+    assert long == []
+
+
+def test_every_command_that_is_described_is_there() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "Makefile"]
+    pages += sorted((ROOT / "docs").glob("*.md"))
+    for page in pages:
+        commands = re.findall(
+            r"(?:^|[`#] *)make ([a-z]+)", page.read_text(encoding="utf-8"), re.MULTILINE
+        )
+        assert [name for name in commands if name not in targets] == [], page.name
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    broken = [
+        f"{page.relative_to(ROOT)}: {aim}"
+        for page in pages
+        for aim in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        if "://" not in aim and not (page.parent / aim).exists()
+    ]
+    assert broken == []
