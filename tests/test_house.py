@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from pydantic import AliasChoices
+from pydantic_settings import SettingsConfigDict
 
 from bot.settings import Settings
 
@@ -70,7 +71,7 @@ def test_the_example_settings_can_be_used_as_they_are(
     copy.write_text((ROOT / ".env.example").read_text(encoding="utf-8"), encoding="utf-8")
 
     class FromCopy(Settings):
-        model_config = {"env_file": copy}
+        model_config = SettingsConfigDict(env_file=copy)
 
     example, default = FromCopy().model_dump(), Settings().model_dump()
     assert example == default, "an example shows the defaults"

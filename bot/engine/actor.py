@@ -11,28 +11,22 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
 
 from bot.domain.actions import (
     Action,
-    AwaitRun,
     Deed,
     Order,
-    PrepareWorkspace,
-    Show,
-    StartRun,
-    StopRun,
-    Whisper,
 )
 from bot.domain.cards import ProblemCard
-from bot.domain.events import Broke, Event, FromPerson, OrderFailed, Result
+from bot.domain.events import Broke, Event, FromPerson, OrderFailed
 from bot.domain.record import REMEMBERED, Record
 from bot.domain.session import Session
+from bot.engine.outbox import fitting, lane_of, with_deeds
 from bot.engine.patience import patiently
 from bot.engine.perform import perform
 from bot.engine.world import World
 from bot.errors import Refused, Unavailable
-from bot.flow import decide, due, held_back
+from bot.flow import decide, held_back
 from bot.flow.telling import privately
 
 log = logging.getLogger("bot.actor")
@@ -68,7 +62,7 @@ class Actor:
         self._save(
             inbox=[*self._record.inbox, event],
             heard=[*self._record.heard, event.id][-REMEMBERED:],
-            outbox=self._with(self._record.outbox, deeds),
+            outbox=with_deeds(self._record.outbox, deeds, self._begun),
         )
         self._wake.set()
 
@@ -103,38 +97,11 @@ class Actor:
             )
             session = self.session.copied()
             deeds = decide(session, self._broke(f"deciding on {event.kind} failed"))
-        self._save(session=session, inbox=inbox, outbox=self._planned(session, inbox, deeds))
+        outbox = with_deeds(fitting(self._record.outbox, session, inbox), deeds, self._begun)
+        self._save(session=session, inbox=inbox, outbox=outbox)
 
     def _broke(self, reason: str) -> Broke:
-        clock = self._world.clock
-        return Broke(id=clock.new_id(), at=clock.now(), reason=f"{reason}; the log has the details")
-
-    def _planned(self, session: Session, inbox: list[Event], deeds: list[Deed]) -> list[Action]:
-        """The outbox that fits the state: no order that is not due, every order that is, the deeds behind."""
-        wanted = {order.key: order for order in due(session)}
-        kept = [a for a in self._record.outbox if isinstance(a, Deed) or a.key in wanted]
-        there = {action.key for action in kept}
-        there |= {event.answers for event in inbox if isinstance(event, Result)}
-        fresh = [order for key, order in wanted.items() if key not in there]
-        return self._with([*kept, *fresh], deeds)
-
-    def _with(self, outbox: list[Action], deeds: list[Deed]) -> list[Action]:
-        """Add deeds. A card that still waits to be shown gives way to its newer self."""
-        planned = list(outbox)
-        for deed in deeds:
-            waiting = next(
-                (
-                    n
-                    for n, a in enumerate(planned)
-                    if a.key == deed.key and id(a) not in self._begun
-                ),
-                None,
-            )
-            if waiting is None:
-                planned.append(deed)
-            else:
-                planned[waiting] = deed
-        return planned
+        return Broke(**self._world.mark(), reason=f"{reason}; the log has the details")
 
     def _act_as_written(self, group: asyncio.TaskGroup) -> None:
         """Make what is under way agree with the outbox."""
@@ -148,7 +115,7 @@ class Actor:
 
     async def _act(self, action: Action) -> None:
         try:
-            async with self._lane(action):
+            async with self._lanes.setdefault(lane_of(action), asyncio.Lock()):
                 self._begun.add(id(action))
                 result = await self._done(action)
             await self._patiently_saved(lambda: self._finish(action, result))
@@ -157,21 +124,10 @@ class Actor:
             self._begun.discard(id(action))
             self._wake.set()
 
-    def _lane(self, action: Action) -> AbstractAsyncContextManager[object]:
-        """What must not overlap goes one after the other: the thread's cards, and all that is done to one run."""
-        match action:
-            case Show() | Whisper():
-                lane = "thread"
-            case PrepareWorkspace() | StartRun() | AwaitRun() | StopRun():
-                lane = action.run_id
-            case _:
-                return nullcontext()
-        return self._lanes.setdefault(lane, asyncio.Lock())
-
     async def _done(self, action: Action) -> Event | None:
         """Do it; what the world refuses for good becomes an event, too."""
-        self._count(action)
         try:
+            self._count(action)
             return await patiently(
                 self._world,
                 lambda: perform(self._world, self.session, action, self.tell),
@@ -198,10 +154,8 @@ class Actor:
         log.warning("refused", extra={"data": data})
         if not isinstance(action, Order):
             return None
-        clock = self._world.clock
         return OrderFailed(
-            id=clock.new_id(),
-            at=clock.now(),
+            **self._world.mark(),
             answers=action.key,
             what=action.kind,
             task_id=getattr(action, "task_id", ""),

@@ -34,12 +34,14 @@ async def patiently(
             await world.clock.sleep(min(LONGEST, trouble.retry_after or pause))
         else:
             if told:
-                tell(TroubleEnded(id=world.clock.new_id(), at=world.clock.now()))
+                tell(
+                    TroubleEnded(
+                        **world.mark(),
+                    )
+                )
             return result
     raise AssertionError("pauses never end")
 
 
 def _began(world: World, trouble: Unavailable) -> TroubleBegan:
-    return TroubleBegan(
-        id=world.clock.new_id(), at=world.clock.now(), reason=trouble.reason, remedy=trouble.remedy
-    )
+    return TroubleBegan(**world.mark(), reason=trouble.reason, remedy=trouble.remedy)

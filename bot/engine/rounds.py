@@ -26,7 +26,7 @@ async def tick(world: World, actors: Iterable[Actor]) -> None:
         }
         if tails:
             masked = world.masker.mask_model(tails)
-            actor.tell(Ticked(id=world.clock.new_id(), at=world.clock.now(), tails=masked))
+            actor.tell(Ticked(**world.mark(), tails=masked))
 
 
 async def observe(world: World, actors: Iterable[Actor]) -> None:
@@ -38,7 +38,11 @@ async def observe(world: World, actors: Iterable[Actor]) -> None:
         for task in session.in_state(TaskState.RUNNING):
             if lost := await _lost(world, session, task):
                 actor.tell(lost)
-        actor.tell(Woken(id=world.clock.new_id(), at=world.clock.now()))
+        actor.tell(
+            Woken(
+                **world.mark(),
+            )
+        )
 
 
 async def _lost(world: World, session: Session, task: Task) -> OrderFailed | None:
@@ -50,8 +54,7 @@ async def _lost(world: World, session: Session, task: Task) -> OrderFailed | Non
         await world.worktrees.work(workspace.path, workspace.start)
     except Refused as refusal:
         return OrderFailed(
-            id=world.clock.new_id(),
-            at=world.clock.now(),
+            **world.mark(),
             answers="observe",
             what="observe",
             task_id=task.id,

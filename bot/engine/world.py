@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypedDict
 
 from bot.domain.masking import Masker
 from bot.engine.places import Places
@@ -35,6 +37,11 @@ class Rules:
     """Which keys are set: names and yes or no, never values."""
 
 
+class Mark(TypedDict):
+    id: str
+    at: datetime
+
+
 @dataclass(frozen=True)
 class World:
     chats: Mapping[str, Chat]
@@ -50,3 +57,7 @@ class World:
     masker: Masker
     home: str
     places: Places = field(default_factory=Places)
+
+    def mark(self) -> Mark:
+        """What every event of the bot's own begins with."""
+        return {"id": self.clock.new_id(), "at": self.clock.now()}

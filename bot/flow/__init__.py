@@ -10,7 +10,7 @@ from bot.domain.actions import Deed
 from bot.domain.events import Event
 from bot.domain.session import Session
 from bot.domain.states import Phase
-from bot.flow import approve, clarify, control, execute, finish, intake, place, specify
+from bot.flow import afterwards, approve, clarify, control, execute, finish, intake, place, specify
 from bot.flow.due import due
 
 __all__ = ["decide", "due", "held_back"]
@@ -22,7 +22,7 @@ STEPS = {
     Phase.APPROVING: approve.decide,
     Phase.EXECUTING: execute.decide,
     Phase.FINISHING: finish.decide,
-    Phase.DONE: control.after_the_end,
+    Phase.DONE: afterwards.decide,
 }
 
 

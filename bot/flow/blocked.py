@@ -11,7 +11,7 @@ from bot.domain.events import FromPerson, Happening, OrderFailed, Pressed
 from bot.domain.session import Session
 from bot.domain.states import Outcome, RunState, TaskState
 from bot.domain.tasks import Counters, Task, TaskResult, Why
-from bot.flow import control, place, telling
+from bot.flow import mishaps, place, telling
 
 WAITING = "waits for"
 """How the reason of a task begins that is held up by another."""
@@ -35,7 +35,7 @@ def hold(session: Session, event: OrderFailed) -> Iterator[Deed]:
     """The world refused something a task needs."""
     task = session.task(event.task_id)
     if task is None:
-        yield from control.give_way(session, event)
+        yield from mishaps.give_way(session, event)
         return
     if task.state not in (TaskState.RUNNING, TaskState.VERIFYING):
         return

@@ -11,7 +11,7 @@ from bot.domain.events import Event, FromPerson, OrderFailed, Pressed, Questions
 from bot.domain.intent import Question
 from bot.domain.session import Session, Speaker
 from bot.domain.states import Phase
-from bot.flow import control, telling
+from bot.flow import mishaps, replies, telling
 
 _NUMBERED = re.compile(r"(?:^|[\s,;、。]+)(?:D|Q)?(\d{1,2})\s*[:=.)：）]\s*", re.IGNORECASE)
 _AGREED = frozenset(
@@ -32,9 +32,9 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
             session.say(Speaker.USER, text, event.at)
             yield from _answered(session, event, text)
         case Said(text=text):
-            yield from control.more_context(session, event, text)
+            yield from replies.noted(session, event, text)
         case OrderFailed():
-            yield from control.give_way(session, event)
+            yield from mishaps.give_way(session, event)
         case Pressed():
             yield telling.stale(session, event)
         case _:

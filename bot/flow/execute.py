@@ -26,7 +26,7 @@ from bot.domain.events import (
 from bot.domain.session import Session
 from bot.domain.states import Phase, RunState, Status, TaskState
 from bot.domain.tasks import Run, Task, Why, Workspace
-from bot.flow import blocked, control, finish, place, telling, verify
+from bot.flow import blocked, finish, place, replies, telling, verify
 
 
 def decide(session: Session, event: Event) -> Iterator[Deed]:
@@ -56,7 +56,7 @@ def _heard(session: Session, event: Event) -> Iterator[Deed]:
         case Ticked(tails=tails):
             yield telling.status(session, event.at, tails)
         case Said(text=text):
-            yield from control.more_context(session, event, text)
+            yield from replies.noted(session, event, text)
         case _:
             pass
 

@@ -20,7 +20,7 @@ from bot.domain.evidence import EvidenceInventory, ExecutionResult
 from bot.domain.session import Ending, Session, Speaker
 from bot.domain.states import IntentStatus, OverallStatus, Phase, Status, TaskState
 from bot.domain.tasks import Task, TaskType
-from bot.flow import control, telling
+from bot.flow import replies, telling
 
 
 def begin(session: Session, event: Happening) -> Iterator[Deed]:
@@ -51,7 +51,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
         case Pressed():
             yield telling.stale(session, event)
         case Said(text=text):
-            yield from control.more_context(session, event, text)
+            yield from replies.noted(session, event, text)
         case _:
             pass
 

@@ -11,7 +11,7 @@ from bot.domain.intent import Intent
 from bot.domain.session import Session, Speaker, Spec
 from bot.domain.states import Phase
 from bot.domain.tasks import Workspace
-from bot.flow import control, telling
+from bot.flow import mishaps, replies, telling
 
 
 def decide(session: Session, event: Event) -> Iterator[Deed]:
@@ -21,12 +21,12 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
             session.say(Speaker.USER, text, event.at)
             yield telling.received(session)
         case Said(text=text):
-            yield from control.more_context(session, event, text)
+            yield from replies.noted(session, event, text)
         case Surveyed():
             _begin(session, event)
             yield telling.received(session)
         case OrderFailed():
-            yield from control.give_way(session, event)
+            yield from mishaps.give_way(session, event)
         case Pressed():
             yield telling.stale(session, event)
         case _:

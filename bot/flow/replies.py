@@ -1,4 +1,4 @@
-"""Answers to commands about one session."""
+"""Answers to commands about one session, and to words that change nothing."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from bot.domain.actions import Deed, Show
 from bot.domain.choices import Word
-from bot.domain.events import Commanded
+from bot.domain.events import Commanded, Said
 from bot.domain.layout import duration
-from bot.domain.session import Session
+from bot.domain.session import Session, Speaker
 from bot.domain.sheets import Element, Fields, Table, Text
 from bot.domain.tasks import Task
 from bot.flow import telling
@@ -89,3 +89,13 @@ def _logs(session: Session, key: str) -> Iterator[Element]:
         yield Table(head=("Task", "What", "How it went", "File"), rows=tuple(rows))
     else:
         yield Text(text="There is nothing to show yet.")
+
+
+def noted(session: Session, event: Said, text: str) -> Iterator[Deed]:
+    """Words while something is under way: kept with the conversation, and answered honestly."""
+    session.say(Speaker.USER, text, event.at)
+    yield telling.privately(
+        event,
+        "Noted in the conversation; it does not change what is under way. "
+        "To change course write stop, then discard, and ask anew. help lists the commands.",
+    )

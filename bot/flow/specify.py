@@ -19,7 +19,7 @@ from bot.domain.session import DocumentKind, Session, Speaker
 from bot.domain.spec_kit import TaskDraft
 from bot.domain.states import Phase
 from bot.domain.tasks import Acceptance, Strategy, Task, TaskType
-from bot.flow import control, telling
+from bot.flow import mishaps, replies, telling
 
 
 def decide(session: Session, event: Event) -> Iterator[Deed]:
@@ -37,9 +37,9 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
             session.enter(Phase.APPROVING)
             yield from _present(session, event)
         case OrderFailed():
-            yield from control.give_way(session, event)
+            yield from mishaps.give_way(session, event)
         case Said(text=text):
-            yield from control.more_context(session, event, text)
+            yield from replies.noted(session, event, text)
         case Pressed():
             yield telling.stale(session, event)
         case _:

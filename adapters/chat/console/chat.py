@@ -72,6 +72,7 @@ class ConsoleChat:
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
         if person == self._person:
             await self._transcript.put_aside(thread, card)
+            self._lines.saw(card)
 
     async def tell(self, *sentences: str) -> None:
         """What the program itself has to say, outside of any session."""

@@ -19,7 +19,7 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 def document(markdown: str) -> Markdown:
     """The document, drawn. Links show where they lead; HTML is shown as it was written."""
     text = _FRONT_MATTER.sub(r"~~~yaml\n\1\n~~~\n\n", clean(markdown), count=1)
-    drawn = _Document(text, hyperlinks=True)
+    drawn = _Document(text, hyperlinks=False)
     _show_all(drawn.parsed)
     return drawn
 

@@ -57,8 +57,7 @@ def _answer(
     problem: str = "",
 ) -> MergedLocally:
     return MergedLocally(
-        id=world.clock.new_id(),
-        at=world.clock.now(),
+        **world.mark(),
         answers=order.key,
         commit=commit,
         check=check,
@@ -75,9 +74,7 @@ async def clean_up(world: World, session: Session, order: CleanUp) -> CleanedUp:
     if session.spec and session.spec.commit:
         workspaces.append(session.spec.workspace)
     removals = [await _removed(world, session, workspace) for workspace in workspaces]
-    return CleanedUp(
-        id=world.clock.new_id(), at=world.clock.now(), answers=order.key, removals=tuple(removals)
-    )
+    return CleanedUp(**world.mark(), answers=order.key, removals=tuple(removals))
 
 
 async def _removed(world: World, session: Session, workspace: Workspace) -> Removal:

@@ -15,8 +15,7 @@ async def find_questions(world: World, session: Session, order: FindQuestions) -
     found, usage = await brain.questions(world.llm, session)
     found = world.masker.mask_model(found)
     return QuestionsFound(
-        id=world.clock.new_id(),
-        at=world.clock.now(),
+        **world.mark(),
         answers=order.key,
         usage=usage,
         title=found.title,
@@ -31,8 +30,7 @@ async def write_document(world: World, session: Session, order: WriteDocument) -
     written, usage = await brain.document(world.llm, session, order.document, today)
     text = world.masker.mask(written.text)
     return DocumentWritten(
-        id=world.clock.new_id(),
-        at=world.clock.now(),
+        **world.mark(),
         answers=order.key,
         usage=usage,
         document=Document(
@@ -58,8 +56,7 @@ async def commit_documents(
     message = f"docs({spec.id}): specification, revision {order.revision}"
     commit = await world.worktrees.commit_files(workspace.path, files, message)
     return DocumentsCommitted(
-        id=world.clock.new_id(),
-        at=world.clock.now(),
+        **world.mark(),
         answers=order.key,
         workspace=workspace.model_copy(update={"ready": True, "start": session.base_commit}),
         commit=commit,

@@ -36,8 +36,7 @@ async def prepare_workspace(
         if refusal.reason != "taken" or begun:
             raise
         return NameTaken(
-            id=world.clock.new_id(),
-            at=world.clock.now(),
+            **world.mark(),
             answers=order.key,
             task_id=task.id,
             branch=workspace.branch,
@@ -62,8 +61,7 @@ async def _with_predecessors(
             merged.append(predecessor.id)
     head = (await world.worktrees.work(workspace.path, session.base_commit)).head
     return WorkspaceReady(
-        id=world.clock.new_id(),
-        at=world.clock.now(),
+        **world.mark(),
         answers=order.key,
         task_id=task.id,
         workspace=workspace.model_copy(
@@ -91,8 +89,7 @@ async def start_run(world: World, session: Session, order: StartRun) -> RunStart
     pane = await world.panes.start(run.name, workspace.path, launch, prompt)
     _note("started", session, task, run, pane=pane.pane_id, pid=pane.pid, why=run.why)
     return RunStarted(
-        id=world.clock.new_id(),
-        at=world.clock.now(),
+        **world.mark(),
         answers=order.key,
         run_id=run.id,
         pane_id=pane.pane_id,
@@ -116,8 +113,7 @@ async def await_run(world: World, session: Session, order: AwaitRun) -> RunEnded
     _note("ended", session, task, run, outcome=end.outcome, exit_code=end.exit_code, by=end.source)
     log_path = await world.panes.keep_transcript(run.name)
     return RunEnded(
-        id=world.clock.new_id(),
-        at=world.clock.now(),
+        **world.mark(),
         answers=order.key,
         run_id=run.id,
         end=world.masker.mask_model(end),
@@ -133,8 +129,7 @@ async def stop_run(world: World, session: Session, deed: StopRun) -> RunStopped:
         extra={"data": {"session": session.id, "run": deed.run_id, "survivors": survivors}},
     )
     return RunStopped(
-        id=world.clock.new_id(),
-        at=world.clock.now(),
+        **world.mark(),
         answers=deed.key,
         run_id=deed.run_id,
         survivors=survivors,

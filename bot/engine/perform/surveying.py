@@ -26,8 +26,7 @@ async def survey(world: World, session: Session, order: Survey) -> Surveyed:
     if not agent.ok:
         raise Refused(agent.problem, agent.remedy)
     return Surveyed(
-        id=world.clock.new_id(),
-        at=world.clock.now(),
+        **world.mark(),
         answers=order.key,
         base=base,
         agent=agent,
@@ -40,7 +39,7 @@ async def scan(world: World, session: Session, order: ScanRepository) -> Scanned
     if world.rules.test_command:
         found = found.model_copy(update={"test_command": world.rules.test_command})
     found = world.masker.mask_model(found)
-    return Scanned(id=world.clock.new_id(), at=world.clock.now(), answers=order.key, scan=found)
+    return Scanned(**world.mark(), answers=order.key, scan=found)
 
 
 async def hold_place(
@@ -49,20 +48,14 @@ async def hold_place(
     """Wait for the place and keep it until called off. The line is kept in memory: everybody stands up anew at a start."""
 
     def granted() -> None:
-        tell(PlaceGranted(id=world.clock.new_id(), at=world.clock.now(), answers=order.key))
+        tell(PlaceGranted(**world.mark(), answers=order.key))
 
     def moved(position: int) -> None:
-        tell(
-            PlaceAwaited(
-                id=world.clock.new_id(), at=world.clock.now(), answers=order.key, position=position
-            )
-        )
+        tell(PlaceAwaited(**world.mark(), answers=order.key, position=position))
 
     await world.places.hold(session.repository, session.id, order.since, granted, moved)
 
 
 async def list_branches(world: World, session: Session, order: ListBranches) -> BranchesListed:
     names = await world.repository.branches(session.repository)
-    return BranchesListed(
-        id=world.clock.new_id(), at=world.clock.now(), answers=order.key, names=names
-    )
+    return BranchesListed(**world.mark(), answers=order.key, names=names)

@@ -1,0 +1,36 @@
+"""A session that is over: what is still said in its thread, and what still comes back from the world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bot.domain.actions import Deed, Show
+from bot.domain.cards import AnswerCard
+from bot.domain.events import CleanedUp, Event, OrderFailed, Pressed, RunEnded, Said
+from bot.domain.session import Session
+from bot.domain.sheets import Bullets, Text
+from bot.domain.states import Status
+from bot.flow import telling
+
+
+def decide(session: Session, event: Event) -> Iterator[Deed]:
+    match event:
+        case CleanedUp(removals=removals) if session.status is Status.DISCARDED:
+            session.leftovers, session.cleaned = removals, True
+            lines = tuple(f"{r.branch}: {r.reason or 'kept'}" for r in removals)
+            body = (Text(text="These branches stay:"), Bullets(items=lines)) if lines else ()
+            yield Show(card=AnswerCard(key="discarded", title="Discarded", body=body))
+        case OrderFailed(reason=reason) if session.status is Status.DISCARDED:
+            session.cleaned = True
+            body = (Text(text=f"Not everything could be cleaned up: {reason}"),)
+            yield Show(card=AnswerCard(key="discarded", title="Discarded", body=body))
+        case RunEnded(run_id=run_id):
+            task = session.task_of_run(run_id)
+            if task and task.run and task.run.alive:
+                task.update_run(task.run.end(event.end.outcome, event.at))
+        case Said():
+            yield telling.privately(event, "This session is over. A new request opens a new one.")
+        case Pressed():
+            yield telling.stale(session, event)
+        case _:
+            pass
