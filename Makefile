@@ -39,7 +39,7 @@ test: $(VENV)/.installed-dev
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
 

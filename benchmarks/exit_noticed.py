@@ -56,10 +56,7 @@ async def bare_pidfd(home: Path, trial: int) -> float:
     """The nearest there is: the kernel tells that a child of ours, which does the same, is gone."""
     stamp, pipe = home / f"bare-{trial}", home / f"bare-pipe-{trial}"
     os.mkfifo(pipe)
-    agent = f'exec "$0" -S -c "$1" "$2" < {pipe}'
-    pid = os.posix_spawn(
-        "/bin/sh", ["sh", "-c", agent, sys.executable, STAMPS, str(stamp)], os.environ
-    )
+    pid = spawn(stamp, pipe)
     loop = asyncio.get_running_loop()
     gone: asyncio.Future[float] = loop.create_future()
     descriptor = os.pidfd_open(pid)
@@ -68,8 +65,18 @@ async def bare_pidfd(home: Path, trial: int) -> float:
     noticed = await gone
     loop.remove_reader(descriptor)
     os.close(descriptor)
-    os.waitpid(pid, 0)
+    reap(pid)
     return noticed - float(stamp.read_text())
+
+
+def spawn(stamp: Path, pipe: Path) -> int:
+    agent = f'exec "$0" -S -c "$1" "$2" < {pipe}'
+    words = ["sh", "-c", agent, sys.executable, STAMPS, str(stamp)]
+    return os.posix_spawn("/bin/sh", words, os.environ)
+
+
+def reap(pid: int) -> None:
+    os.waitpid(pid, 0)
 
 
 async def begin(pipe: Path) -> None:

@@ -140,7 +140,8 @@ CODEX = AgentCli(
     # `exec` needs no background daemon, which would go on working when its pane is gone.
     command=("codex", "exec", "--yolo", "-"),
     auto_flags="--yolo",
-    receives=(*NETWORK, "OPENAI_API_KEY", "CODEX_API_KEY", "CODEX_HOME"),
+    # Not OPENAI_API_KEY: that may be the key of the master model.
+    receives=(*NETWORK, "CODEX_API_KEY", "CODEX_HOME"),
 )
 GEMINI = AgentCli(
     name="gemini",

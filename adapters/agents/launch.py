@@ -119,7 +119,7 @@ class AgentClis:
             return _not_ready(
                 cli.name,
                 f"The program `{cli.command[0]}` is not on the PATH.",
-                "Install it, or choose another agent.",
+                "Install it, or name another agent: GWT_AGENT.",
             )
         return self._obstacle_of_root(cli)
 
@@ -150,7 +150,7 @@ class AgentClis:
             )
         except OSError as error:
             reason = f"`{program}` cannot be started: {error.strerror}."
-            return _not_ready(cli.name, reason, "Install it again, or choose another agent.")
+            return _not_ready(cli.name, reason, "Install it again, or name another agent: GWT_AGENT.")
         output = await self._answer(process)
         if output is None:
             reason = f"`{program}` did not tell its version within {self._seconds:g} seconds."

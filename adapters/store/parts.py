@@ -126,9 +126,8 @@ class _Alive:
     ) -> None:
         if name in self._parts:
             self._parts.pop(name).drop(f"{path}/{name}", change)
-        elif name in self._values:
-            if self._values[name] == value:
-                return
+        elif name in self._values and self._values[name] == value:
+            return
         self._values[name] = fields[name] = value
 
 

@@ -10,8 +10,6 @@ from adapters.tmux.spool import Spool
 from bot.domain.states import Outcome
 from bot.domain.world import CompletionSource, RunEnd
 
-HUNG_UP = 129
-"""The exit code of a program whose terminal went away."""
 LONGEST_MESSAGE = 4_000
 _TASKS = TypeAdapter(list[dict[str, object]])
 
@@ -29,9 +27,7 @@ def told(hook: Mapping[str, object]) -> RunEnd | None:
             return None
 
 
-def recorded(
-    spool: Spool, *, process_gone: bool, pane_gone: bool, source: CompletionSource
-) -> RunEnd | None:
+def recorded(spool: Spool, *, process_gone: bool, source: CompletionSource) -> RunEnd | None:
     """The end of the run, if its folder knows of one."""
     code = spool.exit_code
     if spool.has("stopped"):
@@ -50,8 +46,6 @@ def recorded(
         )
     if code is None:
         return None
-    if code == HUNG_UP and pane_gone:
-        return RunEnd(outcome=Outcome.VANISHED, source=source, exit_code=code)
     return RunEnd(
         outcome=Outcome.FAILED if code else Outcome.FINISHED, source=source, exit_code=code
     )

@@ -103,9 +103,7 @@ class TmuxPanes:
         spool = self._spool(name)
         async with self._alone(name):
             with on_disk("That the run is stopped cannot be written down"):
-                over = recorded(
-                    spool, process_gone=True, pane_gone=False, source=CompletionSource.STOPPED
-                )
+                over = recorded(spool, process_gone=True, source=CompletionSource.STOPPED)
                 if over is None:
                     spool.mark_stopped()
             return await self._let_go(name)
@@ -194,7 +192,7 @@ class TmuxPanes:
         name = spool.path.name
         here = listed is not None and name in await self._listing.lately()
         await self._pipe.heed(spool, output, listed)
-        end = recorded(spool, process_gone=gone, pane_gone=not here, source=source)
+        end = recorded(spool, process_gone=gone, source=source)
         if end is not None or not (gone or not here):
             return end
         left_its_screen = name in await self._listing.now()

@@ -1,6 +1,6 @@
 """The folder of one run: what it was started with, and every fact about its end, each in a file of its own.
 
-It outlives the bot, the pane and tmux. Files appear by rename, so what can be seen is whole.
+It outlives the bot, the pane and tmux. Files appear by rename, or end in a line break once they are whole.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ class Spool:
     def exit_code(self) -> int | None:
         """What the wrapper wrote after the agent ended."""
         try:
-            text = (self.path / "exit").read_text(encoding="ascii", errors="replace").strip()
+            text = (self.path / "exit").read_text(encoding="ascii", errors="replace")
         except FileNotFoundError:
             return None
-        return int(text) if re.fullmatch(r"[0-9]{1,3}", text) else 255
+        return int(text) if re.fullmatch(r"[0-9]{1,3}\n", text) else None
 
     @property
     def kept(self) -> Kept:

@@ -19,7 +19,8 @@ LONGEST_ARGUMENT = 120_000
 _SCRIPT = """\
 #!/bin/sh
 # A handler, not an empty trap: the agent gets its signals, this shell outlives it to write the code down.
-trap : HUP INT QUIT TERM
+# Not for SIGHUP: when the terminal goes away this shell has to end, only then is the agent told.
+trap : INT QUIT TERM
 umask 077
 cd -- {spool} || exit 125
 # Only the first to come may run the agent, whoever asked for it and however often.
@@ -38,7 +39,9 @@ umask 022
 exec {command}
 )
 code=$?
-echo "$code" > .exit && command -p mv .exit exit
+trap '' HUP
+# Without a rename, which would take a process more: the line is whole when its line break is there.
+echo "$code" > exit
 """
 
 _INPUTS = {"terminal": "", "prompt": " < {prompt}", "nothing": " < /dev/null"}

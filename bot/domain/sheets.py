@@ -120,7 +120,7 @@ def _inline(text: str) -> str:
 def _line(text: str) -> str:
     text = " ".join(text.split())
     text = "".join(f"\\{char}" if char in _SPECIAL else char for char in text)
-    return text
+    return _LINE_START.sub(_harmless, text, count=1) if _LINE_START.match(text) else text
 
 
 def _harmless(start: re.Match[str]) -> str:

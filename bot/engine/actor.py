@@ -52,6 +52,11 @@ class Actor:
     def session(self) -> Session:
         return self._record.session
 
+    @property
+    def quiet(self) -> bool:
+        """Nothing is under way: it waits for a person, or is over."""
+        return not self._record.outbox and self._next() is None
+
     def hear(self, event: Event) -> None:
         """Write down what came from outside, once; run() will come to it. Unavailable when the disk is full."""
         if event.id in self._record.heard:

@@ -21,6 +21,7 @@ from bot.engine.perform import telling
 from bot.engine.world import World
 
 log = logging.getLogger("bot.desk")
+SETTLING = 0.2
 
 
 class Desk:
@@ -85,6 +86,11 @@ class Desk:
             await telling.chat_of(self._world, thread.platform).whisper(
                 thread, person, self._world.masker.mask_model(card)
             )
+
+    async def settled(self) -> None:
+        """Until every session waits for a person, or is over."""
+        while not all(actor.quiet for actor in self.actors()):
+            await self._world.clock.sleep(SETTLING)
 
     def actors(self) -> tuple[Actor, ...]:
         return tuple(self._actors.values())

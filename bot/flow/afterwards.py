@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from bot.domain.actions import Deed, Show
 from bot.domain.cards import AnswerCard
 from bot.domain.events import CleanedUp, Event, OrderFailed, Pressed, RunEnded, Said
-from bot.domain.session import Session
+from bot.domain.session import Session, Speaker
 from bot.domain.sheets import Bullets, Text
-from bot.domain.states import Status
-from bot.flow import telling
+from bot.domain.states import Phase, Status
+from bot.flow import mishaps, telling
 
 
 def decide(session: Session, event: Event) -> Iterator[Deed]:
@@ -28,9 +28,24 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
             task = session.task_of_run(run_id)
             if task and task.run and task.run.alive:
                 task.update_run(task.run.end(event.end.outcome, event.at))
+        case Said(text=text) if session.status is Status.FAILED:
+            yield from _said_after_a_failure(session, event, text)
         case Said():
             yield telling.privately(event, "This session is over. A new request opens a new one.")
         case Pressed():
             yield telling.stale(session, event)
         case _:
             pass
+
+
+def _said_after_a_failure(session: Session, event: Said, text: str) -> Iterator[Deed]:
+    """Before anything was begun, new words are simply the new request. Later the failure must be settled first."""
+    if session.phase is not Phase.INTAKE:
+        yield telling.privately(
+            event, "This session has failed. Try again, or discard it; then ask anew."
+        )
+        return
+    session.intent = session.intent.model_copy(update={"body": text})
+    session.say(Speaker.USER, text, event.at)
+    yield from mishaps.try_again(session, event)
+    yield telling.received(session)

@@ -79,7 +79,14 @@ def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
         case Verb.DISCARD:
             yield from discard(session, event)
         case _:
-            yield from mishaps.try_again(session, event)
+            yield from _tried_again(session, event)
+
+
+def _tried_again(session: Session, event: Pressed) -> Iterator[Deed]:
+    if session.status is Status.FAILED:
+        yield from mishaps.try_again(session, event)
+    else:
+        yield telling.stale(session, event)
 
 
 def _commanded(session: Session, event: Commanded) -> Iterator[Deed]:

@@ -177,4 +177,5 @@ def _check_line(task: Task) -> CheckLine:
 def _evidence_line(task: Task) -> str:
     commits = ", ".join(f"{c.sha[:10]} {c.subject}" for c in task.commits)
     files = len([file for file in task.verified_files if file.exists])
-    return f"{task.key}: {files} files seen on disk; {commits}"
+    seen = "1 file" if files == 1 else f"{files} files"
+    return f"{task.key}: {seen} seen on disk; {commits}"

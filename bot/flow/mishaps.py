@@ -8,9 +8,9 @@ from bot.domain.actions import Deed, Show, StopRun
 from bot.domain.cards import ProblemCard
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.events import (
+    FromPerson,
     Happening,
     OrderFailed,
-    Pressed,
     RunStopped,
     TroubleBegan,
     TroubleEnded,
@@ -49,10 +49,7 @@ def fail(
     yield telling.trouble("failure", title, reason, remedy, *choices)
 
 
-def try_again(session: Session, event: Pressed) -> Iterator[Deed]:
-    if session.status is not Status.FAILED:
-        yield telling.stale(session, event)
-        return
+def try_again(session: Session, event: FromPerson) -> Iterator[Deed]:
     session.become(Status.ACTIVE)
     yield Show(
         card=ProblemCard(

@@ -9,6 +9,7 @@ import os
 from adapters.chat.console import ConsoleChat
 from bot import settings
 from bot.domain.people import Person
+from bot.engine.desk import Desk
 from bot.engine.gate import Gate, everyone_of
 from bot.program.assemble import Plan, running_desk
 
@@ -29,14 +30,21 @@ async def run() -> None:
 
 
 async def talk(plan: Plan, chat: ConsoleChat) -> None:
-    """Listen until the person leaves. In a pipe: until what was asked for is done."""
+    """Listen until the person leaves. A pipe that has ended does not leave: what was asked for is still done."""
     async with running_desk(plan) as desk:
-        for sentence in desk.broken():
-            await chat.tell(sentence)
+        await chat.tell(*desk.broken())
         await desk.welcome(chat.thread, chat.person)
-        listening = asyncio.create_task(chat.listen(desk.take))
-        falling = asyncio.create_task(desk.fell_over())
-        await asyncio.wait({listening, falling}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (listening, falling):
-            task.cancel()
-        await asyncio.gather(listening, falling, return_exceptions=True)
+        async with asyncio.TaskGroup() as group:
+            falling = group.create_task(_tell_of_falls(desk, chat))
+            await chat.listen(desk.take)
+            if not chat.by_hand:
+                await desk.settled()
+            falling.cancel()
+
+
+async def _tell_of_falls(desk: Desk, chat: ConsoleChat) -> None:
+    while True:
+        session_id = await desk.fell_over()
+        await chat.tell(
+            f"Session {session_id[:8]} fell over; the log has the details. Start again to go on with it."
+        )

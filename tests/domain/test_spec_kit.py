@@ -613,6 +613,10 @@ def test_no_line_is_lost_in_cutting(lines: list[str]) -> None:
     assert [line for line in kept if line] == [line for line in lines if line]
 
 
+def test_a_sign_that_belongs_to_the_title_stays() -> None:
+    assert [section.title for section in sections("# In C#\n## F# ##\n## #")] == ["In C#", "F#", ""]
+
+
 def test_answers_stand_before_what_they_explain() -> None:
     text = with_clarifications(SPEC, "2025-01-02", [("JWT or\nOAuth?", "JWT"), ("Where?", "src/")])
     assert (

@@ -201,3 +201,16 @@ def test_a_stopped_repair_is_still_told_what_it_was_to_mend_however_often_it_is_
     assert last.why is Why.RESUMED
     assert last.feedback.count("3 != 4") == 1
     assert last.feedback.count("You were stopped") == 1
+
+
+def test_new_words_after_a_failed_survey_are_the_new_request() -> None:
+    session = fresh(status=Status.FAILED, failure="no commits")
+    decide(session, said("add receipts"))
+    assert session.intent.body == "add receipts"
+    assert [order.kind for order in due(session)] == ["survey"]
+
+
+def test_words_after_a_later_failure_do_not_start_anything() -> None:
+    session = executing(running("T001"), status=Status.FAILED)
+    assert whispers(decide(session, said("add receipts")))
+    assert session.status is Status.FAILED

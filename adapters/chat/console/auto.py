@@ -13,6 +13,8 @@ from adapters.chat.console.screen import Screen
 from bot.domain.cards import Card
 from bot.domain.people import Thread
 
+WELCOME = "welcome"
+"""The key of the card that lists what is unfinished."""
 _HERE = Thread(platform="console", channel="terminal", root="auto")
 
 
@@ -48,6 +50,8 @@ class AutoLines:
         return None
 
     def saw(self, card: Card) -> None:
+        # there is work from an earlier time: it goes on, and nothing is asked for anew
+        self._asked = self._asked or card.key == WELCOME
         self._open.take(_HERE, card)
         self._over = self._over or ends_thread(card)
         self._news.set()

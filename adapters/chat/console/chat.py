@@ -61,7 +61,7 @@ class ConsoleChat:
                 while True:
                     await self._take(await self._next(PROMPT), deliver)
             except _Left:
-                if self._by_hand:
+                if self.by_hand:
                     await self._transcript.say("Agents go on without you. Come back any time.")
 
     async def show(self, thread: Thread, card: Card) -> None:
@@ -88,7 +88,8 @@ class ConsoleChat:
         return Transcript(self._folder, self._person, self._screen)
 
     @property
-    def _by_hand(self) -> bool:
+    def by_hand(self) -> bool:
+        """Somebody sits at a terminal; otherwise lines come from a pipe."""
         return isinstance(self._lines, TerminalLines)
 
     def _lines_of_stdin(self) -> Lines:
@@ -98,7 +99,7 @@ class ConsoleChat:
 
     def _above_the_line(self) -> AbstractContextManager[None]:
         """Whatever is written appears above the line being typed, and never inside it."""
-        return patch_stdout(raw=True) if self._by_hand else nullcontext()
+        return patch_stdout(raw=True) if self.by_hand else nullcontext()
 
     def below(self, width: int, height: int, notice: str = "") -> StyleAndTextTuples:
         """What stands below the line being typed, as long as it is being typed."""

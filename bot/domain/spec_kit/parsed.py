@@ -14,7 +14,7 @@ _TAG = re.compile(r"[ \t]*(?:\[([^\[\]]+)\](?!\()|［([^［］]+)］|【([^【�
 _KEY = re.compile(r"[*_`\[(]*(T[0-9]{1,4}[a-z]?)\b[*_`\])]*[ \t]*[:.：、]?[*_`]*", re.IGNORECASE)
 _STORY = re.compile(r"US[ -]?([0-9]{1,3})(?:\s*[-–〜~]\s*(?:US)?([0-9]{1,3}))?", re.IGNORECASE)
 
-_ID = r"[*`]*T[0-9]{1,4}[a-z]?[*`]*"
+_ID = r"[*`]{0,3}T[0-9]{1,4}[a-z]?[*`]{0,3}"
 _RANGE = rf"{_ID}(?:\s?(?:[-–—〜～~]|to|through|から)\s?{_ID})?"
 _IDS = rf"{_RANGE}(?:(?:\s*[,、，;/&+と]\s*|\s+(?:and|or)\s+|,\s*and\s+|\s*(?:および|及び)\s*){_RANGE}){{0,60}}"
 _DEPENDS = re.compile(
@@ -150,10 +150,12 @@ class _Reading:
 
     def _with_dependencies(self, task: ParsedTask, keys: list[str]) -> ParsedTask:
         """What the line and its details say in prose."""
-        said = list(_DEPENDS.finditer(task.text))
+        said = list(_DEPENDS.finditer(" ".join(task.text.split())))
         if not said:
             # Below a task only a line about dependencies tells of them, not a description that mentions a task.
-            notes = (_DEPENDS.match(text.lstrip("-*+ _")) for text in task.details)
+            notes = (
+                _DEPENDS.match(" ".join(text.lstrip("-*+ _").split())) for text in task.details
+            )
             said = [note for note in notes if note]
         named = [key for found in said for key in _listed(found["behind"] or found["ahead"], keys)]
         known: list[str] = []

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bot.domain.facts import Fact
 
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
@@ -51,7 +51,11 @@ def lines(markdown: str) -> Iterator[Line]:
 def heading(line: Line) -> tuple[int, str]:
     """Level and title; level 0 for a line that is no heading."""
     found = None if line.fenced else _HEADING.fullmatch(line.text)
-    return (len(found[1]), found[2].strip()) if found else (0, "")
+    if not found:
+        return 0, ""
+    title = found[2].rstrip()
+    closed = title.rstrip("#")  # "## Title ##" is a heading too, "## C#" keeps its sign
+    return len(found[1]), (title if closed[-1:].strip() else closed).strip()
 
 
 def sections(markdown: str) -> tuple[Section, ...]:

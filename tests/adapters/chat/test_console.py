@@ -82,7 +82,7 @@ async def test_enter_never_stops_or_destroys_anything(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Transcript, "just_changed", False)
-    harmful = cards.NEEDS_YOU.model_copy(update={"choices": cards.NEEDS_YOU.choices[2:]})
+    harmful = cards.PROBLEM.model_copy(update={"choices": cards.PROBLEM.choices[1:]})
     await stage.show(cards.STATUS, harmful)
     await stage.type("")
     assert stage.events == []
@@ -155,6 +155,12 @@ async def test_a_card_shown_twice_stands_there_once(stage: Stage) -> None:
     for card in cards.EVERY_KIND:
         assert await stage.show(card)
         assert await stage.show(card) == ""
+
+
+async def test_a_card_shown_twice_at_once_stands_there_once(stage: Stage) -> None:
+    thread = await stage.thread()
+    await asyncio.gather(*(stage.chat.show(thread, cards.OFFER) for _ in range(3)))
+    assert stage.text.count("Everything is built") == 1
 
 
 async def test_a_card_shown_before_a_restart_is_not_shown_again(stage: Stage) -> None:

@@ -149,3 +149,18 @@ async def test_what_the_demo_types_is_shown_and_marked(tmp_path: Path) -> None:
         "› 1",
         "Merge 2 branches into your local main? [y/N] y",
     ]
+
+
+async def test_the_demo_presses_once_and_waits_until_it_is_decided() -> None:
+    lines = AutoLines("Add a dark mode", 0, StringIO())
+    assert await lines.next(PROMPT) == "Add a dark mode"
+    lines.saw(cards.APPROVAL)
+    assert await lines.next(PROMPT) == "1"
+    waiting = asyncio.create_task(lines.next(PROMPT))
+    await asyncio.wait({waiting}, timeout=0.05)
+    assert not waiting.done()
+    lines.saw(cards.APPROVED)
+    lines.saw(cards.NEEDS_YOU)
+    assert await waiting == "1"
+    lines.saw(cards.SUMMARY)
+    assert await lines.next(PROMPT) is None

@@ -97,6 +97,7 @@ def test_a_card_appears_above_the_line_being_typed(terminal: Terminal) -> None:
     terminal.type("ne", "Enter")
     terminal.until_heard("said show questions", "said half a line")
     lines = terminal.screen.splitlines()
+    assert lines.count("? A few questions before I plan") == 1, "it begins on a line of its own"
     assert lines.index("→ [1] Use all defaults") < lines.index("› half a line")
 
 

@@ -56,6 +56,14 @@ def test_a_line_cut_off_anywhere_never_happened(path: Path) -> None:
         assert path.read_bytes() == whole
 
 
+def test_a_short_change_after_a_long_one_that_was_cut_off_leaves_nothing_of_it(path: Path) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole + b"00000000 " + b"x" * 5000)
+    database(path).rows("fruit").apply(Change(drop=["a"]))
+    assert fruit(path) == {"c": {"name": "plum", "price": 1}}
+    assert path.stat().st_size < len(whole) + 100
+
+
 def test_blocks_of_the_last_line_that_never_arrived_are_cut_off(path: Path) -> None:
     whole = path.read_bytes()
     last = whole[:-1].rindex(b"\n") + 1

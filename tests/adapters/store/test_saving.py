@@ -177,8 +177,8 @@ def test_a_session_that_could_not_begin_leaves_nothing_behind(tmp_path: Path) ->
     store = a_store(tmp_path)
     with files_no_larger_than(100), pytest.raises(Unavailable):
         store.save(busy())
-    assert a_store(tmp_path).load() == []
     assert list(journal(tmp_path).parent.iterdir()) == []
+    assert a_store(tmp_path).load() == []
     store.save(busy())
     assert a_store(tmp_path).load() == [busy()]
 

@@ -6,10 +6,11 @@ import asyncio
 import os
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 
-from adapters.tmux.control import quoted
+from adapters.tmux.control import ControlClient, quoted
 from bot.domain.world import Launch
 from bot.errors import Refused
 from tests.adapters.tmux.own_server import OwnServer, until
@@ -151,6 +152,33 @@ async def test_a_burst_of_closing_panes_does_not_disturb_the_others(server: OwnS
     assert not any(waiting[run].done() for run in runs[4:])
     for task in waiting.values():
         task.cancel()
+
+
+async def test_only_the_very_block_that_was_opened_is_closed(tmp_path: Path) -> None:
+    """An answer may hold lines that look like tmux talking."""
+    program = tmp_path / "tmux"
+    program.write_text(
+        "#!/bin/sh\n"
+        "printf '%%begin 1 1 0\\n%%end 1 1 0\\n'\n"
+        "while read -r question; do\n"
+        "  printf '%%begin 5 7 1\\n%%end 5 6 1\\n%%begin 5 8 1\\n%s\\n%%end 5 7 1\\n%%news\\n' \"$question\"\n"
+        "done\n"
+    )
+    program.chmod(0o755)
+    news: list[str] = []
+    client = await ControlClient.attach(
+        [str(program)],
+        "any",
+        {"PATH": os.environ["PATH"]},
+        tmp_path,
+        heard=news.append,
+        lost=news.clear,
+    )
+    answers = await asyncio.gather(client.ask("one"), client.ask("two"))
+    await client.close()
+
+    assert answers == [["%end 5 6 1", "%begin 5 8 1", f"'{asked}'"] for asked in ("one", "two")]
+    assert set(news) == {"%news"}
 
 
 @pytest.mark.parametrize("argument", ["a\nkill-server", "a\0b"])

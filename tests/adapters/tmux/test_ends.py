@@ -109,7 +109,7 @@ async def test_a_killed_server_takes_its_runs_with_it_but_not_what_they_have_wri
     await panes.start("run-ended", str(server.worktree), Launch(argv=("true",)), "")
     assert (await panes.ended("run-ended")).outcome is Outcome.FINISHED
     await panes.start("run-working", str(server.worktree), at_work(), "")
-    await agent_of(server, "run-working")
+    pid = await agent_of(server, "run-working")
     waiting = asyncio.create_task(panes.ended("run-working"))
 
     await server.tmux("kill-server")
@@ -117,6 +117,7 @@ async def test_a_killed_server_takes_its_runs_with_it_but_not_what_they_have_wri
     assert (await waiting).outcome is Outcome.VANISHED
     assert (await panes.ended("run-ended")).outcome is Outcome.FINISHED
     assert (await panes.ended("run-working")).outcome is Outcome.VANISHED
+    await until(lambda: not _alive(pid))
     assert await panes.names() == ()
 
 
@@ -156,7 +157,7 @@ async def test_a_run_whose_shell_is_killed_was_killed(server: OwnServer) -> None
     assert (end.outcome, end.exit_code) == (Outcome.KILLED, None)
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGTERM, signal.SIGINT])
 async def test_the_code_is_written_even_if_the_shell_is_told_to_end(
     server: OwnServer, number: int
 ) -> None:

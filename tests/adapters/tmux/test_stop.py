@@ -109,6 +109,9 @@ async def test_a_frozen_agent_is_stopped(server: OwnServer) -> None:
     assert await panes.stop("run-1") == ()
 
     assert not alive(agent)
+    assert (
+        await panes.ended("run-1")
+    ).exit_code == 143  # it heard the first signal, and needed no other
 
 
 async def test_a_stop_that_overtakes_the_start_leaves_no_agent(server: OwnServer) -> None:
