@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import hashlib
 import os
 import re
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -35,7 +35,9 @@ class ShellCommands:
         self._mask = mask
 
     async def run(self, cwd: str, command: str, *, seconds: float, log: str) -> Executed:
-        marker = uuid.uuid4().hex
+        marker = marker_of(cwd, log)
+        # what a bot that was killed has left behind would work in the same directory
+        await all_ended(None, marker)
         output = Output()
         began = time.monotonic()
         process: asyncio.subprocess.Process | None = None
@@ -87,6 +89,11 @@ class ShellCommands:
         except OSError as error:
             raise Unavailable(f"{log} cannot be written: {error.strerror}") from error
         return text.encode("utf-8", "replace")[-SHOWN:].decode("utf-8", "ignore")
+
+
+def marker_of(cwd: str, log: str) -> str:
+    """The same for the same command after a crash, so that what was left of it is found."""
+    return hashlib.sha256(f"{cwd}\0{log}".encode()).hexdigest()
 
 
 async def _exit_code(process: asyncio.subprocess.Process, seconds: float) -> int | None:

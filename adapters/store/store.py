@@ -168,14 +168,15 @@ class JournalStore:
 
     def _noted(self) -> Index:
         """The index, with all that is not in it yet."""
-        if self._index is None:
+        while (index := self._index) is None:
             self._index = Index(self._folder, self._disk)
             self._unnoted.update(self._kept)
+            # a broken one may come to light here; then the index is read anew, without it
             self._note_missing(self._index)
         for session_id in self._unnoted & self._kept.keys():
-            self._index.note(self._kept[session_id].parts.session())
+            index.note(self._kept[session_id].parts.session())
         self._unnoted.clear()
-        return self._index
+        return index
 
     def _note_missing(self, index: Index) -> None:
         in_memory = {file_name(session_id) for session_id in self._kept}

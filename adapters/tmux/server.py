@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import os
 import re
 import shutil
@@ -175,11 +176,9 @@ class TmuxServer:
         server = libtmux.Server(
             socket_path=socket, config_file=os.devnull, tmux_bin=self._program()
         )
-        for option in _OPTIONS:
-            if problems := server.cmd("set-option", *option).stderr:
-                raise Unavailable(
-                    f"tmux refuses the option {option[1]}: {' '.join(problems)}", HOW_TO_GET
-                )
+        words = itertools.chain.from_iterable(("set-option", *option, ";") for option in _OPTIONS)
+        if problems := server.cmd(*words).stderr:
+            raise Unavailable(f"tmux refuses an option: {' '.join(problems)}", HOW_TO_GET)
 
     def _tmux(self) -> tuple[str, ...]:
         return (self._program(), "-L", self._socket_name, "-f", os.devnull)

@@ -107,6 +107,7 @@ class Desk:
         return None
 
     def _new_session(self, thread: Thread, event: Said) -> Session:
+        """Its agent is fixed with the survey: until then a wrong setting can be mended."""
         return Session(
             id=self._world.clock.new_id(),
             created_at=event.at,
@@ -114,7 +115,6 @@ class Desk:
             thread=thread,
             owner=event.by,
             repository=self._world.rules.repository,
-            agent=self._world.rules.agent,
             test_command=self._world.rules.test_command,
         )
 

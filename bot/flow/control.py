@@ -149,14 +149,14 @@ def resume(session: Session, event: FromPerson) -> Iterator[Deed]:
     yield from _pending_card(session)
 
 
-def _pending_card(session: Session) -> Iterator[Deed]:
-    """The card that waits for a person is shown again at the end of the thread, should it have scrolled away."""
+def _pending_card(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
+    """The card that waits for a person: again, should it have been lost; or with what became of it."""
     if session.phase is Phase.CLARIFYING and session.asked:
-        yield telling.questions(session)
+        yield telling.questions(session, decided)
     elif session.phase is Phase.APPROVING:
-        yield telling.approval_wanted(session)
+        yield telling.approval_wanted(session, decided)
     elif session.phase is Phase.FINISHING and session.ending is None:
-        yield telling.offer(session)
+        yield telling.offer(session, decided)
 
 
 def discard(session: Session, event: FromPerson) -> Iterator[Deed]:
@@ -168,8 +168,10 @@ def discard(session: Session, event: FromPerson) -> Iterator[Deed]:
         return
     yield from mishaps.end_runs(session, event)
     session.intend(IntentStatus.REJECTED)
+    discarded = telling.decided("Discarded", event)
     if session.status is Status.PAUSED:
-        yield _stopped_card(session, telling.decided("Discarded", event))
+        yield _stopped_card(session, discarded)
+    yield from _pending_card(session, discarded)
     for task in session.tasks:
         if task.state not in place.SETTLED:
             task.become(TaskState.CANCELLED)

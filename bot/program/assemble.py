@@ -77,8 +77,18 @@ async def running_desk(plan: Plan) -> AsyncGenerator[Desk, None]:
                     task.cancel()
         finally:
             await desk.close()
-            await panes.close()
+            await _leave(panes)
             store.close()
+
+
+async def _leave(panes: TmuxPanes) -> None:
+    """Agents at work keep their server; an empty one goes."""
+    try:
+        if not await panes.names():
+            await panes.kill_server()
+    except PortError as trouble:
+        log.warning("tmux was left as it is", extra={"data": {"why": str(trouble)}})
+    await panes.close()
 
 
 def panes_of(settings: Settings, mask: Callable[[str], str], stage: Mapping[str, str]) -> TmuxPanes:

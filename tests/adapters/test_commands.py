@@ -12,7 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from adapters.commands import SHOWN, ShellCommands
+from adapters.commands import SHOWN, ShellCommands, marker_of
+from adapters.commands.descendants import MARKER
 from adapters.commands.output import HEAD, LOG_LIMIT, TAIL
 from bot.errors import Refused
 
@@ -150,3 +151,18 @@ async def test_many_commands_run_beside_each_other(commands: ShellCommands, tmp_
     ]
     done = await asyncio.gather(*runs)
     assert [executed.output for executed in done] == [f"{n}\n" for n in range(8)]
+
+
+async def test_what_a_killed_bot_left_running_is_ended_before_the_same_command_starts_again(
+    commands: ShellCommands, tmp_path: Path
+) -> None:
+    log, pid_file = str(tmp_path / "log"), tmp_path / "pid"
+    orphan = await asyncio.create_subprocess_exec(
+        *("/bin/sh", "-c", f"echo $$ > {pid_file}.new; mv {pid_file}.new {pid_file}; sleep 60"),
+        env={MARKER: marker_of(str(tmp_path), log), "PATH": os.environ["PATH"]},
+        start_new_session=True,
+    )
+    await until(pid_file.exists)
+    await commands.run(str(tmp_path), "true", seconds=10, log=log)
+    assert not lives(pid_file)
+    await orphan.wait()

@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -477,5 +478,8 @@ async def test_a_call_given_up_is_in_the_log_too(
 
 def test_the_library_is_loaded_only_by_the_first_call() -> None:
     code = "import sys, adapters.llm; print('openai' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root
+    )
     assert done.stdout == "False\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.domain.actions import StopRun
-from bot.domain.cards import ProblemCard, QuestionsCard, StoppedCard
+from bot.domain.cards import ApprovalCard, ProblemCard, QuestionsCard, StoppedCard
 from bot.domain.choices import Verb, Word
 from bot.domain.events import (
     Broke,
@@ -214,3 +214,10 @@ def test_words_after_a_later_failure_do_not_start_anything() -> None:
     session = executing(running("T001"), status=Status.FAILED)
     assert whispers(decide(session, said("add receipts")))
     assert session.status is Status.FAILED
+
+
+@pytest.mark.parametrize("session", [asked(), awaiting_approval()], ids=["asked", "approving"])
+def test_a_discard_closes_the_card_that_waited_for_an_answer(session: Session) -> None:
+    shown = cards(decide(session, pressed(Verb.DISCARD)))
+    closed = [card for card in shown if isinstance(card, QuestionsCard | ApprovalCard)]
+    assert [card.decided.what for card in closed if card.decided] == ["Discarded"]

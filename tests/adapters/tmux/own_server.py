@@ -70,7 +70,7 @@ class OwnServer:
         """Stop every run that ever was, then the server."""
         if not self.home.exists():
             return  # nobody has asked for a server
-        last = self.panes(grace=0.1)
+        last = self._made[-1] if self._made else self.panes()
         runs = sorted(path.name for path in (self.home / "spool").glob("run-*") if path.is_dir())
         try:
             await asyncio.gather(*(last.stop(run) for run in runs))
