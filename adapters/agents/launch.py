@@ -150,7 +150,9 @@ class AgentClis:
             )
         except OSError as error:
             reason = f"`{program}` cannot be started: {error.strerror}."
-            return _not_ready(cli.name, reason, "Install it again, or name another agent: GWT_AGENT.")
+            return _not_ready(
+                cli.name, reason, "Install it again, or name another agent: GWT_AGENT."
+            )
         output = await self._answer(process)
         if output is None:
             reason = f"`{program}` did not tell its version within {self._seconds:g} seconds."

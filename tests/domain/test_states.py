@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def read() -> Iterator[Any]:
 def test_every_flow_is_legal(kind: str, states: list[str]) -> None:
     enum, table = KINDS[kind]
     steps = [enum(state) for state in states]
-    for old, new in zip(steps, steps[1:], strict=False):
+    for old, new in pairwise(steps):
         assert move(table, old, new) is new
 
 
