@@ -110,9 +110,7 @@ class TmuxPanes:
 
     async def tail(self, name: str, lines: int) -> str:
         """The last lines on its screen, or of its transcript when the pane is gone."""
-        listed = (await self._listing.lately()).get(run_name(name))
-        if listed is None:
-            listed = (await self._listing.now()).get(name)
+        listed = (await self._listing.now()).get(run_name(name))
         if listed is None:
             return self._screens.last_of_transcript(name, lines)
         return await self._screens.tail(name, listed.pane_id, lines)

@@ -1,7 +1,7 @@
 """A bot of real parts that dies where it is told to: `python -m tests.engine.real_bot FOLDER [PLACE]`.
 
 PLACE is the number of a mark (each call to a port makes one before and one after it), or the name of a call and which
-one of them: `panes.start:2` dies in the middle of the second. FOLDER/calls.N lists the marks of the Nth life.
+one of them: `panes.start:2` dies in the middle of the second. FOLDER/calls.PID lists the marks of a life.
 """
 
 from __future__ import annotations
@@ -164,9 +164,8 @@ class Person:
 
 
 async def live(folder: Path, place: str) -> None:
-    make_sample(folder / "shop")
-    lives = len(list(folder.glob("calls.*")))
-    fate = Fate(folder / f"calls.{lives + 1}", place)
+    await asyncio.to_thread(make_sample, folder / "shop")
+    fate = Fate(folder / f"calls.{os.getpid()}", place)
     person = Person()
 
     def through(world: World) -> World:

@@ -16,7 +16,7 @@ import pytest
 
 from adapters.store import JournalStore
 from bot.domain.session import Session
-from bot.domain.states import OverallStatus, Outcome, Phase, Status, TaskState
+from bot.domain.states import Outcome, OverallStatus, Phase, Status, TaskState
 from bot.program.assemble import panes_of
 from tests.engine.real_bot import STAGE, settings_of
 
@@ -80,9 +80,14 @@ def live_and_die(folder: Path, *places: str) -> None:
 
 def told(folder: Path) -> str:
     """Where each life ended, and the last that was shown."""
-    lives = [path.read_text().splitlines() for path in sorted(folder.glob("calls.*"))]
+    lives = marks_of_lives(folder)
     ends = "; ".join(f"life {n} ended {marks[-1]}" for n, marks in enumerate(lives, 1) if marks)
     return f"{ends}\n{(folder / 'out').read_text()[-1500:]}"
+
+
+def marks_of_lives(folder: Path) -> list[list[str]]:
+    paths = sorted(folder.glob("calls.*"), key=lambda path: path.stat().st_mtime)
+    return [path.read_text().splitlines() for path in paths]
 
 
 def faults(folder: Path) -> list[str]:
@@ -180,8 +185,8 @@ def wrong_cards(folder: Path) -> Iterator[str]:
 def test_without_a_crash_the_story_is_long_and_ends_well(folder: Path) -> None:
     live_and_die(folder)
     assert faults(folder) == []
-    marks = len((folder / "calls.1").read_text().splitlines())
-    assert marks > FIRST_DEATHS[-1] + (DEATHS - 1) * STRIDE
+    (marks,) = marks_of_lives(folder)
+    assert len(marks) > FIRST_DEATHS[-1] + (DEATHS - 1) * STRIDE
 
 
 @pytest.mark.parametrize("first", FIRST_DEATHS)

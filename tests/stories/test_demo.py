@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.tmux, pytest.mark.slow]
 PROGRAM = str(Path(sys.executable).with_name("gwt-bot"))
 SIZE = (120, 50)
 STOPPED_WITHIN = 6.0
-AGENTS_SUBJECTS = 7
+AGENTS_COMMITS, SAMPLES_COMMITS = 7, 1
 
 
 @pytest.fixture
@@ -40,60 +40,23 @@ def environ(folder: Path, pace: str) -> dict[str, str]:
     }
 
 
-class Demo:
-    """The demo in a folder, and what can be seen of it from outside."""
+class Place:
+    """The folder of the demo, as it can be seen from outside."""
 
-    def __init__(self, folder: Path, terminal: Terminal) -> None:
+    def __init__(self, folder: Path) -> None:
         self.home = folder / ".demo" / "home"
         self.shop = folder / ".demo" / "shop"
-        self.terminal = terminal
-
-    def start(self) -> None:
-        self.terminal.start(PROGRAM, "demo")
-        self.terminal.until_seen("Ctrl-D leave")
-
-    def is_asked_for(self) -> None:
-        """From the start to the answered questions."""
-        self.start()
-        self.terminal.type(REQUEST)
-        self.terminal.until_seen("Enter Use all defaults")
-        self.agrees("You chose: Use all defaults.")
-
-    def is_approved(self) -> None:
-        self.terminal.until_seen("Enter Approve")
-        self.terminal.type("1")
-        self.terminal.until_seen("You chose: Approve.")
-
-    def is_merged(self) -> None:
-        self.terminal.until_seen("Enter Merge into main")
-        self.terminal.type("1")
-        self.terminal.until_seen("into your local main? [y/N]")
-        self.terminal.type("y")
-        self.terminal.until_seen("COMPLETE: Discount codes and a printable receipt")
-
-    def agrees(self, shown: str) -> None:
-        """Enter, until it counts: it does not in the half second after a card has come."""
-
-        def agreed() -> bool:
-            if shown in self.terminal.shown:
-                return True
-            self.terminal.press("Enter")
-            return False
-
-        self.terminal.until(agreed)
 
     def agents(self) -> list[psutil.Process]:
         """Every process that carries the name of a run of this home."""
-        spool = f"{self.home}/spool/"
-        found: list[psutil.Process] = []
-        for process in psutil.process_iter():
-            try:
-                mine = process.environ().get("GWT_SPOOL", "").startswith(spool)
-                if mine and process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(process)
-            except (psutil.Error, OSError):
-                continue
-        return found
+        return [process for process in psutil.process_iter() if self._is_ours(process)]
+
+    def _is_ours(self, process: psutil.Process) -> bool:
+        try:
+            spool = process.environ().get("GWT_SPOOL", "")
+        except (psutil.Error, OSError):
+            return False
+        return spool.startswith(f"{self.home}/spool/") and lives(process)
 
     def session(self) -> dict[str, Any]:
         """As other programs may read it. It is written shortly after the change it tells of."""
@@ -107,84 +70,137 @@ class Demo:
         )
         return done.stdout.splitlines()
 
-    def assert_nothing_is_left(self) -> None:
+    def assert_all_is_merged_and_nothing_left(self) -> None:
         subjects = self.git("log", "--no-merges", "--format=%s", "main")
         made = [s for s in subjects if s.startswith(("test(", "feat(", "fix("))]
-        assert len(made) == len(set(made)) == AGENTS_SUBJECTS + 1  # the sample has one of its own
+        assert len(made) == len(set(made)) == AGENTS_COMMITS + SAMPLES_COMMITS
         assert self.git("branch", "--format=%(refname:short)") == ["main"]
         assert len(self.git("worktree", "list")) == 1
         assert self.git("status", "--porcelain") == []
         assert self.agents() == []
 
 
-def runs_of(session: dict[str, Any]) -> list[str]:
-    return [run["outcome"] for task in session["tasks"] for run in task["runs"]]
+def lives(process: psutil.Process) -> bool:
+    """One that only waits to be reaped does not."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+class Person:
+    """Somebody at the terminal of the demo."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+
+    def starts(self) -> None:
+        self._terminal.start(PROGRAM, "demo")
+        self._terminal.until_seen("Ctrl-D leave")
+
+    def asks(self) -> None:
+        """And takes the defaults of all questions."""
+        self._terminal.type(REQUEST)
+        self._terminal.until_seen("Enter Use all defaults")
+        self._agrees("You chose: Use all defaults.")
+
+    def approves(self) -> None:
+        self._terminal.until_seen("Enter Approve")
+        self._terminal.type("1")
+        self._terminal.until_seen("You chose: Approve.")
+
+    def merges(self) -> None:
+        self._terminal.until_seen("Enter Merge into main")
+        self._terminal.type("1")
+        self._terminal.until_seen("into your local main? [y/N]")
+        self._terminal.type("y")
+        self._terminal.until_seen("COMPLETE: Discount codes and a printable receipt")
+
+    def _agrees(self, shown: str) -> None:
+        """Enter, until it counts: it does not in the half second after a card has come."""
+
+        def agreed() -> bool:
+            if shown in self._terminal.shown:
+                return True
+            self._terminal.press("Enter")
+            return False
+
+        self._terminal.until(agreed)
 
 
 def test_killed_three_times_the_demo_goes_on_and_ends_complete(folder: Path) -> None:
-    with Terminal(folder, environ(folder, "0.4"), SIZE) as terminal:
-        bot = Demo(folder, terminal)
-        bot.is_asked_for()
+    place = Place(folder)
+    with Terminal(folder, environ(folder, "0.3"), SIZE) as terminal:
+        person = Person(terminal)
+        person.starts()
+        person.asks()
         terminal.until_seen("Feature Specification: ")
         terminal.kill()  # while the model writes the plan
 
-        bot.start()
-        bot.is_approved()
-        terminal.until_seen("T001  Discount codes  running")
-        terminal.until(lambda: len(bot.agents()) >= 2)
+        person.starts()
+        person.approves()
+        terminal.until(lambda: len(place.agents()) >= 2)
         terminal.kill()  # while agents work
 
-        bot.start()
-        terminal.until_seen("Everything is built")
+        person.starts()
         terminal.until_seen("Enter Merge into main")
         terminal.kill()  # while the merge is offered
 
-        bot.start()
+        person.starts()
         terminal.until_seen("Unfinished sessions")
-        bot.is_merged()
+        person.merges()
         terminal.press("C-d")
         terminal.until_ended()
         assert "Agents go on without you." in terminal.shown
-        bot.assert_nothing_is_left()
-        assert bot.session()["status"] == "Completed"
-        assert runs_of(bot.session()) == ["finished"] * 4
+    place.assert_all_is_merged_and_nothing_left()
+    session = place.session()
+    assert session["status"] == "Completed"
+    assert [run["outcome"] for task in session["tasks"] for run in task["runs"]] == ["finished"] * 4
 
 
 def test_stop_ends_every_agent_and_resume_completes_the_work(folder: Path) -> None:
-    with Terminal(folder, environ(folder, "0.6"), SIZE) as terminal:
-        bot = Demo(folder, terminal)
-        bot.is_asked_for()
-        bot.is_approved()
-        terminal.until(lambda: len(bot.agents()) >= 2)
-        agents = bot.agents()
+    place = Place(folder)
+    with Terminal(folder, environ(folder, "0.5"), SIZE) as terminal:
+        person = Person(terminal)
+        person.starts()
+        person.asks()
+        person.approves()
+        terminal.until(lambda: len(place.agents()) >= 2)
+        agents = place.agents()
         terminal.type("stop")
-        until(
-            lambda: not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in agents),
-            lambda: f"still alive: {bot.agents()}\n{terminal.shown}",
-            STOPPED_WITHIN,
-        )
+        terminal.until(lambda: not any(map(lives, agents)), STOPPED_WITHIN)
         terminal.until_seen("The session is paused")
-        terminal.until(lambda: bot.session()["status"] == "Paused")
-        assert bot.agents() == []
+        terminal.until(lambda: place.session()["status"] == "Paused")
+        assert place.agents() == []
 
         terminal.type("resume")
-        bot.is_merged()
-        bot.assert_nothing_is_left()
+        person.merges()
+    place.assert_all_is_merged_and_nothing_left()
 
 
-def test_in_a_pipe_the_demo_plays_itself_without_a_colour(folder: Path) -> None:
-    done = subprocess.run(
-        [PROGRAM, "demo", "--auto"],
-        cwd=folder,
-        env=environ(folder, "0.02"),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        timeout=90,
-        check=False,
-    )
-    output = done.stdout.decode()
-    assert done.returncode == 0, output
-    assert "COMPLETE: Discount codes and a printable receipt" in output
-    assert "\x1b" not in output
-    Demo(folder, Terminal(folder, {}, SIZE)).assert_nothing_is_left()
+def test_in_a_pipe_the_demo_plays_itself_without_a_colour_and_goes_on_after_a_kill(
+    folder: Path,
+) -> None:
+    shown = folder / "shown"
+    first = in_a_pipe(folder, shown)
+    until(lambda: "Shall I build" in shown.read_text(), shown.read_text)
+    first.kill()
+    first.wait()
+    assert in_a_pipe(folder, shown).wait(90) == 0, shown.read_text()
+    text = shown.read_text()
+    assert text.count("COMPLETE: Discount codes and a printable receipt") == 1
+    assert text.count(f"› {REQUEST[:20]}") == 1
+    assert "\x1b" not in text
+    Place(folder).assert_all_is_merged_and_nothing_left()
+
+
+def in_a_pipe(folder: Path, shown: Path) -> subprocess.Popen[bytes]:
+    with shown.open("ab") as out:
+        return subprocess.Popen(
+            [PROGRAM, "demo", "--auto"],
+            cwd=folder,
+            env=environ(folder, "0.02"),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+        )

@@ -44,7 +44,13 @@ async def _merged(
         if not check.passed:
             problem = f"`{check.command}` fails on the merged whole (see {check.output_path})."
             return _answer(world, order, check=check, problem=problem)
-    await world.worktrees.move_base(session.repository, session.base_branch, outcome.commit)
+    try:
+        await world.worktrees.move_base(session.repository, session.base_branch, outcome.commit)
+    except Refused as refusal:
+        if refusal.reason != "moved":
+            raise
+        problem = f"{session.base_branch} has moved meanwhile; merge once more."
+        return _answer(world, order, check=check, problem=problem)
     return _answer(world, order, commit=outcome.commit, check=check)
 
 

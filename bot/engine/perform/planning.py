@@ -6,6 +6,7 @@ from bot.domain.actions import CommitDocuments, FindQuestions, WriteDocument
 from bot.domain.approval import sha256
 from bot.domain.events import DocumentsCommitted, DocumentWritten, QuestionsFound
 from bot.domain.session import Document, DocumentKind, Session
+from bot.domain.tasks import Workspace
 from bot.engine import brain
 from bot.engine.world import World
 from bot.errors import Refused
@@ -49,9 +50,12 @@ async def commit_documents(
     if spec is None:
         raise Refused("this session has no specification yet")
     workspace = spec.workspace
-    await world.worktrees.prepare(
-        session.repository, workspace.branch, workspace.path, session.base_commit
-    )
+    try:
+        await world.worktrees.prepare(
+            session.repository, workspace.branch, workspace.path, session.base_commit
+        )
+    except Refused as refusal:
+        raise explained(refusal, workspace) from refusal
     files = {f"{spec.directory}/{kind.file}": _text(session, kind) for kind in DocumentKind}
     message = f"docs({spec.id}): specification, revision {order.revision}"
     commit = await world.worktrees.commit_files(workspace.path, files, message)
@@ -61,6 +65,14 @@ async def commit_documents(
         workspace=workspace.model_copy(update={"ready": True, "start": session.base_commit}),
         commit=commit,
     )
+
+
+def explained(refusal: Refused, workspace: Workspace) -> Refused:
+    """`taken` is a word between programs; people get a sentence."""
+    if refusal.reason != "taken":
+        return refusal
+    reason = f"The branch {workspace.branch} or its worktree is there already, and is not mine."
+    return Refused(reason, refusal.remedy)
 
 
 def _text(session: Session, kind: DocumentKind) -> str:

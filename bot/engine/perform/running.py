@@ -8,6 +8,7 @@ from bot.domain.actions import AwaitRun, PrepareWorkspace, StartRun, StopRun
 from bot.domain.events import NameTaken, RunEnded, RunStarted, RunStopped, WorkspaceReady
 from bot.domain.session import Session
 from bot.domain.tasks import Run, Task, Workspace
+from bot.engine.perform.planning import explained
 from bot.engine.world import World
 from bot.errors import Refused
 from bot.flow.due import unmerged
@@ -34,7 +35,7 @@ async def prepare_workspace(
         await world.worktrees.prepare(session.repository, workspace.branch, workspace.path, start)
     except Refused as refusal:
         if refusal.reason != "taken" or begun:
-            raise
+            raise explained(refusal, workspace) from refusal
         return NameTaken(
             **world.mark(),
             answers=order.key,

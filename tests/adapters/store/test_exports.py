@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.store import JournalStore
+from adapters.store import Disk, JournalStore
 from bot.domain.session import SCHEMA, Session
 from bot.domain.snapshot import restore
 from bot.domain.states import Status
@@ -71,6 +71,26 @@ def test_many_saves_are_one_export(tmp_path: Path) -> None:
         store.save(saved)
     store.close()
     assert exports.count(exported(tmp_path)) == 1
+
+
+def test_a_session_saved_while_it_is_exported_is_exported_again_before_it_is_let_go(
+    tmp_path: Path,
+) -> None:
+    class Interrupting(Disk):
+        def replace(self, path: Path, data: bytes) -> None:
+            super().replace(path, data)
+            if path == exported(tmp_path) and later:
+                store.save(later.pop())
+
+    over = record(status=Status.COMPLETED)
+    over.session.continues = 1
+    later = [over]
+    store = JournalStore(tmp_path, disk=Interrupting(), export_delay=3600)
+    store.save(record(status=Status.COMPLETED))
+    store.close()
+    assert later == []
+    assert restore(exported(tmp_path).read_bytes()) == over.session
+    assert JournalStore(tmp_path, export_delay=3600).find("one") == over
 
 
 def test_the_default_delay_keeps_an_export_younger_than_a_second(tmp_path: Path) -> None:

@@ -25,6 +25,10 @@ async def clients(server: OwnServer) -> list[int]:
     return [int(pid) for pid in listed.split()]
 
 
+def status_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/status").read_text()
+
+
 async def test_many_questions_at_once_get_their_own_answers(server: OwnServer) -> None:
     panes = server.panes()
     for number in range(5):
@@ -82,8 +86,10 @@ async def test_a_control_client_killed_while_it_is_asked_costs_nobody_the_answer
     await panes.start("run-1", str(server.worktree), SLEEPS, "")
     (client,) = await clients(server)
     os.kill(client, signal.SIGSTOP)
+    await until(lambda: "\nState:\tT" in status_of(client))
     asking = [asyncio.create_task(panes.names()) for _ in range(10)]
-    await asyncio.wait(asking, timeout=0.05)
+    done, _ = await asyncio.wait(asking, timeout=0.05)
+    assert not done
 
     os.kill(client, signal.SIGKILL)
 

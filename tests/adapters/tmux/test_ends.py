@@ -186,6 +186,21 @@ async def test_without_help_from_the_kernel_the_end_is_found_by_looking(server: 
     assert (end.exit_code, end.source) == (3, CompletionSource.SWEEP)
 
 
+async def test_a_pane_that_is_closed_is_told_by_tmux_where_the_kernel_does_not(
+    server: OwnServer,
+) -> None:
+    panes = server.panes(watch=Watch(kernel=False, poll=300, sweep=300))
+    await panes.start("run-1", str(server.worktree), at_work(), "")
+    await agent_of(server, "run-1")
+    waiting = asyncio.create_task(panes.ended("run-1"))
+    done, _ = await asyncio.wait({waiting}, timeout=0.05)
+    assert not done
+
+    await server.tmux("kill-session", "-t", "=run-1")
+
+    assert (await waiting).outcome is Outcome.VANISHED
+
+
 async def test_a_marker_on_a_line_of_its_own_ends_the_run(server: OwnServer) -> None:
     panes = server.panes()
     says = 'echo "soon: DONE-4f1c."; printf "\\033[1mDONE-%s\\033[0m\\n" 4f1c; exec sleep 300'

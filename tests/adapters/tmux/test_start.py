@@ -68,6 +68,21 @@ async def test_only_the_first_wrapper_runs_the_agent_even_if_tmux_is_asked_twice
     assert not (spool / "exit").exists()
 
 
+async def test_a_wrapper_that_comes_after_the_stop_runs_no_agent(server: OwnServer) -> None:
+    spool = server.spool("run-1")
+    spool.mkdir(parents=True)
+    (spool / "prompt.md").touch()
+    (spool / "stopped").touch()
+    late = server.worktree / "late.sh"
+    late.write_text(script(spool, str(server.worktree), COUNTS, "", {"GWT_SPOOL": str(spool)}))
+
+    wrapper = await asyncio.create_subprocess_exec("/bin/sh", str(late))
+    await wrapper.wait()
+
+    assert not (spool / "starts").exists()
+    assert (spool / "exit").read_text() == "143\n"
+
+
 async def test_a_run_prepared_but_not_begun_is_started(server: OwnServer) -> None:
     panes = server.panes()
     spool = server.spool("run-1")

@@ -114,6 +114,21 @@ async def test_a_frozen_agent_is_stopped(server: OwnServer) -> None:
     ).exit_code == 143  # it heard the first signal, and needed no other
 
 
+async def test_a_stopped_run_has_not_ended_before_its_process_has(server: OwnServer) -> None:
+    panes = server.panes(grace=0.3)
+    deaf = "trap '' TERM; echo $$ > \"$GWT_SPOOL/agent\"; while :; do sleep 0.05; done"
+    pane = await panes.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", deaf)), "")
+    await pid_in(server.spool("run-1") / "agent")
+    stopping = asyncio.create_task(panes.stop("run-1"))
+    await until((server.spool("run-1") / "stopped").exists)
+
+    end = await server.panes().ended("run-1")
+
+    assert end.outcome is Outcome.KILLED
+    assert not alive(pane.pid)
+    assert await stopping == ()
+
+
 async def test_a_stop_that_overtakes_the_start_leaves_no_agent(server: OwnServer) -> None:
     panes = server.panes()
     starts = Launch(argv=("sh", "-c", 'echo "$$" > "$GWT_SPOOL/agent"; exec sleep 300'))
