@@ -77,7 +77,7 @@ def timed(home: Path) -> tuple[float, float]:
 def main() -> None:
     print(f"{'stored':>8} {'active':>7} {'load':>9} {'list':>9}")
     totals: list[float] = []
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as directory:
         for stored in STORED:
             home = Path(directory) / str(stored)
             build(home, stored)

@@ -86,7 +86,7 @@ def seconds_of_the_least(path: Path, line: bytes) -> float:
 def main() -> None:
     print(f"{'session':>10} {'save':>9} {'least':>9} {'ratio':>6}")
     costs: list[float] = []
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as directory:
         for size in SIZES:
             home = Path(directory) / str(size)
             store = JournalStore(home, export_delay=3600)
