@@ -39,7 +39,7 @@ class Desk:
             self._threads[listed.thread.key] = listed.id
         for record in self._world.store.load():
             actor = self._awaken(record)
-            actor.tell(self._woken(restarted=True))
+            actor.tell(self._woken(record.session))
         self._world.places.open()
 
     async def close(self) -> None:
@@ -185,8 +185,8 @@ class Desk:
         card = AnswerCard(key=f"private:{clock.new_id()}", title=text)
         await telling.chat_of(self._world, thread.platform).whisper(thread, to, card)
 
-    def _woken(self, *, restarted: bool) -> Woken:
-        clock, rules = self._world.clock, self._world.rules
-        return Woken(
-            id=clock.new_id(), at=clock.now(), restarted=restarted, hold=rules.hold_on_restart
-        )
+    def _woken(self, session: Session) -> Woken:
+        """Nothing goes on unasked if the operator wants it so, or if nobody could be told about it."""
+        mute = session.thread.platform not in self._world.chats
+        hold = self._world.rules.hold_on_restart or mute
+        return Woken(**self._world.mark(), restarted=True, hold=hold)

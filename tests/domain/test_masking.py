@@ -277,6 +277,7 @@ LABELLED = [
     ),
     Labelled("tool --token " + hexes("tt", 16), "tool --token [MASKED:GENERIC_SECRET]"),
     Labelled('secret => "' + letters("se", 12) + '7"', 'secret => "[MASKED:GENERIC_SECRET]"'),
+    Labelled("secret_key = " + letters("sx", 9) + "7", "secret_key = [MASKED:GENERIC_SECRET]"),
     Labelled("key: " + hexes("hk", 40), "key: [MASKED:GENERIC_SECRET]"),
     Labelled("ssh key = " + letters("sk", 40), "ssh key = [MASKED:GENERIC_SECRET]"),
 ]
@@ -347,6 +348,18 @@ def test_masking_twice_changes_nothing_more(text: str) -> None:
     assert clean(once) == once
     personal = SOME.mask_personal(text)
     assert SOME.mask_personal(personal) == personal
+
+
+def test_masks_and_what_is_glued_together_are_read_the_same_the_second_time() -> None:
+    for text in (
+        f"Cookie: ¡{SHAPED['openai project'][1]}secret=self.settings.secret",
+        "+81 90-1234-5678" * 3,
+        "090-1234-5678(03) 1234-5678",
+        "a@example.com.b@example.com",
+    ):
+        once = SOME.mask_personal(text)
+        assert SOME.mask_personal(once) == once
+    assert SOME.mask_personal("+81 90-1234-5678" * 3) == "[MASKED:PHONE]" * 3
 
 
 def test_a_mask_made_by_hand_hides_no_secret() -> None:

@@ -115,6 +115,8 @@ def test_the_number_fits_into_the_limit() -> None:
     second = branch_for("x" * 100, [first], "f")
     assert len(first) == len(second) == 64
     assert second.endswith("x-2")
+    dashed = branch_for(f"{'x' * 55} yz", [], "f")
+    assert branch_for(f"{'x' * 55} yz", [dashed], "f") == f"agent/{'x' * 55}-2"
 
 
 @pytest.mark.parametrize(

@@ -590,6 +590,7 @@ def test_a_document_is_cut_at_its_headings_but_not_in_fences() -> None:
         ("D", 2),
     ]
     assert "## no heading" in sections(text)[2].body
+    assert [section.title for section in sections("```\n```sh\n## no\n```\n## yes")] == ["", "yes"]
 
 
 @given(

@@ -1,7 +1,7 @@
 """A bot of real parts that dies where it is told to: `python -m tests.engine.real_bot FOLDER [PLACE]`.
 
 PLACE is the number of a mark (each call to a port makes one before and one after it), or the name of a call and which
-one of them: `panes.start:2` dies in the middle of the second. FOLDER/calls.PID lists the marks of a life.
+one of them: `panes.start:2` dies in the middle of the second, `before panes.start:2` before it. FOLDER/calls.PID lists the marks of a life.
 """
 
 from __future__ import annotations
@@ -70,6 +70,8 @@ class Fate:
     def before(self, name: str) -> None:
         self._mark(f"before {name}")
         self._named[name] += 1
+        if self._place == f"before {name}:{self._named[name]}":
+            self._die()
         if self._place == f"{name}:{self._named[name]}":
             threading.Timer(IN_THE_MIDDLE, self._die).start()
 

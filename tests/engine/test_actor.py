@@ -141,6 +141,19 @@ async def test_after_a_restart_the_holder_keeps_its_place(stage: Stage) -> None:
     assert len(stage.panes.running()) == 2
 
 
+async def test_a_session_of_a_chat_that_is_gone_waits_instead_of_working_unseen(
+    stage: Stage,
+) -> None:
+    await stage.open()
+    await stage.is_planned()
+    await stage.approves()
+    stage.platform = "elsewhere"
+    await stage.revive()
+    await stage.settle()
+    assert stage.session().status is Status.PAUSED
+    assert stage.panes.running() == ()
+
+
 async def test_news_are_not_told_again_after_a_restart(stage: Stage) -> None:
     await stage.open()
     await stage.is_planned()

@@ -28,13 +28,18 @@ FIRST_DEATHS = (18, 35, 53, 70, 88)
 DEATHS = 4
 LONGEST_LIFE = 60
 IN_THE_MIDDLE = (
+    "before chat.show:2",
     "worktrees.commit_files:1",
+    "before chat.show:4",
     "panes.start:2",
+    "before chat.show:5",
     "commands.run:2",
     "worktrees.merge_all:1",
     "worktrees.move_base:1",
     "worktrees.remove:2",
+    "before chat.show:1",
 )
+DECIDED = ("questions", "approval:1", "offer")
 
 
 @pytest.fixture

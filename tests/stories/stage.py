@@ -173,6 +173,7 @@ class Stage:
         self.llm = ScriptedLlm(self._model)
         self.drafts = drafts or THREE
         self.rules = Rules(repository=self.repository.path, agent="played")
+        self.platform = "memory"
         self.heard = 0
         self.desk: Desk | None = None
 
@@ -204,7 +205,7 @@ class Stage:
             return Mortal(port, self.fate)
 
         return World(
-            chats={"memory": mortal(self.chat)},
+            chats={self.platform: mortal(self.chat)},
             llm=mortal(self.llm),
             agents=mortal(self.agents),
             panes=mortal(self.panes),

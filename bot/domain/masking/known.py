@@ -159,9 +159,7 @@ def _forms(value: str) -> set[str]:
     forms |= {quote(value, safe=""), quote(value), quote_plus(value), html.escape(value)}
     forms |= {form.replace("%", "%25") for form in forms if "%" in form}
     forms |= {re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), form) for form in forms}
-    for ascii_only in (True, False):
-        inner = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
-        forms |= {inner, json.dumps(inner, ensure_ascii=ascii_only)[1:-1]}
+    forms |= {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
     data = value.encode("utf-8", "surrogatepass")
     forms |= {data.hex(), data.hex().upper()}
     return forms | {_inside_base64(data, offset) for offset in range(3)}
