@@ -78,7 +78,7 @@ class Watch:
 
 
 if sys.platform == "linux":
-    _SEEN = Mask.CREATE | Mask.MOVED_TO | Mask.CLOSE_WRITE | Mask.MODIFY | Mask.DELETE_SELF
+    _SEEN = Mask.MOVED_TO | Mask.CLOSE_WRITE | Mask.MODIFY | Mask.DELETE_SELF
 
     class _Kernel:
         """One inotify instance for all folders (a user may have 128), one pidfd for each process."""

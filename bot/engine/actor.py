@@ -16,6 +16,9 @@ from bot.domain.actions import (
     Action,
     Deed,
     Order,
+    Show,
+    StopRun,
+    Whisper,
 )
 from bot.domain.cards import ProblemCard
 from bot.domain.events import Broke, Event, FromPerson, OrderFailed
@@ -25,7 +28,7 @@ from bot.engine.outbox import fitting, lane_of, with_deeds
 from bot.engine.patience import patiently
 from bot.engine.perform import perform
 from bot.engine.world import World
-from bot.errors import Refused, Unavailable
+from bot.errors import PortError, Refused, Unavailable
 from bot.flow import decide, held_back
 from bot.flow.telling import privately
 
@@ -54,8 +57,8 @@ class Actor:
 
     @property
     def quiet(self) -> bool:
-        """Nothing is under way: it waits for a person, or is over."""
-        return not self._record.outbox and self._next() is None
+        """Nothing is under way: it waits for a person or for something outside, or is over."""
+        return self._next() is None and (not self._record.outbox or bool(self.session.trouble))
 
     def hear(self, event: Event) -> None:
         """Write down what came from outside, once; run() will come to it. Unavailable when the disk is full."""
@@ -75,6 +78,14 @@ class Actor:
         """Write down what the bot itself has noticed."""
         self._save(inbox=[*self._record.inbox, event])
         self._wake.set()
+
+    def _tell_if_possible(self, event: Event) -> None:
+        """Trouble is told while it lasts. With a full disk it cannot be, and the work must not end over that."""
+        try:
+            self.tell(event)
+        except Unavailable as full:
+            data = {"event": event.kind, "id": self.session.id, "why": full.reason}
+            log.warning("not told", extra={"data": data})
 
     async def run(self) -> None:
         """Live until cancelled."""
@@ -112,7 +123,8 @@ class Actor:
         """Make what is under way agree with the outbox."""
         written = {id(action) for action in self._record.outbox}
         for number, task in self._under_way.items():
-            if number not in written:
+            # once: a second time would strike what it does to end in order
+            if number not in written and not task.cancelling():
                 task.cancel()
         for action in self._record.outbox:
             if id(action) not in self._under_way:
@@ -136,8 +148,8 @@ class Actor:
             return await patiently(
                 self._world,
                 lambda: perform(self._world, self.session, action, self.tell),
-                self.tell,
-                quiet=isinstance(action, Deed),
+                self._tell_if_possible,
+                quiet=isinstance(action, Show | Whisper),
             )
         except Refused as refusal:
             return self._refused(action, refusal)
@@ -146,7 +158,7 @@ class Actor:
             log.exception(
                 "action failed", extra={"data": {"action": action.kind, "id": self.session.id}}
             )
-            return self._broke(f"{action.kind} failed") if isinstance(action, Order) else None
+            return self._broke(f"{action.kind} failed") if _must_be_told(action) else None
 
     def _count(self, action: Action) -> None:
         if isinstance(action, Order):
@@ -154,18 +166,19 @@ class Actor:
             if self._given[action.key] > CIRCLES:
                 raise RuntimeError(f"going in circles: {action.key}")
 
-    def _refused(self, action: Action, refusal: Refused) -> OrderFailed | None:
+    def _refused(self, action: Action, refusal: Refused) -> OrderFailed | Broke | None:
         data = {"action": action.kind, "id": self.session.id, "reason": refusal.reason}
         log.warning("refused", extra={"data": data})
-        if not isinstance(action, Order):
-            return None
+        if isinstance(action, Deed):
+            reason = f"{action.kind} was refused"
+            return self._broke(reason) if _must_be_told(action) else None
         return OrderFailed(
             **self._world.mark(),
             answers=action.key,
             what=action.kind,
             task_id=getattr(action, "task_id", ""),
-            reason=refusal.reason,
-            remedy=refusal.remedy,
+            reason=self._world.masker.mask(refusal.reason),
+            remedy=self._world.masker.mask(refusal.remedy),
         )
 
     def _finish(self, action: Action, result: Event | None) -> None:
@@ -219,5 +232,10 @@ class Actor:
         )
         try:
             await chat.show(self.session.thread, card)
-        except Unavailable:
+        except PortError:
             log.warning("disk full, and the chat does not answer")
+
+
+def _must_be_told(action: Action) -> bool:
+    """A card that does not arrive is only logged; an agent that could not be stopped is not passed over."""
+    return isinstance(action, Order | StopRun)

@@ -11,14 +11,16 @@ import logging
 from bot.domain.cards import AnswerCard
 from bot.domain.choices import Word
 from bot.domain.events import Commanded, Event, FromPerson, Said, Woken
-from bot.domain.people import Person, Thread
+from bot.domain.people import Person, Role, Thread
 from bot.domain.record import Record
 from bot.domain.session import Session
+from bot.domain.states import Phase
 from bot.engine import front
 from bot.engine.actor import Actor
 from bot.engine.gate import Gate
 from bot.engine.perform import telling
 from bot.engine.world import World
+from bot.flow.approve import is_yes
 
 log = logging.getLogger("bot.desk")
 SETTLING = 0.2
@@ -53,12 +55,7 @@ class Desk:
         if not isinstance(event, FromPerson):
             return
         if not self._gate.lets(event.by, event):
-            await self._say(
-                thread, event.by, "You may not do that here. Ask whoever runs this bot."
-            )
-            log.warning(
-                "refused at the gate", extra={"data": {"by": event.by.id, "kind": event.kind}}
-            )
+            await self._refuse(thread, event)
             return
         event = self._world.masker.mask_model(event)
         if isinstance(event, Commanded) and await self._answered_here(thread, event):
@@ -70,6 +67,9 @@ class Desk:
                 event.by,
                 "There is nothing here yet. Tell me what you would like to have built.",
             )
+            return
+        if not self._may_approve(actor.session, event):
+            await self._refuse(thread, event)
             return
         actor.hear(event)
 
@@ -88,20 +88,32 @@ class Desk:
             )
 
     async def settled(self) -> None:
-        """Until every session waits for a person, or is over."""
+        """Until every session waits for a person or for something outside, or is over."""
         while not all(actor.quiet for actor in self.actors()):
             await self._world.clock.sleep(SETTLING)
 
     def actors(self) -> tuple[Actor, ...]:
         return tuple(self._actors.values())
 
+    def _may_approve(self, session: Session, event: FromPerson) -> bool:
+        """To say yes to a plan is to approve it, whether by button or in words."""
+        if session.phase is not Phase.APPROVING:
+            return True
+        agrees = isinstance(event, Said) and is_yes(event.text)
+        return not agrees or self._gate.grants(event.by, Role.APPROVE)
+
+    async def _refuse(self, thread: Thread, event: FromPerson) -> None:
+        await self._say(thread, event.by, "You may not do that here. Ask whoever runs this bot.")
+        log.warning("refused at the gate", extra={"data": {"by": event.by.id, "event": event.id}})
+
     def _actor_for(self, thread: Thread, event: FromPerson) -> Actor | None:
         session_id = self._threads.get(thread.key)
         if session_id in self._actors:
             return self._actors[session_id]
-        if session_id is not None:
-            record = self._world.store.find(session_id)
-            return self._awaken(record) if record else None
+        record = self._world.store.find(session_id) if session_id else None
+        if record:
+            return self._awaken(record)
+        # also where the session's file was broken and put aside
         if isinstance(event, Said) and event.mention:
             return self._awaken(Record(session=self._new_session(thread, event)))
         return None

@@ -27,7 +27,10 @@ class Gate:
     allowed: Mapping[str, Mapping[Role, frozenset[str]]]
 
     def lets(self, person: Person, event: FromPerson) -> bool:
-        return person.id in self.allowed.get(person.platform, {}).get(role_for(event), frozenset())
+        return self.grants(person, role_for(event))
+
+    def grants(self, person: Person, role: Role) -> bool:
+        return person.id in self.allowed.get(person.platform, {}).get(role, frozenset())
 
 
 def role_for(event: FromPerson) -> Role:

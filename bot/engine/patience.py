@@ -44,4 +44,5 @@ async def patiently(
 
 
 def _began(world: World, trouble: Unavailable) -> TroubleBegan:
-    return TroubleBegan(**world.mark(), reason=trouble.reason, remedy=trouble.remedy)
+    mask = world.masker.mask
+    return TroubleBegan(**world.mark(), reason=mask(trouble.reason), remedy=mask(trouble.remedy))

@@ -15,6 +15,8 @@ class _Waiting:
     since: datetime
     session: str
     moved: Moved
+    held: bool
+    """It held the place before a restart: nobody goes before it, whatever the clock says."""
     granted: asyncio.Event = field(default_factory=asyncio.Event)
     position: int | None = None
 
@@ -38,12 +40,14 @@ class Places:
         since: datetime,
         granted: Callable[[], None],
         moved: Moved,
+        *,
+        held: bool = False,
     ) -> None:
         """Stand in line; `granted` is called once; the place is let go when this is cancelled."""
-        me = _Waiting(since=since, session=session, moved=moved)
+        me = _Waiting(since=since, session=session, moved=moved, held=held)
         line = self._lines.setdefault(repository, [])
         line.append(me)
-        line.sort(key=lambda waiting: (waiting.since, waiting.session))
+        line.sort(key=lambda one: (not one.held, one.since, one.session))
         try:
             self._serve(repository)
             await me.granted.wait()

@@ -10,21 +10,23 @@ from bot.domain.states import Status, TaskState
 from bot.domain.tasks import Task
 from bot.engine.actor import Actor
 from bot.engine.world import World
-from bot.errors import Refused
+from bot.errors import Refused, Unavailable
 
 TAIL = 3
 """Lines of a pane that the live status shows."""
 
 
 async def tick(world: World, actors: Iterable[Actor]) -> None:
-    """The live status of every executing session. No model is asked."""
+    """The live status of every session with agents or tests at work. No model is asked."""
     for actor in actors:
         tails = {
             run.id: await world.panes.tail(run.name, TAIL)
             for task in actor.session.tasks
             if (run := task.run) and run.alive
         }
-        if tails:
+        session = actor.session
+        checked = session.status is Status.ACTIVE and session.in_state(TaskState.VERIFYING)
+        if tails or checked:
             masked = world.masker.mask_model(tails)
             actor.tell(Ticked(**world.mark(), tails=masked))
 
@@ -52,6 +54,8 @@ async def _lost(world: World, session: Session, task: Task) -> OrderFailed | Non
         return None
     try:
         await world.worktrees.work(workspace.path, workspace.start)
+    except Unavailable:
+        return None  # it cannot be seen now, which does not mean that it is gone
     except Refused as refusal:
         return OrderFailed(
             **world.mark(),

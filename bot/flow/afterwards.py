@@ -17,10 +17,14 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
     match event:
         case CleanedUp(removals=removals) if session.status is Status.DISCARDED:
             session.leftovers, session.cleaned = removals, True
-            lines = tuple(f"{r.branch}: {r.reason or 'kept'}" for r in removals)
+            lines = tuple(
+                f"{r.branch}: {r.reason or 'kept'}"
+                for r in removals
+                if not (r.branch_gone and r.worktree_gone)
+            )
             body = (Text(text="These branches stay:"), Bullets(items=lines)) if lines else ()
             yield Show(card=AnswerCard(key="discarded", title="Discarded", body=body))
-        case OrderFailed(reason=reason) if session.status is Status.DISCARDED:
+        case OrderFailed(what="clean_up", reason=reason) if session.status is Status.DISCARDED:
             session.cleaned = True
             body = (Text(text=f"Not everything could be cleaned up: {reason}"),)
             yield Show(card=AnswerCard(key="discarded", title="Discarded", body=body))

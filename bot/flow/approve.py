@@ -32,9 +32,20 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
             pass
 
 
+def is_yes(text: str) -> bool:
+    """Whether these words approve a plan that is shown."""
+    return _word(text) in _YES
+
+
+def _word(text: str) -> str:
+    return text.strip().lower().rstrip(".!。")
+
+
 def _said(session: Session, event: Said, text: str) -> Iterator[Deed]:
-    word = text.strip().lower().rstrip(".!。")
-    if word in _YES:
+    word = _word(text)
+    if word in _YES and session.documents_shown_at and event.at < session.documents_shown_at:
+        yield telling.privately(event, "You said that before the plan was shown; please read it.")
+    elif word in _YES:
         yield from _approve(session, event)
     elif word in _NO:
         yield telling.privately(event, "What should be different? Write it here and I plan anew.")

@@ -9,7 +9,7 @@ from bot.domain.cards import Decided, NeedsYouCard
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.events import FromPerson, Happening, OrderFailed, Pressed
 from bot.domain.session import Session
-from bot.domain.states import Outcome, RunState, TaskState
+from bot.domain.states import Outcome, TaskState
 from bot.domain.tasks import Counters, Task, TaskResult, Why
 from bot.flow import mishaps, place, telling
 
@@ -41,8 +41,8 @@ def hold(session: Session, event: OrderFailed) -> Iterator[Deed]:
         return
     run = task.run
     if run and run.alive:
-        if run.state is not RunState.STARTING:
-            yield StopRun(run_id=run.id)
+        # also one that was only starting: its pane may stand already
+        yield StopRun(run_id=run.id)
         task.update_run(run.end(Outcome.FAILED, event.at, message=event.reason))
     reason = f"{event.reason} {event.remedy}".strip()
     yield from block(session, task, reason, event)
@@ -140,13 +140,16 @@ def retry(session: Session, task: Task) -> None:
     task.counters = Counters()
     if task.state is TaskState.BLOCKED and held_from is TaskState.VERIFYING:
         task.become(TaskState.VERIFYING)
+        # what was seen before is no reason to believe it now
+        task.work_of = ""
+        free(session, task)
         return
     if task.runs:
         task.become(TaskState.NEEDS_CONTINUATION)
         task.next_why = Why.RETRY
-        task.next_feedback = (
-            "An earlier try was not successful. Look at what is there and do better."
-        )
+        conflicts = [run.feedback for run in task.runs if run.why is Why.CONFLICT]
+        told = "An earlier try was not successful. Look at what is there and do better."
+        task.next_feedback = "\n\n".join([told, *conflicts[-1:]])
     else:
         task.become(TaskState.READY if place.is_free(session, task) else TaskState.PENDING)
     if task.workspace:

@@ -114,7 +114,7 @@ def stop(session: Session, event: FromPerson) -> Iterator[Deed]:
 def _pause(session: Session, event: Happening, by: str) -> Iterator[Deed]:
     stopped = list(mishaps.end_runs(session, event))
     session.become(Status.PAUSED)
-    session.trouble = ""
+    yield from mishaps.trouble_over(session, "Stopped: I do not try any more.")
     session.stops, session.stopped_by, session.stopped_runs = session.stops + 1, by, len(stopped)
     place.let_go(session)
     session.say(Speaker.SYSTEM, f"Stopped by {by}", event.at)
@@ -167,6 +167,7 @@ def discard(session: Session, event: FromPerson) -> Iterator[Deed]:
         )
         return
     yield from mishaps.end_runs(session, event)
+    yield from mishaps.trouble_over(session, "Discarded: I do not try any more.")
     session.intend(IntentStatus.REJECTED)
     discarded = telling.decided("Discarded", event)
     if session.status is Status.PAUSED:
@@ -184,6 +185,7 @@ def _woken(session: Session, event: Woken) -> Iterator[Deed]:
     """Back from the dead. Orders follow from the states; only the person must be told."""
     if not event.restarted or session.over:
         return
+    yield from mishaps.trouble_over(session, "I was started again, and try anew.")
     if event.hold and session.status in (Status.ACTIVE, Status.QUEUED):
         yield from _pause(session, event, "the restart (ON_RESTART=ask)")
         return

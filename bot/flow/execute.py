@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bot.domain import naming
-from bot.domain.actions import Deed
+from bot.domain.actions import Deed, HoldPlace
 from bot.domain.events import (
     BranchesListed,
     CheckRan,
@@ -66,6 +66,8 @@ def _place_or_workspace(
     event: PlaceGranted | PlaceAwaited | BranchesListed | NameTaken | WorkspaceReady,
 ) -> None:
     match event:
+        case PlaceGranted() | PlaceAwaited() if not _is_of_this_wait(session, event):
+            return
         case PlaceGranted():
             session.has_place, session.queue_position = True, None
             if session.status is Status.QUEUED:
@@ -80,6 +82,12 @@ def _place_or_workspace(
                 task.workspace = _workspace(session, task, event, _taken(session) | {branch})
         case WorkspaceReady():
             _workspace_ready(session, event)
+
+
+def _is_of_this_wait(session: Session, event: PlaceGranted | PlaceAwaited) -> bool:
+    """A place that was granted before a stop is no longer held."""
+    since = session.wants_place_since
+    return since is not None and event.answers == HoldPlace(since=since).key
 
 
 def _taken(session: Session) -> set[str]:
@@ -105,9 +113,11 @@ def _workspace_ready(session: Session, event: WorkspaceReady) -> None:
     task = session.task(event.task_id)
     if task is None or task.workspace is None or task.workspace.branch != event.workspace.branch:
         return
-    task.workspace = event.workspace
     run = task.run
-    if event.conflicts and run and run.state is RunState.STARTING:
+    if run is None or run.state is not RunState.STARTING:
+        return  # it was stopped meanwhile; the next run prepares anew, and is told of conflicts
+    task.workspace = event.workspace
+    if event.conflicts:
         other = session.task(event.conflicting)
         branch = other.workspace.branch if other and other.workspace else ""
         feedback = (
@@ -116,7 +126,8 @@ def _workspace_ready(session: Session, event: WorkspaceReady) -> None:
             "intentions survive, and commit the merge."
         )
         task.count("conflict_rounds")
-        task.update_run(run.model_copy(update={"why": Why.CONFLICT, "feedback": feedback}))
+        told = "\n\n".join(part for part in (run.feedback, feedback) if part)
+        task.update_run(run.model_copy(update={"why": Why.CONFLICT, "feedback": told}))
 
 
 def _started(session: Session, event: RunStarted) -> None:

@@ -45,7 +45,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
             yield from end(session, event)
         case OrderFailed(what="merge_locally", reason=reason, remedy=remedy):
             yield from _not_merged(session, f"{reason} {remedy}".strip())
-        case OrderFailed():
+        case OrderFailed(what="clean_up"):
             session.cleaned = True
             yield from end(session, event)
         case Pressed():

@@ -40,7 +40,7 @@ def fail(
         return
     session.become(Status.FAILED)
     session.failure = reason
-    session.trouble = ""
+    yield from trouble_over(session, "I do not try any more.")
     place.let_go(session)
     choices = (
         Choice(label="Try again", verb=Verb.TRY_AGAIN, style=Style.PRIMARY),
@@ -80,10 +80,14 @@ def trouble(session: Session, event: TroubleBegan | TroubleEnded) -> Iterator[De
         session.trouble = event.reason
         card = ProblemCard(key="trouble", title=event.reason, reason=event.remedy, retrying=True)
         yield Show(card=card)
-    elif session.trouble:
-        card = ProblemCard(
-            key="trouble", title=session.trouble, reason="It works again.", over=True
-        )
+    else:
+        yield from trouble_over(session, "It works again.")
+
+
+def trouble_over(session: Session, reason: str) -> Iterator[Deed]:
+    """Its card promises that the bot goes on trying: it must not say so any longer than it does."""
+    if session.trouble:
+        card = ProblemCard(key="trouble", title=session.trouble, reason=reason, over=True)
         session.trouble = ""
         yield Show(card=card)
 

@@ -25,9 +25,8 @@ SETTLED = frozenset({TaskState.COMPLETED, TaskState.CANCELLED, TaskState.REPLACE
 
 def settle(session: Session, at: AwareDatetime) -> None:
     """Ask for the place, or let it go, as the tasks demand."""
-    if session.phase is not Phase.EXECUTING or session.status not in (Status.ACTIVE, Status.QUEUED):
-        let_go(session)
-    elif not can_move(session):
+    alive = session.status in (Status.ACTIVE, Status.QUEUED)
+    if not alive or session.phase is not Phase.EXECUTING or not can_move(session):
         let_go(session)
         if session.status is Status.QUEUED:
             session.become(Status.ACTIVE)

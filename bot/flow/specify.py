@@ -68,7 +68,6 @@ def tasks_from(session: Session, event: DocumentWritten) -> list[Task]:
             acceptance=_acceptance(draft),
             files=draft.files,
             worktree_strategy=Strategy.SHARED if draft.worktree == "shared" else Strategy.NEW,
-            agent=draft.agent,
             created_at=event.at,
         )
         for number, draft in enumerate(event.drafts, 1)

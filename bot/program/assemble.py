@@ -137,21 +137,26 @@ def _rules(plan: Plan, settings: Settings) -> Rules:
         check_seconds=settings.gwt_check_seconds,
         progress_seconds=settings.progress_seconds,
         hold_on_restart=settings.on_restart is OnRestart.ASK,
-        keys=lambda: plan.current().keys(),
+        keys=lambda: _settings_now(plan.current).keys(),
     )
 
 
 def _llm_access(current: Callable[[], Settings], masker: LearningMasker) -> LlmAccess | None:
     """As the settings are now: a key that is added to .env counts at once."""
-    try:
-        settings = current()
-    except SettingsError as wrong:
-        raise Unavailable("the settings cannot be read", str(wrong), retry_after=2) from wrong
+    settings = _settings_now(current)
     masker.learn(settings.secrets)
     if not (settings.openai_base_url and settings.openai_model):
         return None
     key = settings.openai_api_key.get_secret_value()
     return LlmAccess(base_url=settings.openai_base_url, model=settings.openai_model, api_key=key)
+
+
+def _settings_now(current: Callable[[], Settings]) -> Settings:
+    """Somebody may be writing .env at this moment: that must not end the bot."""
+    try:
+        return current()
+    except SettingsError as wrong:
+        raise Unavailable("the settings cannot be read", str(wrong), retry_after=2) from wrong
 
 
 async def _every(world: World, seconds: float, what: Round, desk: Desk) -> None:
@@ -165,3 +170,6 @@ async def _every(world: World, seconds: float, what: Round, desk: Desk) -> None:
                 log.warning(
                     "round failed", extra={"data": {"what": what.__name__, "why": str(trouble)}}
                 )
+            except Exception:
+                # a round's edge: it only looks around, and a bug in it must not end the whole bot
+                log.exception("round failed", extra={"data": {"what": what.__name__}})

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 
 import pytest
 
 from bot.domain.cards import Card, NewsCard, ProblemCard
 from bot.domain.choices import Verb
-from bot.domain.people import Thread
+from bot.domain.people import Role, Thread
 from bot.domain.states import Phase, Status, TaskState
-from bot.errors import Refused
-from tests.fakes.chat import THREAD, MemoryChat
+from bot.domain.world import Executed
+from bot.engine.gate import Gate
+from bot.engine.places import Places
+from bot.errors import Refused, Unavailable
+from tests.fakes.chat import ANNA, THREAD, MemoryChat
+from tests.fakes.commands import FakeCommands
 from tests.fakes.llm import Call
+from tests.fakes.panes import FakePanes
+from tests.fakes.worktrees import FakeWorktrees
 from tests.stories.stage import Stage
 
 OTHER = Thread(platform="memory", workspace="W1", channel="C1", root="2")
@@ -165,3 +173,176 @@ async def test_news_are_not_told_again_after_a_restart(stage: Stage) -> None:
     assert [card for card in stage.chat.cards(THREAD) if isinstance(card, NewsCard)] == before
     states = [task.state for task in stage.session().tasks]
     assert states[:2] == [TaskState.COMPLETED, TaskState.COMPLETED]
+
+
+async def test_what_an_order_does_to_end_in_order_is_not_interrupted(stage: Stage) -> None:
+    ended: list[str] = []
+
+    class CarefulCommands(FakeCommands):
+        async def run(self, cwd: str, command: str, *, seconds: float, log: str) -> Executed:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                for _ in range(30):
+                    await asyncio.sleep(0)
+                ended.append(cwd)
+            raise AssertionError
+
+    stage.commands = CarefulCommands()
+    await stage.open()
+    await stage.is_planned()
+    await stage.approves()
+    await stage.agents_work()
+    await stage.presses(Verb.STOP)
+    await stage.settle()
+    assert len(ended) == 2
+
+
+async def test_a_full_disk_while_something_else_does_not_answer_ends_nothing(stage: Stage) -> None:
+    stage.llm = type(stage.llm)(lambda _: Unavailable("the model does not answer"))
+    await stage.open()
+    stage.llm.hold()
+    await stage.says("Add discounts")
+    stage.store.full = True
+    stage.llm.release()
+    await stage.settle()
+    stage.store.full = False
+    await stage.clock.advance(5)
+    await stage.settle()
+    assert stage.session().status is Status.ACTIVE
+
+
+async def test_a_chat_that_refuses_the_word_of_a_full_disk_ends_nothing(stage: Stage) -> None:
+    class DeafChat(MemoryChat):
+        async def show(self, thread: Thread, card: Card) -> None:
+            if card.key == "disk":
+                raise Refused("not in this channel")
+            await super().show(thread, card)
+
+    stage.chat = DeafChat()
+    await stage.open()
+    stage.llm.hold()
+    await stage.says("Add discounts")
+    stage.store.full = True
+    stage.llm.release()
+    await stage.settle()
+    stage.store.full = False
+    await stage.clock.advance(5)
+    await stage.settle()
+    assert stage.session().asked
+
+
+async def test_an_agent_that_could_not_be_stopped_is_not_passed_over(stage: Stage) -> None:
+    class StuckPanes(FakePanes):
+        async def stop(self, name: str) -> tuple[int, ...]:
+            raise Refused("tmux does not let go of it")
+
+    stage.panes = StuckPanes()
+    await stage.open()
+    await stage.is_planned()
+    await stage.approves()
+    await stage.presses(Verb.STOP)
+    assert stage.session().status is Status.FAILED
+
+
+async def test_a_discard_takes_along_the_worktrees_that_were_only_begun(stage: Stage) -> None:
+    class SlowWorktrees(FakeWorktrees):
+        async def prepare(self, repository: str, branch: str, path: str, start: str) -> str:
+            head = await super().prepare(repository, branch, path, start)
+            await asyncio.Event().wait()
+            return head
+
+    stage.worktrees = SlowWorktrees(stage.repository)
+    await stage.open()
+    await stage.is_planned()
+    assert len(stage.worktrees.standing) == 1
+    await stage.presses(Verb.DISCARD)
+    assert stage.worktrees.standing == {}
+
+
+async def test_who_may_not_approve_may_not_do_so_in_words(stage: Stage) -> None:
+    await stage.open()
+    await stage.is_planned()
+    starters = {Role.START: frozenset({ANNA.id})}
+    stage.gate = Gate({"memory": starters})
+    await stage.revive()
+    await stage.says("approve")
+    assert stage.session().phase is Phase.APPROVING
+    assert "may not" in str(stage.chat.whispered[-1])
+
+
+async def test_a_thread_whose_file_is_broken_takes_a_new_request(stage: Stage) -> None:
+    await stage.open()
+    await stage.says("Add discounts")
+    await stage.presses(Verb.DISCARD)
+    await stage.revive()
+    stage.store.records.clear()
+    await stage.says("Add receipts")
+    assert stage.session().intent.body == "Add receipts"
+
+
+async def test_half_a_character_is_taken_and_saved(stage: Stage) -> None:
+    await stage.open()
+    await stage.says("Add \ud83d discounts")
+    assert stage.session().intent.body == "Add  discounts"
+
+
+async def test_nothing_secret_is_kept_of_what_an_agent_calls_its_work(stage: Stage) -> None:
+    secret = "sk-proj-" + "abcdefghij" * 4
+    await stage.open()
+    await stage.is_planned()
+    await stage.approves()
+    name = stage.panes.running()[0]
+    stage.worktrees.agent_commits(stage.panes.folders[name], {"a.py": "x"}, f"feat: use {secret}")
+    stage.panes.finish(name)
+    await stage.settle()
+    assert secret not in "".join(stage.store.records.values())
+
+
+async def test_nothing_secret_is_kept_of_why_something_was_refused(stage: Stage) -> None:
+    secret = "sk-proj-" + "abcdefghij" * 4
+    stage.repository.problem = Refused(f"the remote says {secret}")
+    await stage.open()
+    await stage.says("Add discounts")
+    assert stage.session().status is Status.FAILED
+    assert secret not in "".join(stage.store.records.values())
+
+
+async def test_tests_at_work_are_reported_as_agents_are(stage: Stage) -> None:
+    class LongCommands(FakeCommands):
+        async def run(self, cwd: str, command: str, *, seconds: float, log: str) -> Executed:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    stage.commands = LongCommands()
+    await stage.open()
+    await stage.is_planned()
+    await stage.approves()
+    await stage.agents_work()
+    assert stage.panes.running() == ()
+    before = stage.chat.card("status")
+    await stage.clock.advance(120)
+    await stage.ticks()
+    assert stage.chat.card("status") != before
+
+
+async def test_who_held_the_place_goes_first_after_a_restart_whatever_the_clock_says() -> None:
+    places = Places()
+    late, early = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
+    served: list[str] = []
+    async with asyncio.TaskGroup() as group:
+
+        def stand(name: str, since: datetime, *, held: bool) -> asyncio.Task[None]:
+            granted = functools.partial(served.append, name)
+            return group.create_task(
+                places.hold("/shop", name, since, granted, lambda _: None, held=held)
+            )
+
+        tasks = [stand("new", early, held=False), stand("old", late, held=True)]
+        await asyncio.sleep(0)
+        places.open()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+    assert served[0] == "old"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.actions import StopRun
+from bot.domain.actions import HoldPlace, StopRun
 from bot.domain.cards import ApprovalCard, ProblemCard, QuestionsCard, StoppedCard
 from bot.domain.choices import Verb, Word
 from bot.domain.events import (
     Broke,
     CleanedUp,
+    OrderFailed,
     PlaceGranted,
     RunStopped,
     Ticked,
@@ -196,7 +197,9 @@ def test_a_stopped_repair_is_still_told_what_it_was_to_mend_however_often_it_is_
     for _ in range(3):
         decide(session, pressed(Verb.STOP))
         decide(session, pressed(Verb.RESUME))
-        decide(session, PlaceGranted(id="g", at=later(), answers="place"))
+        since = session.wants_place_since
+        assert since
+        decide(session, PlaceGranted(id="g", at=later(), answers=HoldPlace(since=since).key))
     last = session.tasks[0].runs[-1]
     assert last.why is Why.RESUMED
     assert last.feedback.count("3 != 4") == 1
@@ -221,3 +224,47 @@ def test_a_discard_closes_the_card_that_waited_for_an_answer(session: Session) -
     shown = cards(decide(session, pressed(Verb.DISCARD)))
     closed = [card for card in shown if isinstance(card, QuestionsCard | ApprovalCard)]
     assert [card.decided.what for card in closed if card.decided] == ["Discarded"]
+
+
+def discarded() -> Session:
+    session = executing(running("T001"))
+    decide(session, pressed(Verb.DISCARD))
+    return session
+
+
+def test_a_late_refusal_does_not_count_as_the_clean_up_of_a_discarded_session() -> None:
+    session = discarded()
+    late = OrderFailed(id="o", at=later(), answers="start", what="start_run", reason="no room")
+    decide(session, late)
+    assert [order.key for order in due(session)] == ["clean"]
+
+
+def test_branches_that_never_came_to_be_are_not_listed_as_kept() -> None:
+    session = discarded()
+    never = Removal(branch="agent/never", path="/x", worktree_gone=True, branch_gone=True)
+    deeds = decide(session, CleanedUp(id="c", at=later(), answers="clean", removals=(never,)))
+    assert "agent/never" not in str(cards(deeds))
+
+
+@pytest.mark.parametrize("how", ["restart", "stop", "discard"])
+def test_trouble_is_not_said_to_go_on_when_nobody_tries_any_more(how: str) -> None:
+    session = asked()
+    decide(session, TroubleBegan(id="t", at=later(), reason="The model is down."))
+    event = {
+        "restart": Woken(id="w", at=later(), restarted=True),
+        "stop": pressed(Verb.STOP),
+        "discard": pressed(Verb.DISCARD),
+    }[how]
+    shown = [card for card in cards(decide(session, event)) if isinstance(card, ProblemCard)]
+    assert [(card.key, card.over) for card in shown] == [("trouble", True)]
+    assert session.trouble == ""
+
+
+def test_a_yes_from_before_the_plan_was_shown_approves_nothing() -> None:
+    session = awaiting_approval()
+    session.documents_shown_at = later(120)
+    deeds = decide(session, said("yes", at=later(60)))
+    assert session.phase is Phase.APPROVING
+    assert whispers(deeds)
+    decide(session, said("yes", at=later(180)))
+    assert session.phase is Phase.EXECUTING

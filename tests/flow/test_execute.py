@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bot.domain.actions import HoldPlace, StopRun
 from bot.domain.cards import NeedsYouCard
 from bot.domain.choices import Verb
 from bot.domain.events import (
@@ -23,7 +24,7 @@ from bot.domain.session import Session
 from bot.domain.states import Outcome, Phase, RunState, Status, TaskState
 from bot.domain.tasks import Task, Why
 from bot.domain.world import CompletionSource, RunEnd, Work
-from bot.flow import decide
+from bot.flow import decide, due
 from tests.flow.scenes import (
     T0,
     awaiting_approval,
@@ -43,7 +44,7 @@ from tests.flow.scenes import (
 
 
 def granted() -> PlaceGranted:
-    return PlaceGranted(id="g", at=later(), answers="place")
+    return PlaceGranted(id="g", at=later(), answers=HoldPlace(since=T0).key)
 
 
 def queued(*tasks: Task) -> Session:
@@ -100,7 +101,7 @@ def test_no_more_agents_work_at_once_than_the_plan_says() -> None:
 
 def test_who_waits_for_the_place_knows_how_many_stand_before() -> None:
     session = queued(task("T001"))
-    decide(session, PlaceAwaited(id="p", at=later(), answers="place", position=2))
+    decide(session, PlaceAwaited(id="p", at=later(), answers=HoldPlace(since=T0).key, position=2))
     assert (session.status, session.queue_position) == (Status.QUEUED, 2)
 
 
@@ -366,3 +367,98 @@ def test_approval_makes_the_session_stand_in_line() -> None:
     assert session.wants_place_since is None
     session = queued(task("T001"))
     assert session.wants_place_since == T0
+
+
+def blocked_while_verifying(*others: Task, **changes: object) -> Session:
+    """Its agent was asked for evidence often enough."""
+    stuck = verifying("T001", **changes)
+    session = executing(stuck, *others)
+    for _ in range(3):
+        stuck.counters = stuck.counters.plus("evidence_asks")
+    decide(session, seen("T001", work()))
+    assert stuck.state is TaskState.BLOCKED
+    return session
+
+
+def test_a_retry_after_missing_evidence_looks_again_before_anything_is_tested() -> None:
+    session = blocked_while_verifying()
+    decide(session, pressed(Verb.RETRY, "id-T001:1"))
+    decide(session, granted())
+    assert [order.key for order in due(session) if order.key.startswith(("look", "check"))] == [
+        "look:T001-r1"
+    ]
+
+
+def test_a_retry_of_what_was_being_verified_frees_what_waited_for_it() -> None:
+    session = blocked_while_verifying(task("T002", dependencies=("id-T001",)))
+    assert session.tasks[1].state is TaskState.BLOCKED
+    decide(session, pressed(Verb.RETRY, "id-T001:1"))
+    assert session.tasks[1].state is TaskState.PENDING
+
+
+def test_a_place_granted_before_a_stop_is_not_held_after_it() -> None:
+    session = queued(task("T001", TaskState.READY))
+    decide(session, pressed(Verb.STOP))
+    decide(session, pressed(Verb.RESUME))
+    decide(session, granted())
+    assert not session.has_place
+    assert session.status is Status.QUEUED
+
+
+def test_a_check_that_settles_the_last_task_in_the_queue_leaves_the_queue() -> None:
+    session = executing(verifying("T001", work=work("feat: x")), status=Status.QUEUED)
+    session.has_place = False
+    decide(session, checked("T001", 1, 0))
+    assert (session.status, session.phase) == (Status.ACTIVE, Phase.FINISHING)
+
+
+def conflict(run_id: str, conflicting: str = "id-T001") -> WorkspaceReady:
+    return WorkspaceReady(
+        id="w",
+        at=later(),
+        answers=f"workspace:{run_id}",
+        task_id="id-T003",
+        workspace=workspace("agent/t003", merged=(conflicting,)),
+        conflicts=("a.py",),
+        conflicting=conflicting,
+    )
+
+
+def test_two_colliding_predecessors_are_both_named_to_the_agent() -> None:
+    first, second = (task(key, TaskState.COMPLETED) for key in ("T001", "T002"))
+    third = running("T003", RunState.STARTING, dependencies=("id-T001", "id-T002"))
+    session = executing(first, second, third)
+    decide(session, conflict("T003-r1"))
+    decide(session, conflict("T003-r1", "id-T002"))
+    assert third.run
+    assert "agent/t001" in third.run.feedback
+    assert "agent/t002" in third.run.feedback
+
+
+def test_a_conflict_found_for_a_run_that_was_stopped_is_found_again_for_the_next() -> None:
+    third = running("T003", RunState.STARTING, dependencies=("id-T001",))
+    session = executing(task("T001", TaskState.COMPLETED), third)
+    ready = conflict("T003-r1")
+    decide(session, pressed(Verb.STOP))
+    decide(session, pressed(Verb.RESUME))
+    decide(session, ready)
+    assert session.tasks[1].workspace
+    assert session.tasks[1].workspace.merged == ()
+
+
+def test_a_retry_is_still_told_of_the_conflict() -> None:
+    merging = run("T001", 1, RunState.ENDED).model_copy(
+        update={"why": Why.CONFLICT, "feedback": "run `git merge agent/t000`"}
+    )
+    session = executing(task("T001", TaskState.FAILED, runs=[merging]))
+    decide(session, pressed(Verb.RETRY, "id-T001:1"))
+    assert "git merge agent/t000" in session.tasks[0].next_feedback
+
+
+def test_a_refused_start_ends_what_may_have_been_started() -> None:
+    session = executing(running("T001", RunState.STARTING))
+    refused = OrderFailed(
+        id="o", at=later(), answers="observe", what="observe", task_id="id-T001", reason="gone"
+    )
+    deeds = decide(session, refused)
+    assert [deed.run_id for deed in deeds if isinstance(deed, StopRun)] == ["T001-r1"]

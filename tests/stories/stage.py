@@ -21,6 +21,7 @@ from bot.domain.session import Session
 from bot.domain.world import Executed
 from bot.engine.desk import Desk
 from bot.engine.gate import Gate, everyone_of
+from bot.engine.rounds import tick
 from bot.engine.world import Rules, World
 from tests.fakes.agents import FakeAgents
 from tests.fakes.chat import ANNA, THREAD, MemoryChat
@@ -174,6 +175,7 @@ class Stage:
         self.drafts = drafts or THREE
         self.rules = Rules(repository=self.repository.path, agent="played")
         self.platform = "memory"
+        self.gate = Gate(everyone_of("memory", frozenset({ANNA.id})))
         self.heard = 0
         self.desk: Desk | None = None
 
@@ -192,7 +194,7 @@ class Stage:
         while True:
             self.fate.life += 1
             self.fate.dead = False
-            self.desk = Desk(self._world(), Gate(everyone_of("memory", frozenset({ANNA.id}))))
+            self.desk = Desk(self._world(), self.gate)
             try:
                 await self.desk.open()
             except CrashError:
@@ -218,6 +220,12 @@ class Stage:
             masker=Masker({}),
             home="/home/bot",
         )
+
+    async def ticks(self) -> None:
+        """It is time to say how things stand."""
+        assert self.desk
+        await tick(self._world(), self.desk.actors())
+        await self.settle()
 
     async def close(self) -> None:
         if self.desk:

@@ -16,6 +16,7 @@ _UNSEEN = re.compile(
         [^\x07\x1b\x9c\n]{{0,65536}} (?: \x07 | \x1b\\ | \x9c )?         #   the clipboard
     | \x1b [\ -/]{{0,16}} [0-~]?
     | [\x00-\x08\x0b-\x1f\x7f-\x9f]
+    | [\ud800-\udfff]                                                  # halves of a pair: no file takes them
     | [{_INVISIBLE}]
     # Two invisible characters belong to emoji, and stay where they do.
     | (?<![{_EMOJI}\ufe0f]) \u200d | \u200d (?![{_EMOJI}])

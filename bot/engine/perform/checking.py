@@ -26,14 +26,16 @@ def task_in(session: Session, task_id: str) -> tuple[Task, Workspace]:
 
 async def look_at_work(world: World, session: Session, order: LookAtWork) -> WorkSeen:
     task, workspace = task_in(session, order.task_id)
-    work = await world.worktrees.work(workspace.path, workspace.start, OUR_FILES)
+    found = await world.worktrees.work(workspace.path, workspace.start, OUR_FILES)
+    work = world.masker.mask_model(found)
     now = world.clock.now()
     files = tuple(
         VerifiedFile(path=path, exists=path not in work.deleted_files, detected_at=now)
         for path in (*work.created_files, *work.changed_files, *work.deleted_files)
     )
     summary = f"{task.key}: {len(work.commits)} commits, {len(files)} files at {work.head}"
-    evidence = keep(world, now, "commits", (session.id, order.run_id, "work"), summary, task.agent)
+    executor = task.agent or session.agent
+    evidence = keep(world, now, "commits", (session.id, order.run_id, "work"), summary, executor)
     return WorkSeen(
         id=world.clock.new_id(),
         at=now,

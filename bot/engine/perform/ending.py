@@ -76,8 +76,9 @@ async def clean_up(world: World, session: Session, order: CleanUp) -> CleanedUp:
     for task in session.tasks:
         if task.run:
             await world.panes.stop(task.run.name)
-    workspaces = [w for w in session.workspaces if w.ready or w.start]
-    if session.spec and session.spec.commit:
+    # also what an order had only begun when it was called off
+    workspaces = [task.workspace for task in session.tasks if task.workspace and task.runs]
+    if session.spec and (session.documents or session.previous):
         workspaces.append(session.spec.workspace)
     removals = [await _removed(world, session, workspace) for workspace in workspaces]
     return CleanedUp(**world.mark(), answers=order.key, removals=tuple(removals))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from bot.domain.actions import HoldPlace, ListBranches, ScanRepository, Survey
@@ -15,7 +16,9 @@ from bot.domain.events import (
 )
 from bot.domain.session import Session
 from bot.engine.world import World
-from bot.errors import Refused
+from bot.errors import Refused, Unavailable
+
+log = logging.getLogger("bot.perform")
 
 
 async def survey(world: World, session: Session, order: Survey) -> Surveyed:
@@ -51,9 +54,15 @@ async def hold_place(
         tell(PlaceGranted(**world.mark(), answers=order.key))
 
     def moved(position: int) -> None:
-        tell(PlaceAwaited(**world.mark(), answers=order.key, position=position))
+        try:
+            tell(PlaceAwaited(**world.mark(), answers=order.key, position=position))
+        except Unavailable:
+            # called while another session lets go: a full disk here must not keep it from that
+            log.warning("position not told", extra={"data": {"id": session.id}})
 
-    await world.places.hold(session.repository, session.id, order.since, granted, moved)
+    await world.places.hold(
+        session.repository, session.id, order.since, granted, moved, held=session.has_place
+    )
 
 
 async def list_branches(world: World, session: Session, order: ListBranches) -> BranchesListed:

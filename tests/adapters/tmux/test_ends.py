@@ -177,8 +177,10 @@ async def test_without_help_from_the_kernel_the_end_is_found_by_looking(server: 
     pipe = server.worktree / "pipe"
     os.mkfifo(pipe)
     await panes.start("run-1", str(server.worktree), ends_with(3, pipe), "")
-    waiting = asyncio.create_task(panes.ended("run-1"))
     await until(lambda: _readers_of(pipe) == 1)
+    waiting = asyncio.create_task(panes.ended("run-1"))
+    done, _ = await asyncio.wait({waiting}, timeout=0.3)  # it has looked once, and waits
+    assert not done
 
     os.close(os.open(pipe, os.O_WRONLY))
 
