@@ -14,6 +14,8 @@ import pytest
 from pydantic import AliasChoices
 from pydantic_settings import SettingsConfigDict
 
+from bot.domain.states import Phase
+from bot.flow import STEPS
 from bot.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,6 +50,16 @@ def is_module(name: str) -> bool:
         return any(one for one in package.iterdir() if one.name[0] not in "_.")
     path = ROOT.joinpath(*name.split("."))
     return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The names of all modules a file imports."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def test_the_example_settings_name_every_variable_once_and_no_other() -> None:
@@ -95,6 +107,25 @@ def test_every_adapter_is_in_the_rule_that_keeps_them_apart() -> None:
     )
     ours = {"adapters." + one.stem for one in (ROOT / "adapters").iterdir() if one.name[0] != "_"}
     assert sorted(ours) == sorted({name.removesuffix(".*") for name in rule["modules"]})
+
+
+def test_every_phase_is_decided_in_a_module_of_its_own() -> None:
+    assert set(STEPS) == set(Phase)
+    modules = [decide.__module__ for decide in STEPS.values()]
+    assert len(set(modules)) == len(modules)
+    assert all(module.startswith("bot.flow.") for module in modules)
+
+
+def test_the_domain_and_the_decisions_touch_nothing_of_the_world() -> None:
+    touching = ("adapters", "bot.engine", "bot.ports", "bot.program", "bot.settings")
+    touching += ("asyncio", "os", "pathlib", "subprocess", "socket", "time")
+    reaching = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sources("bot/domain", "bot/flow")
+        for name in imported(path)
+        if name in touching or name.startswith(tuple(f"{one}." for one in touching))
+    ]
+    assert reaching == []
 
 
 def test_prompts_are_packaged_and_each_is_asked() -> None:

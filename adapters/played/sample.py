@@ -35,6 +35,11 @@ _CONFIG = (
 )
 
 
+def is_played(path: Path) -> bool:
+    """Whether the story's work is merged already: playing it again would leave the agents nothing to do."""
+    return _is_made(path) and _has(path, "HEAD:basket/checkout.py")
+
+
 def _is_made(path: Path) -> bool:
     """The last commit is the proof: a making that was cut short is finished now."""
     return (path / ".git").exists() and _has(path, f"HEAD:{MARKER}") and _has(path, "HEAD:basket")

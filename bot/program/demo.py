@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import sys
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -12,8 +13,10 @@ from pydantic import SecretStr
 from adapters.chat.console import AutoLines, ConsoleChat
 from adapters.played import STAGE_VARIABLE
 from adapters.played.model import PlayedModel
-from adapters.played.sample import make_sample
+from adapters.played.sample import is_played, make_sample
 from adapters.played.script.request import REQUEST
+from adapters.store import InstanceLock, JournalStore
+from bot.errors import BotError
 from bot.program.assemble import Plan, panes_of
 from bot.program.console import gate_for, me, talk
 from bot.settings import Settings
@@ -31,6 +34,11 @@ async def run(*, auto: bool, fresh: bool) -> None:
         await end_agents(folder)
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
     await asyncio.to_thread(make_sample, folder / "shop")
+    if await asyncio.to_thread(is_over, folder):
+        sys.stdout.write(
+            f"The demo in {folder} has been played to its end. Play it anew with --fresh.\n"
+        )
+        return
     person = me()
     lines = AutoLines(REQUEST, AUTO_PAUSE) if auto else None
     chat = ConsoleChat(folder / "home", person, lines=lines)
@@ -48,6 +56,20 @@ async def run(*, auto: bool, fresh: bool) -> None:
             stage=STAGE,
         )
         await talk(plan, chat)
+    if lines and not lines.completed:
+        raise BotError("The demo did not come to its end; the cards above say why.")
+
+
+def is_over(folder: Path) -> bool:
+    """The work is merged, and no session is left that could go on."""
+    if not is_played(folder / "shop"):
+        return False
+    with InstanceLock(folder / "home"):
+        store = JournalStore(folder / "home")
+        try:
+            return not store.load()
+        finally:
+            store.close()
 
 
 async def end_agents(folder: Path) -> None:

@@ -49,6 +49,8 @@ def test_documents_are_written_one_after_the_other_then_committed() -> None:
     documents = session.documents
     session.documents = ()
     assert orders(session) == ["write:spec:1"]
+    session.documents = documents[:1]
+    assert orders(session) == ["write:plan:1"]
     session.documents = documents[:2]
     assert orders(session) == ["write:tasks:1"]
     session.documents = documents

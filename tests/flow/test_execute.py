@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 from bot.domain.actions import HoldPlace, StopRun
@@ -44,7 +46,12 @@ from tests.flow.scenes import (
 
 
 def granted() -> PlaceGranted:
-    return PlaceGranted(id="g", at=later(), answers=HoldPlace(since=T0).key)
+    return granted_since(T0)
+
+
+def granted_since(since: datetime | None) -> PlaceGranted:
+    assert since
+    return PlaceGranted(id="g", at=later(), answers=HoldPlace(since=since).key)
 
 
 def queued(*tasks: Task) -> Session:
@@ -383,7 +390,7 @@ def blocked_while_verifying(*others: Task, **changes: object) -> Session:
 def test_a_retry_after_missing_evidence_looks_again_before_anything_is_tested() -> None:
     session = blocked_while_verifying()
     decide(session, pressed(Verb.RETRY, "id-T001:1"))
-    decide(session, granted())
+    decide(session, granted_since(session.wants_place_since))
     assert [order.key for order in due(session) if order.key.startswith(("look", "check"))] == [
         "look:T001-r1"
     ]
@@ -452,7 +459,8 @@ def test_a_retry_is_still_told_of_the_conflict() -> None:
     )
     session = executing(task("T001", TaskState.FAILED, runs=[merging]))
     decide(session, pressed(Verb.RETRY, "id-T001:1"))
-    assert "git merge agent/t000" in session.tasks[0].next_feedback
+    assert session.tasks[0].run
+    assert "git merge agent/t000" in session.tasks[0].run.feedback
 
 
 def test_a_refused_start_ends_what_may_have_been_started() -> None:

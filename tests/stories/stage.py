@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from bot.domain import approval
@@ -160,9 +160,13 @@ class Mortal:
 
 class Stage:
     def __init__(
-        self, fate: Fate | None = None, drafts: list[dict[str, object]] | None = None
+        self,
+        fate: Fate | None = None,
+        drafts: list[dict[str, object]] | None = None,
+        secrets: Mapping[str, str] | None = None,
     ) -> None:
         self.fate = fate or Fate()
+        self.masker = Masker(secrets or {})
         self.chat = MemoryChat()
         self.store = MemoryStore()
         self.panes = FakePanes()
@@ -171,7 +175,7 @@ class Stage:
         self.commands = FakeCommands([PASSED])
         self.agents = FakeAgents()
         self.clock = FakeClock()
-        self.llm = ScriptedLlm(self._model)
+        self.llm = ScriptedLlm(self.model)
         self.drafts = drafts or THREE
         self.rules = Rules(repository=self.repository.path, agent="played")
         self.platform = "memory"
@@ -179,7 +183,8 @@ class Stage:
         self.heard = 0
         self.desk: Desk | None = None
 
-    def _model(self, call: Call) -> str:
+    def model(self, call: Call) -> str:
+        """What the model answers, unless a story says otherwise."""
         heading = call.system.partition("\n")[0].removeprefix("# ")
         plan = {"parallelism": 2, "tasks": self.drafts}
         return {
@@ -217,7 +222,7 @@ class Stage:
             store=mortal(self.store),
             clock=self.clock,
             rules=self.rules,
-            masker=Masker({}),
+            masker=self.masker,
             home="/home/bot",
         )
 

@@ -194,12 +194,34 @@ def test_in_a_pipe_the_demo_plays_itself_without_a_colour_and_goes_on_after_a_ki
     Place(folder).assert_all_is_merged_and_nothing_left()
 
 
-def in_a_pipe(folder: Path, shown: Path) -> subprocess.Popen[bytes]:
+def test_a_fresh_demo_ends_the_agents_of_the_last_one_and_begins_anew(folder: Path) -> None:
+    place, shown = Place(folder), folder / "shown"
+    first = in_a_pipe(folder, shown, pace="5")
+    until(lambda: len(place.agents()) >= 2, shown.read_text)
+    first.kill()
+    first.wait()
+    (place.shop / "mine.txt").write_text("mine")
+    again = folder / "again"
+    assert in_a_pipe(folder, again, "demo").wait(60) == 0, again.read_text()
+    assert "Unfinished sessions" in again.read_text()
+
+    fresh = folder / "fresh"
+    assert in_a_pipe(folder, fresh, "demo", "--fresh").wait(60) == 0, fresh.read_text()
+    assert "the model and the coding agent are played" in fresh.read_text()
+    assert "Unfinished sessions" not in fresh.read_text()
+    assert place.agents() == []
+    assert not (place.shop / "mine.txt").exists()
+    assert place.git("branch", "--format=%(refname:short)") == ["main"]
+
+
+def in_a_pipe(
+    folder: Path, shown: Path, *command: str, pace: str = "0.02"
+) -> subprocess.Popen[bytes]:
     with shown.open("ab") as out:
         return subprocess.Popen(
-            [PROGRAM, "demo", "--auto"],
+            [PROGRAM, *(command or ("demo", "--auto"))],
             cwd=folder,
-            env=environ(folder, "0.02"),
+            env=environ(folder, pace),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,

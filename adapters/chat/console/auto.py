@@ -10,11 +10,14 @@ from rich.text import Text as Words
 from adapters.chat.console.lines import PROMPT
 from adapters.chat.console.open_cards import OpenCards, ends_thread
 from adapters.chat.console.screen import Screen
-from bot.domain.cards import Card
+from bot.domain.cards import Card, SummaryCard
 from bot.domain.people import Thread
+from bot.domain.states import OverallStatus
 
 WELCOME = "welcome"
 """The key of the card that lists what is unfinished."""
+PATIENCE = 20
+"""Choices it takes. A story that wants more is not coming to its end."""
 _HERE = Thread(platform="console", channel="terminal", root="auto")
 
 
@@ -27,6 +30,9 @@ class AutoLines:
         self._screen = Screen(out)
         self._asked = False
         self._over = False
+        self._pressed_so_far = 0
+        self.completed = False
+        """The story came to a good end."""
         self._open = OpenCards()
         self._pressed: Card | None = None
         self._news = asyncio.Event()
@@ -37,7 +43,7 @@ class AutoLines:
         if not self._asked:
             self._asked = True
             return self._type(prompt, self._request)
-        while not self._over:
+        while not self._over and self._pressed_so_far < PATIENCE:
             card = self._open.newest(_HERE)
             if card is None or card == self._pressed:
                 self._news.clear()
@@ -46,6 +52,7 @@ class AutoLines:
             await asyncio.sleep(self._delay)
             if card == self._open.newest(_HERE):
                 self._pressed = card
+                self._pressed_so_far += 1
                 return self._type(prompt, "1")
         return None
 
@@ -54,6 +61,8 @@ class AutoLines:
         self._asked = self._asked or card.key == WELCOME
         self._open.take(_HERE, card)
         self._over = self._over or ends_thread(card)
+        if isinstance(card, SummaryCard):
+            self.completed = card.result.overall_status is OverallStatus.COMPLETE
         self._news.set()
 
     def _type(self, prompt: str, line: str) -> str:

@@ -1,0 +1,57 @@
+"""The place to execute: one session of a repository at a time, repositories side by side."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+from bot.engine.places import Places
+
+T0 = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Line:
+    """Sessions that ask for their place; `held` is who has got it, in order."""
+
+    def __init__(self) -> None:
+        self.places = Places()
+        self.places.open()
+        self.held: list[str] = []
+        self.positions: dict[str, int] = {}
+        self._asking: dict[str, asyncio.Task[None]] = {}
+
+    async def ask(self, repository: str, session: str, after: int = 0) -> None:
+        asking = self.places.hold(
+            repository,
+            session,
+            T0 + timedelta(seconds=after),
+            lambda: self.held.append(session),
+            lambda position: self.positions.update({session: position}),
+        )
+        self._asking[session] = asyncio.create_task(asking)
+        await self._settle()
+
+    async def let_go(self, *sessions: str) -> None:
+        for session in sessions:
+            self._asking[session].cancel()
+        await asyncio.gather(*(self._asking[s] for s in sessions), return_exceptions=True)
+        await self._settle()
+
+    async def _settle(self) -> None:
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+
+async def test_repositories_work_side_by_side_and_sessions_of_one_take_turns() -> None:
+    line = Line()
+    await line.ask("/shop", "a")
+    await line.ask("/shop", "b", after=2)
+    await line.ask("/shop", "c", after=1)
+    await line.ask("/blog", "d", after=3)
+    assert line.held == ["a", "d"]
+    assert line.positions == {"b": 2, "c": 1}
+
+    await line.let_go("a")
+    assert line.held == ["a", "d", "c"]
+    assert line.positions["b"] == 1
+    await line.let_go("b", "c", "d")

@@ -1,0 +1,63 @@
+"""What is told every two minutes while agents work, and that silence ends nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from bot.domain.cards import StatusCard
+from bot.domain.states import TaskState
+from bot.settings import Settings
+from tests.stories.stage import Stage
+
+HOURS = 48
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    stage = Stage(secrets={"SHOP_TOKEN": "correct-horse-battery-staple"})
+    await stage.open()
+    await stage.is_planned()
+    await stage.approves()
+    yield stage
+    await stage.close()
+
+
+def status(stage: Stage) -> StatusCard:
+    card = stage.chat.card("status")
+    assert isinstance(card, StatusCard)
+    return card
+
+
+async def test_a_tick_tells_state_run_time_and_the_masked_end_of_each_pane_and_asks_no_model(
+    stage: Stage,
+) -> None:
+    asked = stage.llm.count
+    first = stage.panes.running()[0]
+    stage.panes.screens[first] = "an old line\none\ntoken correct-horse-battery-staple\nthree"
+    await stage.clock.advance(125)
+    await stage.ticks()
+    line, _, waiting = status(stage).tasks
+    assert (line.state, line.seconds) == (TaskState.RUNNING, 125)
+    assert line.tail == "one\ntoken [MASKED:SHOP_TOKEN]\nthree"
+    assert (waiting.state, waiting.tail) == (TaskState.PENDING, "")
+    assert stage.llm.count == asked
+
+
+def test_progress_is_told_every_two_minutes_unless_the_operator_says_otherwise() -> None:
+    assert Settings.model_fields["progress_seconds"].default == 120
+
+
+async def test_an_agent_that_says_nothing_for_days_works_on_and_its_run_time_is_shown(
+    stage: Stage,
+) -> None:
+    at_work = stage.panes.running()
+    for _ in range(HOURS):
+        await stage.clock.advance(3600)
+        await stage.ticks()
+    assert stage.panes.running() == at_work
+    assert stage.panes.stopped == []
+    assert [line.seconds for line in status(stage).tasks[:2]] == [HOURS * 3600] * 2
+    states = [task.state for task in stage.session().tasks]
+    assert states == [TaskState.RUNNING, TaskState.RUNNING, TaskState.PENDING]

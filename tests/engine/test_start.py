@@ -1,0 +1,78 @@
+"""At the start people are told what is unfinished, and with which words it goes on or is given up."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from bot.domain.cards import Card
+from bot.domain.choices import Verb, Word
+from bot.domain.layout import sheet
+from bot.domain.people import Thread
+from bot.domain.sheets import Table
+from bot.domain.states import Status
+from tests.fakes.chat import ANNA, THREAD
+from tests.stories.stage import Stage
+
+OTHER = Thread(platform="memory", workspace="W1", channel="C1", root="2")
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    stage = Stage()
+    await stage.open()
+    yield stage
+    await stage.close()
+
+
+async def welcomed(stage: Stage) -> list[Card]:
+    """What is told to somebody who comes, after a new start."""
+    await stage.revive()
+    await stage.settle()
+    before = len(stage.chat.whispered)
+    assert stage.desk
+    await stage.desk.welcome(OTHER, ANNA)
+    return [card for _, _, card in stage.chat.whispered[before:]]
+
+
+async def test_unfinished_sessions_are_listed_and_can_be_resumed_or_discarded_by_their_id(
+    stage: Stage,
+) -> None:
+    await stage.is_planned()
+    await stage.is_planned("Add receipts", OTHER)
+    await stage.presses(Verb.STOP)
+
+    [card] = await welcomed(stage)
+
+    first, second = stage.session(), stage.session(OTHER)
+    assert first.status is Status.PAUSED
+    laid = sheet(card)
+    [table] = [element for element in laid.body if isinstance(element, Table)]
+    assert {row[0]: row[2] for row in table.rows} == {
+        first.short: f"{first.status} · {first.phase}",
+        second.short: f"{second.status} · {second.phase}",
+    }
+    assert "resume <id>" in str(laid)
+    assert "discard <id>" in str(laid)
+    await stage.commands_(Word.RESUME, first.short, OTHER)
+    assert stage.session().status is Status.ACTIVE
+    await stage.commands_(Word.DISCARD, first.short, OTHER)
+    assert stage.session().status is Status.DISCARDED
+    assert stage.session(OTHER).status is Status.ACTIVE
+
+
+async def test_where_all_is_finished_nothing_is_listed(stage: Stage) -> None:
+    await stage.is_planned()
+    await stage.commands_(Word.DISCARD)
+    assert await welcomed(stage) == []
+
+
+async def test_a_stopped_session_shows_its_choices_again_after_a_start(stage: Stage) -> None:
+    await stage.says("Add discounts")
+    await stage.presses(Verb.STOP)
+    stage.chat.threads.clear()
+    await stage.revive()
+    await stage.settle()
+    [stopped] = [card for card in stage.chat.cards(THREAD) if card.kind == "stopped"]
+    assert [choice.verb for choice in sheet(stopped).choices] == [Verb.RESUME, Verb.DISCARD]

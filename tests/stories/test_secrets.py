@@ -1,0 +1,96 @@
+"""A secret the bot knows goes nowhere, whoever says it: no card, no saved record, no prompt, no question to the model."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from bot.domain.choices import Verb
+from bot.domain.states import Phase
+from bot.domain.world import Executed
+from bot.errors import Refused
+from tests.fakes.commands import PASSED
+from tests.fakes.llm import Call, ScriptedLlm
+from tests.stories.stage import Stage, draft
+
+SECRET = "correct-horse-battery-staple"  # noqa: S105 - nobody's, made up here
+MASK = "[MASKED:"
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    stage = Stage(
+        drafts=[draft("T001", f"Discounts {SECRET}"), draft("T002", "Receipt", "T001")],
+        secrets={"SHOP_TOKEN": SECRET},
+    )
+    await stage.open()
+    yield stage
+    await stage.close()
+
+
+def everything_that_went_out(stage: Stage) -> Iterator[tuple[str, str]]:
+    """Where it went, and what it was."""
+    for _, card in stage.chat.shown:
+        yield f"card {card.key}", card.model_dump_json()
+    for _, _, card in stage.chat.whispered:
+        yield f"whispered {card.key}", card.model_dump_json()
+    for call in stage.llm.calls:
+        yield "the model", call.system + call.data
+    for run, prompt in stage.panes.prompts.items():
+        yield f"prompt of {run}", prompt + stage.panes.launches[run].model_dump_json()
+    for name, text in (*stage.store.records.items(), *stage.store.kept_evidence.items()):
+        yield f"disk: {name}", text
+    for name, head in stage.repository.heads.items():
+        files = stage.repository.commits[head].files
+        yield f"branch {name}", "".join(files[n] for n in files if n.startswith("specs/"))
+
+
+def leaks(stage: Stage) -> list[str]:
+    return [where for where, what in everything_that_went_out(stage) if SECRET in what]
+
+
+async def test_a_known_secret_goes_nowhere_whoever_says_it(stage: Stage) -> None:
+    stage.repository.commit("main", {"CLAUDE.md": f"The token is {SECRET}."}, "docs: rules")
+    stage.commands.answer(Executed(exit_code=1, seconds=0.1, output=f"refused: {SECRET}"), PASSED)
+    await stage.says(f"Add discounts, the token is {SECRET}")
+    await stage.says(f"D1: {SECRET}")
+    await stage.presses(Verb.CHANGE, stage.approval_card().digest, f"use {SECRET}")
+    await stage.approves()
+    for name in stage.panes.running():
+        stage.panes.screens[name] = f"export TOKEN={SECRET}"
+    await stage.ticks()
+    for _ in range(4):
+        for name in stage.panes.running():
+            stage.worktrees.agent_commits(
+                stage.panes.folders[name], {f"{name}.py": "x = 1\n"}, f"feat: use {SECRET}"
+            )
+            stage.panes.finish(name, message=f"Done with {SECRET}")
+        await stage.settle()
+    await stage.presses(Verb.MERGE)
+
+    assert stage.session().phase is Phase.DONE
+    assert leaks(stage) == []
+    assert MASK in stage.session().intent.body
+    assert any(MASK in prompt for prompt in stage.panes.prompts.values())
+    assert any(MASK in call.data for call in stage.llm.calls)
+
+
+async def test_a_secret_that_the_model_says_is_masked_before_anybody_sees_it(stage: Stage) -> None:
+    answer = stage.model
+
+    def talkative(call: Call) -> str:
+        return answer(call).replace("Discounts", f"Discounts {SECRET}")
+
+    stage.llm = ScriptedLlm(talkative)
+    await stage.revive()
+    await stage.is_planned()
+    assert stage.session().phase is Phase.APPROVING
+    assert leaks(stage) == []
+
+
+async def test_a_secret_in_a_refusal_is_masked_too(stage: Stage) -> None:
+    stage.repository.problem = Refused(f"the remote said {SECRET}", f"Change {SECRET}.")
+    await stage.says("Add discounts")
+    assert stage.chat.card("failure")
+    assert leaks(stage) == []
