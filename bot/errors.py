@@ -6,7 +6,7 @@ BotError
 ├── BrokenStateError   a saved file cannot be read; it was put aside, nothing else is affected
 └── PortError          raised by adapters only; library errors are translated at the edge
     ├── Unavailable    worth trying again (429, 5xx, time-out, disk full): perform backs off and retries
-    └── Refused        not worth it (401, 404, conflict): becomes ActionFailed and flow decides
+    └── Refused        not worth it (401, 404, conflict): becomes OrderFailed and flow decides
 
 Anything else is a bug: it is logged with its traceback, that session fails and says so, the others live on.
 """

@@ -118,7 +118,7 @@ def test_every_phase_is_decided_in_a_module_of_its_own() -> None:
 
 def test_the_domain_and_the_decisions_touch_nothing_of_the_world() -> None:
     touching = ("adapters", "bot.engine", "bot.ports", "bot.program", "bot.settings")
-    touching += ("asyncio", "os", "pathlib", "subprocess", "socket", "time")
+    touching += ("asyncio", "os", "pathlib.Path", "subprocess", "socket", "time")
     reaching = [
         f"{path.relative_to(ROOT)}: {name}"
         for path in sources("bot/domain", "bot/flow")

@@ -16,7 +16,9 @@ def digest(session: Session) -> str:
     bound = {
         "documents": {document.kind.value: document.sha256 for document in session.documents},
         "base": session.base_commit,
-        "agents": [[task.key, task.agent, session.agent_flags] for task in session.tasks],
+        "agents": [
+            [task.key, task.agent or session.agent, session.agent_flags] for task in session.tasks
+        ],
     }
     return sha256(json.dumps(bound, sort_keys=True, separators=(",", ":")))
 

@@ -95,7 +95,7 @@ class PlaceGranted(Result):
 class PlaceAwaited(Result):
     kind: Literal["place_awaited"] = "place_awaited"
     position: int
-    """0: it holds the place; n: n sessions stand before it."""
+    """How many sessions stand before it; at least one."""
 
 
 class BranchesListed(Result):

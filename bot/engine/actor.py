@@ -48,8 +48,11 @@ class Actor:
         self._under_way: dict[int, asyncio.Task[None]] = {}
         self._begun: set[int] = set()
         """Of those: the ones that have had their turn in their lane."""
+        self._called_off: set[int] = set()
         self._given: Counter[str] = Counter()
         self._disk_told = False
+        self.up = asyncio.Event()
+        """It has decided on what waited, and acts as written."""
 
     @property
     def session(self) -> Session:
@@ -94,6 +97,7 @@ class Actor:
                 while event := self._next():
                     await self._patiently_saved(lambda event=event: self._decide(event))
                 self._act_as_written(group)
+                self.up.set()
                 await self._wake.wait()
                 self._wake.clear()
 
@@ -124,7 +128,8 @@ class Actor:
         written = {id(action) for action in self._record.outbox}
         for number, task in self._under_way.items():
             # once: a second time would strike what it does to end in order
-            if number not in written and not task.cancelling():
+            if number not in written and number not in self._called_off:
+                self._called_off.add(number)
                 task.cancel()
         for action in self._record.outbox:
             if id(action) not in self._under_way:
@@ -139,6 +144,7 @@ class Actor:
         finally:
             self._under_way.pop(id(action), None)
             self._begun.discard(id(action))
+            self._called_off.discard(id(action))
             self._wake.set()
 
     async def _done(self, action: Action) -> Event | None:

@@ -42,7 +42,17 @@ class Desk:
         for record in self._world.store.load():
             actor = self._awaken(record)
             actor.tell(self._woken(record.session))
+        await self._in_line()
         self._world.places.open()
+
+    async def _in_line(self) -> None:
+        """Until everybody who held or awaited a place stands in line for it again."""
+        lives = [(self._actors[session_id], life) for session_id, life in self._lives.items()]
+        for actor, life in lives:
+            up = asyncio.create_task(actor.up.wait())
+            await asyncio.wait({life, up}, return_when=asyncio.FIRST_COMPLETED)
+            up.cancel()
+        await asyncio.sleep(0)
 
     async def close(self) -> None:
         """Agents work on; everything that matters is on disk."""
@@ -112,6 +122,8 @@ class Desk:
             return self._actors[session_id]
         record = self._world.store.find(session_id) if session_id else None
         if record:
+            # one that fell over has lost its place: another may hold it by now
+            record.session.has_place = False
             return self._awaken(record)
         # also where the session's file was broken and put aside
         if isinstance(event, Said) and event.mention:

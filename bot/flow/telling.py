@@ -24,13 +24,11 @@ from bot.domain.cards import (
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.events import FromPerson, Pressed
 from bot.domain.session import Ending, Session
-from bot.domain.sheets import Element, Text, Tone
+from bot.domain.sheets import Element, Tone
 from bot.domain.states import Phase, Status, TaskState
 from bot.domain.tasks import Task
 
 STOP = Choice(label="Stop", verb=Verb.STOP, style=Style.DANGER)
-SILENT_AFTER = 10 * 60
-"""Seconds without an end after which a run's age is worth a word."""
 
 
 def received(session: Session) -> Show:
@@ -189,7 +187,3 @@ def stale(session: Session, event: Pressed) -> Whisper:
 
 def decided(what: str, event: FromPerson) -> Decided:
     return Decided(what=what, by=str(event.by), at=event.at)
-
-
-def paragraph(text: str) -> Text:
-    return Text(text=text)

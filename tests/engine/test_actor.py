@@ -12,6 +12,7 @@ import pytest
 from bot.domain.cards import Card, NewsCard, ProblemCard
 from bot.domain.choices import Verb
 from bot.domain.people import Role, Thread
+from bot.domain.record import Record
 from bot.domain.states import Phase, Status, TaskState
 from bot.domain.world import Executed
 from bot.engine.gate import Gate
@@ -21,6 +22,7 @@ from tests.fakes.chat import ANNA, THREAD, MemoryChat
 from tests.fakes.commands import FakeCommands
 from tests.fakes.llm import Call
 from tests.fakes.panes import FakePanes
+from tests.fakes.store import MemoryStore
 from tests.fakes.worktrees import FakeWorktrees
 from tests.stories.stage import Stage
 
@@ -346,3 +348,62 @@ async def test_who_held_the_place_goes_first_after_a_restart_whatever_the_clock_
         for task in tasks:
             task.cancel()
     assert served[0] == "old"
+
+
+async def test_a_session_that_fell_over_holds_no_place_when_it_is_taken_up_again(
+    stage: Stage,
+) -> None:
+    class FragileStore(MemoryStore):
+        fragile = False
+
+        def save(self, record: Record) -> None:
+            if self.fragile and record.session.thread == THREAD:
+                raise ZeroDivisionError
+            super().save(record)
+
+    stage.store = store = FragileStore()
+    await stage.open()
+    await stage.is_planned()
+    await stage.approves()
+    await stage.is_planned("Another", OTHER)
+    await stage.approves(OTHER)
+    store.fragile = True
+    await stage.agents_work()
+    store.fragile = False
+    assert stage.session(OTHER).has_place
+
+    await stage.says("Where are you?")
+    held = [stage.session(thread).has_place for thread in (THREAD, OTHER)]
+    assert held == [False, True]
+
+
+async def test_two_sessions_never_choose_the_same_branch(stage: Stage) -> None:
+    await stage.open()
+    await stage.is_planned()
+    await stage.approves()
+    await stage.presses(Verb.STOP)
+    assert "agent/checkout" not in stage.repository.heads
+    await stage.is_planned("The same again", OTHER)
+    await stage.approves(OTHER)
+    first, second = (
+        {w.branch for w in stage.session(thread).workspaces} for thread in (THREAD, OTHER)
+    )
+    assert len(first) == len(second) == 3
+    assert not first & second
+
+
+async def test_after_a_restart_the_holder_keeps_its_place_whoever_is_read_first(
+    stage: Stage,
+) -> None:
+    await stage.open()
+    await stage.is_planned()
+    await stage.is_planned("Another", OTHER)
+    await stage.approves(OTHER)
+    await stage.clock.advance(1)
+    await stage.approves()
+    assert stage.session(OTHER).has_place
+    await stage.revive()
+    await stage.settle()
+    held = [stage.session(thread).has_place for thread in (THREAD, OTHER)]
+    assert held == [False, True]
+    assert len(stage.panes.running()) == 2

@@ -201,15 +201,14 @@ def test_a_fresh_demo_ends_the_agents_of_the_last_one_and_begins_anew(folder: Pa
     first.kill()
     first.wait()
     (place.shop / "mine.txt").write_text("mine")
-    again = folder / "again"
-    assert in_a_pipe(folder, again, "demo").wait(60) == 0, again.read_text()
-    assert "Unfinished sessions" in again.read_text()
+    assert place.session()["status"] == "Active"
 
     fresh = folder / "fresh"
     assert in_a_pipe(folder, fresh, "demo", "--fresh").wait(60) == 0, fresh.read_text()
     assert "the model and the coding agent are played" in fresh.read_text()
     assert "Unfinished sessions" not in fresh.read_text()
     assert place.agents() == []
+    assert not list((place.home / "sessions").glob("*.json"))
     assert not (place.shop / "mine.txt").exists()
     assert place.git("branch", "--format=%(refname:short)") == ["main"]
 

@@ -15,7 +15,8 @@ from bot.domain.session import DocumentKind
 from bot.domain.sheets import Prose
 from bot.domain.states import Phase
 from tests.fakes.commands import PASSED
-from tests.stories.stage import FAILED, Stage
+from tests.fakes.llm import Call, ScriptedLlm
+from tests.stories.stage import FAILED, Stage, draft
 
 STEPS = ["clarify", "specify", "plan", "tasks"]
 
@@ -57,6 +58,22 @@ async def test_each_document_is_written_from_those_before_it(stage: Stage) -> No
     assert (plan["spec"], plan["plan"]) == (spec_md, "")
     assert (tasks["spec"], tasks["plan"]) == (spec_md, plan_md)
     assert [answer["answer"] for answer in specify["decisions"]] == ["no", "up"]
+
+
+async def test_a_plan_that_runs_in_a_circle_is_asked_for_again(stage: Stage) -> None:
+    sound = stage.drafts
+    circle = [draft("T001", "Codes", "T002"), draft("T002", "Receipt", "T001")]
+
+    def dizzy(call: Call) -> str:
+        first = "what_was_wrong" not in json.loads(call.data)
+        stage.drafts = circle if first else sound
+        return stage.model(call)
+
+    stage.llm = ScriptedLlm(dizzy)
+    await stage.revive()
+    await stage.is_planned()
+    assert "T001 → T002 → T001" in json.loads(stage.llm.calls[-1].data)["what_was_wrong"]
+    assert [task.key for task in stage.session().tasks] == ["T001", "T002", "T003"]
 
 
 async def test_each_document_stands_apart_under_its_own_name_with_every_line(stage: Stage) -> None:

@@ -22,6 +22,7 @@ from bot.domain.events import Said
 from bot.domain.people import Person, Thread
 from bot.domain.states import OverallStatus, Phase, Status, TaskState
 from bot.domain.tasks import Why
+from bot.engine.world import Rules
 from bot.errors import Refused, Unavailable
 from tests.fakes.chat import ANNA, THREAD
 from tests.fakes.commands import PASSED
@@ -87,6 +88,19 @@ async def test_failing_tests_go_back_to_the_same_agent_conversation(stage: Stage
     assert task.runs[1].why is Why.CHECK_FAILED
     assert task.runs[1].conversation == task.runs[0].conversation
     assert "AssertionError" in stage.panes.prompts[task.runs[1].name]
+
+
+@pytest.mark.parametrize("found", ["", "make test"], ids=["none-found", "another-found"])
+async def test_a_test_command_the_operator_names_is_the_one_that_runs(
+    stage: Stage, found: str
+) -> None:
+    stage.rules = Rules(repository=stage.repository.path, agent="played", test_command="./prove")
+    stage.repository.test_command = found
+    await stage.revive()
+    await stage.is_planned()
+    await stage.approves()
+    await stage.agents_work()
+    assert {command for _, command in stage.commands.ran} == {"./prove"}
 
 
 async def test_the_predecessors_work_is_in_the_dependents_branch_before_it_starts(

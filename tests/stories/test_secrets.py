@@ -7,23 +7,43 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from bot.domain.choices import Verb
+from bot.domain.record import Record
 from bot.domain.states import Phase
 from bot.domain.world import Executed
 from bot.errors import Refused
 from tests.fakes.commands import PASSED
 from tests.fakes.llm import Call, ScriptedLlm
+from tests.fakes.store import MemoryStore
 from tests.stories.stage import Stage, draft
 
 SECRET = "correct-horse-battery-staple"  # noqa: S105 - nobody's, made up here
 MASK = "[MASKED:"
 
 
+class RememberingStore(MemoryStore):
+    """It also keeps what was saved and soon overwritten."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ever: list[str] = []
+
+    def save(self, record: Record) -> None:
+        super().save(record)
+        self.ever.append(record.model_dump_json())
+
+
 @pytest.fixture
-async def stage() -> AsyncIterator[Stage]:
+def store() -> RememberingStore:
+    return RememberingStore()
+
+
+@pytest.fixture
+async def stage(store: RememberingStore) -> AsyncIterator[Stage]:
     stage = Stage(
         drafts=[draft("T001", f"Discounts {SECRET}"), draft("T002", "Receipt", "T001")],
         secrets={"SHOP_TOKEN": SECRET},
     )
+    stage.store = store
     await stage.open()
     yield stage
     await stage.close()
@@ -39,11 +59,17 @@ def everything_that_went_out(stage: Stage) -> Iterator[tuple[str, str]]:
         yield "the model", call.system + call.data
     for run, prompt in stage.panes.prompts.items():
         yield f"prompt of {run}", prompt + stage.panes.launches[run].model_dump_json()
-    for name, text in (*stage.store.records.items(), *stage.store.kept_evidence.items()):
-        yield f"disk: {name}", text
+    assert isinstance(stage.store, RememberingStore)
+    for text in (*stage.store.ever, *stage.store.kept_evidence.values()):
+        yield f"disk: {around(SECRET, text)}", text
     for name, head in stage.repository.heads.items():
         files = stage.repository.commits[head].files
         yield f"branch {name}", "".join(files[n] for n in files if n.startswith("specs/"))
+
+
+def around(secret: str, text: str) -> str:
+    """The words before it: enough to find the leak."""
+    return text.partition(secret)[0][-120:]
 
 
 def leaks(stage: Stage) -> list[str]:
@@ -80,7 +106,7 @@ async def test_a_secret_that_the_model_says_is_masked_before_anybody_sees_it(sta
     answer = stage.model
 
     def talkative(call: Call) -> str:
-        return answer(call).replace("Discounts", f"Discounts {SECRET}")
+        return answer(call).replace("iscounts", f"iscounts {SECRET}")
 
     stage.llm = ScriptedLlm(talkative)
     await stage.revive()
@@ -94,3 +120,13 @@ async def test_a_secret_in_a_refusal_is_masked_too(stage: Stage) -> None:
     await stage.says("Add discounts")
     assert stage.chat.card("failure")
     assert leaks(stage) == []
+
+
+async def test_a_name_that_git_needs_is_masked_where_people_see_it(stage: Stage) -> None:
+    branch = f"feature-{SECRET}"
+    stage.repository.commit(branch, dict(stage.repository.files), "first")
+    stage.repository.branch = branch
+    await stage.is_planned()
+    assert stage.session().base_branch == branch
+    assert [where for where in leaks(stage) if where.startswith(("card", "whispered"))] == []
+    assert "feature-[MASKED:" in str(stage.chat.card("received"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from bot.domain.actions import HoldPlace, ListBranches, ScanRepository, Survey
 from bot.domain.events import (
@@ -15,6 +15,7 @@ from bot.domain.events import (
     Surveyed,
 )
 from bot.domain.session import Session
+from bot.domain.states import Status
 from bot.engine.world import World
 from bot.errors import Refused, Unavailable
 
@@ -67,4 +68,16 @@ async def hold_place(
 
 async def list_branches(world: World, session: Session, order: ListBranches) -> BranchesListed:
     names = await world.repository.branches(session.repository)
+    names = (*names, *_promised(world, session))
     return BranchesListed(**world.mark(), answers=order.key, names=names)
+
+
+def _promised(world: World, session: Session) -> Iterator[str]:
+    """Names that other sessions have chosen and not made yet: a stop may lie between the two."""
+    for listed in world.store.sessions():
+        ended = listed.status in (Status.COMPLETED, Status.DISCARDED)
+        if ended or listed.id == session.id or listed.repository != session.repository:
+            continue
+        record = world.store.find(listed.id)
+        for workspace in record.session.workspaces if record else ():
+            yield workspace.branch
