@@ -70,10 +70,12 @@ class Settings(BaseSettings):
 
 def load(env_file: Path | None = Path(".env")) -> Settings:
     """The settings as they are now; asked for again, they may have changed."""
-    _refuse_readable(env_file)
+    files = [file for file in (_at_home(), env_file) if file] if env_file else []
+    for file in files:
+        _refuse_readable(file)
 
     class FromHere(Settings):
-        model_config = SettingsConfigDict(env_file=env_file)
+        model_config = SettingsConfigDict(env_file=files)
 
     try:
         return FromHere()
@@ -81,9 +83,14 @@ def load(env_file: Path | None = Path(".env")) -> Settings:
         raise SettingsError(_told(wrong)) from wrong
 
 
-def _refuse_readable(env_file: Path | None) -> None:
+def _at_home() -> Path:
+    """Settings for all repositories. What stands where the bot is started counts more."""
+    return Path(os.environ.get("GWT_HOME") or "~/.gwt").expanduser() / ".env"
+
+
+def _refuse_readable(env_file: Path) -> None:
     """Others must not be able to read the keys in it."""
-    if env_file and env_file.is_file() and env_file.stat().st_mode & 0o077:
+    if env_file.is_file() and env_file.stat().st_mode & 0o077:
         raise SettingsError(f"{env_file} can be read by others: chmod 600 {env_file}")
 
 

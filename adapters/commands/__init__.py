@@ -29,10 +29,14 @@ SHOWN = 16 * 1024
 class ShellCommands:
     """`environment` is the bot's own; only what is ALLOWED of it is passed on. `mask` hides secrets in a text."""
 
-    def __init__(self, environment: Mapping[str, str], mask: Callable[[str], str]) -> None:
+    def __init__(
+        self, environment: Mapping[str, str], mask: Callable[[str], str], *, umask: int = -1
+    ) -> None:
         kept = {key: value for key, value in environment.items() if ALLOWED.fullmatch(key)}
         self._environment = kept | {"CI": "1"}
         self._mask = mask
+        self._umask = umask
+        """-1: the bot's own."""
 
     async def run(self, cwd: str, command: str, *, seconds: float, log: str) -> Executed:
         marker = marker_of(cwd, log)
@@ -66,6 +70,7 @@ class ShellCommands:
                 stdout=inlet,
                 stderr=inlet,
                 start_new_session=True,
+                umask=self._umask,
             )
         except (FileNotFoundError, NotADirectoryError) as error:
             if not await asyncio.to_thread(os.path.isdir, cwd):

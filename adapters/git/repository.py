@@ -8,7 +8,7 @@ from pathlib import Path
 
 from adapters.git.ledger import Ledger
 from adapters.git.place import Place, is_directory, main_checkout, resolved
-from adapters.git.run import Git
+from adapters.git.run import INHERITED, Git
 from adapters.git.scan import scanned
 from adapters.git.standing import WORKTREES
 from adapters.git.trust import Trust
@@ -23,8 +23,14 @@ _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 class GitRepository:
     """`home` is the bot's own directory, where it notes what it made in which repository."""
 
-    def __init__(self, home: Path, environment: Mapping[str, str] | None = None) -> None:
-        self._git = Git(environment)
+    def __init__(
+        self,
+        home: Path,
+        environment: Mapping[str, str] | None = None,
+        *,
+        umask: int = INHERITED,
+    ) -> None:
+        self._git = Git(environment, umask=umask)
         self._ledger = Ledger(home)
         self._trust = Trust(self._git, self._ledger)
 

@@ -46,6 +46,10 @@ class Answer:
         return [part.decode("utf-8", "surrogateescape") for part in self.out.split(b"\0") if part]
 
 
+INHERITED = -1
+"""The umask of the bot. Files in people's repositories want theirs, not the bot's."""
+
+
 class Git:
     """Starts git. `lock` is the descriptor of the repository's lock: git keeps it open, so a git that outlives the bot
     keeps the next bot waiting instead of working beside it."""
@@ -56,11 +60,13 @@ class Git:
         *,
         program: str = "git",
         seconds: float = SECONDS,
+        umask: int = INHERITED,
     ) -> None:
         source = os.environ if environment is None else environment
         self._environment = {key: source[key] for key in ("PATH", "HOME") if key in source}
         self._program = program
         self._seconds = seconds
+        self._umask = umask
 
     async def read(
         self,
@@ -133,6 +139,7 @@ class Git:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 start_new_session=True,
+                umask=self._umask,
                 pass_fds=() if lock is None else (lock,),
             )
         except FileNotFoundError as error:

@@ -19,7 +19,7 @@ from adapters.git.place import Place, main_checkout
 from adapters.git.preparing import Preparing
 from adapters.git.recovery import remove_stale_locks
 from adapters.git.removing import Removing
-from adapters.git.run import Git
+from adapters.git.run import INHERITED, Git
 from adapters.git.standing import checked_branch, checked_path
 from adapters.git.tree import Tree
 from adapters.git.trust import Trust
@@ -30,8 +30,14 @@ from bot.domain.world import Commit, Merged, Removal, Work
 class GitWorktrees:
     """`home` is the bot's own directory, where it notes what it made in which repository."""
 
-    def __init__(self, home: Path, environment: Mapping[str, str] | None = None) -> None:
-        self._git = Git(environment)
+    def __init__(
+        self,
+        home: Path,
+        environment: Mapping[str, str] | None = None,
+        *,
+        umask: int = INHERITED,
+    ) -> None:
+        self._git = Git(environment, umask=umask)
         self._ledger = Ledger(home)
         self._locks = Locks()
         self._tree = Tree(self._git)

@@ -8,7 +8,7 @@ import logging
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adapters.agents.launch import AgentClis
@@ -44,6 +44,8 @@ class Plan:
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     stage: Mapping[str, str] = field(default_factory=dict[str, str])
     """Variables that only the demo and tests set, for the played agent."""
+    umask: int = 0o022
+    """The operator's own, for files in people's repositories; the bot's are for nobody else."""
     through: Callable[[World], World] = lambda world: world
     """What the world is seen through: tests of faults stand between the bot and its ports here."""
 
@@ -56,7 +58,7 @@ def socket_name(home: Path) -> str:
 @asynccontextmanager
 async def running_desk(plan: Plan) -> AsyncGenerator[Desk, None]:
     """The bot at work: locked, logging, its sessions brought back, its ticks going."""
-    os.umask(0o077)
+    plan = replace(plan, umask=os.umask(0o077))
     settings = plan.current()
     with InstanceLock(settings.gwt_home):
         masker = LearningMasker({**secrets_in(plan.environ), **settings.secrets})
@@ -118,9 +120,9 @@ def _world(
             passed_on=names,
         ),
         panes=panes,
-        repository=GitRepository(settings.gwt_home, environment),
-        worktrees=GitWorktrees(settings.gwt_home, environment),
-        commands=ShellCommands(environment, masker.mask),
+        repository=GitRepository(settings.gwt_home, environment, umask=plan.umask),
+        worktrees=GitWorktrees(settings.gwt_home, environment, umask=plan.umask),
+        commands=ShellCommands(environment, masker.mask, umask=plan.umask),
         store=store,
         clock=SystemClock(),
         rules=_rules(plan, settings),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import getpass
 import os
+from pathlib import Path
 
 from adapters.chat.console import ConsoleChat
 from bot import settings
@@ -12,6 +13,7 @@ from bot.domain.people import Person
 from bot.engine.desk import Desk
 from bot.engine.gate import Gate, everyone_of
 from bot.program.assemble import Plan, running_desk
+from bot.program.dotenv import refuse_foreign
 
 
 def me() -> Person:
@@ -24,6 +26,7 @@ def gate_for(person: Person) -> Gate:
 
 
 async def run() -> None:
+    await asyncio.to_thread(refuse_foreign, Path(".env"))
     person = me()
     chat = ConsoleChat(settings.load().gwt_home, person)
     await talk(Plan(current=settings.load, chats={"console": chat}, gate=gate_for(person)), chat)

@@ -319,6 +319,17 @@ async def test_settings_that_others_can_read_are_refused(sample: Console) -> Non
     assert "very-secret" not in sample.shown
 
 
+async def test_settings_that_came_with_the_repository_are_not_taken(sample: Console) -> None:
+    env = sample.repository / ".env"
+    env.write_text("OPENAI_BASE_URL=http://evil.invalid/v1\n")
+    env.chmod(0o600)
+    add = ["git", "add", "--force", ".env"]
+    await asyncio.to_thread(subprocess.run, add, cwd=sample.repository, check=True)
+    await sample.start()
+    assert await sample.ends() == 1
+    assert ".env is part of the repository" in sample.shown
+
+
 async def test_an_unknown_agent_is_told_with_those_there_are_and_can_be_mended(
     sample: Console, model: PlayedModel
 ) -> None:

@@ -1,0 +1,38 @@
+"""Settings are the operator's: a .env that came with a repository is somebody else's, and is refused."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from bot.errors import SettingsError
+
+_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+
+
+def refuse_foreign(env_file: Path) -> None:
+    """A file that git tracks would let whoever wrote the repository send your key where they like."""
+    if not (env_file.is_file() and _is_tracked(env_file.absolute())):
+        return
+    raise SettingsError(
+        f"{env_file} is part of the repository, so it may not be yours: settings are not taken from it.\n"
+        "  Put yours into ~/.gwt/.env, or stop tracking the file: git rm --cached .env"
+    )
+
+
+def _is_tracked(env_file: Path) -> bool:
+    environment = {"PATH": os.environ.get("PATH", ""), "GIT_OPTIONAL_LOCKS": "0"}
+    command = [*_GIT, "ls-files", "--error-unmatch", "--", env_file.name]
+    try:
+        answer = subprocess.run(  # noqa: S603 - a fixed argument list
+            command,
+            cwd=env_file.parent,
+            env=environment,
+            capture_output=True,
+            timeout=10,
+            check=False,
+        )
+    except FileNotFoundError:
+        return False
+    return answer.returncode == 0
