@@ -202,6 +202,8 @@ def _other(command: str) -> AgentCli:
         name="other",
         kind="Other",
         command=words or ("",),
+        # All of it is what people approve: there is no telling which of its words let it work without asking.
+        auto_flags=command,
         prompt_by=PromptBy.ARGUMENT if placed else PromptBy.STDIN,
     )
 

@@ -95,7 +95,9 @@ class PlaceGranted(Result):
 class PlaceAwaited(Result):
     kind: Literal["place_awaited"] = "place_awaited"
     position: int
-    """How many sessions stand before it; at least one."""
+    """How many sessions stand before it; 0: it holds the place."""
+    waiting: int = 0
+    """How many wait in all."""
 
 
 class BranchesListed(Result):
@@ -139,6 +141,8 @@ class WorkSeen(Result):
     kind: Literal["work_seen"] = "work_seen"
     task_id: str
     work: Work
+    unmerged: tuple[str, ...] = ()
+    """Branches of predecessors that should be in it, and are not."""
     verified_files: tuple[VerifiedFile, ...] = ()
     evidence: str = ""
 

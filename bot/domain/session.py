@@ -119,6 +119,8 @@ class Session(Living):
     """Since when it waits for (or holds) its repository's place."""
     has_place: bool = False
     queue_position: int | None = None
+    queue_waiting: int = 0
+    """How many sessions wait for the place, this one counted if it does."""
 
     ending: Ending | None = None
     ending_by: Person | None = None

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-Moved = Callable[[int], None]
+Moved = Callable[[int, int], None]
+"""Told where one stands (0: one holds the place) and how many wait in all."""
 
 
 @dataclass(eq=False)
@@ -18,7 +19,7 @@ class _Waiting:
     held: bool
     """It held the place before a restart: nobody goes before it, whatever the clock says."""
     granted: asyncio.Event = field(default_factory=asyncio.Event)
-    position: int | None = None
+    told: tuple[int, int] | None = None
 
 
 class Places:
@@ -57,10 +58,6 @@ class Places:
             line.remove(me)
             self._serve(repository)
 
-    def waiting(self, repository: str) -> int:
-        """How many stand behind the one who holds it."""
-        return max(0, len(self._lines.get(repository, ())) - 1)
-
     def _serve(self, repository: str) -> None:
         line = self._lines.get(repository, [])
         if not (self._open and line):
@@ -68,7 +65,9 @@ class Places:
         if not any(waiting.granted.is_set() for waiting in line):
             line[0].granted.set()
         behind = [waiting for waiting in line if not waiting.granted.is_set()]
-        for position, waiting in enumerate(behind, 1):
-            if waiting.position != position:
-                waiting.position = position
-                waiting.moved(position)
+        ahead = [waiting for waiting in line if waiting.granted.is_set()]
+        for position, one in [*((0, one) for one in ahead), *enumerate(behind, 1)]:
+            now = (position, len(behind))
+            if one.told != now and (position or one.told or behind):
+                one.told = now
+                one.moved(*now)

@@ -72,8 +72,8 @@ def _place_or_workspace(
             session.has_place, session.queue_position = True, None
             if session.status is Status.QUEUED:
                 session.become(Status.ACTIVE)
-        case PlaceAwaited(position=position):
-            session.queue_position = position
+        case PlaceAwaited(position=position, waiting=waiting):
+            session.queue_position, session.queue_waiting = position or None, waiting
         case BranchesListed(names=names):
             _name_workspaces(session, event, set(names))
         case NameTaken(task_id=task_id, branch=branch):

@@ -39,7 +39,7 @@ def settle(session: Session, at: AwareDatetime) -> None:
 def let_go(session: Session) -> None:
     session.wants_place_since = None
     session.has_place = False
-    session.queue_position = None
+    session.queue_position, session.queue_waiting = None, 0
 
 
 def can_move(session: Session) -> bool:

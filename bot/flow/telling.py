@@ -94,7 +94,7 @@ def status_card(
         status=session.status,
         phase=session.phase,
         queue_position=session.queue_position or None,
-        waiting=session.queue_position or 0,
+        waiting=session.queue_waiting,
         tasks=tuple(task_line(task, at, tails) for task in session.tasks),
         usage=session.usage,
         trouble=session.trouble,

@@ -100,6 +100,8 @@ def _missing(task: Task, event: WorkSeen) -> str:
     if event.work.uncommitted:
         files = ", ".join(event.work.uncommitted[:8])
         return f"These changes are not committed: {files}."
+    if event.unmerged:
+        return f"This is not merged into your branch: {', '.join(event.unmerged)}."
     if not event.work.commits and task.type is not TaskType.INVESTIGATION:
         return "There are no commits on the branch."
     return ""

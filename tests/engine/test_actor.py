@@ -337,7 +337,7 @@ async def test_who_held_the_place_goes_first_after_a_restart_whatever_the_clock_
         def stand(name: str, since: datetime, *, held: bool) -> asyncio.Task[None]:
             granted = functools.partial(served.append, name)
             return group.create_task(
-                places.hold("/shop", name, since, granted, lambda _: None, held=held)
+                places.hold("/shop", name, since, granted, lambda _, __: None, held=held)
             )
 
         tasks = [stand("new", early, held=False), stand("old", late, held=True)]

@@ -17,7 +17,8 @@ class Line:
         self.places = Places()
         self.places.open()
         self.held: list[str] = []
-        self.positions: dict[str, int] = {}
+        self.positions: dict[str, tuple[int, int]] = {}
+        """Where each stands, and how many wait."""
         self._asking: dict[str, asyncio.Task[None]] = {}
 
     async def ask(self, repository: str, session: str, after: int = 0) -> None:
@@ -26,7 +27,7 @@ class Line:
             session,
             T0 + timedelta(seconds=after),
             lambda: self.held.append(session),
-            lambda position: self.positions.update({session: position}),
+            lambda position, waiting: self.positions.update({session: (position, waiting)}),
         )
         self._asking[session] = asyncio.create_task(asking)
         await self._settle()
@@ -49,9 +50,10 @@ async def test_repositories_work_side_by_side_and_sessions_of_one_take_turns() -
     await line.ask("/shop", "c", after=1)
     await line.ask("/blog", "d", after=3)
     assert line.held == ["a", "d"]
-    assert line.positions == {"b": 2, "c": 1}
+    assert line.positions == {"a": (0, 2), "b": (2, 2), "c": (1, 2)}
 
     await line.let_go("a")
     assert line.held == ["a", "d", "c"]
-    assert line.positions["b"] == 1
+    assert line.positions["b"] == (1, 1)
+    assert line.positions["c"] == (0, 1)
     await line.let_go("b", "c", "d")

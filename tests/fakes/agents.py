@@ -18,6 +18,7 @@ class FakeAgents:
     ) -> None:
         self.names = names or ("played",)
         self.problems = dict(problems or {})
+        self.auto_flags = "--yes"
         self.asked: list[tuple[str, str]] = []
         self.launched: list[tuple[str, str, bool]] = []
         """Agent, conversation, and whether it was to be gone on with."""
@@ -32,7 +33,7 @@ class FakeAgents:
         return AgentReady(agent=agent, ok=True, version="1.0")
 
     def flags(self, agent: str) -> str:
-        return "--yes"
+        return self.auto_flags
 
     def marked(self, agent: str) -> bool:
         return False

@@ -14,6 +14,7 @@ from bot.domain.cards import (
     ProblemCard,
     QuestionsCard,
     ReceivedCard,
+    StatusCard,
     StoppedCard,
     SummaryCard,
 )
@@ -26,7 +27,7 @@ from bot.engine.world import Rules
 from bot.errors import Refused, Unavailable
 from tests.fakes.chat import ANNA, THREAD
 from tests.fakes.commands import PASSED
-from tests.stories.stage import FAILED, Stage
+from tests.stories.stage import FAILED, Stage, draft
 
 OTHER = Thread(platform="memory", workspace="W1", channel="C1", root="2")
 
@@ -216,6 +217,9 @@ async def test_two_sessions_of_one_repository_take_turns(stage: Stage) -> None:
     assert len(stage.panes.running()) == 2
     second = stage.session(OTHER)
     assert (second.status, second.queue_position) == (Status.QUEUED, 1)
+    live = stage.chat.card("status")
+    assert isinstance(live, StatusCard)
+    assert live.waiting == 1, "the head says how many wait"
 
     await stage.agents_work(rounds=2)
     assert stage.session().phase is Phase.FINISHING
@@ -340,3 +344,42 @@ async def test_a_worktree_removed_by_hand_blocks_its_task_and_retry_makes_it_aga
     assert stage.session().tasks[0].state is TaskState.RUNNING
     await stage.agents_work(rounds=3)
     assert stage.session().phase is Phase.FINISHING
+
+
+async def test_agents_are_never_started_with_other_flags_than_were_approved(stage: Stage) -> None:
+    await stage.is_planned()
+    await stage.approves()
+    await stage.commands_(Word.STOP)
+    stage.agents.auto_flags = "--do-anything"
+    started = list(stage.panes.started)
+    await stage.commands_(Word.RESUME)
+    assert stage.panes.started == started
+    blocked = stage.session().in_state(TaskState.BLOCKED)
+    assert [task.key for task in blocked][:2] == ["T001", "T002"]
+    assert "--do-anything" in blocked[0].blocked
+
+
+async def test_a_conflict_that_was_left_to_an_agent_must_really_be_merged(stage: Stage) -> None:
+    stage.drafts = [
+        draft("T001", "Discount codes"),
+        draft("T002", "Receipt"),
+        draft("T003", "Checkout", "T001", "T002"),
+    ]
+    await stage.is_planned()
+    await stage.approves()
+    for number, name in enumerate(stage.panes.running()):
+        stage.worktrees.agent_commits(
+            stage.panes.folders[name], {"same.py": f"x = {number}\n"}, f"feat: {name}"
+        )
+        stage.panes.finish(name)
+    await stage.settle()
+    third = stage.session().tasks[2]
+    assert third.run
+    assert third.run.why is Why.CONFLICT
+
+    await stage.agents_work()
+
+    third = stage.session().tasks[2]
+    assert third.state is TaskState.RUNNING
+    assert third.runs[-1].why is Why.NO_EVIDENCE
+    assert "not merged into your branch" in third.runs[-1].feedback

@@ -69,6 +69,8 @@ def status(card: StatusCard) -> Sheet:
     head = [("Session", f"{card.session} · {card.status} · {card.phase}")]
     if card.queue_position:
         head.append(("Queue", f"place {card.queue_position} of {card.waiting}"))
+    elif card.waiting:
+        head.append(("Queue", f"{counted(card.waiting, 'session')} behind this one"))
     if card.trouble:
         head.append(("Waiting", card.trouble))
     body: list[Element] = [Fields(pairs=tuple(head))]

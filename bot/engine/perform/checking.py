@@ -10,6 +10,7 @@ from bot.domain.events import CheckRan, WorkSeen
 from bot.domain.evidence import Check, Evidence, VerifiedFile
 from bot.domain.naming import derived_id
 from bot.domain.session import Session
+from bot.domain.states import TaskState
 from bot.domain.tasks import Task, Workspace
 from bot.engine.world import World
 from bot.errors import Refused
@@ -42,9 +43,22 @@ async def look_at_work(world: World, session: Session, order: LookAtWork) -> Wor
         answers=order.key,
         task_id=task.id,
         work=work,
+        unmerged=await _unmerged(world, session, task, found.head),
         verified_files=files,
         evidence=evidence,
     )
+
+
+async def _unmerged(world: World, session: Session, task: Task, head: str) -> tuple[str, ...]:
+    """Branches of predecessors with commits that are not in it: an agent was told to merge one, and did not."""
+    branches: list[str] = []
+    for merged in task.workspace.merged if task.workspace else ():
+        other = session.task(merged)
+        if other and other.workspace and other.state is TaskState.COMPLETED:
+            branch = other.workspace.branch
+            if await world.worktrees.log(session.repository, head, branch):
+                branches.append(branch)
+    return tuple(branches)
 
 
 async def run_check(world: World, session: Session, order: RunCheck) -> CheckRan:

@@ -77,6 +77,7 @@ async def start_run(world: World, session: Session, order: StartRun) -> RunStart
     """Safe to do twice: the pane is named after the run, and a run that has ended is not started again."""
     task, run, workspace = task_and_run(session, order.run_id)
     await _require_worktree(world, task, workspace)
+    _require_approved_flags(world, session, run)
     marked = world.agents.marked(run.agent)
     prompt = world.masker.mask(instruction(session, task, run, marked=marked))
     launch = world.agents.launch(
@@ -96,6 +97,15 @@ async def start_run(world: World, session: Session, order: StartRun) -> RunStart
         pane_id=pane.pane_id,
         pid=pane.pid,
     )
+
+
+def _require_approved_flags(world: World, session: Session, run: Run) -> None:
+    """The settings may have changed since somebody approved how agents are started."""
+    if world.agents.flags(run.agent) != session.agent_flags:
+        raise Refused(
+            f"{run.agent} would be started with other flags than were approved: {world.agents.flags(run.agent)}",
+            "Set GWT_AGENT and GWT_AGENT_COMMAND as they were, or discard this session and ask anew.",
+        )
 
 
 async def _require_worktree(world: World, task: Task, workspace: Workspace) -> None:

@@ -54,9 +54,11 @@ async def hold_place(
     def granted() -> None:
         tell(PlaceGranted(**world.mark(), answers=order.key))
 
-    def moved(position: int) -> None:
+    def moved(position: int, waiting: int) -> None:
         try:
-            tell(PlaceAwaited(**world.mark(), answers=order.key, position=position))
+            tell(
+                PlaceAwaited(**world.mark(), answers=order.key, position=position, waiting=waiting)
+            )
         except Unavailable:
             # called while another session lets go: a full disk here must not keep it from that
             log.warning("position not told", extra={"data": {"id": session.id}})
