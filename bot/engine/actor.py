@@ -170,6 +170,7 @@ class Actor:
         if isinstance(action, Order):
             self._given[action.key] += 1
             if self._given[action.key] > CIRCLES:
+                self._given.clear()
                 raise RuntimeError(f"going in circles: {action.key}")
 
     def _refused(self, action: Action, refusal: Refused) -> OrderFailed | Broke | None:

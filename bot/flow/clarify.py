@@ -13,7 +13,10 @@ from bot.domain.session import Session, Speaker
 from bot.domain.states import Phase
 from bot.flow import mishaps, replies, telling
 
-_NUMBERED = re.compile(r"(?:^|[\s,;、。]+)(?:D|Q)?(\d{1,2})\s*[:=.)：）]\s*", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"(?:(?:^|[\s,;、。]+)[DQ]|(?:^|[\n,;、]\s*))(\d{1,2})\s*[:=.)：）]\s*", re.IGNORECASE
+)
+"""D1 wherever it stands; a bare number only where a line or a part of it begins."""
 _AGREED = frozenset(
     {"yes", "y", "ok", "okay", "defaults", "default", "recommended", "suggested", "はい"}
 )

@@ -142,6 +142,8 @@ def test_one_button_takes_all_defaults_and_the_card_says_who() -> None:
         ("d1：はい、D2：いいえ", {1: "はい", 2: "いいえ"}),
         ("whatever you like", {}),
         ("D7: what?", {}),
+        ("1: yes, 2: no", {1: "yes", 2: "no"}),
+        ("I would say option 2. No, wait", {}),
     ],
 )
 def test_plain_words_find_their_questions(text: str, answers: dict[int, str]) -> None:
