@@ -16,7 +16,7 @@ from pathlib import Path
 if sys.platform == "linux":
     from asyncinotify import Inotify, Mask
 
-SWEEP = 30.0
+SWEEP = 60.0
 POLL = 1.0
 
 
