@@ -36,6 +36,18 @@ async def stage() -> AsyncIterator[Stage]:
     await stage.close()
 
 
+async def disk_fills_while_the_model_thinks(stage: Stage) -> None:
+    """And has room again five seconds later."""
+    stage.llm.hold()
+    await stage.says("Add discounts")
+    stage.store.full = True
+    stage.llm.release()
+    await stage.settle()
+    stage.store.full = False
+    await stage.clock.advance(5)
+    await stage.settle()
+
+
 class HastyChat(MemoryChat):
     """Each card travels faster than the one before it."""
 
@@ -203,14 +215,7 @@ async def test_what_an_order_does_to_end_in_order_is_not_interrupted(stage: Stag
 async def test_a_full_disk_while_something_else_does_not_answer_ends_nothing(stage: Stage) -> None:
     stage.llm = type(stage.llm)(lambda _: Unavailable("the model does not answer"))
     await stage.open()
-    stage.llm.hold()
-    await stage.says("Add discounts")
-    stage.store.full = True
-    stage.llm.release()
-    await stage.settle()
-    stage.store.full = False
-    await stage.clock.advance(5)
-    await stage.settle()
+    await disk_fills_while_the_model_thinks(stage)
     assert stage.session().status is Status.ACTIVE
 
 
@@ -223,14 +228,7 @@ async def test_a_chat_that_refuses_the_word_of_a_full_disk_ends_nothing(stage: S
 
     stage.chat = DeafChat()
     await stage.open()
-    stage.llm.hold()
-    await stage.says("Add discounts")
-    stage.store.full = True
-    stage.llm.release()
-    await stage.settle()
-    stage.store.full = False
-    await stage.clock.advance(5)
-    await stage.settle()
+    await disk_fills_while_the_model_thinks(stage)
     assert stage.session().asked
 
 

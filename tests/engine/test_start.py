@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
-import pytest
-
 from bot.domain.cards import Card
 from bot.domain.choices import Verb, Word
 from bot.domain.layout import sheet
@@ -16,14 +12,6 @@ from tests.fakes.chat import ANNA, THREAD
 from tests.stories.stage import Stage
 
 OTHER = Thread(platform="memory", workspace="W1", channel="C1", root="2")
-
-
-@pytest.fixture
-async def stage() -> AsyncIterator[Stage]:
-    stage = Stage()
-    await stage.open()
-    yield stage
-    await stage.close()
 
 
 async def welcomed(stage: Stage) -> list[Card]:

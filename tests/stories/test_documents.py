@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from importlib import resources
-
-import pytest
 
 from bot.domain.cards import DocumentCard
 from bot.domain.choices import Verb
@@ -19,14 +16,6 @@ from tests.fakes.llm import Call, ScriptedLlm
 from tests.stories.stage import FAILED, Stage, draft
 
 STEPS = ["clarify", "specify", "plan", "tasks"]
-
-
-@pytest.fixture
-async def stage() -> AsyncIterator[Stage]:
-    stage = Stage()
-    await stage.open()
-    yield stage
-    await stage.close()
 
 
 async def test_every_step_is_one_question_to_the_same_model_with_its_own_prompt_file(

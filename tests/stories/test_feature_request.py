@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from bot.domain.cards import (
@@ -30,14 +28,6 @@ from tests.fakes.commands import PASSED
 from tests.stories.stage import FAILED, Stage, draft
 
 OTHER = Thread(platform="memory", workspace="W1", channel="C1", root="2")
-
-
-@pytest.fixture
-async def stage() -> AsyncIterator[Stage]:
-    stage = Stage()
-    await stage.open()
-    yield stage
-    await stage.close()
 
 
 def kinds(stage: Stage, thread: Thread = THREAD) -> list[str]:
