@@ -116,7 +116,7 @@ class ConsoleChat:
         try:
             await self._hear(line, deliver)
         except Unavailable as problem:
-            reason = f"This was not taken: {problem.reason} {problem.remedy}".rstrip()
+            reason = f"This was not taken: {problem.reason.rstrip('.')}. {problem.remedy}".rstrip()
             await self._transcript.say(reason, style="bold red")
 
     async def _hear(self, line: str, deliver: Deliver) -> None:
