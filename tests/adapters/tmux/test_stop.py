@@ -115,18 +115,24 @@ async def test_a_frozen_agent_is_stopped(server: OwnServer) -> None:
 
 
 async def test_a_stopped_run_has_not_ended_before_its_process_has(server: OwnServer) -> None:
-    panes = server.panes(grace=0.3)
+    before = server.panes(grace=60.0)
     deaf = "trap '' TERM; echo $$ > \"$GWT_SPOOL/agent\"; while :; do sleep 0.05; done"
-    pane = await panes.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", deaf)), "")
+    pane = await before.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", deaf)), "")
     await pid_in(server.spool("run-1") / "agent")
-    stopping = asyncio.create_task(panes.stop("run-1"))
+    stopping = asyncio.create_task(before.stop("run-1"))
     await until((server.spool("run-1") / "stopped").exists)
+    stopping.cancel()  # the bot dies before its patience with the deaf agent ends
+    await asyncio.wait({stopping})
+    await before.close()
+    panes = server.panes(grace=0.3)
+    ending = asyncio.create_task(panes.ended("run-1"))
+    await panes.names()
 
-    end = await server.panes().ended("run-1")
-
-    assert end.outcome is Outcome.KILLED
+    assert alive(pane.pid)
+    assert not ending.done()
+    assert await panes.stop("run-1") == ()
+    assert (await ending).outcome is Outcome.KILLED
     assert not alive(pane.pid)
-    assert await stopping == ()
 
 
 async def test_a_stop_that_overtakes_the_start_leaves_no_agent(server: OwnServer) -> None:
