@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Protocol
 
 from bot.domain.cards import Card
-from bot.domain.events import Event
+from bot.domain.events import FromPeople
 from bot.domain.people import Person, Thread
 from bot.domain.record import Record
 from bot.domain.world import (
@@ -28,8 +28,9 @@ from bot.domain.world import (
     Work,
 )
 
-Deliver = Callable[[Thread, Event], Awaitable[None]]
-"""Returns when the event is on disk (or was refused and the person was told); only then may a platform acknowledge."""
+Deliver = Callable[[Thread, FromPeople], Awaitable[bool]]
+"""Returns when the event is on disk, or, with False, was refused and the person was told; only then may a platform
+acknowledge it."""
 
 
 class Chat(Protocol):

@@ -68,7 +68,9 @@ class Command(Fact):
 
 
 STOP_WORDS = frozenset({"stop", "cancel", "halt", "interrupt", "abort", "中断", "停止", "ストップ"})
-_WITH_ARGUMENT = frozenset({Word.RESUME, Word.DISCARD, Word.STOP, Word.INFO, Word.LOGS})
+_WITH_ARGUMENT = frozenset(set(Word) - {Word.SESSIONS, Word.KEYS, Word.HELP})
+MINE = frozenset({"mine", "all-mine"})
+"""Instead of an id: every session one has begun."""
 _HANDLE = re.compile(r"[tT][0-9]{1,4}|task-[0-9a-f]{1,8}-[0-9]{1,4}|[0-9a-fA-F][0-9a-fA-F-]{0,35}")
 
 
@@ -96,6 +98,8 @@ def is_handle(text: str) -> bool:
 
     An id's beginning without any digit must be longer, else `stop a` would be no talk.
     """
+    if text in MINE:
+        return True
     if not _HANDLE.fullmatch(text):
         return False
     return any(c.isdigit() for c in text) or len(text) >= 4

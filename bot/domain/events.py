@@ -41,11 +41,25 @@ class Pressed(FromPerson):
     verb: Verb
     about: str = ""
     text: str = ""
+    answers: dict[int, str] = Field(default_factory=dict[int, str])
+    """By the number of the question."""
 
 
 class Commanded(FromPerson):
     kind: Literal["commanded"] = "commanded"
     command: Command
+    mention: bool = True
+
+
+class Opened(FromPerson):
+    """Somebody opens the form behind a button. Nothing happens but that they are let, or told why not."""
+
+    kind: Literal["opened"] = "opened"
+    verb: Verb
+
+
+FromPeople = Said | Pressed | Commanded | Opened
+"""What a chat delivers."""
 
 
 class Result(Happening):

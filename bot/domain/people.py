@@ -13,6 +13,8 @@ class Person(Fact):
     platform: str
     id: str
     name: str = ""
+    outsider: bool = False
+    """A guest, a program, or somebody of another organisation: may do nothing, whatever the lists say."""
 
     def __str__(self) -> str:
         return self.name or self.id
@@ -34,6 +36,14 @@ class Thread(Fact):
     workspace: str = ""
     channel: str
     root: str
+    """The message it hangs from; empty: the channel itself, where a command may be given but no session lives."""
+    direct: bool = False
+    """A conversation of one person with the bot alone."""
+
+    @property
+    def place(self) -> str:
+        """The channel, by its full id."""
+        return f"{self.workspace}:{self.channel}" if self.workspace else self.channel
 
     @property
     def key(self) -> str:

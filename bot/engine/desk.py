@@ -7,10 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable
 
 from bot.domain.cards import AnswerCard
-from bot.domain.choices import Word
-from bot.domain.events import Commanded, Event, FromPerson, Said, Woken
+from bot.domain.events import (
+    Commanded,
+    Event,
+    FromPeople,
+    FromPerson,
+    Opened,
+    Pressed,
+    Said,
+    Woken,
+)
 from bot.domain.people import Person, Role, Thread
 from bot.domain.record import Record
 from bot.domain.session import Session
@@ -18,12 +27,14 @@ from bot.domain.states import Phase
 from bot.engine import front
 from bot.engine.actor import Actor
 from bot.engine.gate import Gate
-from bot.engine.perform import telling
+from bot.engine.pointing import NOT_ALLOWED, Pointing
 from bot.engine.world import World
 from bot.flow.approve import is_yes
 
 log = logging.getLogger("bot.desk")
 SETTLING = 0.2
+REMEMBERED = 5_000
+NOTHING_HERE = "There is nothing here yet. Tell me what you would like to have built."
 
 
 class Desk:
@@ -34,6 +45,10 @@ class Desk:
         self._lives: dict[str, asyncio.Task[None]] = {}
         self._threads: dict[str, str] = {}
         self._fallen: asyncio.Queue[str] = asyncio.Queue()
+        self._answered: dict[str, None] = {}
+        self._pointing = Pointing(
+            world, gate, self._actor_of, lambda: [actor.session for actor in self.actors()]
+        )
 
     async def open(self) -> None:
         """Bring back every session that is not over; only when all are back may any hold its place."""
@@ -60,28 +75,51 @@ class Desk:
             life.cancel()
         await asyncio.gather(*self._lives.values(), return_exceptions=True)
 
-    async def take(self, thread: Thread, event: Event) -> None:
-        """Returns when the event is on disk, or was refused and the person told."""
-        if not isinstance(event, FromPerson):
-            return
-        if not self._gate.lets(event.by, event):
-            await self._refuse(thread, event)
-            return
+    async def take(self, thread: Thread, event: FromPeople) -> bool:
+        """Returns when the event is on disk; False: it was refused, and the person told."""
+        if event.id in self._answered or self._overheard(thread, event):
+            return True
+        if not self._gate.lets(thread, event):
+            return await self._refuse(thread, event)
+        if isinstance(event, Opened):
+            return True
         event = self._world.masker.mask_model(event)
-        if isinstance(event, Commanded) and await self._answered_here(thread, event):
-            return
+        if await self._answered_elsewhere(thread, event):
+            return True
         actor = self._actor_for(thread, event)
         if actor is None:
-            await self._say(
-                thread,
-                event.by,
-                "There is nothing here yet. Tell me what you would like to have built.",
-            )
-            return
+            return await self._once(event, self._pointing.say(thread, event.by, NOTHING_HERE))
         if not self._may_approve(actor.session, event):
-            await self._refuse(thread, event)
-            return
+            return await self._refuse(thread, event)
         actor.hear(event)
+        return True
+
+    def _overheard(self, thread: Thread, event: FromPeople) -> bool:
+        """People talk to each other: a word that is not for the bot counts in a session's thread, from those who may."""
+        if not isinstance(event, Said | Commanded) or event.mention:
+            return False
+        if thread.key not in self._threads:
+            return True
+        return isinstance(event, Said) and not self._gate.lets(thread, event)
+
+    async def _answered_elsewhere(self, thread: Thread, event: FromPeople) -> bool:
+        if not isinstance(event, Pressed | Commanded):
+            return False
+        known = thread.key in self._threads
+        return await self._once(event, self._pointing.answered(thread, event, known=known))
+
+    async def _once(self, event: FromPeople, answer: Awaitable[bool]) -> bool:
+        """What no session hears is remembered here, so that the same event is not answered again. Has it been?"""
+        self._answered[event.id] = None
+        answered = False
+        try:
+            answered = await answer
+        finally:
+            if not answered:
+                self._answered.pop(event.id, None)
+        while len(self._answered) > REMEMBERED:
+            del self._answered[next(iter(self._answered))]
+        return answered
 
     def broken(self) -> tuple[str, ...]:
         """What could not be read at the start, a sentence each."""
@@ -93,9 +131,7 @@ class Desk:
         if unfinished:
             body = front.unfinished(unfinished)
             card = AnswerCard(key="welcome", title="Unfinished sessions", body=body)
-            await telling.chat_of(self._world, thread.platform).whisper(
-                thread, person, self._world.masker.mask_model(card)
-            )
+            await self._pointing.whisper(thread, person, card)
 
     async def settled(self) -> None:
         """Until every session waits for a person or for something outside, or is over."""
@@ -110,13 +146,23 @@ class Desk:
         if session.phase is not Phase.APPROVING:
             return True
         agrees = isinstance(event, Said) and is_yes(event.text)
-        return not agrees or self._gate.grants(event.by, Role.APPROVE)
+        return not agrees or self._gate.grants(session.thread, event.by, Role.APPROVE)
 
-    async def _refuse(self, thread: Thread, event: FromPerson) -> None:
-        await self._say(thread, event.by, "You may not do that here. Ask whoever runs this bot.")
+    async def _refuse(self, thread: Thread, event: FromPeople) -> bool:
         log.warning("refused at the gate", extra={"data": {"by": event.by.id, "event": event.id}})
+        await self._once(event, self._pointing.say(thread, event.by, NOT_ALLOWED))
+        return False
 
-    def _actor_for(self, thread: Thread, event: FromPerson) -> Actor | None:
+    def _actor_for(self, thread: Thread, event: Event) -> Actor | None:
+        """Of the session in this thread; begun by a request, where there is none."""
+        if actor := self._actor_of(thread):
+            return actor
+        # also where the session's file was broken and put aside
+        if isinstance(event, Said) and event.mention and thread.root:
+            return self._awaken(Record(session=self._new_session(thread, event)))
+        return None
+
+    def _actor_of(self, thread: Thread) -> Actor | None:
         session_id = self._threads.get(thread.key)
         if session_id in self._actors:
             return self._actors[session_id]
@@ -125,9 +171,6 @@ class Desk:
             # one that fell over has lost its place: another may hold it by now
             record.session.has_place = False
             return self._awaken(record)
-        # also where the session's file was broken and put aside
-        if isinstance(event, Said) and event.mention:
-            return self._awaken(Record(session=self._new_session(thread, event)))
         return None
 
     def _new_session(self, thread: Thread, event: Said) -> Session:
@@ -163,51 +206,6 @@ class Desk:
     async def fell_over(self) -> str:
         """The next session that a bug has ended. The others live on."""
         return await self._fallen.get()
-
-    async def _answered_here(self, thread: Thread, event: Commanded) -> bool:
-        """Commands that are not about the session of this thread."""
-        command = event.command
-        if command.word in (Word.RESUME, Word.DISCARD, Word.STOP, Word.INFO) and command.argument:
-            await self._for_another(thread, event)
-            return True
-        body = front.answer(self._world, command.word, list(self._world.store.sessions()))
-        if body is None:
-            return False
-        card = AnswerCard(key=f"answer:{event.id}", title=front.TITLES[command.word], body=body)
-        await telling.chat_of(self._world, thread.platform).whisper(
-            thread, event.by, self._world.masker.mask_model(card)
-        )
-        return True
-
-    async def _for_another(self, thread: Thread, event: Commanded) -> None:
-        """`resume 1a2b`: the same word, said in the thread of that session."""
-        record = self._world.store.find(event.command.argument)
-        if record is None:
-            await self._say(
-                thread,
-                event.by,
-                f"I know no session {event.command.argument}. sessions lists them.",
-            )
-            return
-        meant = event.model_copy(
-            update={"command": event.command.model_copy(update={"argument": ""})}
-        )
-        actor = self._actor_for(record.session.thread, meant)
-        if actor:
-            await self._turn_to(record.session.thread)
-            actor.hear(meant)
-
-    async def _turn_to(self, thread: Thread) -> None:
-        """A chat that shows one thread at a time is told which one is meant now."""
-        chat = telling.chat_of(self._world, thread.platform)
-        turn_to = getattr(chat, "turn_to", None)
-        if turn_to is not None:
-            await turn_to(thread)
-
-    async def _say(self, thread: Thread, to: Person, text: str) -> None:
-        clock = self._world.clock
-        card = AnswerCard(key=f"private:{clock.new_id()}", title=text)
-        await telling.chat_of(self._world, thread.platform).whisper(thread, to, card)
 
     def _woken(self, session: Session) -> Woken:
         """Nothing goes on unasked if the operator wants it so, or if nobody could be told about it."""

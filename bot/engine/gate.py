@@ -1,4 +1,4 @@
-"""The one gate for every way in: may this person do this? By full ids only; an empty list means nobody."""
+"""The one gate for every way in: may this person do this, here? By full ids only; an empty list means nobody."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bot.domain.choices import Verb, Word
-from bot.domain.events import Commanded, FromPerson, Pressed, Said
-from bot.domain.people import Person, Role
+from bot.domain.events import Commanded, FromPerson, Opened, Pressed, Said
+from bot.domain.people import Person, Role, Thread
 
 _VERB_ROLES = {
     Verb.STOP: Role.STOP,
@@ -18,25 +18,45 @@ _VERB_ROLES = {
     Verb.GIVE_UP: Role.APPROVE,
 }
 _WORD_ROLES = {Word.STOP: Role.STOP, Word.DISCARD: Role.APPROVE, Word.KEYS: Role.ADMIN}
+DIRECT = "dm"
+"""Stands in a list of places for every conversation of one person with the bot alone."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """Who may come in from one platform, and from where: full ids of people by role, and of channels."""
+
+    people: Mapping[Role, frozenset[str]]
+    places: frozenset[str] | None = None
+    """None: the platform is one place, the terminal."""
+
+    def leads_in(self, thread: Thread) -> bool:
+        if self.places is None or thread.place in self.places:
+            return True
+        direct = f"{thread.workspace}:{DIRECT}" if thread.workspace else DIRECT
+        return thread.direct and direct in self.places
 
 
 @dataclass(frozen=True)
 class Gate:
-    """`allowed`: platform → role → full ids. A platform or role that is not there lets nobody through."""
+    """A platform that has no door lets nobody through."""
 
-    allowed: Mapping[str, Mapping[Role, frozenset[str]]]
+    doors: Mapping[str, Door]
 
-    def lets(self, person: Person, event: FromPerson) -> bool:
-        return self.grants(person, role_for(event))
+    def lets(self, thread: Thread, event: FromPerson) -> bool:
+        return self.grants(thread, event.by, role_for(event))
 
-    def grants(self, person: Person, role: Role) -> bool:
-        return person.id in self.allowed.get(person.platform, {}).get(role, frozenset())
+    def grants(self, thread: Thread, person: Person, role: Role) -> bool:
+        door = self.doors.get(thread.platform)
+        if door is None or person.platform != thread.platform or person.outsider:
+            return False
+        return door.leads_in(thread) and person.id in door.people.get(role, frozenset())
 
 
 def role_for(event: FromPerson) -> Role:
     """What somebody must be allowed to do for this to count."""
     match event:
-        case Pressed(verb=verb):
+        case Pressed(verb=verb) | Opened(verb=verb):
             return _VERB_ROLES.get(verb, Role.START)
         case Commanded(command=command):
             return _WORD_ROLES.get(command.word, Role.START)
@@ -46,6 +66,6 @@ def role_for(event: FromPerson) -> Role:
             return Role.ADMIN
 
 
-def everyone_of(platform: str, ids: frozenset[str]) -> Mapping[str, Mapping[Role, frozenset[str]]]:
-    """One list for all roles."""
-    return {platform: dict.fromkeys(Role, ids)}
+def everyone_of(platform: str, ids: frozenset[str]) -> Mapping[str, Door]:
+    """One list for all roles, on a platform that is one place."""
+    return {platform: Door(dict.fromkeys(Role, ids))}

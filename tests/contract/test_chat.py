@@ -11,7 +11,7 @@ import pytest
 
 from bot.domain.cards import Card
 from bot.domain.choices import Verb, Word
-from bot.domain.events import Commanded, Event, Pressed, Said
+from bot.domain.events import Commanded, FromPeople, Pressed, Said
 from bot.domain.people import Person, Thread
 from bot.errors import Unavailable
 from bot.ports import Chat
@@ -84,16 +84,17 @@ class Desk:
     """Takes what is delivered."""
 
     def __init__(self) -> None:
-        self.heard: asyncio.Queue[tuple[Thread, Event]] = asyncio.Queue()
+        self.heard: asyncio.Queue[tuple[Thread, FromPeople]] = asyncio.Queue()
         self.refuses = 0
 
-    async def deliver(self, thread: Thread, event: Event) -> None:
+    async def deliver(self, thread: Thread, event: FromPeople) -> bool:
         if self.refuses:
             self.refuses -= 1
             raise Unavailable("No space left on device.")
         self.heard.put_nowait((thread, event))
+        return True
 
-    async def next(self) -> tuple[Thread, Event]:
+    async def next(self) -> tuple[Thread, FromPeople]:
         async with asyncio.timeout(10):
             return await self.heard.get()
 

@@ -15,7 +15,7 @@ from bot.domain.people import Role, Thread
 from bot.domain.record import Record
 from bot.domain.states import Phase, Status, TaskState
 from bot.domain.world import Executed
-from bot.engine.gate import Gate
+from bot.engine.gate import Door, Gate
 from bot.engine.places import Places
 from bot.errors import Refused, Unavailable
 from tests.fakes.chat import ANNA, THREAD, MemoryChat
@@ -264,7 +264,7 @@ async def test_who_may_not_approve_may_not_do_so_in_words(stage: Stage) -> None:
     await stage.open()
     await stage.is_planned()
     starters = {Role.START: frozenset({ANNA.id})}
-    stage.gate = Gate({"memory": starters})
+    stage.gate = Gate({"memory": Door(starters)})
     await stage.revive()
     await stage.says("approve")
     assert stage.session().phase is Phase.APPROVING

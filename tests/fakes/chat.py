@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.domain.cards import Card
 from bot.domain.choices import Verb, command_in
-from bot.domain.events import Commanded, Event, FromPerson, Pressed, Said
+from bot.domain.events import Commanded, FromPeople, FromPerson, Pressed, Said
 from bot.domain.people import Person, Thread
 from bot.ports import Deliver
 
@@ -26,7 +26,7 @@ class MemoryChat:
         self.whispered: list[tuple[Thread, Person, Card]] = []
         self.calls = 0
         """How often anything was shown, the same again counted too."""
-        self._heard: asyncio.Queue[tuple[Thread, Event, asyncio.Future[None]] | None] = (
+        self._heard: asyncio.Queue[tuple[Thread, FromPeople, asyncio.Future[None]] | None] = (
             asyncio.Queue()
         )
         self._said = 0
@@ -111,7 +111,7 @@ class MemoryChat:
         async with asyncio.timeout(seconds), self._news:
             await self._news.wait_for(seen)
 
-    async def _deliver(self, thread: Thread, event: Event) -> None:
+    async def _deliver(self, thread: Thread, event: FromPeople) -> None:
         taken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         await self._heard.put((thread, event, taken))
         await taken

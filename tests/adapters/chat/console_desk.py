@@ -13,7 +13,7 @@ from pathlib import Path
 
 from adapters.chat.console import ConsoleChat
 from bot.domain.cards import Card
-from bot.domain.events import Event, Pressed, Said
+from bot.domain.events import FromPeople, Pressed, Said
 from bot.domain.people import Thread
 from tests.fakes import cards
 
@@ -23,11 +23,12 @@ async def main(home: Path) -> None:
     shown = {card.kind: card for card in cards.EVERY_KIND}
     later: set[asyncio.Task[None]] = set()
 
-    async def deliver(thread: Thread, event: Event) -> None:
+    async def deliver(thread: Thread, event: FromPeople) -> bool:
         with (home / "heard").open("a") as heard:
             heard.write(_told(event) + "\n")
         if isinstance(event, Said) and event.text.startswith("show "):
             later.add(asyncio.create_task(_show_later(thread, shown[event.text.split()[1]])))
+        return True
 
     async def _show_later(thread: Thread, card: Card) -> None:
         await asyncio.sleep(0.5)
@@ -37,7 +38,7 @@ async def main(home: Path) -> None:
     sys.stdout.write("the program has ended\n")
 
 
-def _told(event: Event) -> str:
+def _told(event: FromPeople) -> str:
     match event:
         case Said(text=text):
             return f"said {text}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from adapters.chat.console import ConsoleChat
 from bot.domain.cards import Card
-from bot.domain.events import Event, FromPerson
+from bot.domain.events import FromPeople, FromPerson
 from bot.domain.people import Thread
 from bot.errors import Unavailable
 from tests.fakes import cards
@@ -51,14 +51,15 @@ class Stage:
         self.out = StringIO()
         self.script = Script()
         self.chat = ConsoleChat(home, cards.MIKA, lines=self.script, out=self.out)
-        self.heard: list[tuple[Thread, Event]] = []
+        self.heard: list[tuple[Thread, FromPeople]] = []
         self.disk_full = False
         self._thread: Thread | None = None
 
-    async def deliver(self, thread: Thread, event: Event) -> None:
+    async def deliver(self, thread: Thread, event: FromPeople) -> bool:
         if self.disk_full:
             raise Unavailable("No space left on device.", "Free some space.")
         self.heard.append((thread, event))
+        return True
 
     async def type(self, *lines: str) -> None:
         """Type lines, then leave as by Ctrl-D."""
@@ -81,7 +82,7 @@ class Stage:
 
     @property
     def events(self) -> list[FromPerson]:
-        return [event for _, event in self.heard if isinstance(event, FromPerson)]
+        return [event for _, event in self.heard]
 
     @property
     def text(self) -> str:

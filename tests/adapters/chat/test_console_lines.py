@@ -16,7 +16,7 @@ from adapters.chat.console.lines import PROMPT, PipeLines
 from adapters.chat.console.screen import Screen
 from bot.domain.cards import Decided
 from bot.domain.choices import Verb
-from bot.domain.events import Event, Pressed, Said
+from bot.domain.events import FromPeople, Pressed, Said
 from bot.domain.people import Thread
 from tests.fakes import cards
 
@@ -92,23 +92,24 @@ async def test_a_whole_session_can_be_piped(
     monkeypatch.setattr("sys.stdin", StringIO("Add a dark mode\n2\nuse JWT\n1\n"))
     out = StringIO()
     chat = ConsoleChat(tmp_path, cards.MIKA, out=out)
-    heard: list[Event] = []
+    heard: list[FromPeople] = []
 
-    async def deliver(thread: Thread, event: Event) -> None:
+    async def deliver(thread: Thread, event: FromPeople) -> bool:
         heard.append(event)
         await chat.show(thread, cards.APPROVAL)
+        return True
 
     await chat.listen(deliver)
     assert [event.kind for event in heard] == ["said", "pressed", "pressed"]
     assert "\x1b" not in out.getvalue()
 
 
-async def play(out: StringIO, tmp_path: Path) -> list[Event]:
+async def play(out: StringIO, tmp_path: Path) -> list[FromPeople]:
     """A desk that asks for an approval, then for a merge, then sums up."""
     chat = ConsoleChat(tmp_path, cards.MIKA, lines=AutoLines("Add a dark mode", 0, out), out=out)
-    heard: list[Event] = []
+    heard: list[FromPeople] = []
 
-    async def deliver(thread: Thread, event: Event) -> None:
+    async def deliver(thread: Thread, event: FromPeople) -> bool:
         heard.append(event)
         match event:
             case Said():
@@ -122,6 +123,7 @@ async def play(out: StringIO, tmp_path: Path) -> list[Event]:
                 decided = Decided(what="Merged", by="Mika", at=cards.AT)
                 await chat.show(thread, cards.OFFER.model_copy(update={"decided": decided}))
                 await chat.show(thread, cards.SUMMARY)
+        return True
 
     async with asyncio.timeout(10):
         await chat.listen(deliver)

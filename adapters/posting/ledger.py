@@ -1,0 +1,150 @@
+"""Where each card stands, on disk: what is to be posted is written down before the platform is asked, and again after.
+
+Whoever finds a card that is written down but not known to stand asks the platform before posting it: the answer to an
+earlier try may have been lost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from bot.domain.cards import Card
+from bot.domain.choices import Choice
+from bot.domain.facts import Fact
+from bot.domain.people import Thread
+from bot.errors import Unavailable
+
+THREADS_KEPT = 1_000
+"""Older ones are forgotten: a card shown there again is posted anew."""
+
+
+class Placed(Fact):
+    """A card in a thread, as it was wanted last."""
+
+    thread: Thread
+    key: str
+    revision: int
+    """How often it was to say something new, from 1: the same content may come back later."""
+    digest: str
+    messages: tuple[str, ...] = ()
+    """The platform's ids of the messages it is made of, as far as they are known, in order."""
+    standing: bool = False
+    """The platform has confirmed this revision."""
+    choices: tuple[Choice, ...] = ()
+
+
+class Ledger:
+    """One line a change; the last one of a card counts."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._cards: dict[tuple[str, str], Placed] = {}
+        self._by_message: dict[tuple[str, str], Placed] = {}
+        for placed in _read(path):
+            self._remember(placed)
+        self._write_anew()
+
+    def find(self, thread: Thread, key: str) -> Placed | None:
+        return self._cards.get((thread.key, key))
+
+    def by_message(self, place: str, message: str) -> Placed | None:
+        """The card that a message in a channel belongs to."""
+        return self._by_message.get((place, message))
+
+    def threads(self) -> tuple[Thread, ...]:
+        """Those with cards in them, the one that changed last at the end."""
+        return tuple({p.thread.key: p.thread for p in self._cards.values()}.values())
+
+    def cards(self, thread: Thread) -> tuple[Placed, ...]:
+        return tuple(p for p in self._cards.values() if p.thread.key == thread.key)
+
+    def wanted(self, thread: Thread, card: Card, choices: tuple[Choice, ...] = ()) -> Placed:
+        """What is to stand there now; on disk when this returns. The same again if it is wanted, or stands, already."""
+        old = self.find(thread, card.key)
+        digest = digest_of(card)
+        if old and old.digest == digest:
+            return old
+        new = Placed(
+            thread=thread,
+            key=card.key,
+            revision=old.revision + 1 if old else 1,
+            digest=digest,
+            messages=old.messages if old else (),
+            choices=choices,
+        )
+        self._keep(new)
+        return new
+
+    def posted(self, placed: Placed, *messages: str) -> Placed:
+        """The messages are there, and say what was wanted."""
+        done = placed.model_copy(update={"messages": messages, "standing": True})
+        self._keep(done)
+        return done
+
+    def begun(self, placed: Placed, *messages: str) -> Placed:
+        """The first of several messages are there."""
+        some = placed.model_copy(update={"messages": messages})
+        self._keep(some)
+        return some
+
+    def _keep(self, placed: Placed) -> None:
+        try:
+            _append(self._path, placed.model_dump_json())
+        except OSError as error:
+            raise Unavailable(
+                f"{self._path} cannot be written: {error.strerror}.", "Is the disk full?"
+            ) from error
+        self._remember(placed)
+
+    def _remember(self, placed: Placed) -> None:
+        key = (placed.thread.key, placed.key)
+        self._cards.pop(key, None)  # what changed last stands last
+        self._cards[key] = placed
+        for message in placed.messages:
+            self._by_message[placed.thread.place, message] = placed
+
+    def _write_anew(self) -> None:
+        """Once a start, without what is superseded or old."""
+        recent = {thread.key for thread in self.threads()[-THREADS_KEPT:]}
+        kept = [placed for placed in self._cards.values() if placed.thread.key in recent]
+        self._cards = {(placed.thread.key, placed.key): placed for placed in kept}
+        beside = self._path.with_name(f".{self._path.name}.new")
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            beside.unlink(missing_ok=True)
+            _append(beside, *(placed.model_dump_json() for placed in kept))
+            beside.replace(self._path)
+        except OSError as error:
+            raise Unavailable(
+                f"{self._path} cannot be written: {error.strerror}.", "Is the disk full?"
+            ) from error
+
+
+def digest_of(card: Card) -> str:
+    return hashlib.sha256(card.model_dump_json().encode()).hexdigest()
+
+
+def _read(path: Path) -> list[Placed]:
+    """A line that was torn by a crash was not acted upon yet; it is passed over."""
+    found: list[Placed] = []
+    if path.exists():
+        for line in path.read_bytes().splitlines():
+            try:
+                found.append(Placed.model_validate_json(line))
+            except ValidationError:
+                continue
+    return found
+
+
+def _append(path: Path, *lines: str) -> None:
+    """A line of its own, also behind one that was torn."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.write(handle, "".join(f"\n{line}\n" for line in lines).encode())
+        os.fdatasync(handle) if hasattr(os, "fdatasync") else os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,147 @@
+"""Commands that are not about the session of the thread they are given in: of another one, of one still to be found
+out, or of none at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from bot.domain.cards import AnswerCard
+from bot.domain.choices import MINE, Choice, Style, Verb, Word
+from bot.domain.events import Commanded, Pressed
+from bot.domain.people import Person, Thread
+from bot.domain.session import Session
+from bot.domain.states import Status
+from bot.engine import front
+from bot.engine.actor import Actor
+from bot.engine.gate import Gate
+from bot.engine.perform import telling
+from bot.engine.world import World
+
+MANY = 20
+"""Nobody picks from more than this."""
+NOT_ALLOWED = "You may not do that here. Ask whoever runs this bot."
+_VERBS = {Word.STOP: Verb.STOP, Word.RESUME: Verb.RESUME, Word.DISCARD: Verb.DISCARD}
+_FIT = {Word.STOP: (Status.ACTIVE, Status.QUEUED), Word.RESUME: (Status.PAUSED,)}
+
+
+@dataclass(frozen=True)
+class Pointing:
+    """`actor_of` finds the actor of a thread, awake or asleep; `awake` are the sessions that are not over."""
+
+    world: World
+    gate: Gate
+    actor_of: Callable[[Thread], Actor | None]
+    awake: Callable[[], Iterable[Session]]
+
+    async def answered(self, thread: Thread, event: Pressed | Commanded, *, known: bool) -> bool:
+        """Whether it was one of these. `known`: there is a session in this thread."""
+        if isinstance(event, Pressed):
+            about = event.about if event.verb in _VERBS.values() else ""
+            return bool(about) and await self._with_id(thread, event, about)
+        word, argument = event.command.word, event.command.argument
+        if word in front.TITLES:
+            return await self._for_all(thread, event)
+        if argument in MINE or not (argument or known):
+            return await self._without_id(thread, event)
+        if argument and not (word is Word.LOGS and known):
+            return await self._with_id(thread, event, argument)
+        return False
+
+    async def say(self, thread: Thread, to: Person, text: str) -> bool:
+        card = AnswerCard(key=f"private:{self.world.clock.new_id()}", title=text)
+        return await self.whisper(thread, to, card)
+
+    async def whisper(self, thread: Thread, to: Person, card: AnswerCard) -> bool:
+        chat = telling.chat_of(self.world, thread.platform)
+        await chat.whisper(thread, to, self.world.masker.mask_model(card))
+        return True
+
+    async def _for_all(self, thread: Thread, event: Commanded) -> bool:
+        """Help, the list of sessions, which keys are set."""
+        word = event.command.word
+        sessions = [s for s in self.world.store.sessions() if _together(thread, s.thread)]
+        body = front.answer(self.world, word, sessions) or ()
+        card = AnswerCard(key=f"answer:{event.id}", title=front.TITLES[word], body=body)
+        return await self.whisper(thread, event.by, card)
+
+    async def _without_id(self, thread: Thread, event: Commanded) -> bool:
+        """The one session it can only mean, or a choice."""
+        word, argument = event.command.word, event.command.argument
+        meant = sessions_meant(word, argument, self.awake(), thread, event.by)
+        if not meant:
+            return await self.say(thread, event.by, f"There is no session here to {word}.")
+        if word is not Word.DISCARD and (len(meant) == 1 or argument in MINE):
+            for session in meant:
+                await self._with_id(thread, event, session.id)
+            return True
+        if word in _VERBS:
+            return await self.whisper(thread, event.by, picker(word, meant, f"answer:{event.id}"))
+        return await self.say(thread, event.by, f"Of which session? Write {word} and its id.")
+
+    async def _with_id(self, thread: Thread, event: Pressed | Commanded, id: str) -> bool:
+        """`resume 1a2b`: the same word, said in the thread of that session."""
+        record = self.world.store.find(id)
+        if record is None or not _together(thread, record.session.thread):
+            unknown = f"I know no session {id}. sessions lists them."
+            return await self.say(thread, event.by, unknown)
+        home, there = record.session.thread, _without_argument(event)
+        if not self.gate.lets(home, there):
+            return await self.say(thread, event.by, NOT_ALLOWED)
+        actor = self.actor_of(home)
+        if actor is None:
+            return True
+        turned = await self._turn_to(home)
+        actor.hear(there)
+        if home.key != thread.key and not turned:
+            done = f"Passed on to session {record.session.short}: {record.session.title}"
+            await self.say(thread, event.by, done)
+        return True
+
+    async def _turn_to(self, thread: Thread) -> bool:
+        """A chat that shows one thread at a time is told which one is meant now."""
+        turn_to = getattr(telling.chat_of(self.world, thread.platform), "turn_to", None)
+        if turn_to is not None:
+            await turn_to(thread)
+        return turn_to is not None
+
+
+def sessions_meant(
+    word: Word, argument: str, sessions: Iterable[Session], thread: Thread, person: Person
+) -> list[Session]:
+    """Those of this channel; where there is none, one's own elsewhere."""
+    fits = [s for s in sessions if _fits(word, s) and _together(thread, s.thread)]
+    own = [s for s in fits if s.owner.id == person.id]
+    here = [s for s in fits if s.thread.place == thread.place]
+    return own if argument in MINE else here or own
+
+
+def picker(word: Word, sessions: list[Session], key: str) -> AnswerCard:
+    """A button a session."""
+    choices = tuple(
+        Choice(
+            label=f"{word.capitalize()} {session.short} {session.title}"[:70],
+            verb=_VERBS[word],
+            about=session.id,
+            style=Style.NORMAL if word is Word.RESUME else Style.DANGER,
+            confirm="Discard this session? Its branches stay." if word is Word.DISCARD else "",
+        )
+        for session in sessions[:MANY]
+    )
+    return AnswerCard(key=key, title="Which session?", choices=choices)
+
+
+def _fits(word: Word, session: Session) -> bool:
+    return session.status in _FIT[word] if word in _FIT else not session.over
+
+
+def _together(thread: Thread, other: Thread) -> bool:
+    """Nobody looks from one organisation into another."""
+    return (thread.platform, thread.workspace) == (other.platform, other.workspace)
+
+
+def _without_argument(event: Pressed | Commanded) -> Pressed | Commanded:
+    if isinstance(event, Pressed):
+        return event.model_copy(update={"about": ""})
+    command = event.command.model_copy(update={"argument": ""})
+    return event.model_copy(update={"command": command})
