@@ -2,6 +2,7 @@
 #
 #   make demo      the whole story on a sample repository, no account needed (ARGS="--auto", ARGS="--fresh")
 #   make run       talk to the bot in this terminal
+#   make serve     the bot in Slack and Matrix, whichever is configured
 #   make test      the tests (ARGS="-k words" for some of them)
 #   make check     what CI does: style, types, import rules, dependencies, tests
 #   make lock      write the locked requirements anew (UPGRADE=--upgrade for newer versions)
@@ -20,7 +21,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 LOCK := $(UV) pip compile --quiet pyproject.toml --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links $(UPGRADE)
 
-.PHONY: help demo run test lint check lock bench needs
+.PHONY: help demo run serve test lint check lock bench needs
 .DELETE_ON_ERROR:
 
 help:
@@ -31,6 +32,9 @@ demo: $(VENV)/.installed
 
 run: $(VENV)/.installed
 	@$(BIN)/gwt-bot console $(ARGS)
+
+serve: $(VENV)/.installed-chats
+	@$(BIN)/gwt-bot serve $(ARGS)
 
 # worksteal: some files take seconds and most take none
 test: $(VENV)/.installed-dev
@@ -47,6 +51,7 @@ check: lint test
 
 lock:
 	$(LOCK) --output-file requirements.lock
+	$(LOCK) --extra slack --extra matrix --output-file requirements-chats.lock
 	$(LOCK) --all-extras --group dev --output-file requirements-dev.lock
 
 bench: $(VENV)/.installed-dev
@@ -63,6 +68,11 @@ $(VENV)/.installed: requirements.lock | needs
 	@$(BIN)/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
 	@$(PIP) --require-hashes -r requirements.lock
 	@$(PIP) --no-deps -e .
+	@touch $@
+
+$(VENV)/.installed-chats: requirements-chats.lock $(VENV)/.installed
+	@echo "Adding what Slack and Matrix need."
+	@$(PIP) --require-hashes -r requirements-chats.lock
 	@touch $@
 
 $(VENV)/.installed-dev: requirements-dev.lock $(VENV)/.installed

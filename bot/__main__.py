@@ -10,14 +10,14 @@ from collections.abc import Coroutine
 from importlib.metadata import version
 
 from bot.errors import BotError
-from bot.program import console, demo
+from bot.program import console, demo, serve
 
 
 def main() -> None:
     """Entry point. Exit code 1 and one clear message when the bot cannot do what was asked."""
     arguments = _parser().parse_args()
     try:
-        asyncio.run(_until_terminated(_chosen(arguments)))
+        asyncio.run(until_terminated(_chosen(arguments)))
     except* KeyboardInterrupt:
         sys.exit(130)
     except* BotError as problems:
@@ -32,6 +32,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=version("gwt-bot"))
     commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("serve", help="listen in Slack and Matrix, whichever is configured")
     commands.add_parser("console", help="talk to the bot here, about the repository you stand in")
     played = commands.add_parser(
         "demo", help="see the whole story on a sample repository, no account needed"
@@ -44,10 +45,12 @@ def _parser() -> argparse.ArgumentParser:
 def _chosen(arguments: argparse.Namespace) -> Coroutine[None, None, None]:
     if arguments.command == "demo":
         return demo.run(auto=arguments.auto, fresh=arguments.fresh)
+    if arguments.command == "serve":
+        return serve.run()
     return console.run()
 
 
-async def _until_terminated(work: Coroutine[None, None, None]) -> None:
+async def until_terminated(work: Coroutine[None, None, None]) -> None:
     """SIGTERM and SIGHUP end the bot as its own end does: agents work on, everything is on disk."""
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()

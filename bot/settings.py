@@ -10,6 +10,15 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_vali
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bot.errors import SettingsError
+from bot.full_ids import MatrixPeople, MatrixPlaces, SlackPeople, SlackPlaces
+
+_SECRET = (
+    "openai_api_key",
+    "slack_bot_token",
+    "slack_app_token",
+    "slack_signing_secret",
+    "matrix_access_token",
+)
 
 
 class OnRestart(StrEnum):
@@ -41,12 +50,33 @@ class Settings(BaseSettings):
     on_restart: OnRestart = OnRestart.CONTINUE
     progress_seconds: float = Field(default=120, ge=1)
 
+    slack_bot_token: SecretStr = SecretStr("")
+    slack_app_token: SecretStr = SecretStr("")
+    slack_signing_secret: SecretStr = SecretStr("")
+    slack_http_host: str = "127.0.0.1"
+    slack_http_port: int = Field(default=3000, ge=1, le=65535)
+    slack_api_url: str = "https://slack.com/api/"
+    slack_users: SlackPeople = frozenset()
+    slack_approvers: SlackPeople = frozenset()
+    slack_stoppers: SlackPeople = frozenset()
+    slack_admins: SlackPeople = frozenset()
+    slack_channels: SlackPlaces = frozenset()
+
+    matrix_homeserver: str = ""
+    matrix_user: str = ""
+    matrix_access_token: SecretStr = SecretStr("")
+    matrix_users: MatrixPeople = frozenset()
+    matrix_approvers: MatrixPeople = frozenset()
+    matrix_stoppers: MatrixPeople = frozenset()
+    matrix_admins: MatrixPeople = frozenset()
+    matrix_rooms: MatrixPlaces = frozenset()
+
     @field_validator("gwt_home", "gwt_repository")
     @classmethod
     def _absolute(cls, path: Path) -> Path:
         return path.expanduser().absolute()
 
-    @field_validator("openai_base_url")
+    @field_validator("openai_base_url", "matrix_homeserver", "slack_api_url")
     @classmethod
     def _url(cls, url: str) -> str:
         if url and not url.startswith(("http://", "https://")):
@@ -56,16 +86,13 @@ class Settings(BaseSettings):
     @property
     def secrets(self) -> dict[str, str]:
         """Known values that must never be shown: name → value."""
-        key = self.openai_api_key.get_secret_value()
-        return {"OPENAI_API_KEY": key} if key else {}
+        kept = {name: getattr(self, name) for name in _SECRET}
+        return {name.upper(): v.get_secret_value() for name, v in kept.items() if v}
 
     def keys(self) -> dict[str, bool]:
         """Which keys are set. Never their values."""
-        return {
-            "OPENAI_BASE_URL": bool(self.openai_base_url),
-            "OPENAI_MODEL": bool(self.openai_model),
-            "OPENAI_API_KEY": bool(self.openai_api_key.get_secret_value()),
-        }
+        names = ("openai_base_url", "openai_model", *_SECRET, "matrix_homeserver")
+        return {name.upper(): bool(getattr(self, name)) for name in names}
 
 
 def load(env_file: Path | None = Path(".env")) -> Settings:

@@ -8,6 +8,8 @@ import pytest
 
 from tests.stories.stage import Stage
 
+pytest_plugins = ["tests.beds.synapse.fixtures"]
+
 
 @pytest.fixture
 async def stage() -> AsyncIterator[Stage]:

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from bot.domain.cards import Card
+from bot.domain.cards import Card, QuestionsCard
 from bot.domain.choices import Choice
 from bot.domain.facts import Fact
+from bot.domain.intent import Question
 from bot.domain.people import Thread
 from bot.errors import Unavailable
 
@@ -35,13 +36,18 @@ class Placed(Fact):
     standing: bool = False
     """The platform has confirmed this revision."""
     choices: tuple[Choice, ...] = ()
+    former: tuple[Choice, ...] = ()
+    """What it offered before it was decided: whoever still presses that is told what became of it."""
+    questions: tuple[Question, ...] = ()
+    """On a card of questions: a platform may tell only the number of an option."""
 
 
 class Ledger:
     """One line a change; the last one of a card counts."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, threads_kept: int = THREADS_KEPT) -> None:
         self._path = path
+        self._threads_kept = threads_kept
         self._cards: dict[tuple[str, str], Placed] = {}
         self._by_message: dict[tuple[str, str], Placed] = {}
         for placed in _read(path):
@@ -54,6 +60,11 @@ class Ledger:
     def by_message(self, place: str, message: str) -> Placed | None:
         """The card that a message in a channel belongs to."""
         return self._by_message.get((place, message))
+
+    def questions(self, thread: Thread, key: str) -> tuple[Question, ...]:
+        """Those on a card; none where it is no card of questions."""
+        placed = self.find(thread, key)
+        return placed.questions if placed else ()
 
     def threads(self) -> tuple[Thread, ...]:
         """Those with cards in them, the one that changed last at the end."""
@@ -75,6 +86,8 @@ class Ledger:
             digest=digest,
             messages=old.messages if old else (),
             choices=choices,
+            former=() if choices or not old else old.choices or old.former,
+            questions=card.questions if isinstance(card, QuestionsCard) else (),
         )
         self._keep(new)
         return new
@@ -109,15 +122,18 @@ class Ledger:
 
     def _write_anew(self) -> None:
         """Once a start, without what is superseded or old."""
-        recent = {thread.key for thread in self.threads()[-THREADS_KEPT:]}
+        recent = {thread.key for thread in self.threads()[-self._threads_kept :]}
         kept = [placed for placed in self._cards.values() if placed.thread.key in recent]
-        self._cards = {(placed.thread.key, placed.key): placed for placed in kept}
+        self._cards, self._by_message = {}, {}
+        for placed in kept:
+            self._remember(placed)
         beside = self._path.with_name(f".{self._path.name}.new")
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             beside.unlink(missing_ok=True)
             _append(beside, *(placed.model_dump_json() for placed in kept))
             beside.replace(self._path)
+            _sync_folder(self._path.parent)
         except OSError as error:
             raise Unavailable(
                 f"{self._path} cannot be written: {error.strerror}.", "Is the disk full?"
@@ -131,20 +147,42 @@ def digest_of(card: Card) -> str:
 def _read(path: Path) -> list[Placed]:
     """A line that was torn by a crash was not acted upon yet; it is passed over."""
     found: list[Placed] = []
-    if path.exists():
-        for line in path.read_bytes().splitlines():
-            try:
-                found.append(Placed.model_validate_json(line))
-            except ValidationError:
-                continue
+    for line in filter(None, _lines(path)):
+        try:
+            found.append(Placed.model_validate_json(line))
+        except ValidationError:
+            continue
     return found
+
+
+def _lines(path: Path) -> list[bytes]:
+    try:
+        return path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise Unavailable(
+            f"{path} cannot be read: {error.strerror}.", "Whose file is it?"
+        ) from error
 
 
 def _append(path: Path, *lines: str) -> None:
     """A line of its own, also behind one that was torn."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        os.write(handle, "".join(f"\n{line}\n" for line in lines).encode())
+        rest = "".join(f"\n{line}\n" for line in lines).encode()
+        while rest:
+            # a disk that is nearly full takes a part, and says so by the number only
+            rest = rest[os.write(handle, rest) :]
         os.fdatasync(handle) if hasattr(os, "fdatasync") else os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync_folder(folder: Path) -> None:
+    """So that the file is found under its name after a power cut, too."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
     finally:
         os.close(handle)

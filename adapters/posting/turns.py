@@ -28,7 +28,7 @@ class Turns:
     """`burst` messages at once, then one every `seconds`. Both 0: as fast as the platform takes them."""
 
     def __init__(self, *, burst: int = 0, seconds: float = 0.0) -> None:
-        self._burst = burst
+        self._burst = max(1, burst)
         self._seconds = seconds
         self._channels: dict[str, _Channel] = {}
         self._numbers = itertools.count()

@@ -45,7 +45,8 @@ class Desk:
         self._lives: dict[str, asyncio.Task[None]] = {}
         self._threads: dict[str, str] = {}
         self._fallen: asyncio.Queue[str] = asyncio.Queue()
-        self._answered: dict[str, None] = {}
+        self._answered: dict[str, bool] = {}
+        self._answering: dict[str, asyncio.Event] = {}
         self._pointing = Pointing(
             world, gate, self._actor_of, lambda: [actor.session for actor in self.actors()]
         )
@@ -77,7 +78,11 @@ class Desk:
 
     async def take(self, thread: Thread, event: FromPeople) -> bool:
         """Returns when the event is on disk; False: it was refused, and the person told."""
-        if event.id in self._answered or self._overheard(thread, event):
+        while answer := self._answering.get(event.id):
+            await answer.wait()
+        if event.id in self._answered:
+            return self._answered[event.id]
+        if self._overheard(thread, event):
             return True
         if not self._gate.lets(thread, event):
             return await self._refuse(thread, event)
@@ -108,15 +113,21 @@ class Desk:
         known = thread.key in self._threads
         return await self._once(event, self._pointing.answered(thread, event, known=known))
 
-    async def _once(self, event: FromPeople, answer: Awaitable[bool]) -> bool:
-        """What no session hears is remembered here, so that the same event is not answered again. Has it been?"""
-        self._answered[event.id] = None
-        answered = False
+    async def _once(
+        self, event: FromPeople, answer: Awaitable[bool], *, taken: bool = True
+    ) -> bool:
+        """What no session hears is remembered here, so that the same event is not answered again. Has it been?
+
+        Should it come while it is answered, it waits: if the answer fails, that one is the next try.
+        """
+        over = self._answering[event.id] = asyncio.Event()
         try:
             answered = await answer
         finally:
-            if not answered:
-                self._answered.pop(event.id, None)
+            del self._answering[event.id]
+            over.set()
+        if answered:
+            self._answered[event.id] = taken
         while len(self._answered) > REMEMBERED:
             del self._answered[next(iter(self._answered))]
         return answered
@@ -142,15 +153,16 @@ class Desk:
         return tuple(self._actors.values())
 
     def _may_approve(self, session: Session, event: FromPerson) -> bool:
-        """To say yes to a plan is to approve it, whether by button or in words."""
-        if session.phase is not Phase.APPROVING:
+        """To say yes to a plan is to approve it, whether by button or in words; also where the plan comes first while
+        the word still waits."""
+        if session.phase not in (Phase.SPECIFYING, Phase.APPROVING):
             return True
         agrees = isinstance(event, Said) and is_yes(event.text)
         return not agrees or self._gate.grants(session.thread, event.by, Role.APPROVE)
 
     async def _refuse(self, thread: Thread, event: FromPeople) -> bool:
         log.warning("refused at the gate", extra={"data": {"by": event.by.id, "event": event.id}})
-        await self._once(event, self._pointing.say(thread, event.by, NOT_ALLOWED))
+        await self._once(event, self._pointing.say(thread, event.by, NOT_ALLOWED), taken=False)
         return False
 
     def _actor_for(self, thread: Thread, event: Event) -> Actor | None:
@@ -159,7 +171,7 @@ class Desk:
             return actor
         # also where the session's file was broken and put aside
         if isinstance(event, Said) and event.mention and thread.root:
-            return self._awaken(Record(session=self._new_session(thread, event)))
+            return self._awaken(self._begun(thread, event))
         return None
 
     def _actor_of(self, thread: Thread) -> Actor | None:
@@ -172,6 +184,13 @@ class Desk:
             record.session.has_place = False
             return self._awaken(record)
         return None
+
+    def _begun(self, thread: Thread, event: Said) -> Record:
+        """On disk first: where there is no room, nothing has begun."""
+        session = self._new_session(thread, event)
+        record = Record(session=session, inbox=[event], heard=[event.id])
+        self._world.store.save(record)
+        return record
 
     def _new_session(self, thread: Thread, event: Said) -> Session:
         """Its agent is fixed with the survey: until then a wrong setting can be mended."""

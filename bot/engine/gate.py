@@ -31,10 +31,13 @@ class Door:
     """None: the platform is one place, the terminal."""
 
     def leads_in(self, thread: Thread) -> bool:
-        if self.places is None or thread.place in self.places:
+        if self.places is None:
             return True
         direct = f"{thread.workspace}:{DIRECT}" if thread.workspace else DIRECT
-        return thread.direct and direct in self.places
+        if thread.direct and direct in self.places:
+            return True
+        # a channel of that very name is no direct conversation
+        return thread.place in self.places and thread.place != direct
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,9 @@ class Gate:
 
     def grants(self, thread: Thread, person: Person, role: Role) -> bool:
         door = self.doors.get(thread.platform)
-        if door is None or person.platform != thread.platform or person.outsider:
+        if door is None or person.platform != thread.platform:
+            return False
+        if person.outsider or not person.id:
             return False
         return door.leads_in(thread) and person.id in door.people.get(role, frozenset())
 

@@ -68,9 +68,11 @@ class Pointing:
     async def _without_id(self, thread: Thread, event: Commanded) -> bool:
         """The one session it can only mean, or a choice."""
         word, argument = event.command.word, event.command.argument
-        meant = sessions_meant(word, argument, self.awake(), thread, event.by)
+        meant = self._heard_already(event) if argument not in MINE else []
+        meant = meant or sessions_meant(word, argument, self.awake(), thread, event.by)
         if not meant:
-            return await self.say(thread, event.by, f"There is no session here to {word}.")
+            what = f" to {word}" if word in _VERBS else ""
+            return await self.say(thread, event.by, f"There is no session here{what}.")
         if word is not Word.DISCARD and (len(meant) == 1 or argument in MINE):
             for session in meant:
                 await self._with_id(thread, event, session.id)
@@ -78,6 +80,11 @@ class Pointing:
         if word in _VERBS:
             return await self.whisper(thread, event.by, picker(word, meant, f"answer:{event.id}"))
         return await self.say(thread, event.by, f"Of which session? Write {word} and its id.")
+
+    def _heard_already(self, event: Commanded) -> list[Session]:
+        """Where it comes again, the session it was for is meant, though another would fit by now."""
+        records = [self.world.store.find(session.id) for session in self.awake()]
+        return [r.session for r in records if r and event.id in r.heard]
 
     async def _with_id(self, thread: Thread, event: Pressed | Commanded, id: str) -> bool:
         """`resume 1a2b`: the same word, said in the thread of that session."""

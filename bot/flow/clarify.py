@@ -31,9 +31,10 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
             yield from _ask(session, event)
         case Pressed(verb=Verb.DEFAULTS) if session.asked:
             yield from _settle(session, event, {}, "All defaults taken")
-        case Pressed(verb=Verb.ANSWER, answers=answers) if session.asked:
-            what = "Answered" if answers else "All defaults taken"
-            yield from _settle(session, event, answers, what)
+        case Pressed(verb=Verb.ANSWER, answers=answers) if session.asked and answers:
+            yield from _settle(session, event, answers, "Answered")
+        case Pressed(verb=Verb.ANSWER) if session.asked:
+            yield telling.privately(event, "I cannot read those answers; write them here: D1: …")
         case Said(text=text) if session.asked:
             session.say(Speaker.USER, text, event.at)
             yield from _answered(session, event, text)

@@ -1,0 +1,62 @@
+"""The bot's account on a homeserver: an access token, and the one device it stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from nio import AsyncClient, AsyncClientConfig
+
+from adapters.chat.matrix.answers import ask
+from bot.errors import Refused
+
+_REQUEST_SECONDS = 45
+_OWN = (
+    "MATRIX_USER and MATRIX_ACCESS_TOKEN must be of the same account. Log in as the bot to get"
+    " its token."
+)
+
+
+@dataclass(frozen=True)
+class MatrixAccess:
+    """Where the account is, and what lets the bot in."""
+
+    homeserver: str
+    user_id: str
+    """The full id, as in @bot:example.org."""
+    access_token: str = field(repr=False)
+
+
+async def connect(access: MatrixAccess) -> AsyncClient:
+    """A client that is logged in as that account, on the device of the token. Who asks for it closes it.
+
+    It tries nothing again by itself and waits for no limit: who calls decides that.
+    """
+    client = AsyncClient(
+        access.homeserver.rstrip("/"),
+        access.user_id,
+        config=AsyncClientConfig(
+            max_limit_exceeded=0,
+            max_timeouts=0,
+            request_timeout=_REQUEST_SECONDS,
+            store_sync_tokens=False,
+            encryption_enabled=False,
+        ),
+    )
+    try:
+        await _log_in(client, access)
+    except BaseException:
+        await client.close()
+        raise
+    return client
+
+
+async def _log_in(client: AsyncClient, access: MatrixAccess) -> None:
+    client.access_token = access.access_token
+    told = await ask("Logging in to Matrix", client.whoami())
+    if told.get("user_id") != access.user_id:
+        reason = f"The Matrix access token is one of {told.get('user_id')}, not {access.user_id}."
+        raise Refused(reason, _OWN)
+    if not told.get("device_id"):
+        reason = "The Matrix access token belongs to no device."
+        raise Refused(reason, _OWN)
+    client.restore_login(access.user_id, told["device_id"], access.access_token)

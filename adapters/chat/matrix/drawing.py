@@ -1,0 +1,181 @@
+"""Draws a card as messages of Matrix: pure. Plain body and HTML say the same, and each message fits into an event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import PurePosixPath
+from typing import Literal
+from urllib.parse import quote
+
+from adapters.chat.matrix.chips import EMOJI, MOST, word
+from adapters.chat.matrix.pieces import Piece, element_pieces, paragraph, question_pieces, size
+from adapters.chat.matrix.prose import escaped
+from bot.domain.cards import (
+    Card,
+    DocumentCard,
+    NewsCard,
+    QuestionsCard,
+    ReceivedCard,
+    StatusCard,
+    SummaryCard,
+)
+from bot.domain.choices import Choice, Verb
+from bot.domain.layout import sheet
+from bot.domain.masking import clean
+from bot.domain.people import Person
+from bot.domain.sheets import Sheet, Tone
+
+Kind = Literal["m.text", "m.notice"]
+
+ROOM = 20_000
+"""Bytes of body and HTML in one event. The limit of all is 65,536, and an edit says the body twice."""
+TONES = {
+    Tone.PLAIN: "",
+    Tone.PROGRESS: "⏳",
+    Tone.NEEDS_YOU: "👉",
+    Tone.SUCCESS: "🎉",
+    Tone.FAILURE: "⚠️",
+}
+_HEAD = 1_500
+"""Bytes that a title may take of every message."""
+_LONGEST_TITLE = 250
+_CHANGE = "write in this thread what should be different"
+
+
+@dataclass(frozen=True)
+class Attachment:
+    name: str
+    data: bytes
+    mimetype: str = "text/markdown"
+
+
+@dataclass(frozen=True)
+class Message:
+    body: str
+    html: str
+    kind: Kind
+    file: Attachment | None = None
+    """Comes after the message."""
+    part: int = 0
+
+
+def drawn(card: Card, room: int = ROOM) -> tuple[Message, ...]:
+    """The messages, in order. What can be chosen stands on the last."""
+    laid = sheet(card)
+    title = _title(laid)
+    pieces = [*_body(card, laid, room - _HEAD), *_foot(laid)]
+    groups = _grouped(pieces, room - _HEAD)
+    kind = _kind(card)
+    messages = [
+        _message(_numbered(title, number, len(groups)), group, kind, number)
+        for number, group in enumerate(groups)
+    ]
+    messages[-1] = replace(messages[-1], file=_file(card))
+    return tuple(messages)
+
+
+def pings(card: Card) -> bool:
+    """Whether somebody's telephone may ring: something waits for a person, failed for good, or is done."""
+    if isinstance(card, NewsCard):
+        return False
+    return isinstance(card, SummaryCard) or sheet(card).tone in (Tone.NEEDS_YOU, Tone.FAILURE)
+
+
+def addressed(message: Message, person: Person) -> Message:
+    """The message with the name of the one it is for before it."""
+    link = f"https://matrix.to/#/{quote(person.id, safe='@:')}"
+    pill = f'<a href="{escape(link)}">{escape(_on_one_line(str(person)))}</a>: '
+    return replace(
+        message,
+        body=f"{_on_one_line(str(person))}: {message.body}",
+        html=pill + message.html,
+        kind="m.notice",
+    )
+
+
+def _kind(card: Card) -> Kind:
+    """Notices are what nobody has to act upon."""
+    return "m.notice" if isinstance(card, ReceivedCard | StatusCard | NewsCard) else "m.text"
+
+
+def _title(laid: Sheet) -> str:
+    title = f"{TONES[laid.tone]} {_on_one_line(laid.title)}".strip()
+    return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"
+
+
+def _numbered(title: str, number: int, of: int) -> Piece:
+    return paragraph(f"{title} ({number + 1}/{of})" if of > 1 else title, strong=True)
+
+
+def _body(card: Card, laid: Sheet, room: int) -> Iterator[Piece]:
+    if isinstance(card, QuestionsCard):
+        for question in card.questions:
+            yield from question_pieces(question, room)
+        return
+    for element in laid.body:
+        yield from element_pieces(element, room)
+
+
+def _foot(laid: Sheet) -> Iterator[Piece]:
+    if laid.choices:
+        lines = [_choice(choice, n) for n, choice in enumerate(laid.choices)]
+        items = "".join(f"<li>{line.html}</li>" for line in lines)
+        yield Piece("\n".join(line.body for line in lines), f"<ul>{items}</ul>")
+    if laid.footer:
+        footer = _on_one_line(laid.footer)
+        yield Piece(footer, f"<p><em>{escaped(footer)}</em></p>")
+
+
+def _choice(choice: Choice, number: int) -> Piece:
+    """✅ Approve — react, or write `approve`"""
+    emoji, label = EMOJI[choice.verb], _on_one_line(choice.label)
+    ways, shown = ["react"] if number < MOST else [], ["react"] if number < MOST else []
+    if said := word(choice):
+        ways.append(f"write `{said}`")
+        shown.append(f"write <code>{escape(said)}</code>")
+    elif choice.verb is Verb.CHANGE:
+        ways.append(_CHANGE)
+        shown.append(_CHANGE)
+    elif not ways:
+        ways, shown = [f"react with {emoji}"], [f"react with {emoji}"]
+    return Piece(
+        f"{emoji} {label} — {', or '.join(ways)}",
+        f"{emoji} <strong>{escaped(label)}</strong> — {', or '.join(shown)}",
+    )
+
+
+def _grouped(pieces: Sequence[Piece], room: int) -> list[list[Piece]]:
+    """As many on a message as fit; at least one message."""
+    groups: list[list[Piece]] = [[]]
+    full = 0
+    for piece in pieces:
+        needs = size(piece)
+        if groups[-1] and full + needs > room:
+            groups.append([])
+            full = 0
+        groups[-1].append(piece)
+        full += needs
+    return groups
+
+
+def _message(title: Piece, group: list[Piece], kind: Kind, part: int) -> Message:
+    pieces = [title, *group]
+    return Message(
+        body="\n\n".join(piece.body for piece in pieces if piece.body),
+        html="".join(piece.html for piece in pieces),
+        kind=kind,
+        part=part,
+    )
+
+
+def _file(card: Card) -> Attachment | None:
+    """A document comes as a file, too."""
+    if not isinstance(card, DocumentCard):
+        return None
+    return Attachment(PurePosixPath(card.document.file).name, card.text.encode())
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(clean(text).split())

@@ -1,0 +1,107 @@
+"""From what was said in a room to what is wanted of the bot: in which thread, by whom, which choice on which card."""
+
+from __future__ import annotations
+
+import logging
+
+from adapters.chat.matrix.batch import Event
+from adapters.chat.matrix.chips import choice_for, keys
+from adapters.chat.matrix.forms import confirmed, wanted_next
+from adapters.chat.matrix.gateway import Gateway
+from adapters.chat.matrix.heard import Me, Message, Reaction, meaning
+from adapters.posting import Ledger, Placed
+from bot.domain.choices import Choice, Command, Word, command_in
+from bot.domain.events import Commanded, Opened, Pressed, Said
+from bot.domain.people import Person, Thread
+from bot.errors import Refused
+from bot.ports import Deliver
+
+log = logging.getLogger(__name__)
+
+PLATFORM = "matrix"
+
+
+class Hearing:
+    """`direct`: whether a room is a conversation of somebody with the bot alone."""
+
+    def __init__(self, me: Me, ledger: Ledger, gateway: Gateway, deliver: Deliver) -> None:
+        self._me = me
+        self._ledger = ledger
+        self._gateway = gateway
+        self._deliver = deliver
+
+    async def hear(self, room: str, event: Event, *, direct: bool) -> None:
+        """Returns when it was taken, or is nothing. Unavailable: it was not, and shall come again."""
+        try:
+            match meaning(room, event, self._me):
+                case Message() as message:
+                    await self._message(message, direct=direct)
+                case Reaction() as reaction:
+                    await self._reaction(reaction)
+                case _:
+                    pass
+        except Refused as refused:
+            # somebody could not be answered: hearing it again would not change that
+            log.warning("could not be answered", extra={"data": {"reason": refused.reason}})
+
+    async def _message(self, message: Message, *, direct: bool) -> None:
+        thread, within = self._thread_of(message, direct=direct)
+        command = command_in(message.text)
+        called = message.text.startswith("!") and command is not None
+        mention = message.mention or called or (direct and not within)
+        if within:
+            self._gateway.talked(thread)
+        if not mention and (not within or message.to_others or not message.text):
+            return
+        by = Person(platform=PLATFORM, id=message.sender)
+        id, at = message.event_id, message.at
+        if not message.text:
+            command = Command(word=Word.HELP)
+        if command:
+            event = Commanded(id=id, at=at, by=by, command=command, mention=mention)
+            await self._deliver(thread, event)
+            return
+        if mention and not within:
+            self._gateway.remember_root(thread, message.sender)
+        await self._deliver(thread, Said(id=id, at=at, by=by, text=message.text, mention=mention))
+
+    def _thread_of(self, message: Message, *, direct: bool) -> tuple[Thread, bool]:
+        """And whether it is an answer in it. Who quotes a card of the bot answers in the card's thread."""
+        quoted = self._ledger.by_message(message.room, message.replies_to)
+        if quoted:
+            return quoted.thread, True
+        thread = Thread(platform=PLATFORM, channel=message.room, root=message.root, direct=direct)
+        return thread, message.root != message.event_id
+
+    async def _reaction(self, reaction: Reaction) -> None:
+        placed = self._ledger.by_message(reaction.room, reaction.target)
+        if placed is None:
+            return
+        choice = choice_for(placed, reaction.key)
+        late = _former(placed, reaction.key) if choice is None else None
+        if choice is None and late is None:
+            return
+        by = Person(platform=PLATFORM, id=reaction.sender)
+        if choice and (card := wanted_next(choice, reaction.event_id)):
+            opened = Opened(id=reaction.event_id, at=reaction.at, by=by, verb=choice.verb)
+            if await self._deliver(placed.thread, opened):
+                await self._gateway.whisper(placed.thread, by, card)
+            return
+        await self._press(reaction, placed, choice or late, by)
+
+    async def _press(
+        self, reaction: Reaction, placed: Placed, choice: Choice | None, by: Person
+    ) -> None:
+        if choice is None:
+            return
+        pressed = Pressed(
+            id=reaction.event_id, at=reaction.at, by=by, verb=choice.verb, about=choice.about
+        )
+        if await self._deliver(placed.thread, pressed) and (done := confirmed(placed, choice)):
+            await self._gateway.whisper(placed.thread, by, done)
+
+
+def _former(placed: Placed, key: str) -> Choice | None:
+    """A chip that was there until the card was decided. What would count without having been asked twice does not."""
+    pairs = zip(keys(placed.former), placed.former, strict=True)
+    return next((one for chip, one in pairs if chip == key and not one.confirm), None)

@@ -1,0 +1,220 @@
+"""Brings what stands in a thread to what a card says: posted once, edited in place, wherever an earlier try ended.
+
+A message is posted under a name made of its card and part, never of what it says: whatever an earlier try did, the
+homeserver answers with the one message of that name. Only where that try may have said something else is it edited.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+
+from adapters.chat.matrix import shapes
+from adapters.chat.matrix.answers import SignedOut
+from adapters.chat.matrix.chips import seeds
+from adapters.chat.matrix.drawing import ROOM, Attachment, Message, addressed, drawn
+from adapters.chat.matrix.sending import Sender, TooLarge
+from adapters.posting import Ledger, Placed
+from bot.domain.cards import AnswerCard, Card, DocumentCard
+from bot.domain.layout import sheet
+from bot.domain.people import Person, Thread
+from bot.errors import PortError, Refused
+
+log = logging.getLogger(__name__)
+
+_ROOMS = (ROOM, ROOM // 2, ROOM // 4)
+"""What is tried where a homeserver takes less than all others do."""
+
+
+@dataclass
+class Placing:
+    """One card, on its way into its thread."""
+
+    sender: Sender
+    ledger: Ledger
+    thread: Thread
+    card: Card
+    to: Person | None = None
+    """It is for one person, by name."""
+    mention: str = ""
+    """Who is told of it, when it is posted."""
+    anew: bool = False
+    """Posted at the end of the thread, instead of being edited where it stands."""
+    _before: Placed | None = field(init=False)
+    _placed: Placed = field(init=False)
+    _withdrawn: Placed | None = field(init=False)
+    _ids: list[str] = field(init=False)
+    _posted_now: bool = field(default=False, init=False)
+
+    async def bring(self) -> None:
+        self._before = self.ledger.find(self.thread, self.card.key)
+        self._placed = self.ledger.wanted(self.thread, self.card, sheet(self.card).choices)
+        if self._placed.standing:
+            return
+        self._withdrawn = self.ledger.find(self.thread, self._withdrawn_key)
+        gone = self._withdrawn.messages if self._withdrawn else ()
+        self._ids = [one for one in self._placed.messages if one not in gone]
+        self.anew = self.anew and bool(self._ids)
+        if self.anew:
+            self._withdraw(self._ids)
+            self._ids = []
+        file = await self._write()
+        await self._set_chips()
+        if file:
+            await self._attach(file)
+        await self._redact_withdrawn()
+        self.ledger.posted(self._placed, *self._ids)
+
+    # ── messages ──
+
+    async def _write(self) -> Attachment | None:
+        """The file that comes after the messages."""
+        for room in _ROOMS:
+            messages = await self._drawn(room)
+            try:
+                await self._say(messages, room)
+            except TooLarge:
+                if room == _ROOMS[-1]:
+                    raise
+            else:
+                return messages[-1].file
+        raise AssertionError("the smallest is the last")
+
+    async def _drawn(self, room: int) -> tuple[Message, ...]:
+        if isinstance(self.card, DocumentCard):
+            # a long one takes as long as others would have to wait
+            messages = await asyncio.to_thread(drawn, self.card, room)
+        else:
+            messages = drawn(self.card, room)
+        if self.to is None:
+            return messages
+        return (addressed(messages[0], self.to), *messages[1:])
+
+    async def _say(self, messages: tuple[Message, ...], room: int) -> None:
+        for message in messages:
+            if message.part < len(self._ids):
+                if self._placed.revision > 1 or room != ROOM:
+                    await self._edit(message, room)
+                continue
+            await self._post(message, room)
+            if self._placed.revision > 1 and not self.anew:
+                await self._edit(message, room)
+        extra = self._ids[len(messages) :]
+        if extra:
+            self._withdraw(extra)
+            del self._ids[len(messages) :]
+
+    async def _post(self, message: Message, room: int) -> None:
+        name = self._name("post", message.part, room if room != ROOM else "")
+        mention = "" if message.part else self.mention
+        content = shapes.posted(message, self.thread.root, mention)
+        self._ids.append(
+            await self.sender.send(self.thread.channel, "m.room.message", content, name)
+        )
+        self._posted_now = True
+        self._placed = self.ledger.begun(self._placed, *self._ids)
+
+    async def _edit(self, message: Message, room: int) -> None:
+        placed = self._placed
+        name = self._name("edit", message.part, room, placed.revision, placed.digest)
+        content = shapes.edited(message, self._ids[message.part])
+        await self.sender.send(self.thread.channel, "m.room.message", content, name)
+
+    def _name(self, *what: str | int) -> str:
+        """Messages that were withdrawn keep their names to themselves."""
+        generation = self._withdrawn.revision if self._withdrawn else 0
+        return shapes.transaction(self.thread.key, self.card.key, generation, *what)
+
+    # ── messages that are no longer wanted ──
+
+    @property
+    def _withdrawn_key(self) -> str:
+        return f"{self.card.key} withdrawn"
+
+    def _withdraw(self, ids: list[str]) -> None:
+        """Written down before it is done: what is withdrawn counts no longer, and a crash forgets none."""
+        if not ids:
+            return
+        old = self._withdrawn
+        pending = list(old.messages) if old and not old.standing else []
+        card = AnswerCard(key=self._withdrawn_key, title=" ".join([*pending, *ids]))
+        entry = self.ledger.wanted(self.thread, card)
+        self._withdrawn = self.ledger.begun(entry, *pending, *ids)
+
+    async def _redact_withdrawn(self) -> None:
+        entry = self._withdrawn
+        if entry is None or entry.standing:
+            return
+        for event_id in entry.messages:
+            await self._redact(event_id)
+        self._withdrawn = self.ledger.posted(entry, *entry.messages)
+
+    async def _redact(self, event_id: str) -> None:
+        try:
+            await self.sender.redact(self.thread.channel, event_id)
+        except SignedOut:
+            raise
+        except Refused as error:
+            log.warning("not redacted", extra={"data": {"event": event_id, "why": error.reason}})
+
+    # ── chips ──
+
+    async def _set_chips(self) -> None:
+        """What can be chosen has a chip, on the last message; what no longer can has none."""
+        wanted, bearer, before = seeds(self._placed.choices), self._ids[-1], self._before
+        if before is None or (before.standing and not before.choices) or self._fresh:
+            await self._seed(bearer, wanted)
+            return
+        if before.standing and before.messages[-1:] == (bearer,):
+            if seeds(before.choices) == wanted:
+                return
+        elif before.standing:
+            for event_id in before.messages:
+                if event_id in self._ids and event_id != bearer:
+                    await self._correct(event_id, ())
+        if before.standing or wanted or before.revision > 1:
+            await self._correct(bearer, wanted)
+
+    @property
+    def _fresh(self) -> bool:
+        """The message with the chips was posted just now, and cannot have any."""
+        return self._posted_now and (self.anew or self._placed.revision == 1)
+
+    async def _correct(self, event_id: str, wanted: tuple[str, ...]) -> None:
+        there = await self.sender.reactions(self.thread.channel, event_id)
+        for key, chip in there.items():
+            if key not in wanted:
+                await self._redact(chip)
+        await self._seed(event_id, tuple(key for key in wanted if key not in there))
+
+    async def _seed(self, event_id: str, chips: tuple[str, ...]) -> None:
+        try:
+            for key in chips:
+                name = shapes.transaction("chip", event_id, key, self._placed.revision)
+                await self.sender.react(self.thread.channel, event_id, key, name)
+        except SignedOut:
+            raise
+        except Refused as error:
+            # people may be allowed to, and words do the same
+            log.warning("no chips", extra={"data": {"event": event_id, "why": error.reason}})
+
+    # ── the file ──
+
+    async def _attach(self, file: Attachment) -> None:
+        """Once. The document stands in the thread already, so no file may hold the work up."""
+        card = AnswerCard(key=f"{self.card.key} file", title=self._placed.digest)
+        entry = self.ledger.wanted(self.thread, card)
+        if entry.standing:
+            return
+        try:
+            url = await self.sender.upload(file.name, file.data, file.mimetype)
+            name = shapes.transaction(self.thread.key, entry.key, entry.revision)
+            content = shapes.attached(file, url, self.thread.root)
+            event_id = await self.sender.send(self.thread.channel, "m.room.message", content, name)
+        except SignedOut:
+            raise
+        except PortError as error:
+            log.warning("no file", extra={"data": {"card": self.card.key, "why": error.reason}})
+        else:
+            self.ledger.posted(entry, event_id)

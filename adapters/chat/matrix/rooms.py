@@ -1,0 +1,126 @@
+"""Coming into rooms and losing them: whose invitation is followed, and what is said of a room that is no more.
+
+An invitation is followed only if the one who invites is welcome to; all others are declined, and spaces always.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+
+from nio import AsyncClient
+
+from adapters.chat.matrix.answers import SignedOut, ask
+from adapters.chat.matrix.batch import Event
+from bot.errors import Refused
+
+log = logging.getLogger(__name__)
+
+Welcome = Callable[[str, str, bool], bool]
+"""Inviter (full id), room id, whether it is a conversation of two: may the bot come?"""
+Moved = Callable[[str, str], Awaitable[None]]
+"""The room that was given up, and the one that replaces it."""
+
+_JOIN_SECONDS = 180
+"""Entering a room of another server takes its time."""
+
+
+@dataclass(frozen=True)
+class Invitation:
+    room: str
+    inviter: str
+    """Empty: nobody is named, so nobody is trusted."""
+    direct: bool
+    space: bool
+
+
+@dataclass(frozen=True)
+class PutOut:
+    """Somebody made the bot leave."""
+
+    by: str
+    banned: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """The room was upgraded: it goes on elsewhere, and the bot is not there by itself."""
+
+    by: str
+    room: str
+
+
+def invitation(room: str, shown: Iterable[Event], me: str) -> Invitation:
+    """What the room shows of itself to the invited, in short."""
+    inviter, direct, space = "", False, False
+    for event in shown:
+        content = _content(event)
+        match event.get("type"), event.get("state_key"):
+            case "m.room.create", _:
+                space = content.get("type") == "m.space"
+            case "m.room.member", key if key == me and content.get("membership") == "invite":
+                inviter, direct = str(event.get("sender", "")), content.get("is_direct") is True
+            case _:
+                pass
+    return Invitation(room, inviter, direct, space)
+
+
+def change(event: Event, me: str) -> PutOut | Replaced | None:
+    """What an event means for the bot's being in the room."""
+    content, by = _content(event), str(event.get("sender", ""))
+    match event.get("type"), event.get("state_key"):
+        case "m.room.member", key if key == me and by != me:
+            membership = content.get("membership")
+            if membership in ("leave", "ban"):
+                return PutOut(by, membership == "ban", str(content.get("reason") or ""))
+        case "m.room.tombstone", "":
+            return Replaced(by, str(content.get("replacement_room") or ""))
+        case _:
+            pass
+    return None
+
+
+class Rooms:
+    def __init__(self, client: AsyncClient, welcome: Welcome, moved: Moved) -> None:
+        self._client, self._welcome, self._moved = client, welcome, moved
+
+    async def answer(self, invited: Invitation) -> None:
+        """Come or decline. Safe to do twice: who is in a room is in it, who is not is not."""
+        comes = (
+            bool(invited.inviter)
+            and not invited.space
+            and self._welcome(invited.inviter, invited.room, invited.direct)
+        )
+        data = {"room": invited.room, "by": invited.inviter, "space": invited.space}
+        try:
+            if comes:
+                await ask("Joining a room", self._client.join(invited.room), _JOIN_SECONDS)
+            else:
+                await ask("Declining a room", self._client.room_leave(invited.room))
+        except SignedOut:
+            raise
+        except Refused as error:
+            # Taken back meanwhile, or a room that is broken. Who invites can do it again.
+            log.warning("an invitation failed", extra={"data": {**data, "reason": error.reason}})
+        else:
+            log.info("joined" if comes else "declined", extra={"data": data})
+
+    async def notice(self, room: str, event: Event) -> None:
+        """Look whether an event changes the bot's being in the room."""
+        match change(event, self._client.user_id):
+            case PutOut(by, banned, reason):
+                data = {"room": room, "by": by, "banned": banned, "reason": reason}
+                log.warning("put out of a room", extra={"data": data})
+            case Replaced(by, new):
+                data = {"room": room, "by": by, "new": new}
+                log.warning("a room was replaced", extra={"data": data})
+                await self._moved(room, new)
+            case None:
+                pass
+
+
+def _content(event: Event) -> Event:
+    content = event.get("content")
+    return content if isinstance(content, dict) else {}

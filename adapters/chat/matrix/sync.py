@@ -1,0 +1,190 @@
+"""Listening to a homeserver: every event of every room, in order, at least once; the token moves after it was taken.
+
+The very first time nothing of the past is heard. Later everything is that was said while the bot was away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from typing import TypeVar
+from urllib.parse import urlencode
+
+from nio import AsyncClient, MessageDirection
+
+from adapters.chat.matrix import batch, missed
+from adapters.chat.matrix.answers import Json, SignedOut, ask
+from adapters.chat.matrix.batch import Batch, Event, Timeline
+from adapters.chat.matrix.lanes import Lanes, Work
+from adapters.chat.matrix.patience import Patience
+from adapters.chat.matrix.rooms import Rooms, invitation
+from adapters.chat.matrix.state import Bookmark
+from bot.errors import Refused
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+Hear = Callable[[str, Event], Awaitable[None]]
+"""A room id and an event. When it returns, the event was taken; Unavailable: it is given again, and again."""
+
+_PAGE = 100
+"""Homeservers give no more at a time."""
+_ALL_STATE_SECONDS = 180
+_NOTHING: Json = {"types": []}
+_QUIET: Json = {"presence": _NOTHING}
+_NO_PAST: Json = {**_QUIET, "room": {"timeline": {"limit": 0}, "ephemeral": _NOTHING}}
+_INVITES: Json = {
+    **_QUIET,
+    "account_data": _NOTHING,
+    "room": {
+        "timeline": {"limit": 0},
+        "state": {"limit": 0, **_NOTHING},
+        "ephemeral": _NOTHING,
+        "account_data": _NOTHING,
+    },
+}
+
+
+class Sync:
+    """One account, from now on.
+
+    `poll`: for how many seconds a homeserver without news may keep a request; so much `grace` later it counts as dead.
+    `page`: how many events of a room are asked for at a time.
+    """
+
+    def __init__(
+        self,
+        client: AsyncClient,
+        rooms: Rooms,
+        bookmark: Bookmark,
+        hear: Hear,
+        *,
+        poll: float = 30,
+        grace: float = 10,
+        page: int = _PAGE,
+        patience: Patience | None = None,
+    ) -> None:
+        self._client, self._rooms, self._bookmark, self._hear = client, rooms, bookmark, hear
+        self._poll, self._grace, self._size = poll, grace, page
+        self._patience = patience or Patience()
+        self._from_join: set[str] = set()
+        """Rooms whose invitations are older than the bot's first start."""
+
+    async def run(self) -> None:
+        """Until cancelled. Raises Refused when the homeserver does not want the account any more."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                await self._follow(Lanes(tasks, self._commit))
+        except ExceptionGroup as group:
+            raise group.exceptions[0] from group.exceptions[0].__cause__
+
+    async def _follow(self, lanes: Lanes) -> None:
+        since = self._bookmark.since
+        every_state = since is not None
+        if since is None:
+            started = await self._patiently("the first sync", self._begin)
+            self._from_join = set(started.invites)
+            since = started.next_since
+        else:
+            started = await self._patiently("looking for invitations", self._open_invites)
+        await lanes.put(since, self._answers(started))
+        while True:
+            fetch = partial(self._fetch, since, every_state=every_state)
+            news = await self._patiently("listening", fetch)
+            await lanes.put(news.next_since, self._works(news, since))
+            since, every_state = news.next_since, False
+
+    async def _begin(self) -> Batch:
+        call = self._client.sync(timeout=0, sync_filter=_NO_PAST, full_state=True)
+        return batch.read(await ask("Listening to Matrix", call, _ALL_STATE_SECONDS))
+
+    async def _open_invites(self) -> Batch:
+        """A homeserver tells of an invitation once. Those that were not answered then are found without a token.
+
+        Not through nio's sync, which would take this for the newest state of all rooms.
+        """
+        query = urlencode({"filter": json.dumps(_INVITES)})
+        headers = {"Authorization": f"Bearer {self._client.access_token}"}
+        call = self._client.send("GET", f"/_matrix/client/v3/sync?{query}", headers=headers)
+        return batch.read(await ask("Looking for invitations", call, _ALL_STATE_SECONDS))
+
+    async def _fetch(self, since: str, *, every_state: bool) -> Batch:
+        """What is new. The one place where events come in: encrypted ones would be opened here."""
+        call = self._client.sync(
+            timeout=0 if every_state else int(self._poll * 1000),
+            sync_filter=_news(self._size),
+            since=since,
+            full_state=every_state,
+        )
+        seconds = _ALL_STATE_SECONDS if every_state else self._poll + self._grace
+        try:
+            return batch.read(await ask("Listening to Matrix", call, seconds))
+        except SignedOut:
+            raise
+        except Refused as error:
+            remedy = f"Remove {self._bookmark.path} to begin anew; what was said meanwhile is then not heard."
+            raise Refused(error.reason, remedy) from error
+
+    def _works(self, news: Batch, since: str) -> Iterator[tuple[str, Work]]:
+        for room, timeline in news.timelines.items():
+            yield room, partial(self._tell, room, timeline, since)
+        yield from self._answers(news)
+
+    def _answers(self, news: Batch) -> Iterator[tuple[str, Work]]:
+        for room, shown in news.invites.items():
+            yield room, partial(self._answer, room, shown)
+
+    async def _answer(self, room: str, shown: tuple[Event, ...]) -> None:
+        invited = invitation(room, shown, self._client.user_id)
+        await self._patiently("an invitation", partial(self._rooms.answer, invited))
+
+    async def _tell(self, room: str, timeline: Timeline, since: str) -> None:
+        for event in await self._complete(room, timeline, since):
+            await self._patiently("taking an event", partial(self._hear, room, event))
+            await self._patiently("a change of a room", partial(self._rooms.notice, room, event))
+
+    async def _complete(self, room: str, timeline: Timeline, since: str) -> list[Event]:
+        async def page(start: str, end: str) -> tuple[list[Event], str]:
+            read = partial(self._page, room, start, end)
+            return await self._patiently("reading what was missed", read)
+
+        try:
+            from_join = room in self._from_join
+            return await missed.told(
+                timeline, since, self._client.user_id, page, from_join=from_join
+            )
+        except SignedOut:
+            raise
+        except Refused as error:
+            # The bot may not read there any more: what it was shown is all it will ever get.
+            log.warning(
+                "events were missed", extra={"data": {"room": room, "reason": error.reason}}
+            )
+            return list(timeline.events)
+
+    async def _page(self, room: str, start: str, end: str) -> tuple[list[Event], str]:
+        call = self._client.room_messages(
+            room, start, end or None, MessageDirection.back, self._size
+        )
+        told = await ask("Reading what was missed", call)
+        return told.get("chunk", []), told.get("end") or ""
+
+    async def _patiently(self, what: str, call: Callable[[], Awaitable[T]]) -> T:
+        return await self._patience.until_done(what, call)
+
+    async def _commit(self, token: str) -> None:
+        async def move() -> None:
+            await asyncio.to_thread(self._bookmark.move, token)
+
+        await self._patiently("keeping the place", move)
+
+
+def _news(page: int) -> Json:
+    """What is wanted of a room: nobody's typing or reading wakes the bot."""
+    timeline = {"limit": page}
+    room = {"timeline": timeline, "ephemeral": _NOTHING, "account_data": _NOTHING}
+    return {**_QUIET, "room": room}

@@ -1,0 +1,154 @@
+"""The chat port on Slack: what comes in goes through the reception, what goes out through the gateway."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+from types import TracebackType
+from typing import Self
+
+from adapters.chat.slack.access import SlackAccess, new_client, new_session
+from adapters.chat.slack.gateway import Gateway
+from adapters.chat.slack.http import Requests
+from adapters.chat.slack.missed import Missed
+from adapters.chat.slack.people import People
+from adapters.chat.slack.preflight import Identity, identity, require_way_in
+from adapters.chat.slack.reception import Reception
+from adapters.chat.slack.seen import Seen
+from adapters.chat.slack.socket import Rhythm, Socket
+from adapters.posting import Ledger, Turns
+from bot.domain.cards import Card
+from bot.domain.people import Person, Thread
+from bot.errors import Refused, Unavailable
+from bot.ports import Deliver
+
+log = logging.getLogger("bot.slack")
+
+AT_ONCE = 20
+"""Messages into one channel; after them Slack takes one a second."""
+LONGEST_PAUSE = 30.0
+
+
+class SlackChat:
+    """Used as `async with`: it looks whether Slack lets the bot in before anything begins. Slack that does not answer
+    is no reason not to begin. `places` are the channels of the allow-list, by full id."""
+
+    def __init__(
+        self,
+        access: SlackAccess,
+        folder: Path,
+        places: Iterable[str],
+        *,
+        rhythm: Rhythm | None = None,
+        turns: Turns | None = None,
+    ) -> None:
+        self._access = access
+        self._folder = folder
+        self._places = frozenset(places)
+        self._rhythm = rhythm or Rhythm()
+        self._turns = turns or Turns(burst=AT_ONCE, seconds=1.0)
+        self._us: Identity | None = None
+
+    async def __aenter__(self) -> Self:
+        self._session = new_session()
+        try:
+            self._client = new_client(self._access, self._session)
+            self._ledger = await asyncio.to_thread(Ledger, self._folder / "cards.jsonl")
+            self._gateway = Gateway(self._client, self._ledger, self._turns)
+            await self._introduce()
+        except Unavailable as trouble:
+            log.warning("Slack is not there yet", extra={"data": {"why": trouble.reason}})
+        except BaseException:
+            await self._session.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._gateway.close()
+        await self._session.close()
+
+    async def listen(self, deliver: Deliver) -> None:
+        """Until cancelled. Refused: Slack does not want this app any more."""
+        us = await self._introduced()
+        people = People(self._client, us.team, monotonic=monotonic)
+        seen = await asyncio.to_thread(Seen, self._folder / "heard.json")
+        reception = Reception(
+            self._access,
+            self._client,
+            us,
+            people,
+            deliver,
+            now=lambda: datetime.now(UTC),
+            seen=seen,
+            questions=self._ledger.questions,
+            talked=self._gateway.talked,
+        )
+        missed = Missed(
+            self._client,
+            us,
+            seen,
+            reception.take,
+            channels=self._channels(us),
+            threads=self._ledger.threads,
+        )
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(missed.run(), name="slack: missed")
+                group.create_task(self._ear(reception, missed).listen(), name="slack: listening")
+        except ExceptionGroup as problems:
+            raise problems.exceptions[0] from problems.exceptions[0].__cause__
+        finally:
+            await reception.close()
+
+    async def show(self, thread: Thread, card: Card) -> None:
+        await self._gateway.show(thread, card)
+
+    async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
+        await self._gateway.whisper(thread, person, card)
+
+    def _ear(self, reception: Reception, missed: Missed) -> Socket | Requests:
+        if not self._access.by_socket:
+            return Requests(self._access, reception.app)
+        return Socket(
+            self._client,
+            self._access.app_token,
+            reception.app,
+            on_gap=missed.since,
+            rhythm=self._rhythm,
+        )
+
+    async def _introduced(self) -> Identity:
+        """However long Slack does not answer."""
+        pause = 1.0
+        while True:
+            try:
+                return self._us or await self._introduce()
+            except Unavailable as trouble:
+                log.warning("Slack is not there yet", extra={"data": {"why": trouble.reason}})
+                await asyncio.sleep(trouble.retry_after or pause)
+                pause = min(pause * 2, LONGEST_PAUSE)
+
+    async def _introduce(self) -> Identity:
+        us = await identity(self._client)
+        if not any(place.partition(":")[0] == us.team for place in self._places):
+            raise Refused(
+                f"No channel in SLACK_CHANNELS is in the workspace of this token, {us.team}.",
+                f"Write channels as {us.team}:C…, people as {us.team}:U….",
+            )
+        await require_way_in(self._client, self._access)
+        self._us = us
+        return us
+
+    def _channels(self, us: Identity) -> list[str]:
+        """Those that are read again when something may have been missed."""
+        listed = (place.partition(":") for place in sorted(self._places))
+        return [channel for team, _, channel in listed if team == us.team and channel != "dm"]

@@ -1,0 +1,160 @@
+"""The one way out to Slack: a card stands in its thread once, and is edited there, whatever became of earlier tries.
+
+It is written down before Slack is asked and after; where an earlier try's end is not known, the thread is read first.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.chat.slack.asides import Asides
+from adapters.chat.slack.calling import Denied, asked
+from adapters.chat.slack.documents import Documents
+from adapters.chat.slack.drawing import Message, drawn
+from adapters.chat.slack.left_behind import LeftBehind
+from adapters.chat.slack.messages import Messages
+from adapters.chat.slack.native import Native
+from adapters.posting import Ledger, Placed, Turns, urgency
+from adapters.posting.ledger import digest_of
+from bot.domain.cards import Card, DocumentCard, ProblemCard, ReceivedCard
+from bot.domain.layout import sheet
+from bot.domain.people import Person, Thread
+from bot.errors import Refused, Unavailable
+
+log = logging.getLogger("bot.slack")
+
+HEARD = "eyes"
+BETWEEN_MOVES = 110.0
+"""Seconds: a little less than from one tick to the next."""
+
+
+class Gateway:
+    """Cards of one thread are shown one after the other: that is the caller's part."""
+
+    def __init__(
+        self,
+        client: AsyncWebClient,
+        ledger: Ledger,
+        turns: Turns,
+        *,
+        draw: Callable[[Card], Sequence[Message]] = drawn,
+        between_moves: float = BETWEEN_MOVES,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client = client
+        self._ledger = ledger
+        self._turns = turns
+        self._draw = draw
+        self._messages = Messages(client)
+        self._documents = Documents(client, ledger)
+        self._asides = Asides()
+        self._native = Native(client, self._asides)
+        self._behind = LeftBehind(between_moves, now)
+
+    async def close(self) -> None:
+        """Whatever goes on beside the cards is let go."""
+        await self._asides.close()
+
+    def talked(self, thread: Thread) -> None:
+        """Somebody has said something in the thread."""
+        self._behind.talked(thread)
+
+    async def show(self, thread: Thread, card: Card) -> None:
+        """Returns when it stands there. No call at all if it is known to."""
+        if not thread.root:
+            raise Refused("A card belongs into a thread.", "Mention the bot in a message.")
+        if isinstance(card, ReceivedCard) and self._ledger.find(thread, card.key) is None:
+            self._asides.begin("reaction", lambda: self.react(thread))
+            self._native.tell(thread, card)
+        async with self._turns.turn(thread.place, urgency(card)):
+            changed = await self._stand(thread, card)
+            if isinstance(card, DocumentCard):
+                await self._documents.attach(thread, card)
+        if changed:
+            self._native.tell(thread, card)
+
+    async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
+        """For one person's eyes, at once: it waits for no turn."""
+        user = person.id.rpartition(":")[2]
+        try:
+            for message in self._draw(card):
+                await self._messages.whisper(thread, user, message)
+        except Denied as refusal:
+            about = {"card": card.key, "why": refusal.code}
+            log.warning("a word in private reached nobody", extra={"data": about})
+            raise
+
+    async def react(self, thread: Thread) -> None:
+        """A sign on the message a thread hangs from: it was heard."""
+        try:
+            await asked(
+                "a reaction",
+                lambda: self._client.reactions_add(
+                    channel=thread.channel, name=HEARD, timestamp=thread.root
+                ),
+            )
+        except Denied as refusal:
+            if refusal.code != "already_reacted":
+                log.warning("no reaction", extra={"data": {"why": refusal.code}})
+
+    async def _stand(self, thread: Thread, card: Card) -> bool:
+        """Make it stand there. False: it did."""
+        old = self._ledger.find(thread, card.key)
+        placed, written = self._wanted(thread, card)
+        if placed.standing:
+            return False
+        there, spare = dict(enumerate(placed.messages)), list[str]()
+        if not written or (old and not old.standing):
+            there, spare = await self._look(placed)
+        if there and there.get(0) not in placed.messages:
+            # an earlier try has posted it, and was not told
+            self._behind.posted(thread, card)
+        elif self._behind.is_behind(thread, card):
+            spare += there.values()
+            there = {}
+        await self._post(placed, card, there, spare, written=written)
+        return True
+
+    def _wanted(self, thread: Thread, card: Card) -> tuple[Placed, bool]:
+        """What is to stand there, and whether that is written down."""
+        try:
+            return self._ledger.wanted(thread, card, sheet(card).choices), True
+        except Unavailable:
+            if not isinstance(card, ProblemCard):
+                raise
+            # a full disk must not keep people from hearing that the disk is full
+            return Placed(thread=thread, key=card.key, revision=1, digest=digest_of(card)), False
+
+    async def _look(self, placed: Placed) -> tuple[dict[int, str], list[str]]:
+        """The message of each part that stands there, and what stands there besides."""
+        found = await self._messages.find(placed)
+        newest = {one.part: one.ts for one in found}
+        known = dict(enumerate(placed.messages))
+        there = known | newest
+        others = {*known.values(), *(one.ts for one in found)} - set(there.values())
+        return there, sorted(others)
+
+    async def _post(
+        self, placed: Placed, card: Card, there: dict[int, str], spare: list[str], *, written: bool
+    ) -> None:
+        """Every part in order; then what is spare goes: at no time is there less to read than before."""
+        anew = not there
+        stand: list[str] = []
+        messages = self._draw(card)
+        for part, message in enumerate(messages):
+            old = there.pop(part, "")
+            stand.append(await self._messages.put(placed, part, message, old, spare))
+            if old not in ("", stand[-1]):
+                spare.append(old)
+            if written and len(stand) < len(messages):
+                placed = self._ledger.begun(placed, *stand)
+        if anew:
+            self._behind.posted(placed.thread, card)
+        for ts in (*spare, *there.values()):
+            await self._messages.delete(placed.thread, ts)
+        if written:
+            self._ledger.posted(placed, *stand)

@@ -1,0 +1,64 @@
+"""From what Slack sends to what it means: one case for each kind. Pure; every kind that is not named means nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from adapters.chat.slack import pressed, said
+from adapters.chat.slack.delivery import Body, Meaning, Nothing, part, word
+from adapters.chat.slack.preflight import Identity
+from adapters.chat.slack.pressed import QuestionsOf
+
+_MESSAGES = frozenset({"message", "app_mention"})
+
+
+def heard(body: Body, us: Identity, now: datetime, questions: QuestionsOf) -> Meaning:
+    """What somebody wants of the bot; `now` stands where Slack tells no time."""
+    match word(body, "type"):
+        case "event_callback":
+            return _event(body, us, now)
+        case "block_actions":
+            return pressed.button(body, us, now, questions)
+        case "view_submission":
+            return pressed.submission(body, us, now, questions)
+        case "message_action":
+            return pressed.shortcut(body, us, now)
+        case "" if word(body, "command"):
+            return said.slash(body, us, now)
+        case other:
+            return Nothing(f"{other} is not listened to")
+
+
+def message_in(body: Body) -> tuple[str, str] | None:
+    """Channel and time of the message an event is about, whatever it says; None: it is about none."""
+    event = part(body, "event")
+    channel, ts = word(event, "channel"), word(event, "ts")
+    return (channel, ts) if word(event, "type") in _MESSAGES and channel and ts else None
+
+
+def message_body(message: Body, channel: str, us: Identity) -> Body:
+    """A message read from the history, in the shape of an event: it means the same, under the same id."""
+    event = {**message, "type": "message", "channel": channel}
+    return {"type": "event_callback", "team_id": us.team, "event": event}
+
+
+def _event(body: Body, us: Identity, now: datetime) -> Meaning:
+    event = part(body, "event")
+    if not _is_ours(body, us):
+        return Nothing("it happened in another workspace")
+    match word(event, "type"):
+        case "message" | "app_mention":
+            return said.message(event, us, now)
+        case "agent_session_stopped":
+            return said.stopped(body, event, us, now)
+        case other:
+            return Nothing(f"{other} is not listened to")
+
+
+def _is_ours(body: Body, us: Identity) -> bool:
+    """An app in several workspaces hears of all of them through one socket."""
+    told = body.get("authorizations")
+    listed = [one for one in told if isinstance(one, Mapping)] if isinstance(told, list) else []
+    teams = {word(one, "team_id") for one in listed}
+    return us.team in teams | {word(body, "team_id"), word(body, "context_team_id")}

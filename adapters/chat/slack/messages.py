@@ -1,0 +1,158 @@
+"""Single messages of a card in its thread: posted, edited, deleted. What may have been done already is looked for, never redone."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Collection
+
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.chat.slack.calling import Answer, Denied, Lost, asked
+from adapters.chat.slack.drawing import Message
+from adapters.chat.slack.drawing.limits import Block
+from adapters.chat.slack.marks import Found, found_in, mark, read_thread
+from adapters.chat.slack.plainer import forms
+from adapters.posting import Placed
+from bot.domain.people import Thread
+
+log = logging.getLogger("bot.slack")
+
+_FORM = frozenset(
+    {
+        "blocks_too_long",
+        "invalid_blocks",
+        "invalid_blocks_format",
+        "msg_blocks_too_long",
+        "msg_too_long",
+        "too_many_blocks",
+    }
+)
+_NOT_TO_BE_EDITED = frozenset({"cant_update_message", "edit_window_closed", "message_not_found"})
+_NOT_TO_BE_DELETED = frozenset({"cant_delete_message", "compliance_exports_prevent_deletion"})
+Send = Callable[[str, list[Block]], Awaitable[Answer]]
+
+
+class Messages:
+    def __init__(self, client: AsyncWebClient) -> None:
+        self._client = client
+
+    async def put(
+        self,
+        placed: Placed,
+        part: int,
+        message: Message,
+        ts: str = "",
+        others: Collection[str] = (),
+    ) -> str:
+        """Edited where it stands, else posted. `others` are messages of the card that this one is not. Its ts."""
+        if ts:
+            try:
+                await self._edit(placed, part, message, ts)
+            except Denied as refusal:
+                if refusal.code not in _NOT_TO_BE_EDITED:
+                    raise
+            else:
+                return ts
+        return await self._post(placed, part, message, {*others, ts})
+
+    async def find(self, placed: Placed) -> list[Found]:
+        """All messages of the card that stand in the thread, the oldest first."""
+        return found_in(await read_thread(self._client, placed.thread), placed)
+
+    async def delete(self, thread: Thread, ts: str) -> None:
+        """One that is gone, or must stay, is let be."""
+        try:
+            await asked(
+                "deleting a message",
+                lambda: self._client.chat_delete(channel=thread.channel, ts=ts),
+            )
+        except Denied as refusal:
+            if refusal.code in _NOT_TO_BE_DELETED:
+                log.warning("a message stays", extra={"data": {"ts": ts, "why": refusal.code}})
+            elif refusal.code != "message_not_found":
+                raise
+
+    async def whisper(self, thread: Thread, user: str, message: Message) -> None:
+        """For one person's eyes. It cannot be found again: after a lost answer it may be seen twice."""
+
+        async def send(text: str, blocks: list[Block]) -> Answer:
+            return await asked(
+                "telling one person",
+                lambda: self._client.chat_postEphemeral(
+                    channel=thread.channel,
+                    user=user,
+                    thread_ts=thread.root or None,
+                    text=text,
+                    blocks=blocks,
+                ),
+            )
+
+        await _in_some_form(message, send)
+
+    async def _post(
+        self, placed: Placed, part: int, message: Message, others: Collection[str]
+    ) -> str:
+        thread = placed.thread
+
+        async def send(text: str, blocks: list[Block]) -> Answer:
+            return await asked(
+                "posting a message",
+                lambda: self._client.chat_postMessage(
+                    channel=thread.channel,
+                    thread_ts=thread.root,
+                    text=text,
+                    blocks=blocks,
+                    metadata=mark(placed, part),
+                    unfurl_links=False,
+                    unfurl_media=False,
+                ),
+            )
+
+        try:
+            answer = await _in_some_form(message, send)
+        except Lost:
+            there = await self._of_this_revision(placed, part)
+            mine = [ts for ts in there if ts not in others]
+            if not mine:
+                raise
+            return mine[-1]
+        return str(answer["ts"])
+
+    async def _edit(self, placed: Placed, part: int, message: Message, ts: str) -> None:
+        async def send(text: str, blocks: list[Block]) -> Answer:
+            return await asked(
+                "editing a message",
+                lambda: self._client.chat_update(
+                    channel=placed.thread.channel,
+                    ts=ts,
+                    text=text,
+                    blocks=blocks,
+                    metadata=mark(placed, part),
+                ),
+            )
+
+        try:
+            await _in_some_form(message, send)
+        except Lost:
+            if ts not in await self._of_this_revision(placed, part):
+                raise
+
+    async def _of_this_revision(self, placed: Placed, part: int) -> list[str]:
+        found = await self.find(placed)
+        return [one.ts for one in found if (one.part, one.revision) == (part, placed.revision)]
+
+
+async def _in_some_form(message: Message, send: Send) -> Answer:
+    """As drawn; if Slack does not take that, simpler: a card is never lost to its looks."""
+    *richer, (text, blocks) = forms(message)
+    for drawn_text, drawn_blocks in richer:
+        try:
+            return await send(drawn_text, drawn_blocks)
+        except Denied as refusal:
+            if refusal.code not in _FORM:
+                raise
+            log.error(  # noqa: TRY400 - what Slack said is all there is to know
+                "a message is shown in a simpler form",
+                extra={"data": {"why": refusal.code, "details": refusal.details}},
+            )
+    return await send(text, blocks)

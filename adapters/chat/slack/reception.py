@@ -1,0 +1,173 @@
+"""Where everything from Slack comes in: nothing is acknowledged before it has been taken, in the order of its thread."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass, field
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any
+
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.response import BoltResponse
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.chat.slack.access import SlackAccess, asking
+from adapters.chat.slack.delivery import Body, Delivery, Incomplete, Nothing, Opening, word
+from adapters.chat.slack.heard import heard, message_in
+from adapters.chat.slack.people import People
+from adapters.chat.slack.preflight import Identity
+from adapters.chat.slack.pressed import QuestionsOf
+from adapters.chat.slack.seen import Seen
+from bot.domain.events import FromPeople
+from bot.domain.intent import Question
+from bot.domain.people import Thread
+from bot.errors import PortError, Refused
+from bot.ports import Deliver
+
+log = logging.getLogger("bot.slack")
+_LAST_MOMENT = 3.0
+Ack = Mapping[str, Any]
+"""What is sent along with an acknowledgement; mostly nothing."""
+
+
+@dataclass
+class _Turn:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    users: int = 0
+
+
+def _no_questions(thread: Thread, key: str) -> Sequence[Question]:
+    return ()
+
+
+def _not_told(thread: Thread) -> None:
+    return
+
+
+class Reception:
+    """`questions`: those on a card, by thread and key. `talked` is told where people talk, to the bot or not."""
+
+    def __init__(
+        self,
+        access: SlackAccess,
+        client: AsyncWebClient,
+        us: Identity,
+        people: People,
+        deliver: Deliver,
+        *,
+        now: Callable[[], datetime],
+        seen: Seen | None = None,
+        questions: QuestionsOf = _no_questions,
+        talked: Callable[[Thread], None] = _not_told,
+    ) -> None:
+        self._client = client
+        self._us = us
+        self._people = people
+        self._deliver = deliver
+        self._now = now
+        self._seen = seen
+        self._questions = questions
+        self._talked = talked
+        self._turns: dict[str, _Turn] = {}
+        self._opening: set[asyncio.Task[None]] = set()
+        # everything is answered before bolt would look up who sent it, or search through listeners:
+        # its own first question to Slack fails silently, and drops the event
+        self.app = AsyncApp(
+            name="gwt",
+            client=client,
+            signing_secret=access.signing_secret,
+            logger=_bolt_log(),
+            before_authorize=self._receive,
+        )
+
+    async def take(self, body: Body) -> Ack:
+        """Returns when it was taken or is nothing; a PortError: it was not, and shall come again."""
+        with self._marking(body):
+            match heard(body, self._us, self._now(), self._questions):
+                case Delivery() as delivery:
+                    self._talked(delivery.thread)
+                    await self._in_turn(delivery)
+                case Incomplete(errors=errors):
+                    return {"response_action": "errors", "errors": dict(errors)}
+                case Nothing(why=why, talked=talked):
+                    log.debug("nothing for the bot", extra={"data": {"why": why}})
+                    if talked:
+                        self._talked(talked)
+        return {}
+
+    async def close(self) -> None:
+        """Forms that are being opened are still opened."""
+        if self._opening:
+            await asyncio.wait(self._opening, timeout=_LAST_MOMENT)
+        for opening in self._opening:
+            opening.cancel()
+        await asyncio.gather(*self._opening, return_exceptions=True)
+        await self._people.close()
+
+    async def _receive(
+        self, body: dict[str, Any], next_: Callable[[], Awaitable[BoltResponse]]
+    ) -> BoltResponse:
+        if word(body, "type") == "url_verification":
+            return await next_()
+        try:
+            ack = await self.take(body)
+        except PortError as problem:
+            log.warning("not taken", extra={"data": {"reason": problem.reason}})
+            return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE)
+        return BoltResponse(status=HTTPStatus.OK, body=dict(ack) if ack else "")
+
+    def _marking(self, body: Body) -> AbstractContextManager[None]:
+        message = message_in(body)
+        if self._seen is None or message is None:
+            return nullcontext()
+        return self._seen.taking(*message)
+
+    async def _in_turn(self, delivery: Delivery) -> None:
+        """Whoever came first is asked for first, however long that takes."""
+        async with self._turn(delivery.thread):
+            by = await self._people.person(delivery.user, delivery.home)
+            let = await self._hand_over(delivery.thread, delivery.event(by))
+        if let and isinstance(delivery.what, Opening):
+            opening = asyncio.create_task(self._open(delivery.what))
+            self._opening.add(opening)
+            opening.add_done_callback(self._opening.discard)
+
+    async def _hand_over(self, thread: Thread, event: FromPeople) -> bool:
+        try:
+            return await self._deliver(thread, event)
+        except Refused as refused:
+            # somebody could not be answered: hearing it again would not change that
+            log.warning("could not be answered", extra={"data": {"reason": refused.reason}})
+            return False
+
+    async def _open(self, opening: Opening) -> None:
+        """The press is good for three seconds, and once."""
+        try:
+            with asking("opening a form"):
+                await self._client.views_open(trigger_id=opening.trigger, view=opening.form)
+        except PortError as problem:
+            log.warning("a form was not opened", extra={"data": {"reason": problem.reason}})
+
+    @asynccontextmanager
+    async def _turn(self, thread: Thread) -> AsyncGenerator[None, None]:
+        """The lock is asked for without a pause in between, so turns are in the order of arrival."""
+        turn = self._turns.setdefault(thread.key, _Turn())
+        turn.users += 1
+        try:
+            async with turn.lock:
+                yield
+        finally:
+            turn.users -= 1
+            if not turn.users:
+                self._turns.pop(thread.key, None)
+
+
+def _bolt_log() -> logging.Logger:
+    """Bolt warns of settings it finds in the environment and does not use; what matters are our own bugs."""
+    bolt = logging.getLogger("bot.slack.bolt")
+    bolt.setLevel(logging.ERROR)
+    return bolt

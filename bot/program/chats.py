@@ -1,0 +1,146 @@
+"""Which chats are configured, and who may come in through each: settings become doors and adapters.
+
+A chat's library is loaded only where the chat is used: without it everything else works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+
+from bot.domain.people import Role
+from bot.engine.gate import DIRECT, Door
+from bot.errors import SettingsError
+from bot.ports import Chat
+from bot.settings import Settings
+
+
+@dataclass(frozen=True)
+class Configured:
+    """A platform that is to be served."""
+
+    name: str
+    door: Door
+    build: Callable[[], AbstractAsyncContextManager[Chat]]
+    """Checks, when it is entered, that the platform lets the bot in."""
+
+
+def configured(settings: Settings) -> list[Configured]:
+    """Every platform of which anything is set. SettingsError names all that is missing, of all of them."""
+    chats: list[Configured] = []
+    missing: list[str] = []
+    if settings.slack_bot_token or settings.slack_app_token or settings.slack_signing_secret:
+        missing += _missing_of_slack(settings)
+        chats.append(_slack(settings))
+    if settings.matrix_homeserver or settings.matrix_access_token:
+        missing += _missing_of_matrix(settings)
+        chats.append(_matrix(settings))
+    if not chats:
+        missing.append(
+            "No chat is configured. README says how to set up Slack and Matrix; without either there is gwt-bot console"
+        )
+    if missing:
+        raise SettingsError("\n  ".join(["The settings do not allow a start:", *missing]))
+    return chats
+
+
+def _missing_of_slack(settings: Settings) -> list[str]:
+    wanted = (
+        (settings.slack_bot_token, "SLACK_BOT_TOKEN: the bot token, xoxb-…"),
+        (
+            settings.slack_app_token or settings.slack_signing_secret,
+            "SLACK_APP_TOKEN (xapp-…, Socket Mode) or SLACK_SIGNING_SECRET (HTTP mode)",
+        ),
+        (settings.slack_users, "SLACK_USERS: who may ask for work; empty means nobody"),
+        (settings.slack_channels, "SLACK_CHANNELS: where; empty means nowhere"),
+    )
+    return [f"{what} is missing" for value, what in wanted if not value]
+
+
+def _missing_of_matrix(settings: Settings) -> list[str]:
+    wanted = (
+        (settings.matrix_homeserver, "MATRIX_HOMESERVER: its address, https://…"),
+        (settings.matrix_user, "MATRIX_USER: the bot's own full id, @gwt:example.org"),
+        (settings.matrix_access_token, "MATRIX_ACCESS_TOKEN: an access token of that user"),
+        (settings.matrix_users, "MATRIX_USERS: who may ask for work; empty means nobody"),
+        (settings.matrix_rooms, "MATRIX_ROOMS: where; empty means nowhere"),
+    )
+    return [f"{what} is missing" for value, what in wanted if not value]
+
+
+def _slack(settings: Settings) -> Configured:
+    door = _door(
+        settings.slack_users,
+        settings.slack_channels,
+        approve=settings.slack_approvers,
+        stop=settings.slack_stoppers,
+        admin=settings.slack_admins,
+    )
+    try:
+        from adapters.chat.slack import SlackAccess, SlackChat
+    except ModuleNotFoundError as error:
+        raise _lacks("Slack", "slack") from error
+    access = SlackAccess(
+        bot_token=settings.slack_bot_token.get_secret_value(),
+        app_token=settings.slack_app_token.get_secret_value(),
+        signing_secret=settings.slack_signing_secret.get_secret_value(),
+        host=settings.slack_http_host,
+        port=settings.slack_http_port,
+        api_url=f"{settings.slack_api_url}/",
+    )
+    folder = settings.gwt_home / "slack"
+    return Configured("slack", door, lambda: SlackChat(access, folder, settings.slack_channels))
+
+
+def _matrix(settings: Settings) -> Configured:
+    door = _door(
+        settings.matrix_users,
+        settings.matrix_rooms,
+        approve=settings.matrix_approvers,
+        stop=settings.matrix_stoppers,
+        admin=settings.matrix_admins,
+    )
+    try:
+        from adapters.chat.matrix import MatrixAccess, MatrixChat
+    except ModuleNotFoundError as error:
+        raise _lacks("Matrix", "matrix") from error
+    access = MatrixAccess(
+        homeserver=settings.matrix_homeserver,
+        user_id=settings.matrix_user,
+        access_token=settings.matrix_access_token.get_secret_value(),
+    )
+
+    def welcome(inviter: str, room: str, direct: bool) -> bool:
+        """Into rooms of the list, by people who may ask for work."""
+        invited = inviter in door.people[Role.START]
+        return invited and (
+            room in settings.matrix_rooms or (direct and DIRECT in settings.matrix_rooms)
+        )
+
+    folder = settings.gwt_home / "matrix"
+    return Configured("matrix", door, lambda: MatrixChat(access, folder, welcome))
+
+
+def _door(
+    people: frozenset[str],
+    places: frozenset[str],
+    *,
+    approve: frozenset[str],
+    stop: frozenset[str],
+    admin: frozenset[str],
+) -> Door:
+    """A role for which nobody is named is everybody's who may ask for work; one that has names is theirs alone."""
+    roles = {
+        Role.START: people,
+        Role.APPROVE: approve or people,
+        Role.STOP: stop or people,
+        Role.ADMIN: admin or people,
+    }
+    return Door(roles, places)
+
+
+def _lacks(platform: str, extra: str) -> SettingsError:
+    return SettingsError(
+        f"{platform} is configured, and its packages are not installed: pip install 'gwt-bot[{extra}]'"
+    )

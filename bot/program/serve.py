@@ -1,0 +1,75 @@
+"""`gwt-bot serve`: the bot in every chat that is configured, at once, until it is told to end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from bot import settings
+from bot.engine.desk import Desk
+from bot.engine.gate import Gate
+from bot.errors import BotError, Refused
+from bot.ports import Chat
+from bot.program.assemble import Plan, running_desk
+from bot.program.chats import configured
+from bot.program.dotenv import refuse_foreign
+from bot.settings import Settings
+
+log = logging.getLogger("bot.program")
+
+
+async def run() -> None:
+    await asyncio.to_thread(refuse_foreign, Path(".env"))
+    await at_work(settings.load)
+
+
+async def at_work(current: Callable[[], Settings], stage: Mapping[str, str] | None = None) -> None:
+    """`stage`: variables that only tests set, for the played agent."""
+    platforms = configured(current())
+    async with AsyncExitStack() as open_chats:
+        chats: dict[str, Chat] = {}
+        for platform in platforms:
+            chats[platform.name] = await open_chats.enter_async_context(platform.build())
+        gate = Gate({platform.name: platform.door for platform in platforms})
+        await _serve(Plan(current=current, chats=chats, gate=gate, stage=stage or {}), chats)
+
+
+async def _serve(plan: Plan, chats: Mapping[str, Chat]) -> None:
+    """Listen on all of them. One that is refused for good falls silent and says why; with the last one the bot ends."""
+    async with running_desk(plan) as desk:
+        _say(*desk.broken(), f"At work on {', '.join(chats)}.")
+        async with asyncio.TaskGroup() as group:
+            falling = group.create_task(_tell_of_falls(desk))
+            listening = [_listen(name, chat, desk) for name, chat in chats.items()]
+            refused = await asyncio.gather(*listening)
+            falling.cancel()
+        if any(refused):
+            raise BotError("No chat is left to listen to; see above.")
+
+
+async def _listen(name: str, chat: Chat, desk: Desk) -> bool:
+    """Whether it ended because the platform does not want the bot any more."""
+    try:
+        await chat.listen(desk.take)
+    except Refused as refusal:
+        log.warning("a chat has ended", extra={"data": {"chat": name, "why": refusal.reason}})
+        _say(f"{name} has ended: {refusal.reason} {refusal.remedy}")
+        return True
+    return False
+
+
+async def _tell_of_falls(desk: Desk) -> None:
+    while True:
+        session_id = await desk.fell_over()
+        _say(
+            f"Session {session_id[:8]} fell over; the log has the details. Start again to go on with it."
+        )
+
+
+def _say(*sentences: str) -> None:
+    for sentence in sentences:
+        sys.stderr.write(f"gwt-bot: {sentence}\n")

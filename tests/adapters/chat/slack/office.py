@@ -1,0 +1,139 @@
+"""A gateway at work in a played Slack, which can be killed and started anew on the same folder."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import aiohttp
+
+from adapters.chat.slack.access import SlackAccess, new_client
+from adapters.chat.slack.drawing import Message as Drawn
+from adapters.chat.slack.drawing import drawn
+from adapters.chat.slack.gateway import Gateway
+from adapters.posting import Ledger, Placed, Turns
+from bot.domain.cards import Card
+from bot.domain.choices import Choice
+from bot.domain.people import Person, Thread
+from tests.beds.slack import BOT_TOKEN, MIKA, PUBLIC, TEAM, Grants, Message, SlackBed, invariants
+
+Draw = Callable[[Card], Sequence[Drawn]]
+PERSON = Person(platform="slack", id=f"{TEAM}:{MIKA}", name="Mika")
+
+
+class Killed(Exception):  # noqa: N818 - what happened, not an error
+    """The program has ended here."""
+
+
+class Fate:
+    """Ends the program before a step: a call, or a line of the ledger. After the one is before the next."""
+
+    def __init__(self, at: int = -1) -> None:
+        self.at = at
+        self.steps = 0
+
+    def step(self) -> None:
+        self.steps += 1
+        if self.steps == self.at:
+            raise Killed
+
+
+class MortalLedger(Ledger):
+    def __init__(self, path: Path, fate: Fate) -> None:
+        super().__init__(path)
+        self._fate = fate
+
+    def wanted(self, thread: Thread, card: Card, choices: tuple[Choice, ...] = ()) -> Placed:
+        self._fate.step()
+        return super().wanted(thread, card, choices)
+
+    def begun(self, placed: Placed, *messages: str) -> Placed:
+        self._fate.step()
+        return super().begun(placed, *messages)
+
+    def posted(self, placed: Placed, *messages: str) -> Placed:
+        self._fate.step()
+        return super().posted(placed, *messages)
+
+
+class Office:
+    def __init__(self, bed: SlackBed, folder: Path, seconds: float) -> None:
+        self.bed = bed
+        self.session = aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=seconds), trace_configs=[self._trace()]
+        )
+        self.path = folder / "cards.jsonl"
+        self.clock = 0.0
+        self.forgiven: Collection[str] = ()
+        """Refusals that a test provokes."""
+        self._open: list[Gateway] = []
+        self.gateway = self.start()
+
+    def start(
+        self, fate: Fate | None = None, *, draw: Draw = drawn, path: Path | None = None
+    ) -> Gateway:
+        """The program begins again: nothing is remembered but what is on disk."""
+        self.fate = fate or Fate()
+        access = SlackAccess(bot_token=BOT_TOKEN, api_url=self.bed.api_url)
+        client = new_client(access, self.session)
+        ledger = MortalLedger(path or self.path, self.fate)
+        self.gateway = Gateway(client, ledger, Turns(), draw=draw, now=lambda: self.clock)
+        self._open.append(self.gateway)
+        return self.gateway
+
+    async def ask(self, channel: str = PUBLIC) -> Thread:
+        """Somebody mentions the bot: a thread begins."""
+        root = await self.bed.mention(MIKA, channel, "Add a dark mode")
+        return Thread(platform="slack", workspace=TEAM, channel=channel, root=root.ts)
+
+    def cards(self, thread: Thread) -> list[Message]:
+        """What the bot has said in a thread, from top to bottom, files left out."""
+        said = self.bed.thread(thread.channel, thread.root)
+        return [one for one in said if one.by_our_bot and not one.files]
+
+    def reads(self, thread: Thread) -> list[str]:
+        return [one.reads for one in self.cards(thread)]
+
+    def files(self, thread: Thread) -> list[str]:
+        """The names of the files that stand in the thread."""
+        return [file.name for file in self.bed.files if file.thread == thread.root]
+
+    def count(self, method: str) -> int:
+        return len(self.bed.called(method))
+
+    async def close(self) -> None:
+        for gateway in self._open:
+            await gateway.close()
+        await self.session.close()
+
+    def _trace(self) -> aiohttp.TraceConfig:
+        async def step(
+            _session: aiohttp.ClientSession,
+            _context: SimpleNamespace,
+            request: aiohttp.TraceRequestStartParams,
+        ) -> None:
+            if request.url.name.startswith(("chat.", "conversations.", "files.")):
+                self.fate.step()
+
+        trace = aiohttp.TraceConfig()
+        trace.on_request_start.append(step)
+        return trace
+
+
+@asynccontextmanager
+async def office(
+    folder: Path, grants: Grants | None = None, seconds: float = 20
+) -> AsyncGenerator[Office, None]:
+    """`seconds`: how long an answer is waited for. At the end nothing may be wrong in the played Slack."""
+    quiet = frozenset({"agent_session_stopped"})  # nobody listens here: no message events
+    granted = grants or dataclasses.replace(Grants.of_manifest(), events=quiet)
+    async with SlackBed(grants=granted) as bed:
+        at_work = Office(bed, folder, seconds)
+        try:
+            yield at_work
+        finally:
+            await at_work.close()
+        invariants.check(bed, forgiven=at_work.forgiven, key=lambda payload: payload.get("card"))

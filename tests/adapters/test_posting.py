@@ -1,0 +1,376 @@
+"""What chats over a network post with: the ledger survives any end, and turns are kept whatever happens to those who wait."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from adapters.posting import Ledger, Turns, Urgency, urgency
+from bot.domain.cards import Card
+from bot.domain.choices import Choice, Verb
+from bot.errors import Unavailable
+from tests.fakes import cards
+
+HERE, THERE = cards.THREAD, cards.OTHER_THREAD
+CHANGED = cards.NEWS.model_copy(update={"title": "Changed"})
+DEADLINE = 20
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "slack" / "cards.jsonl"
+
+
+@contextmanager
+def unwritable(path: Path) -> Generator[None]:
+    """Nothing can be written there, by anybody."""
+    kept = path.read_bytes()
+    path.unlink()
+    path.mkdir()
+    try:
+        yield
+    finally:
+        path.rmdir()
+        path.write_bytes(kept)
+
+
+def test_what_was_wanted_and_not_confirmed_is_known_as_such_after_a_crash(path: Path) -> None:
+    Ledger(path).wanted(HERE, cards.NEWS)
+    placed = Ledger(path).find(HERE, cards.NEWS.key)
+    assert placed
+    assert (placed.revision, placed.standing, placed.messages) == (1, False, ())
+
+
+def test_what_was_confirmed_stands_after_a_crash(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
+    placed = Ledger(path).find(HERE, cards.NEWS.key)
+    assert placed
+    assert (placed.standing, placed.messages) == (True, ("7.1",))
+    assert Ledger(path).wanted(HERE, cards.NEWS) == placed
+
+
+def test_the_first_of_several_messages_are_known_after_a_crash(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.begun(ledger.wanted(HERE, cards.DOCUMENT), "7.1", "7.2")
+    placed = Ledger(path).find(HERE, cards.DOCUMENT.key)
+    assert placed
+    assert (placed.standing, placed.messages) == (False, ("7.1", "7.2"))
+
+
+def test_another_content_is_another_revision_of_the_same_messages(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
+    again = ledger.wanted(HERE, CHANGED)
+    assert (again.revision, again.standing, again.messages) == (2, False, ("7.1",))
+    back = ledger.wanted(HERE, cards.NEWS)
+    assert back.revision == 3
+
+
+def test_the_same_content_is_not_written_down_again(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
+    size = path.stat().st_size
+    ledger.wanted(HERE, cards.NEWS)
+    assert path.stat().st_size == size
+
+
+def test_a_card_is_known_by_its_thread_and_key(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.wanted(HERE, cards.NEWS)
+    assert ledger.find(THERE, cards.NEWS.key) is None
+    assert ledger.find(HERE, cards.STATUS.key) is None
+
+
+@pytest.mark.parametrize("torn", [b'{"thread":{"platform":"con', b"\xff\xfe\x00", b"[]", b"\r\n{"])
+def test_a_torn_last_line_is_passed_over_and_does_not_spoil_the_next(
+    path: Path, torn: bytes
+) -> None:
+    ledger = Ledger(path)
+    ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
+    with path.open("ab") as file:
+        file.write(b"\n" + torn)
+    ledger.wanted(HERE, cards.STATUS)
+    again = Ledger(path)
+    news, status = again.find(HERE, cards.NEWS.key), again.find(HERE, cards.STATUS.key)
+    assert news
+    assert news.standing
+    assert status
+
+
+def test_a_crash_anywhere_in_a_line_leaves_what_was_there_before_it(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
+    before = path.read_bytes()
+    ledger.wanted(HERE, CHANGED)
+    after = path.read_bytes()
+    for end in range(len(before), len(after), 31):
+        path.write_bytes(after[:end])
+        placed = Ledger(path).find(HERE, cards.NEWS.key)
+        assert placed
+        assert (placed.messages, placed.revision in (1, 2)) == (("7.1",), True)
+
+
+def test_a_crash_while_it_is_written_anew_loses_nothing(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
+    path.with_name(f".{path.name}.new").write_text("half a li")
+    placed = Ledger(path).find(HERE, cards.NEWS.key)
+    assert placed
+    assert placed.standing
+
+
+def test_only_the_last_word_on_a_card_is_kept_over_a_start(path: Path) -> None:
+    ledger = Ledger(path)
+    for number in range(10):
+        card = cards.NEWS.model_copy(update={"title": f"News {number}"})
+        ledger.posted(ledger.wanted(HERE, card), "7.1")
+    Ledger(path)
+    lines = [json.loads(line) for line in path.read_text().splitlines() if line]
+    assert [line["revision"] for line in lines] == [10]
+
+
+def test_threads_nobody_came_back_to_are_forgotten_in_the_end(path: Path) -> None:
+    ledger = Ledger(path)
+    threads = [HERE.model_copy(update={"root": str(n)}) for n in range(4)]
+    for thread in threads:
+        ledger.posted(ledger.wanted(thread, cards.NEWS), f"7.{thread.root}")
+    ledger.posted(ledger.wanted(threads[0], CHANGED), "7.0")
+    again = Ledger(path, threads_kept=2)
+    assert again.threads() == (threads[3], threads[0])
+    assert again.by_message(HERE.place, "7.1") is None
+    assert again.by_message(HERE.place, "7.3")
+
+
+def test_a_message_tells_its_card_and_what_can_be_chosen_there(path: Path) -> None:
+    choices = (Choice(label="Approve", verb=Verb.APPROVE, about="d1"),)
+    ledger = Ledger(path)
+    ledger.posted(ledger.wanted(HERE, cards.APPROVAL, choices), "7.1", "7.2")
+    for one in (ledger, Ledger(path)):
+        placed = one.by_message(HERE.place, "7.2")
+        assert placed
+        assert (placed.key, placed.choices) == (cards.APPROVAL.key, choices)
+        assert one.by_message("another channel", "7.2") is None
+
+
+def test_the_cards_of_a_thread_are_told_in_the_order_they_changed(path: Path) -> None:
+    ledger = Ledger(path)
+    for thread, card in ((HERE, cards.NEWS), (THERE, cards.NEWS), (HERE, cards.STATUS)):
+        ledger.wanted(thread, card)
+    ledger.wanted(HERE, CHANGED)
+    assert [one.key for one in ledger.cards(HERE)] == [cards.STATUS.key, cards.NEWS.key]
+    assert ledger.threads() == (THERE, HERE)
+
+
+def test_nobody_else_may_read_it(path: Path) -> None:
+    Ledger(path).wanted(HERE, cards.NEWS)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_what_cannot_be_written_down_is_not_taken_for_wanted(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
+    with unwritable(path), pytest.raises(Unavailable, match="cannot be written"):
+        ledger.wanted(HERE, CHANGED)
+    assert ledger.wanted(HERE, CHANGED).revision == 2
+
+
+def test_a_ledger_that_cannot_be_read_is_said_at_the_start(path: Path) -> None:
+    path.mkdir(parents=True)
+    with pytest.raises(Unavailable, match="cannot be read"):
+        Ledger(path)
+
+
+class Line:
+    """People who wait for their turn in a channel, and the order in which they had it."""
+
+    def __init__(self, turns: Turns) -> None:
+        self.turns = turns
+        self.order: list[str] = []
+        self.goes_on = asyncio.Event()
+        self.news = asyncio.Condition()
+        self.tasks: list[asyncio.Task[None]] = []
+
+    async def wait(
+        self, name: str, kind: Urgency = Urgency.NEWS, channel: str = "C1"
+    ) -> asyncio.Task[None]:
+        """Returns when the newcomer stands in the line."""
+        task = asyncio.create_task(self._have(name, kind, channel))
+        self.tasks.append(task)
+        await asyncio.sleep(0)
+        return task
+
+    async def all_had_it(self) -> None:
+        self.goes_on.set()
+        async with asyncio.timeout(DEADLINE):
+            await asyncio.gather(*self.tasks, return_exceptions=True)
+
+    async def until(self, count: int) -> None:
+        async with asyncio.timeout(DEADLINE), self.news:
+            await self.news.wait_for(lambda: len(self.order) >= count)
+
+    async def _have(self, name: str, kind: Urgency, channel: str) -> None:
+        async with self.turns.turn(channel, kind):
+            self.order.append(name)
+            async with self.news:
+                self.news.notify_all()
+            await self.goes_on.wait()
+
+
+@asynccontextmanager
+async def line_of(turns: Turns) -> AsyncGenerator[Line]:
+    line = Line(turns)
+    try:
+        yield line
+    finally:
+        for task in line.tasks:
+            task.cancel()
+        await asyncio.gather(*line.tasks, return_exceptions=True)
+
+
+async def test_one_at_a_time_in_the_order_they_came() -> None:
+    async with line_of(Turns()) as line:
+        for name in "abcdef":
+            await line.wait(name)
+        assert line.order == ["a"]
+        await line.all_had_it()
+        assert line.order == list("abcdef")
+
+
+async def test_what_a_person_waits_for_goes_before_what_came_earlier() -> None:
+    async with line_of(Turns()) as line:
+        await line.wait("first", Urgency.STATUS)
+        await line.wait("status", Urgency.STATUS)
+        await line.wait("news", Urgency.NEWS)
+        await line.wait("question", Urgency.PERSON)
+        await line.wait("approval", Urgency.PERSON)
+        await line.all_had_it()
+    assert line.order == ["first", "question", "approval", "news", "status"]
+
+
+async def test_channels_do_not_wait_for_each_other() -> None:
+    async with line_of(Turns()) as line:
+        await line.wait("here")
+        await line.wait("there", channel="C2")
+        assert line.order == ["here", "there"]
+
+
+async def test_whoever_gives_up_waiting_is_passed_over() -> None:
+    async with line_of(Turns()) as line:
+        await line.wait("a")
+        (await line.wait("b")).cancel()
+        await line.wait("c")
+        await line.all_had_it()
+        assert line.order == ["a", "c"]
+
+
+async def test_whoever_is_called_in_the_moment_he_gives_up_passes_the_turn_on() -> None:
+    turns = Turns()
+    async with line_of(turns) as line:
+        async with turns.turn("C1", 0):
+            called = await line.wait("b")
+            await line.wait("c")
+        called.cancel()  # it has been called, and does not know yet
+        await line.all_had_it()
+        assert called.cancelled()
+        assert line.order == ["c"]
+
+
+async def test_whoever_is_cancelled_in_his_turn_passes_it_on() -> None:
+    async with line_of(Turns()) as line:
+        first = await line.wait("a")
+        await line.wait("b")
+        first.cancel()
+        await line.until(2)
+        assert line.order == ["a", "b"]
+
+
+async def test_a_mishap_in_a_turn_does_not_keep_the_others_waiting() -> None:
+    turns = Turns()
+    for _ in range(3):
+        with pytest.raises(Unavailable):
+            async with asyncio.timeout(DEADLINE), turns.turn("C1", 0):
+                raise Unavailable("Slack cannot be reached.")
+
+
+async def test_after_everybody_has_given_up_the_channel_is_free() -> None:
+    turns = Turns()
+    async with line_of(turns) as line:
+        tasks = [await line.wait(name) for name in "abc"]
+        for task in reversed(tasks):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    async with asyncio.timeout(DEADLINE), turns.turn("C1", 0):
+        pass
+
+
+async def test_hundreds_have_their_turn_one_at_a_time_whoever_gives_up() -> None:
+    turns = Turns()
+    inside = 0
+    most = 0
+    had: list[int] = []
+
+    async def visit(number: int) -> None:
+        nonlocal inside, most
+        async with turns.turn("C1", number % 3):
+            inside += 1
+            most = max(most, inside)
+            await asyncio.sleep(0)
+            inside -= 1
+            had.append(number)
+
+    tasks = [asyncio.create_task(visit(number)) for number in range(300)]
+    await asyncio.sleep(0)
+    for number in range(10, 300, 10):
+        tasks[number].cancel()
+    async with asyncio.timeout(DEADLINE):
+        await asyncio.gather(*tasks, return_exceptions=True)
+    assert most == 1
+    assert set(range(300)) - set(range(10, 300, 10)) <= set(had)
+
+
+async def test_a_burst_goes_at_once_and_the_next_waits() -> None:
+    async with line_of(Turns(burst=2, seconds=3_600)) as line:
+        line.goes_on.set()
+        for name in "abc":
+            await line.wait(name)
+        await line.until(2)
+        third = line.tasks[2]
+        done, _ = await asyncio.wait({third}, timeout=0.05)
+        assert not done
+        assert line.order == ["a", "b"]
+
+
+async def test_whoever_gives_up_while_it_is_too_early_leaves_the_pace_as_it_was() -> None:
+    async with line_of(Turns(burst=1, seconds=3_600)) as line:
+        line.goes_on.set()
+        for name in "abc":
+            await line.wait(name)
+        await line.until(1)
+        await asyncio.wait({line.tasks[1]}, timeout=0.05)
+        line.tasks[1].cancel()
+        done, _ = await asyncio.wait({line.tasks[2]}, timeout=0.05)
+        assert not done
+        assert line.order == ["a"]
+
+
+async def test_everybody_has_a_turn_at_a_slow_pace_in_the_end() -> None:
+    async with line_of(Turns(burst=1, seconds=0.01)) as line:
+        line.goes_on.set()
+        for name in "abcdef":
+            await line.wait(name)
+        await line.all_had_it()
+    assert line.order == list("abcdef")
+
+
+@pytest.mark.parametrize("card", cards.EVERY_KIND, ids=lambda card: card.kind)
+def test_nothing_a_person_must_act_upon_waits_behind_the_rest(card: Card) -> None:
+    waits = {"status": Urgency.STATUS, "news": Urgency.NEWS, "document": Urgency.NEWS}
+    waits["summary"] = Urgency.NEWS
+    assert urgency(card) is waits.get(card.kind, Urgency.PERSON)

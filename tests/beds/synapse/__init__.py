@@ -1,0 +1,9 @@
+"""A real Matrix homeserver on the loopback, people who talk on it, and a proxy that spoils the way there."""
+
+from tests.beds.synapse.people import People
+from tests.beds.synapse.person import MatrixError, Person
+from tests.beds.synapse.proxy import Proxy
+from tests.beds.synapse.seen import Post, Seen
+from tests.beds.synapse.server import Homeserver, Login
+
+__all__ = ["Homeserver", "Login", "MatrixError", "People", "Person", "Post", "Proxy", "Seen"]

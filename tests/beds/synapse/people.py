@@ -1,0 +1,28 @@
+"""The people of one test: users nobody else has, who share one connection pool."""
+
+from __future__ import annotations
+
+import secrets
+
+from aiohttp import ClientSession
+
+from tests.beds.synapse.person import Person
+from tests.beds.synapse.server import Homeserver
+
+
+class People:
+    def __init__(self, homeserver: Homeserver, session: ClientSession) -> None:
+        self.homeserver = homeserver
+        self._session = session
+
+    def __call__(self, name: str) -> Person:
+        """Somebody new. The full id is the name and some letters, so that no other test has the same."""
+        login = self.homeserver.register(f"{name}-{secrets.token_hex(4)}")
+        return Person(self.homeserver.url, login, self._session)
+
+    async def room(self, owner: Person, *others: Person) -> str:
+        """A room with everybody in it already."""
+        room = await owner.create_room(*(one.id for one in others))
+        for one in others:
+            await one.join(room)
+        return room

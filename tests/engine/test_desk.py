@@ -1,0 +1,167 @@
+"""The desk: who may not changes nothing and is told privately; of many who may, the first decides."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from bot.domain import approval
+from bot.domain.choices import Verb, Word
+from bot.domain.events import DocumentsCommitted
+from bot.domain.people import Person
+from bot.domain.states import Phase, Status
+from tests.engine.at_the_desk import (
+    APPROVERS,
+    CHANNEL,
+    GATE,
+    NOBODY,
+    REFUSED,
+    STARTER,
+    UNKNOWN,
+    commanded,
+    desk_of,
+    opened,
+    pressed,
+    records,
+    said,
+    take,
+    titles,
+)
+from tests.fakes.chat import ANNA
+from tests.flow import scenes
+from tests.stories.stage import Stage
+
+NOT_FOR_STARTERS = (Verb.APPROVE, Verb.DISCARD, Verb.GIVE_UP, Verb.MERGE, Verb.STOP)
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    stage = Stage()
+    stage.gate = GATE
+    await stage.open()
+    yield stage
+    await stage.close()
+
+
+@pytest.mark.parametrize("by", [ANNA, STARTER, NOBODY], ids=str)
+async def test_talk_in_a_thread_nobody_knows_is_passed_over(stage: Stage, by: Person) -> None:
+    await stage.is_planned()
+    kept = dict(stage.store.records)
+    for thread in (UNKNOWN, CHANNEL):
+        for event in (
+            said("stop it", by, mention=False, id="talk"),
+            commanded(Word.STOP, by=by, mention=False, id="one word"),
+        ):
+            assert await take(stage, event, thread)
+    await stage.settle()
+    assert (stage.store.records, titles(stage)) == (kept, [])
+
+
+@pytest.mark.parametrize("over", [False, True], ids=["awake", "over"])
+async def test_who_may_not_cannot_talk_to_a_session_and_is_told_only_if_he_meant_it(
+    stage: Stage, over: bool
+) -> None:
+    await stage.is_planned()
+    if over:
+        await stage.presses(Verb.DISCARD)
+        await stage.revive()
+    kept, awake = dict(stage.store.records), len(desk_of(stage).actors())
+    for text in ("Make it blue", "approve", "y"):
+        assert await take(stage, said(text, NOBODY, mention=False, id=text))
+        assert titles(stage) == []
+    assert not await take(stage, said("Make it blue", NOBODY))
+    await stage.settle()
+    assert stage.store.records == kept
+    assert len(desk_of(stage).actors()) == awake
+    assert titles(stage) == [REFUSED]
+    assert [to for _, to, _ in stage.chat.whispered] == [NOBODY]
+
+
+async def test_a_command_without_a_mention_is_meant_for_the_session_of_its_thread(
+    stage: Stage,
+) -> None:
+    await stage.is_planned()
+    assert not await take(stage, commanded(Word.STOP, by=NOBODY, mention=False))
+    assert (stage.session().stops, titles(stage)) == (0, [REFUSED])
+
+
+async def test_of_two_hundred_presses_one_approves_and_every_other_is_told_who_was_first(
+    stage: Stage,
+) -> None:
+    await stage.is_planned()
+    shown, digest = len(stage.chat.shown), approval.digest(stage.session())
+    presses = [pressed(Verb.APPROVE, digest, APPROVERS[n % 3], id=f"press-{n}") for n in range(200)]
+    assert all(await asyncio.gather(*(take(stage, press) for press in presses)))
+    await stage.settle()
+    given = stage.session().approval
+    assert given
+    assert given.by == ANNA
+    approved = [
+        c for _, c in stage.chat.shown[shown:] if "Revision 1 approved" in c.model_dump_json()
+    ]
+    assert len(approved) == 1
+    assert len(titles(stage)) == 199
+    assert {title.partition(",")[0] for title in titles(stage)} == {"Already approved by Anna"}
+    told = [to.id for _, to, _ in stage.chat.whispered]
+    assert [told.count(person.id) for person in APPROVERS] == [66, 67, 66]
+
+
+@pytest.mark.parametrize("verb", Verb)
+async def test_to_open_a_form_changes_nothing(stage: Stage, verb: Verb) -> None:
+    await stage.is_planned()
+    kept, shown = dict(stage.store.records), len(stage.chat.shown)
+    people = (ANNA, STARTER, NOBODY)
+    let = [await take(stage, opened(verb, by, id=by.id)) for by in people]
+    await stage.settle()
+    assert (stage.store.records, len(stage.chat.shown)) == (kept, shown)
+    assert let == [True, verb not in NOT_FOR_STARTERS, False]
+    assert titles(stage) == [REFUSED] * let.count(False)
+
+
+@pytest.mark.parametrize("words", ["approve", "yes", "Y", "LGTM!", "承認", "はい。"])
+async def test_to_say_yes_is_to_approve(stage: Stage, words: str) -> None:
+    await stage.is_planned()
+    for mention in (True, False):
+        assert not await take(stage, said(words, STARTER, mention=mention, id=str(mention)))
+    await stage.settle()
+    assert (stage.session().phase, titles(stage)) == (Phase.APPROVING, [REFUSED] * 2)
+    await stage.says(words)
+    assert stage.session().phase is Phase.EXECUTING
+
+
+async def test_a_yes_said_before_there_was_a_plan_approves_none_that_comes_after_it(
+    stage: Stage,
+) -> None:
+    """The last word on the plan waits in the inbox when somebody stops the session, who may not approve says yes."""
+    await stage.is_planned()
+    [record] = records(stage)
+    committed = DocumentsCommitted(
+        id="committed",
+        at=stage.clock.now(),
+        answers="commit_documents",
+        workspace=scenes.workspace("agent/spec"),
+        commit="c" * 40,
+    )
+    record.session.phase, record.session.status = Phase.SPECIFYING, Status.PAUSED
+    await stage.close()
+    stage.store.save(record.model_copy(update={"inbox": [committed], "outbox": []}))
+    await stage.open()
+    assert not await take(stage, said("yes", STARTER))
+    await stage.presses(Verb.RESUME)
+    assert (stage.session().phase, stage.session().approval) == (Phase.APPROVING, None)
+
+
+async def test_where_a_session_cannot_be_read_any_more_only_a_request_begins_anew(
+    stage: Stage,
+) -> None:
+    await stage.is_planned()
+    await stage.presses(Verb.DISCARD)
+    await stage.revive()
+    stage.store.records.clear()
+    await take(stage, said("Never mind", mention=False, id="talk"))
+    assert stage.store.records == {}
+    await take(stage, said("Add receipts"))
+    await stage.settle()
+    assert [record.session.intent.body for record in records(stage)] == ["Add receipts"]

@@ -1,0 +1,202 @@
+"""Commands that name no session: which one is meant, and that no other is touched."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from bot.domain.choices import Choice, Style, Verb, Word
+from bot.domain.people import Thread
+from bot.domain.states import Status
+from bot.engine.gate import Door, Gate
+from bot.engine.pointing import MANY
+from bot.errors import Unavailable
+from tests.engine.at_the_desk import (
+    ANDY,
+    CHANNEL,
+    CLOSED,
+    DIRECT,
+    ELSEWHERE,
+    LISTS,
+    NOBODY,
+    OPEN,
+    OTHER_WORKSPACE,
+    REFUSED,
+    STARTER,
+    FailingChat,
+    begun,
+    choices,
+    command,
+    commanded,
+    passed_on,
+    press,
+    records,
+    statuses,
+    take,
+    titles,
+)
+from tests.fakes.chat import ANNA
+from tests.stories.stage import Stage
+
+PAUSED, ACTIVE = Status.PAUSED, Status.ACTIVE
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    stage = Stage()
+    stage.chat, stage.gate = FailingChat(), Gate({"memory": Door(LISTS, OPEN | {"W1:C3"})})
+    await stage.open()
+    yield stage
+    await stage.close()
+
+
+async def test_where_no_session_is_there_is_none_to_stop(stage: Stage) -> None:
+    others = [await begun(stage, ELSEWHERE, ANDY), await begun(stage, OTHER_WORKSPACE)]
+    await command(stage, Word.STOP)
+    assert titles(stage) == ["There is no session here to stop."]
+    assert statuses(stage, *others) == [ACTIVE] * 2
+
+
+@pytest.mark.parametrize("place", [CHANNEL, DIRECT], ids=["channel", "direct"])
+async def test_the_only_session_of_the_place_is_meant_whoever_began_it(
+    stage: Stage, place: Thread
+) -> None:
+    here, own = await begun(stage, place, ANDY), await begun(stage, ELSEWHERE, ANNA)
+    await command(stage, Word.STOP, place=place)
+    assert statuses(stage, here, own) == [PAUSED, ACTIVE]
+    assert titles(stage) == [passed_on(stage.session(here.thread))]
+    assert "stopped" in [card.kind for card in stage.chat.cards(here.thread)]
+
+
+async def test_of_several_one_is_picked_and_only_that_one_stops(stage: Stage) -> None:
+    sessions = [await begun(stage, CHANNEL, by) for by in (ANNA, ANDY, ANNA)]
+    paused = await begun(stage, CHANNEL)
+    await press(stage, Choice(label="Stop", verb=Verb.STOP, about=paused.id))
+    await command(stage, Word.STOP)
+    assert statuses(stage, *sessions) == [ACTIVE] * 3
+    assert {choice.about for choice in choices(stage)} == {session.id for session in sessions}
+    [chosen] = [choice for choice in choices(stage) if choice.about == sessions[1].id]
+    assert (chosen.verb, chosen.style) == (Verb.STOP, Style.DANGER)
+    assert chosen.label == f"Stop {sessions[1].short} {stage.session(sessions[1].thread).title}"
+    await press(stage, chosen)
+    assert statuses(stage, *sessions) == [ACTIVE, PAUSED, ACTIVE]
+
+
+async def test_where_none_is_here_ones_own_elsewhere_are_meant(stage: Stage) -> None:
+    first, other = await begun(stage, ELSEWHERE), await begun(stage, ELSEWHERE, ANDY)
+    await command(stage, Word.STOP)
+    assert statuses(stage, first, other) == [PAUSED, ACTIVE]
+    two = [await begun(stage, place) for place in (ELSEWHERE, DIRECT)]
+    await command(stage, Word.STOP)
+    assert {choice.about for choice in choices(stage)} == {session.id for session in two}
+
+
+@pytest.mark.parametrize("argument", ["mine", "all-mine"])
+async def test_all_that_one_has_begun_can_be_stopped_at_once(stage: Stage, argument: str) -> None:
+    places = (CHANNEL, CHANNEL, ELSEWHERE, DIRECT)
+    own = [await begun(stage, place) for place in places]
+    others = [await begun(stage, CHANNEL, ANDY), await begun(stage, OTHER_WORKSPACE)]
+    closed = await begun(stage, CLOSED)
+    stage.gate = Gate({"memory": Door(LISTS, OPEN)})
+    await stage.revive()
+    await command(stage, Word.STOP, argument, place=own[0].thread)
+    assert statuses(stage, *own) == [PAUSED] * 4
+    assert statuses(stage, *others, closed) == [ACTIVE] * 3
+    assert titles(stage).count(REFUSED) == 1
+
+
+async def test_in_the_thread_of_a_session_that_one_is_meant(stage: Stage) -> None:
+    first, second = await begun(stage, CHANNEL), await begun(stage, CHANNEL)
+    await command(stage, Word.STOP, place=first.thread)
+    assert (statuses(stage, first, second), titles(stage)) == ([PAUSED, ACTIVE], [])
+
+
+@pytest.mark.parametrize("word", [Word.STATUS, Word.TASKS, Word.USAGE, Word.INFO, Word.LOGS])
+async def test_what_is_asked_of_none_or_several_is_asked_back(stage: Stage, word: Word) -> None:
+    await command(stage, word)
+    for _ in range(2):
+        await begun(stage, CHANNEL)
+    await command(stage, word)
+    back = f"Of which session? Write {word} and its id."
+    assert titles(stage) == ["There is no session here.", back]
+
+
+async def test_a_discard_without_an_id_is_always_picked_and_confirmed(stage: Stage) -> None:
+    session = await begun(stage, CHANNEL)
+    await command(stage, Word.DISCARD)
+    assert statuses(stage, session) == [ACTIVE]
+    [choice] = choices(stage)
+    assert choice.confirm
+    assert not await press(stage, choice, by=STARTER)
+    assert statuses(stage, session) == [ACTIVE]
+    await press(stage, choice)
+    assert statuses(stage, session) == [Status.DISCARDED]
+
+
+async def test_only_paused_sessions_are_offered_to_go_on(stage: Stage) -> None:
+    sessions = [await begun(stage, CHANNEL) for _ in range(3)]
+    for session in sessions[:2]:
+        await command(stage, Word.STOP, session.short)
+    await command(stage, Word.RESUME)
+    assert {choice.about for choice in choices(stage)} == {s.id for s in sessions[:2]}
+    await press(stage, choices(stage)[0])
+    assert sorted(statuses(stage, *sessions)) == [ACTIVE, ACTIVE, PAUSED]
+
+
+async def test_a_picker_that_is_stale_changes_nothing_and_says_so_to_one_person(
+    stage: Stage,
+) -> None:
+    sessions = [await begun(stage, CHANNEL) for _ in range(2)]
+    await command(stage, Word.STOP)
+    stale = next(choice for choice in choices(stage) if choice.about == sessions[0].id)
+    await press(stage, stale, by=ANDY)
+    shown = len(stage.chat.shown)
+    await press(stage, stale)
+    assert not await press(stage, stale, by=NOBODY)
+    told = [
+        (to, title) for (_, to, _), title in zip(stage.chat.whispered, titles(stage), strict=True)
+    ]
+    assert (ANNA, "Nothing to stop: this session is paused.") in told
+    assert told[-1] == (NOBODY, REFUSED)
+    assert (len(stage.chat.shown), stage.session(sessions[0].thread).stops) == (shown, 1)
+    assert statuses(stage, *sessions) == [PAUSED, ACTIVE]
+
+
+async def test_nobody_has_to_pick_from_more_than_fits(stage: Stage) -> None:
+    for _ in range(MANY + 1):
+        await begun(stage, CHANNEL)
+    await command(stage, Word.STOP)
+    assert len(choices(stage)) == MANY
+
+
+async def test_a_stop_that_comes_again_because_its_answer_was_lost_stops_no_other_session(
+    stage: Stage,
+) -> None:
+    assert isinstance(stage.chat, FailingChat)
+    here, own = await begun(stage, CHANNEL), await begun(stage, ELSEWHERE)
+    stop = commanded(Word.STOP, id="again")
+    stage.chat.failures = 1
+    with pytest.raises(Unavailable):
+        await take(stage, stop, CHANNEL)
+    await stage.settle()
+    assert await take(stage, stop, CHANNEL)
+    await stage.revive()
+    assert await take(stage, stop, CHANNEL)
+    await stage.settle()
+    assert statuses(stage, here, own) == [PAUSED, ACTIVE]
+    assert [record.heard.count("again") for record in records(stage)] == [1, 0]
+
+
+async def test_a_stop_of_all_that_was_interrupted_goes_on_when_it_comes_again(stage: Stage) -> None:
+    assert isinstance(stage.chat, FailingChat)
+    own = [await begun(stage, CHANNEL) for _ in range(3)]
+    stop = commanded(Word.STOP, "all-mine", id="again")
+    stage.chat.failures = 1
+    with pytest.raises(Unavailable):
+        await take(stage, stop, CHANNEL)
+    await stage.settle()
+    assert statuses(stage, *own).count(PAUSED) == 1
+    assert await take(stage, stop, CHANNEL)
+    await stage.settle()
+    assert statuses(stage, *own) == [PAUSED] * 3

@@ -1,0 +1,24 @@
+"""`gwt-bot serve` with the played agent, as a process that can be killed: `python -m tests.stories.served`.
+
+Everything comes from the environment, as for the program itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from adapters.played import STAGE_VARIABLE
+from bot import settings
+from bot.__main__ import until_terminated
+from bot.program import serve
+from bot.settings import Settings
+
+STAGE = {STAGE_VARIABLE: "tests", "GWT_BOT_PACE": "0.02"}
+
+
+def current() -> Settings:
+    return settings.load(None)
+
+
+if __name__ == "__main__":
+    asyncio.run(until_terminated(serve.at_work(current, STAGE)))

@@ -1,0 +1,150 @@
+"""The bot at work as `gwt-bot serve`, in a process of its own that can be killed, on a sample repository."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from adapters.played.model import PlayedModel
+from adapters.played.sample import make_sample
+from adapters.store import JournalStore
+from bot.domain.session import Session
+from bot.program.assemble import panes_of
+from bot.settings import Settings
+from tests.beds import slack
+from tests.beds.synapse import Login
+from tests.stories.served import STAGE
+
+ROOT = Path(__file__).parents[2]
+TEAM = slack.TEAM
+PATIENCE = 30.0
+"""Seconds anything may take on a busy machine."""
+
+
+class Serving:
+    """One home, one repository; as many lives of the bot as wanted."""
+
+    def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
+        self.home, self.shop = folder / "home", folder / "shop"
+        self._out = folder / "out"
+        self._environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "LANG": "C.UTF-8",
+            "PYTHONWARNINGS": "error",
+            "GWT_HOME": str(self.home),
+            "GWT_REPOSITORY": str(self.shop),
+            "GWT_AGENT": "played",
+            "PROGRESS_SECONDS": "1",
+            **environ,
+        }
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def out(self) -> str:
+        """What the program has said on its terminal, in all its lives."""
+        return self._out.read_text() if self._out.exists() else ""
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start(self, **environ: str) -> None:
+        assert not self.alive
+        with self._out.open("ab") as out:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.stories.served"],
+                cwd=ROOT,
+                env={**self._environ, **environ},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+            )
+
+    def kill(self) -> None:
+        """As the kernel does when memory runs out."""
+        assert self._process
+        self._process.kill()
+        assert self._process.wait() == -signal.SIGKILL, self.out
+
+    async def end(self) -> int:
+        """As an operator does. The exit code."""
+        assert self._process
+        self._process.terminate()
+        return await self.over()
+
+    async def over(self) -> int:
+        """Wait for the program to end by itself."""
+        assert self._process
+        return await asyncio.to_thread(self._process.wait, PATIENCE)
+
+    def sessions(self) -> list[Session]:
+        """As they are on disk."""
+        store = JournalStore(self.home)
+        try:
+            records = [store.find(listed.id) for listed in store.sessions()]
+        finally:
+            store.close()
+        return [record.session for record in records if record]
+
+    def git(self, *arguments: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(self.shop), *arguments], capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    async def clean(self) -> None:
+        if self.alive:
+            self.kill()
+        settings = Settings.model_construct(gwt_home=self.home)
+        panes = panes_of(settings, str, STAGE)
+        await panes.kill_server()
+        await panes.close()
+
+
+@asynccontextmanager
+async def serving(folder: Path, **environ: str) -> AsyncGenerator[Serving, None]:
+    """The model is played in this process, so that it outlives the bot."""
+    make_sample(folder / "shop")
+    async with PlayedModel({**os.environ, **STAGE}, delay=0) as model:
+        bot = Serving(
+            folder,
+            {
+                "OPENAI_BASE_URL": model.base_url,
+                "OPENAI_MODEL": "played-model",
+                "OPENAI_API_KEY": "played",
+                **environ,
+            },
+        )
+        try:
+            yield bot
+        finally:
+            await bot.clean()
+
+
+def in_slack(bed: slack.SlackBed, *people: str) -> dict[str, str]:
+    """Settings for the played Slack, in which these people may do everything in two channels and by direct message."""
+    return {
+        "SLACK_API_URL": bed.api_url,
+        "SLACK_BOT_TOKEN": slack.BOT_TOKEN,
+        "SLACK_APP_TOKEN": slack.APP_TOKEN,
+        "SLACK_USERS": ",".join(f"{TEAM}:{person}" for person in people),
+        "SLACK_CHANNELS": f"{TEAM}:{slack.PUBLIC},{TEAM}:{slack.SECOND},{TEAM}:dm",
+    }
+
+
+def in_matrix(url: str, account: Login, room: str, *people: str) -> dict[str, str]:
+    """Settings for a homeserver, on which these people may do everything in one room."""
+    return {
+        "MATRIX_HOMESERVER": url,
+        "MATRIX_USER": account.user_id,
+        "MATRIX_ACCESS_TOKEN": account.access_token,
+        "MATRIX_USERS": ",".join(people),
+        "MATRIX_ROOMS": room,
+    }
