@@ -23,5 +23,11 @@ def digest(session: Session) -> str:
     return sha256(json.dumps(bound, sort_keys=True, separators=(",", ":")))
 
 
+def offer(session: Session) -> str:
+    """What a button to approve is about: this plan, as it was shown last. Shown afresh, it is another offer."""
+    since = session.documents_shown_at
+    return f"{digest(session)}:{int(since.timestamp()) if since else 0}"
+
+
 def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()

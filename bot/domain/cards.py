@@ -73,6 +73,8 @@ class ApprovalCard(Shown):
     spec_id: str
     revision: int
     digest: str
+    offer: str = ""
+    """What its buttons are about."""
     base: str
     tasks: tuple[PlannedTask, ...]
     parallelism: int

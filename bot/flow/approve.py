@@ -20,9 +20,9 @@ _NO = frozenset({"no", "n", "reject", "却下", "いいえ"})
 
 def decide(session: Session, event: Event) -> Iterator[Deed]:
     match event:
-        case Pressed(verb=Verb.APPROVE, about=about) if about == approval.digest(session):
+        case Pressed(verb=Verb.APPROVE, about=about) if about == approval.offer(session):
             yield from _approve(session, event)
-        case Pressed(verb=Verb.CHANGE, about=about, text=text) if about == approval.digest(session):
+        case Pressed(verb=Verb.CHANGE, about=about, text=text) if about == approval.offer(session):
             yield from _change(session, event, text)
         case Said(text=text):
             yield from _said(session, event, text)

@@ -63,6 +63,7 @@ def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
             spec_id=spec.id if spec else "",
             revision=revision,
             digest=approval.digest(session),
+            offer=approval.offer(session),
             base=f"{session.base_branch} at {session.base_commit[:10]}",
             tasks=tuple(_planned(session, task) for task in session.tasks),
             parallelism=session.parallelism,

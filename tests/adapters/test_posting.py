@@ -116,13 +116,17 @@ def test_a_crash_anywhere_in_a_line_leaves_what_was_there_before_it(path: Path) 
         assert (placed.messages, placed.revision in (1, 2)) == (("7.1",), True)
 
 
-def test_a_crash_while_it_is_written_anew_loses_nothing(path: Path) -> None:
+def test_a_crash_while_it_is_written_anew_loses_nothing_and_brings_nothing_back(path: Path) -> None:
     ledger = Ledger(path)
     ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
-    path.with_name(f".{path.name}.new").write_text("half a li")
+    other = path.with_name("other")
+    Ledger(other).wanted(HERE, cards.STATUS)
+    path.with_name(f".{path.name}.new").write_bytes(other.read_bytes() + b"half a li")
+    Ledger(path)
     placed = Ledger(path).find(HERE, cards.NEWS.key)
     assert placed
     assert placed.standing
+    assert Ledger(path).find(HERE, cards.STATUS.key) is None
 
 
 def test_only_the_last_word_on_a_card_is_kept_over_a_start(path: Path) -> None:

@@ -91,7 +91,7 @@ async def test_of_two_hundred_presses_one_approves_and_every_other_is_told_who_w
     stage: Stage,
 ) -> None:
     await stage.is_planned()
-    shown, digest = len(stage.chat.shown), approval.digest(stage.session())
+    shown, digest = len(stage.chat.shown), approval.offer(stage.session())
     presses = [pressed(Verb.APPROVE, digest, APPROVERS[n % 3], id=f"press-{n}") for n in range(200)]
     assert all(await asyncio.gather(*(take(stage, press) for press in presses)))
     await stage.settle()

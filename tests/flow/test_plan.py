@@ -215,7 +215,7 @@ def test_an_approval_starts_the_work_and_is_bound_to_what_was_shown() -> None:
     session = awaiting_approval()
     digest = approval.digest(session)
 
-    shown = cards(decide(session, pressed(Verb.APPROVE, digest)))
+    shown = cards(decide(session, pressed(Verb.APPROVE, approval.offer(session))))
 
     assert session.phase is Phase.EXECUTING
     assert session.intent.status is IntentStatus.EXECUTING
@@ -228,7 +228,7 @@ def test_an_approval_starts_the_work_and_is_bound_to_what_was_shown() -> None:
 
 def test_a_stale_approval_does_nothing_and_says_so_in_private() -> None:
     session = awaiting_approval()
-    old = approval.digest(session)
+    old = approval.offer(session)
     session.documents = (
         *session.documents[:2],
         session.documents[2].model_copy(update={"sha256": "9" * 64}),
@@ -243,18 +243,18 @@ def test_a_stale_approval_does_nothing_and_says_so_in_private() -> None:
 
 def test_a_second_approval_says_who_was_first() -> None:
     session = awaiting_approval()
-    digest = approval.digest(session)
-    decide(session, pressed(Verb.APPROVE, digest))
+    offer = approval.offer(session)
+    decide(session, pressed(Verb.APPROVE, offer))
 
-    [text] = whispers(decide(session, pressed(Verb.APPROVE, digest)))
+    [text] = whispers(decide(session, pressed(Verb.APPROVE, offer)))
 
     assert text.startswith("Already approved by Ann")
 
 
 def test_an_approval_after_a_day_gets_a_fresh_card_instead() -> None:
     session = awaiting_approval()
-    digest = approval.digest(session)
-    late = pressed(Verb.APPROVE, digest).model_copy(update={"at": later(25 * 3600)})
+    offer = approval.offer(session)
+    late = pressed(Verb.APPROVE, offer).model_copy(update={"at": later(25 * 3600)})
 
     deeds = decide(session, late)
 
@@ -262,6 +262,14 @@ def test_an_approval_after_a_day_gets_a_fresh_card_instead() -> None:
     assert session.phase is Phase.APPROVING
     [card] = cards(deeds)
     assert verbs(card)[0] is Verb.APPROVE
+
+    twice = late.model_copy(update={"id": "twice", "at": later(25 * 3600 + 1)})
+    decide(session, twice)
+
+    assert session.phase is Phase.APPROVING  # the plan was not read again within a double click
+    fresh = pressed(Verb.APPROVE, approval.offer(session))
+    decide(session, fresh.model_copy(update={"at": later(25 * 3600 + 60)}))
+    assert session.phase is Phase.EXECUTING
 
 
 @pytest.mark.parametrize("change", ["agent", "flags", "base", "document"])
@@ -284,7 +292,7 @@ def test_a_change_request_leads_to_a_new_revision_that_knows_the_old_one() -> No
     session = awaiting_approval()
     old = session.documents
 
-    decide(session, pressed(Verb.CHANGE, approval.digest(session), "use cents"))
+    decide(session, pressed(Verb.CHANGE, approval.offer(session), "use cents"))
 
     assert session.phase is Phase.SPECIFYING
     assert session.spec
@@ -306,7 +314,7 @@ def test_yes_in_the_thread_approves_and_other_words_ask_for_changes() -> None:
 
 def test_the_approver_is_named_on_the_card() -> None:
     session = awaiting_approval()
-    deeds = decide(session, pressed(Verb.APPROVE, approval.digest(session)))
+    deeds = decide(session, pressed(Verb.APPROVE, approval.offer(session)))
     assert titles(deeds)[0].startswith("Shall I build SPEC-7682b3a8")
     assert session.approval
     assert session.approval.by == ANN

@@ -6,6 +6,7 @@ Everything comes from the environment, as for the program itself.
 from __future__ import annotations
 
 import asyncio
+import os
 
 from adapters.played import STAGE_VARIABLE
 from bot import settings
@@ -13,7 +14,7 @@ from bot.__main__ import until_terminated
 from bot.program import serve
 from bot.settings import Settings
 
-STAGE = {STAGE_VARIABLE: "tests", "GWT_BOT_PACE": "0.02"}
+STAGE = {STAGE_VARIABLE: "tests", "GWT_BOT_PACE": os.environ.get("GWT_BOT_PACE", "0.02")}
 
 
 def current() -> Settings:

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from adapters.played.model import PlayedModel
 from adapters.played.sample import make_sample
 from adapters.store import JournalStore
 from bot.domain.session import Session
-from bot.program.assemble import panes_of
+from bot.program.assemble import panes_of, socket_name
 from bot.settings import Settings
 from tests.beds import slack
 from tests.beds.synapse import Login
@@ -92,6 +92,22 @@ class Serving:
         finally:
             store.close()
         return [record.session for record in records if record]
+
+    def runs(self) -> int:
+        """How often agents were started, in all sessions."""
+        return sum(len(task.runs) for session in self.sessions() for task in session.tasks)
+
+    def agents(self) -> tuple[str, ...]:
+        """The runs that have a pane on this home's server."""
+        command = ("tmux", "-L", socket_name(self.home), "list-sessions", "-F", "#{session_name}")
+        # as a person would look: a second bot on that server would be in the way of the first
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return tuple(name for name in done.stdout.split() if name.startswith("run-"))
+
+    async def until(self, seen: Callable[[], object]) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while not seen():  # noqa: ASYNC110 - another process changes it
+                await asyncio.sleep(0.1)
 
     def git(self, *arguments: str) -> str:
         done = subprocess.run(

@@ -280,7 +280,7 @@ class Stage:
         return {"id": f"heard-{self.heard}", "at": self.clock.now(), "by": ANNA}
 
     async def approves(self, thread: Thread = THREAD) -> None:
-        await self.presses(Verb.APPROVE, approval.digest(self.session(thread)), thread=thread)
+        await self.presses(Verb.APPROVE, approval.offer(self.session(thread)), thread=thread)
 
     async def is_planned(self, request: str = "Add discounts", thread: Thread = THREAD) -> None:
         """From the request to the approval card."""

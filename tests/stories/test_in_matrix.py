@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -10,40 +12,144 @@ from adapters.played.script.request import REQUEST
 from bot.domain.states import OverallStatus, Status
 from tests.beds.synapse import Homeserver, People
 from tests.stories.matrix_person import MatrixPerson
-from tests.stories.serving import in_matrix, serving
+from tests.stories.serving import Serving, in_matrix, serving
 
 pytestmark = [pytest.mark.tmux, pytest.mark.slow]
+
+
+@asynccontextmanager
+async def in_a_room(
+    folder: Path, homeserver: Homeserver, people: People, **environ: str
+) -> AsyncGenerator[tuple[Serving, MatrixPerson], None]:
+    """The bot has come into a room of Mika's, who may do everything."""
+    mika, account = people("mika"), people("gwt")
+    room = await mika.create_room()
+    settings = in_matrix(homeserver.url, account.login, room, mika.id)
+    async with serving(folder, **settings) as bot:
+        person = MatrixPerson(mika, account.id, room)
+        bot.start(**environ)
+        await person.invites_the_bot()
+        yield bot, person
 
 
 async def test_from_a_mention_to_merged_work(
     tmp_path: Path, homeserver: Homeserver, people: People
 ) -> None:
-    mika, account = people("mika"), people("gwt")
-    room = await mika.create_room()
-    environ = in_matrix(homeserver.url, account.login, room, mika.id)
-    async with serving(tmp_path, **environ) as bot:
-        anna = MatrixPerson(mika, account.id, room)
-        bot.start()
-        await anna.invites_the_bot()
-        await anna.ask(REQUEST)
-        await anna.sees("Got it", "main at")
-        assert mika.posts(room)[0].reacted("👀") == (account.id,)
-        await anna.clicks("✅ Use all defaults")
+    async with in_a_room(tmp_path, homeserver, people) as (bot, mika):
+        await mika.ask(REQUEST)
+        await mika.sees("Got it", "main at")
+        assert mika.person.posts(mika.room)[0].reacted("👀") == (mika.bot,)
+        await mika.clicks("✅ Use all defaults")
         for document in ("spec.md", "plan.md", "tasks.md"):
-            await anna.sees(document)
-        await anna.clicks("✏ Request changes")
-        await anna.sees("Write in this thread what should be different")
-        await anna.reply("Name the cents in the receipt, please.")
-        await anna.sees(f"Changes requested by {mika.id}")
-        await anna.clicks("✅ Approve", on="revision 2?")
-        await anna.sees("revision 2", f"approved by {mika.id}")
-        await anna.sees("the tests fail")
-        await anna.clicks("✅ Merge into main", on="Everything is built", seconds=60)
-        await anna.clicks("✅ Merge into main", on="Merge 3 branches")
-        await anna.sees("COMPLETE")
+            await mika.sees(document)
+        await mika.clicks("✏ Request changes")
+        await mika.sees("Write in this thread what should be different")
+        await mika.reply("Name the cents in the receipt, please.")
+        await mika.sees(f"Changes requested by {mika.person.id}")
+        await mika.clicks("✅ Approve", on="revision 2?")
+        await mika.sees("revision 2", f"approved by {mika.person.id}")
+        await mika.sees("the tests fail")
+        await mika.clicks("✅ Merge into main", on="Everything is built", seconds=60)
+        await mika.clicks("✅ Merge into main", on="Merge 3 branches")
+        await mika.sees("COMPLETE")
         (session,) = bot.sessions()
         assert session.status is Status.COMPLETED
         assert session.result
         assert session.result.overall_status is OverallStatus.COMPLETE
         assert bot.git("branch", "--format=%(refname:short)") == "main"
         assert await bot.end() == 0
+
+
+async def with_a_mark(mika: MatrixPerson) -> None:
+    await mika.reply("!stop")
+
+
+async def in_the_room(mika: MatrixPerson) -> None:
+    await mika.person.say(mika.room, "!stop")
+
+
+async def by_name(mika: MatrixPerson) -> None:
+    await mika.person.say(mika.room, "stop", mention=mika.bot, thread=mika.root)
+
+
+async def by_chip(mika: MatrixPerson) -> None:
+    await mika.clicks("🛑 Stop")
+
+
+async def by_reaction(mika: MatrixPerson) -> None:
+    card = await mika.sees("Got it")
+    await mika.person.react(mika.room, card.event_id, "🛑")
+
+
+@pytest.mark.parametrize("stopped", [with_a_mark, in_the_room, by_name, by_chip, by_reaction])
+async def test_stopped_in_any_way_it_goes_on_after_resume(
+    tmp_path: Path,
+    homeserver: Homeserver,
+    people: People,
+    stopped: Callable[[MatrixPerson], Awaitable[None]],
+) -> None:
+    async with in_a_room(tmp_path, homeserver, people, GWT_BOT_PACE="30") as (bot, mika):
+        await mika.ask(REQUEST)
+        await mika.clicks("✅ Use all defaults")
+        await mika.clicks("✅ Approve")
+        await bot.until(bot.agents)
+        await stopped(mika)
+        await mika.sees(f"Stopped by {mika.person.id}", "nothing is lost")
+        await bot.until(lambda: not bot.agents())
+        (session,) = bot.sessions()
+        assert session.status is Status.PAUSED
+        before = bot.runs()
+        await mika.clicks("▶ Resume")
+        await mika.sees("Resumed by")
+        await bot.until(lambda: bot.runs() > before)
+
+
+async def test_a_bot_that_is_killed_and_started_again_goes_on_where_it_was(
+    tmp_path: Path, homeserver: Homeserver, people: People
+) -> None:
+    async with in_a_room(tmp_path, homeserver, people) as (bot, mika):
+        await mika.ask(REQUEST)
+        await mika.sees("A few questions")
+        bot.kill()
+        await mika.clicks("✅ Use all defaults")  # nobody hears it yet
+        bot.start()
+        await mika.sees("revision 1?")
+        bot.kill()
+        await mika.clicks("✅ Approve")
+        bot.start()
+        await mika.sees("Running")
+        bot.kill()
+        bot.start()
+        await mika.clicks("✅ Merge into main", on="Everything is built", seconds=60)
+        await mika.clicks("✅ Merge into main", on="Merge 3 branches")
+        await mika.sees("COMPLETE")
+        (session,) = bot.sessions()
+        assert [task.state for task in session.tasks] == ["Completed"] * 3
+        heads = [card.text.partition("\n")[0] for card in mika.cards]
+        twice = {head for head in heads if heads.count(head) > 1}
+        assert not {head for head in twice if not head.startswith(("✏", "T00"))}, heads
+
+
+async def test_who_may_not_is_told_so_and_changes_nothing(
+    tmp_path: Path, homeserver: Homeserver, people: People
+) -> None:
+    async with in_a_room(tmp_path, homeserver, people) as (bot, mika):
+        stranger = people("stranger")
+        await mika.person.invite(mika.room, stranger.id)
+        await stranger.join(mika.room)
+        other = MatrixPerson(stranger, mika.bot, mika.room)
+        await mika.ask(REQUEST)
+        await mika.clicks("✅ Use all defaults")
+        await mika.sees("revision 1?")
+        other.root = mika.root
+        await other.person.look()
+        await other.clicks("✅ Approve")
+        await other.clicks("✏ Request changes")
+        await other.clicks("❌ Discard")
+        await other.reply("approve")  # talk of somebody who does not count
+        await other.ask("Add a back door")
+        refusals = "may not do that"
+        other.root = mika.root
+        await other.until(lambda: sum(refusals in card.text for card in other.cards) == 3)
+        (session,) = bot.sessions()
+        assert session.phase == "approving"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from adapters.played.script.request import REQUEST
+from bot.domain.session import Session
 from bot.domain.states import OverallStatus, Status
-from tests.beds.slack import AKI, MIKA, SlackBed, invariants
-from tests.stories.serving import in_slack, serving
+from tests.beds.slack import AKI, GUEST, MIKA, SlackBed, invariants
+from tests.stories.serving import PATIENCE, Serving, in_slack, serving
 from tests.stories.slack_person import SlackPerson
 
 pytestmark = [pytest.mark.tmux, pytest.mark.slow]
@@ -45,4 +47,131 @@ async def test_from_a_mention_to_merged_work(tmp_path: Path) -> None:
         assert sorted(file.name for file in bed.files) == sorted(
             2 * ["plan.md", "spec.md", "tasks.md"]
         )
+        await bed.all_acked()
+        invariants.check(bed)
+
+
+async def at_work(mika: SlackPerson) -> None:
+    """From the request to agents that take their time."""
+    await mika.ask(REQUEST)
+    await mika.presses("Use all defaults")
+    await mika.presses("Approve")
+    await mika.sees("Running")
+
+
+async def by_button(bed: SlackBed, mika: SlackPerson, bot: Serving) -> None:
+    await mika.presses("Stop")
+
+
+async def in_a_word(bed: SlackBed, mika: SlackPerson, bot: Serving) -> None:
+    await mika.reply("stop")
+
+
+async def natively(bed: SlackBed, mika: SlackPerson, bot: Serving) -> None:
+    await bed.until(lambda: bed.session_status(mika.channel, mika.root) == "processing")
+    await bed.native_stop(MIKA, mika.channel, mika.root)
+
+
+async def by_slash(bed: SlackBed, mika: SlackPerson, bot: Serving) -> None:
+    await bed.slash(MIKA, mika.channel, "/interrupt")
+    await mika.is_told("Passed on to session")
+
+
+async def by_slash_with_an_id(bed: SlackBed, mika: SlackPerson, bot: Serving) -> None:
+    (session,) = bot.sessions()
+    await bed.slash(MIKA, mika.channel, "/interrupt", session.short)
+
+
+async def by_shortcut(bed: SlackBed, mika: SlackPerson, bot: Serving) -> None:
+    await bed.message_shortcut(MIKA, mika.cards[-1].ts, "session_interrupt")
+
+
+@pytest.mark.parametrize(
+    "stopped", [by_button, in_a_word, natively, by_slash, by_slash_with_an_id, by_shortcut]
+)
+async def test_stopped_from_anywhere_it_goes_on_after_resume(
+    tmp_path: Path, stopped: Callable[[SlackBed, SlackPerson, Serving], Awaitable[None]]
+) -> None:
+    async with SlackBed() as bed, serving(tmp_path, **in_slack(bed, MIKA)) as bot:
+        mika = SlackPerson(bed)
+        bot.start(GWT_BOT_PACE="30")
+        await bed.connected(seconds=20)
+        await at_work(mika)
+        await bot.until(bot.agents)
+        await stopped(bed, mika, bot)
+        await mika.sees("Stopped by Mika", "nothing is lost")
+        await bot.until(lambda: not bot.agents())
+        (session,) = bot.sessions()
+        assert session.status is Status.PAUSED
+        await mika.presses("Resume")
+        await mika.sees("Resumed by Mika")
+        await mika.sees("Running")
+        await bot.until(lambda: bot.runs() > session_runs(session))
+        await bed.all_acked()
+        invariants.check(bed)
+
+
+def session_runs(session: Session) -> int:
+    return sum(len(task.runs) for task in session.tasks)
+
+
+async def killed(bot: Serving, bed: SlackBed) -> None:
+    """And Slack has noticed."""
+    bot.kill()
+    await bed.until(lambda: not bed.sockets.open)
+
+
+async def test_a_bot_that_is_killed_and_started_again_goes_on_where_it_was(tmp_path: Path) -> None:
+    async with SlackBed() as bed, serving(tmp_path, **in_slack(bed, MIKA)) as bot:
+        mika = SlackPerson(bed)
+        bot.start()
+        await bed.connected(seconds=20)
+        await mika.ask(REQUEST)
+        await mika.sees("A few questions")
+        await killed(bot, bed)
+        await mika.reply("defaults")  # nobody hears it; Slack tells it again
+        bot.start()
+        await mika.sees("revision 1?")
+        await killed(bot, bed)
+        bot.start()
+        await bed.connected(seconds=20)
+        await mika.presses("Approve")
+        await mika.sees("Running")
+        await killed(bot, bed)
+        bot.start()
+        await bed.connected(seconds=20)
+        await mika.presses("Merge into main", seconds=60)
+        await mika.sees("Merge chosen by Mika")
+        await killed(bot, bed)
+        bot.start()
+        await mika.sees("COMPLETE")
+        (session,) = bot.sessions()
+        assert session.status is Status.COMPLETED
+        assert [task.state for task in session.tasks] == ["Completed"] * 3
+        invariants.check(bed, unacked=True)
+
+
+async def test_who_may_not_is_told_so_alone_and_changes_nothing(tmp_path: Path) -> None:
+    async with SlackBed() as bed, serving(tmp_path, **in_slack(bed, MIKA, GUEST)) as bot:
+        mika, aki, guest = SlackPerson(bed), SlackPerson(bed, AKI), SlackPerson(bed, GUEST)
+        bot.start()
+        await bed.connected(seconds=20)
+        await mika.ask(REQUEST)
+        await mika.presses("Use all defaults")
+        await mika.sees("revision 1?")
+        for other in (aki, guest):
+            other.root = mika.root
+            await other.presses("Approve")
+            await other.presses("Discard")
+            await other.reply("approve")  # talk of somebody who does not count
+            await other.presses("Request changes")
+            await bed.until(
+                lambda other=other: len(bed.ephemerals(other.user)) == 3, seconds=PATIENCE
+            )
+            assert all("may not do that" in told.reads for told in bed.ephemerals(other.user))
+        assert bed.views == []
+        (session,) = bot.sessions()
+        assert session.phase == "approving"
+        assert bed.ephemerals(MIKA) == []
+        await bed.all_acked()
         invariants.check(bed)

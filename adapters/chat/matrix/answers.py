@@ -57,19 +57,20 @@ async def _read(what: str, answer: Response | ClientResponse) -> Json:
     told = _json(await response.read())
     if found := problem(what, response.status, told, response.headers):
         raise found
-    return told
+    return told or {}
 
 
 def problem(
-    what: str, status: int, told: Json, headers: Mapping[str, str] | None = None
+    what: str, status: int, told: Json | None, headers: Mapping[str, str] | None = None
 ) -> PortError | None:
     """What is wrong with an answer; None: nothing."""
-    code, text = told.get("errcode"), str(told.get("error", ""))[:_TOLD]
-    if code is None:
-        if status == HTTPStatus.OK and told:
+    code = told.get("errcode") if told else None
+    if told is None or code is None:
+        if status == HTTPStatus.OK and told is not None:
             return None
         reason = f"{what} did not work: what answered ({status}) is no Matrix homeserver."
         return Unavailable(reason, _REACH, _header(headers))
+    text = str(told.get("error", ""))[:_TOLD]
     if code in _GONE or status == HTTPStatus.UNAUTHORIZED:
         return SignedOut("The access token is no longer valid on the homeserver.", _LOG_IN_ANEW)
     if code == "M_LIMIT_EXCEEDED" or status == HTTPStatus.TOO_MANY_REQUESTS:
@@ -81,12 +82,13 @@ def problem(
     return Refused(f"{what} was refused by the homeserver ({code}: {text}).")
 
 
-def _json(body: bytes) -> Json:
+def _json(body: bytes) -> Json | None:
+    """None: it is no JSON, or none that a homeserver would send."""
     with suppress(ValueError):
         told = json.loads(body)
         if isinstance(told, dict):
             return told
-    return {}
+    return None
 
 
 def _milliseconds(told: Json) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -25,17 +25,27 @@ class Patience:
 
     async def until_done(self, what: str, call: Callable[[], Awaitable[T]]) -> T:
         """Do it, as often as it takes. The log is told when the trouble begins and when it ends."""
-        wait, tries = self.shortest, 0
-        while True:
+        for tries, wait in enumerate(self.waits()):
             try:
                 done = await call()
             except Unavailable as error:
-                tries += 1
-                if tries == 1:
+                if not tries:
                     log.warning("trouble", extra={"data": {"what": what, "reason": error.reason}})
-                await asyncio.sleep(max(wait, min(error.retry_after or 0, _LONGEST_NAMED)))
-                wait = min(wait * 2, self.longest)
+                await asyncio.sleep(pause(wait, error))
             else:
                 if tries:
                     log.info("trouble ended", extra={"data": {"what": what, "tries": tries}})
                 return done
+        raise AssertionError("there is always another wait")
+
+    def waits(self) -> Iterator[float]:
+        """Seconds after each failure, without end."""
+        wait = self.shortest
+        while True:
+            yield wait
+            wait = min(wait * 2, self.longest)
+
+
+def pause(wait: float, error: Unavailable) -> float:
+    """How long to wait after a failure: as long as it says, but no shorter than otherwise."""
+    return max(wait, min(error.retry_after or 0, _LONGEST_NAMED))

@@ -67,6 +67,13 @@ def invitation(room: str, shown: Iterable[Event], me: str) -> Invitation:
     return Invitation(room, inviter, direct, space)
 
 
+def may_come(invited: Invitation, welcome: Welcome) -> bool:
+    """Whether an invitation is followed. Without a name it is not, whatever `welcome` thinks of nobody."""
+    if not invited.inviter or invited.space:
+        return False
+    return welcome(invited.inviter, invited.room, invited.direct)
+
+
 def change(event: Event, me: str) -> PutOut | Replaced | None:
     """What an event means for the bot's being in the room."""
     content, by = _content(event), str(event.get("sender", ""))
@@ -88,11 +95,7 @@ class Rooms:
 
     async def answer(self, invited: Invitation) -> None:
         """Come or decline. Safe to do twice: who is in a room is in it, who is not is not."""
-        comes = (
-            bool(invited.inviter)
-            and not invited.space
-            and self._welcome(invited.inviter, invited.room, invited.direct)
-        )
+        comes = may_come(invited, self._welcome)
         data = {"room": invited.room, "by": invited.inviter, "space": invited.space}
         try:
             if comes:

@@ -151,9 +151,6 @@ async def _asked(what: str, call: Call, seconds: float) -> Json:
     except SignedOut:
         raise
     except Unavailable as error:
-        if kept and _wire(kept[0]).ok and (await _wire(kept[0]).read()).strip() == b"{}":
-            # nothing more is answered where there is nothing to say
-            return {}
         # A machine before the homeserver may think so, too, in words of its own.
         if kept and _wire(kept[0]).status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             raise TooLarge(error.reason, _LARGER) from error

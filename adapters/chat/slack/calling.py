@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import aiohttp
-from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from adapters.chat.slack.access import code_of, meaning_of
@@ -41,7 +41,7 @@ async def asked(what: str, call: Callable[[], Awaitable[AsyncSlackResponse]]) ->
     while True:
         try:
             response = await call()
-        except (SlackClientError, aiohttp.ClientError, OSError) as error:
+        except (SlackApiError, aiohttp.ClientError, OSError) as error:
             pause = _pause(error)
             if pause is None or waited + pause > LONGEST_WAIT:
                 raise told(error, what) from error

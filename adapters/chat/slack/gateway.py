@@ -70,6 +70,8 @@ class Gateway:
         if isinstance(card, ReceivedCard) and self._ledger.find(thread, card.key) is None:
             self._asides.begin("reaction", lambda: self.react(thread))
             self._native.tell(thread, card)
+        if self._is_known_to_stand(thread, card) and not isinstance(card, DocumentCard):
+            return
         async with self._turns.turn(thread.place, urgency(card)):
             changed = await self._stand(thread, card)
             if isinstance(card, DocumentCard):
@@ -100,6 +102,10 @@ class Gateway:
         except Denied as refusal:
             if refusal.code != "already_reacted":
                 log.warning("no reaction", extra={"data": {"why": refusal.code}})
+
+    def _is_known_to_stand(self, thread: Thread, card: Card) -> bool:
+        placed = self._ledger.find(thread, card.key)
+        return placed is not None and placed.standing and placed.digest == digest_of(card)
 
     async def _stand(self, thread: Thread, card: Card) -> bool:
         """Make it stand there. False: it did."""

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from enum import StrEnum
 
 from adapters.chat.slack import pressed, said
 from adapters.chat.slack.delivery import Body, Meaning, Nothing, part, word
 from adapters.chat.slack.preflight import Identity
 from adapters.chat.slack.pressed import QuestionsOf
 
-_MESSAGES = frozenset({"message", "app_mention"})
+
+class Event(StrEnum):
+    """What is listened to; the manifest subscribes to it."""
+
+    MESSAGE = "message"
+    MENTION = "app_mention"
+    STOPPED = "agent_session_stopped"
+
+
+_MESSAGES = frozenset({Event.MESSAGE, Event.MENTION})
 
 
 def heard(body: Body, us: Identity, now: datetime, questions: QuestionsOf) -> Meaning:
@@ -48,9 +58,9 @@ def _event(body: Body, us: Identity, now: datetime) -> Meaning:
     if not _is_ours(body, us):
         return Nothing("it happened in another workspace")
     match word(event, "type"):
-        case "message" | "app_mention":
+        case Event.MESSAGE | Event.MENTION:
             return said.message(event, us, now)
-        case "agent_session_stopped":
+        case Event.STOPPED:
             return said.stopped(body, event, us, now)
         case other:
             return Nothing(f"{other} is not listened to")

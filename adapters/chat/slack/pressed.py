@@ -21,6 +21,7 @@ from adapters.chat.slack.delivery import (
     part,
     word,
 )
+from adapters.chat.slack.drawing.picking import picks
 from adapters.chat.slack.people import PLATFORM
 from adapters.chat.slack.preflight import Identity
 from adapters.chat.slack.said import thread
@@ -31,7 +32,12 @@ from bot.domain.people import Thread
 QuestionsOf = Callable[[Thread, str], Sequence[Question]]
 """The questions on a card, by its thread and key: a select tells but the number of an option."""
 
-_SHORTCUTS = {"session_interrupt": Word.STOP, "session_status": Word.STATUS}
+_FORGOTTEN = (
+    "I do not know these questions any more. "
+    "Please answer in the thread, for instance: D1: yes, D2: the second one."
+)
+SHORTCUTS = {"session_interrupt": Word.STOP, "session_status": Word.STATUS}
+"""In the menu of every message; the manifest names them."""
 
 
 def button(body: Body, us: Identity, now: datetime, questions: QuestionsOf) -> Meaning:
@@ -61,14 +67,17 @@ def _meant(
     purpose = forms.Purpose(thread=where, verb=verb, about=about, key=pressed.key)
     trigger = word(body, "trigger_id")
     if pressed.form:
-        form = forms.questions_form(questions(where, pressed.key), purpose)
+        asked = questions(where, pressed.key)
+        form = forms.questions_form(asked, purpose) if asked else forms.saying(_FORGOTTEN)
         return Opening(verb, trigger, form)
     if pressed.asks:
         label = word(part(_first(body.get("actions")), "text"), "text")
         return Opening(verb, trigger, forms.asking(label, pressed.question, purpose))
     if verb is Verb.ANSWER:
-        values = _values(part(body, "state"))
-        return Press(verb, about, answers=drawing.picked(values, questions(where, pressed.key)))
+        answers = picks(_values(part(body, "state")), questions(where, pressed.key))
+        if answers is None:
+            return Opening(verb, trigger, forms.saying(_FORGOTTEN))
+        return Press(verb, about, answers=answers)
     return Press(verb, about)
 
 
@@ -76,21 +85,13 @@ def submission(body: Body, us: Identity, now: datetime, questions: QuestionsOf) 
     """A form that was sent. It says itself what it was opened for."""
     view, user = part(body, "view"), part(body, "user")
     purpose = forms.Purpose.read(word(view, "private_metadata"))
-    if purpose is None or (purpose.thread.platform, purpose.thread.workspace) != (
-        PLATFORM,
-        us.team,
-    ):
+    if purpose is None or not _is_here(purpose.thread, us):
         return Nothing("no form of ours")
     if not (word(view, "id") and word(user, "id")):
         return Nothing("not a whole form")
-    values = _values(part(view, "state"))
-    if word(view, "callback_id") == forms.QUESTIONS:
-        answers = forms.answers(values, questions(purpose.thread, purpose.key))
-        what = Press(purpose.verb, purpose.about, answers=answers)
-    elif errors := forms.missing(values):
-        return Incomplete(errors)
-    else:
-        what = Press(purpose.verb, purpose.about, text=forms.said(values))
+    what = _filled_in(view, purpose, questions(purpose.thread, purpose.key))
+    if isinstance(what, Incomplete):
+        return what
     return Delivery(
         id=f"{PLATFORM}:{us.team}:{word(view, 'id')}:{word(view, 'hash')}",
         at=now,
@@ -101,9 +102,27 @@ def submission(body: Body, us: Identity, now: datetime, questions: QuestionsOf) 
     )
 
 
+def _filled_in(
+    view: Body, purpose: forms.Purpose, questions: Sequence[Question]
+) -> Press | Incomplete:
+    values = _values(part(view, "state"))
+    if word(view, "callback_id") == forms.QUESTIONS:
+        answers = forms.answers(values, questions)
+        if not answers and picks(values, questions) is None:
+            return Incomplete(dict.fromkeys(list(values)[:1], _FORGOTTEN))
+        return Press(purpose.verb, purpose.about, answers=answers)
+    if errors := forms.missing(values):
+        return Incomplete(errors)
+    return Press(purpose.verb, purpose.about, text=forms.said(values))
+
+
+def _is_here(thread: Thread, us: Identity) -> bool:
+    return (thread.platform, thread.workspace) == (PLATFORM, us.team)
+
+
 def shortcut(body: Body, us: Identity, now: datetime) -> Meaning:
     """Chosen in the menu of any message: it is about the thread of that message."""
-    means = _SHORTCUTS.get(word(body, "callback_id"))
+    means = SHORTCUTS.get(word(body, "callback_id"))
     message, user = part(body, "message"), part(body, "user")
     channel = word(part(body, "channel"), "id")
     root = word(message, "thread_ts") or word(message, "ts")

@@ -94,7 +94,9 @@ class Reception:
                 case Incomplete(errors=errors):
                     return {"response_action": "errors", "errors": dict(errors)}
                 case Nothing(why=why, talked=talked):
-                    log.debug("nothing for the bot", extra={"data": {"why": why}})
+                    # of every word people say to each other nobody wants to read
+                    level = logging.DEBUG if message_in(body) else logging.INFO
+                    log.log(level, "nothing for the bot", extra={"data": {"why": why}})
                     if talked:
                         self._talked(talked)
         return {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from enum import StrEnum
 
 from adapters.chat.slack.delivery import (
     Body,
@@ -21,6 +22,16 @@ from adapters.chat.slack.preflight import Identity
 from adapters.chat.slack.words import Heard, plain
 from bot.domain.choices import Command, Word, command_in
 from bot.domain.people import Thread
+
+
+class Slash(StrEnum):
+    """The commands that Slack offers; the manifest names them."""
+
+    ANYTHING = "/gwt"
+    """What else is said behind the bot's name."""
+    INTERRUPT = "/interrupt"
+    SESSIONS = "/sessions"
+
 
 _COUNT = frozenset({"", "file_share", "thread_broadcast"})
 """Kinds of messages in which a person speaks. All others tell of something, or repeat it."""
@@ -75,11 +86,11 @@ def slash(body: Body, us: Identity, now: datetime) -> Meaning:
 
 
 def _slash_command(slash: str, text: str) -> Command:
-    """`/sessions` and `/interrupt` are words of their own; all others are said behind the bot's name."""
+    """An app may have been given another name for `/gwt`: it means the same."""
     match slash:
-        case "/interrupt":
+        case Slash.INTERRUPT:
             said = f"{Word.STOP} {text}"
-        case "/sessions":
+        case Slash.SESSIONS:
             bare = text.strip().lower() in {"", "list"}
             said = Word.SESSIONS.value if bare else text
         case _:

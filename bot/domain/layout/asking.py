@@ -52,7 +52,7 @@ def approval(card: ApprovalCard) -> Sheet:
         title=title,
         tone=Tone.NEEDS_YOU,
         body=body,
-        choices=_approval_choices(card.digest),
+        choices=_approval_choices(card.offer or card.digest),
         footer=_promise(card),
     )
 
@@ -62,13 +62,13 @@ def _promise(card: ApprovalCard) -> str:
     return f"Once approved, I work alone until it is done. Digest {card.digest[:12]}.{until}"
 
 
-def _approval_choices(digest: str) -> tuple[Choice, ...]:
+def _approval_choices(offer: str) -> tuple[Choice, ...]:
     return (
-        Choice(label="Approve", verb=Verb.APPROVE, about=digest, style=Style.PRIMARY),
+        Choice(label="Approve", verb=Verb.APPROVE, about=offer, style=Style.PRIMARY),
         Choice(
             label="Request changes",
             verb=Verb.CHANGE,
-            about=digest,
+            about=offer,
             asks="What should be different?",
         ),
         Choice(

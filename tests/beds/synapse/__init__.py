@@ -2,8 +2,18 @@
 
 from tests.beds.synapse.people import People
 from tests.beds.synapse.person import MatrixError, Person
-from tests.beds.synapse.proxy import Proxy
+from tests.beds.synapse.proxy import Fault, Proxy
 from tests.beds.synapse.seen import Post, Seen
 from tests.beds.synapse.server import Homeserver, Login
 
-__all__ = ["Homeserver", "Login", "MatrixError", "People", "Person", "Post", "Proxy", "Seen"]
+__all__ = [
+    "Fault",
+    "Homeserver",
+    "Login",
+    "MatrixError",
+    "People",
+    "Person",
+    "Post",
+    "Proxy",
+    "Seen",
+]

@@ -91,12 +91,13 @@ async def test_the_log_of_the_library_does_not_know_the_token(
         (429, {"errcode": "M_LIMIT_EXCEEDED", "retry_after_ms": 1}, {}, "Unavailable 0.001"),
         (429, {"errcode": "M_LIMIT_EXCEEDED", "retry_after_ms": "x"}, {}, "Unavailable"),
         (503, {}, {"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"}, "Unavailable"),
-        (200, {}, {}, "Unavailable"),
+        (200, None, {}, "Unavailable"),
+        (200, {}, {}, ""),
         (200, {"user_id": "@a:hs"}, {}, ""),
     ],
 )
 def test_what_an_answer_means(
-    status: int, told: dict[str, object], headers: dict[str, str], kind: str
+    status: int, told: dict[str, object] | None, headers: dict[str, str], kind: str
 ) -> None:
     found = problem("Something", status, told, headers)
     after = getattr(found, "retry_after", None)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adapters.chat.matrix.rooms import Invitation, PutOut, Replaced, change, invitation
+from adapters.chat.matrix.rooms import Invitation, PutOut, Replaced, change, invitation, may_come
 from tests.adapters.chat.matrix.conftest import Talk
 from tests.adapters.chat.matrix.listening import until
 from tests.beds.synapse import People, Person, Proxy
@@ -28,6 +28,10 @@ def member(
 
 def created(**content: Any) -> dict[str, Any]:
     return {"type": "m.room.create", "state_key": "", "sender": "@owner:hs", "content": content}
+
+
+def everybody(_inviter: str, _room: str, _direct: bool) -> bool:
+    return True
 
 
 async def membership(person: Person, room: str, of: str) -> str | None:
@@ -148,8 +152,9 @@ def test_an_invitation_is_read_from_what_the_room_shows_of_itself() -> None:
 @pytest.mark.parametrize(
     "shown", [[], [created()], [member("invite", of="@other:hs")], [{"type": "m.room.member"}]]
 )
-def test_an_invitation_without_a_name_is_of_nobody(shown: list[dict[str, Any]]) -> None:
-    assert invitation("!r", shown, ME).inviter == ""
+def test_an_invitation_without_a_name_is_followed_for_nobody(shown: list[dict[str, Any]]) -> None:
+    assert not may_come(invitation("!r", shown, ME), everybody)
+    assert may_come(invitation("!r", [member("invite")], ME), everybody)
 
 
 def test_only_what_others_do_to_the_bot_puts_it_out() -> None:

@@ -13,14 +13,27 @@ import aiohttp
 from adapters.chat.slack.access import SlackAccess, new_client
 from adapters.chat.slack.drawing import Message as Drawn
 from adapters.chat.slack.drawing import drawn
+from adapters.chat.slack.drawing.limits import Block, plain_text, section
 from adapters.chat.slack.gateway import Gateway
 from adapters.posting import Ledger, Placed, Turns
-from bot.domain.cards import Card
+from bot.domain.cards import Card, NewsCard
 from bot.domain.choices import Choice
 from bot.domain.people import Person, Thread
 from tests.beds.slack import BOT_TOKEN, MIKA, PUBLIC, TEAM, Grants, Message, SlackBed, invariants
+from tests.fakes import cards
 
 Draw = Callable[[Card], Sequence[Drawn]]
+DEADLINE = 30
+POST, UPDATE, REPLIES = "chat.postMessage", "chat.update", "conversations.replies"
+SET_STATUS = "agents.sessions.setStatus"
+CHANGED = cards.NEWS.model_copy(update={"lines": ("It is mended.",)})
+LATER = cards.STATUS.model_copy(update={"at": cards.AT.replace(hour=13)})
+LATEST = cards.STATUS.model_copy(update={"at": cards.AT.replace(hour=14)})
+SPEC = cards.DOCUMENT.model_copy(
+    update={
+        "text": "".join(f"# Part {n}\n\n{'利用者は切り替えられる. ' * 300}\n\n" for n in range(6))
+    }
+)
 PERSON = Person(platform="slack", id=f"{TEAM}:{MIKA}", name="Mika")
 
 
@@ -137,3 +150,28 @@ async def office(
         finally:
             await at_work.close()
         invariants.check(bed, forgiven=at_work.forgiven, key=lambda payload: payload.get("card"))
+
+
+def news(text: str) -> NewsCard:
+    return NewsCard(key=text, title=text)
+
+
+def in_parts(sizes: dict[str, int]) -> Draw:
+    """Draws a card in as many messages as are wanted of its title."""
+
+    def draw(card: Card) -> Sequence[Drawn]:
+        assert isinstance(card, NewsCard)
+        parts = range(sizes[card.title])
+        return [Drawn(f"{card.title} {n}", [section(plain_text(f"part {n}"))]) for n in parts]
+
+    return draw
+
+
+def actions(blocks: list[Block]) -> list[tuple[str, str]]:
+    """The buttons of a message."""
+    return [
+        (element["action_id"], element["value"])
+        for block in blocks
+        if block["type"] == "actions"
+        for element in block["elements"]
+    ]

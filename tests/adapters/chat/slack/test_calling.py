@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import aiohttp
 import pytest
-from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from adapters.chat.slack.access import SlackAccess, new_client
@@ -23,24 +23,24 @@ async def bed() -> AsyncIterator[SlackBed]:
 
 
 @pytest.fixture
-async def client(bed: SlackBed) -> AsyncIterator[AsyncWebClient]:
+async def client(bed: SlackBed) -> AsyncIterator[Any]:
     access = SlackAccess(bot_token=BOT_TOKEN, api_url=bed.api_url)
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20)) as session:
         yield new_client(access, session)
 
 
-async def test_an_answer_is_what_slack_said(client: AsyncWebClient) -> None:
+async def test_an_answer_is_what_slack_said(client: Any) -> None:
     assert (await asked("who am I", client.auth_test))["user_id"] == "U0BOT"
 
 
-async def test_a_call_that_is_put_off_is_made_again(bed: SlackBed, client: AsyncWebClient) -> None:
+async def test_a_call_that_is_put_off_is_made_again(bed: SlackBed, client: Any) -> None:
     bed.faults.storm(3, retry_after=0)
     assert (await asked("who am I", client.auth_test))["ok"]
     assert len(bed.calls) == 4
 
 
 async def test_nobody_is_made_to_wait_longer_than_a_minute_in_all(
-    bed: SlackBed, client: AsyncWebClient
+    bed: SlackBed, client: Any
 ) -> None:
     bed.faults.storm(None, retry_after=int(LONGEST_WAIT) + 1)
     with pytest.raises(Unavailable) as caught:
@@ -52,7 +52,7 @@ async def test_nobody_is_made_to_wait_longer_than_a_minute_in_all(
 
 @pytest.mark.parametrize("status", [500, 502, 503])
 async def test_a_broken_answer_leaves_open_whether_it_was_done(
-    bed: SlackBed, client: AsyncWebClient, status: int
+    bed: SlackBed, client: Any, status: int
 ) -> None:
     bed.faults.answer(status)
     with pytest.raises(Lost, match="who am I"):
@@ -61,24 +61,20 @@ async def test_a_broken_answer_leaves_open_whether_it_was_done(
 
 @pytest.mark.parametrize("code", ["fatal_error", "internal_error", "request_timeout"])
 async def test_trouble_inside_of_slack_leaves_open_whether_it_was_done(
-    bed: SlackBed, client: AsyncWebClient, code: str
+    bed: SlackBed, client: Any, code: str
 ) -> None:
     bed.faults.refuse(code)
     with pytest.raises(Lost):
         await asked("who am I", client.auth_test)
 
 
-async def test_a_lost_answer_leaves_open_whether_it_was_done(
-    bed: SlackBed, client: AsyncWebClient
-) -> None:
+async def test_a_lost_answer_leaves_open_whether_it_was_done(bed: SlackBed, client: Any) -> None:
     bed.faults.lose_answer()
     with pytest.raises(Lost):
         await asked("who am I", client.auth_test)
 
 
-async def test_a_time_out_leaves_open_whether_it_was_done(
-    bed: SlackBed, client: AsyncWebClient
-) -> None:
+async def test_a_time_out_leaves_open_whether_it_was_done(bed: SlackBed, client: Any) -> None:
     async def too_late() -> AsyncSlackResponse:
         raise TimeoutError
 
@@ -86,22 +82,20 @@ async def test_a_time_out_leaves_open_whether_it_was_done(
         await asked("who am I", too_late)
 
 
-async def test_what_never_arrived_was_surely_not_done(
-    bed: SlackBed, client: AsyncWebClient
-) -> None:
+async def test_what_never_arrived_was_surely_not_done(bed: SlackBed, client: Any) -> None:
     await bed.go_away()
     with pytest.raises(Unavailable) as caught:
         await asked("who am I", client.auth_test)
     assert not isinstance(caught.value, Lost)
 
 
-async def test_a_refusal_comes_with_slacks_own_word(client: AsyncWebClient) -> None:
+async def test_a_refusal_comes_with_slacks_own_word(client: Any) -> None:
     with pytest.raises(Denied) as caught:
         await asked("a word", lambda: client.chat_postMessage(channel=ARCHIVED, text="hello"))
     assert caught.value.code == "is_archived"
 
 
-async def test_a_refused_form_comes_with_what_is_wrong_with_it(client: AsyncWebClient) -> None:
+async def test_a_refused_form_comes_with_what_is_wrong_with_it(client: Any) -> None:
     blocks = [{"type": "header", "text": {"type": "plain_text", "text": "x" * 500}}]
     with pytest.raises(Denied) as caught:
         await asked(
@@ -118,7 +112,7 @@ async def test_a_bug_is_not_taken_for_trouble_with_slack() -> None:
         await asked("who am I", broken)
 
 
-async def test_whoever_waits_can_be_called_off(bed: SlackBed, client: AsyncWebClient) -> None:
+async def test_whoever_waits_can_be_called_off(bed: SlackBed, client: Any) -> None:
     bed.faults.storm(None, retry_after=50)
     waiting = asyncio.create_task(asked("who am I", client.auth_test))
     await bed.until(lambda: bed.calls, 20)

@@ -305,8 +305,26 @@ def test_picked_options_are_told_by_their_texts() -> None:
     state = {"values": {"b1": {"pick:1": {"selected_option": {"value": "D1:2"}}, "x": None}}}
     pressed = delivered(press(Button(verb=Verb.ANSWER, key="questions"), state=state))
     assert pressed.what == Press(Verb.ANSWER, answers={1: "There"})
-    unknown = delivered(press(Button(verb=Verb.ANSWER, key="old"), state=state))
-    assert unknown.what == Press(Verb.ANSWER, answers={1: "2"})
+
+
+@pytest.mark.parametrize(("key", "option"), [("old", "D1:2"), ("questions", "D1:9")])
+def test_what_cannot_be_told_any_more_is_not_taken_for_the_defaults(key: str, option: str) -> None:
+    state = {"values": {"b1": {"pick:1": {"selected_option": {"value": option}}}}}
+    pressed = delivered(press(Button(verb=Verb.ANSWER, key=key), state=state))
+    assert isinstance(pressed.what, Opening)
+    assert "answer in the thread" in str(pressed.what.form)
+
+
+def test_a_form_with_forgotten_questions_is_neither_opened_nor_taken() -> None:
+    opening = delivered(press(Button(verb=Verb.ANSWER, key="old", form=True))).what
+    assert isinstance(opening, Opening)
+    assert opening.form["callback_id"] == forms.SAYING
+    purpose = forms.Purpose(thread=THREAD, verb=Verb.ANSWER, key="old")
+    form = forms.questions_form(QUESTIONS, purpose)
+    values = {"pick:1": {"pick:1": {"selected_option": {"value": "D1:2"}}}}
+    given_back = meaning(sent(form, values))
+    assert isinstance(given_back, Incomplete)
+    assert list(given_back.errors) == ["pick:1"]
 
 
 def test_what_was_written_in_a_form_comes_with_its_purpose() -> None:

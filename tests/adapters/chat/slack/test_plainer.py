@@ -29,7 +29,7 @@ def messages() -> Iterator[Message]:
         yield from drawn(card)
 
 
-@pytest.mark.parametrize("message", messages())
+@pytest.mark.parametrize("message", list(messages()))
 def test_every_form_is_one_that_slack_takes(message: Message) -> None:
     for text, blocks in forms(message):
         assert 0 < len(text) <= LONGEST_UPDATE
@@ -45,7 +45,7 @@ def test_the_buttons_are_the_same_in_sections(card: Card) -> None:
         assert bare == []
 
 
-@pytest.mark.parametrize("message", messages())
+@pytest.mark.parametrize("message", list(messages()))
 def test_only_sections_and_buttons_are_left(message: Message) -> None:
     _, (_, blocks), _ = forms(message)
     assert {block["type"] for block in blocks} <= {"section", "actions"}

@@ -1,0 +1,128 @@
+"""People in Slack who ask, answer and press, whatever becomes of the bot meanwhile; and what must have come of it all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from adapters.chat.slack.marks import mark
+from adapters.played.script.request import REQUEST
+from adapters.posting import Placed
+from bot.domain.people import Thread
+from bot.domain.session import Session, Speaker
+from bot.domain.states import Phase
+from tests.beds.slack import MIKA, PUBLIC, TEAM, SlackBed
+from tests.beds.slack.forms import labels
+from tests.stories.serving import PATIENCE
+from tests.stories.slack_person import SlackPerson
+
+DEFAULTS, CHANGE = "Use all defaults", "Name the cents in the receipt, please."
+CARDS = ("received", "questions", "approval:1", "approval:2", "revising:2")
+ONCE = ("«Planning anew", "Changes requested by", "All defaults taken by")
+
+
+def card_id(root: str, key: str) -> str:
+    """What the first message of a card has in its metadata."""
+    thread = Thread(platform="slack", workspace=TEAM, channel=PUBLIC, root=root)
+    placed = Placed(thread=thread, key=key, revision=1, digest="")
+    return str(mark(placed, 0)["event_payload"]["card"])
+
+
+@dataclass
+class Wishes:
+    """In one thread."""
+
+    mika: SlackPerson
+    changed: bool = False
+    statuses: list[str] = field(default_factory=list[str])
+    """The messages that ask how things stand."""
+
+
+class Crowd:
+    def __init__(self, bed: SlackBed, most: int) -> None:
+        self.bed, self._most = bed, most
+        self.threads: list[Wishes] = []
+        self.helps = 0
+
+    async def goes_on(self) -> None:
+        """One step further where one is possible: press, want something else, or ask for something new."""
+        for wishes in self.threads:
+            if await self._goes_on_in(wishes):
+                return
+        if len(self.threads) < self._most:
+            wishes = Wishes(SlackPerson(self.bed))
+            self.threads.append(wishes)
+            await wishes.mika.ask(REQUEST)
+
+    async def asks_about(self, number: int) -> None:
+        """How things stand in some thread; or, now and then, what the bot can do."""
+        known = [one for one in self.threads if one.mika.card("Got it")]
+        if number % 3 == 0 or not known:
+            self.helps += 1
+            await self.bed.mention(MIKA, PUBLIC, "help")
+            return
+        wishes = known[number % len(known)]
+        asked = await self.bed.mention(MIKA, PUBLIC, "status", wishes.mika.root)
+        wishes.statuses.append(asked.ts)
+
+    async def comes_to_an_end(self) -> None:
+        """Until every plan has its second revision, and everybody was answered."""
+        async with asyncio.timeout(2 * PATIENCE):
+            while True:
+                await self.goes_on()
+                if len(self.threads) == self._most and not list(self.unanswered()):
+                    return
+                await asyncio.sleep(0.1)
+
+    def unanswered(self) -> Iterator[str]:
+        for number, wishes in enumerate(self.threads):
+            root, there = wishes.mika.root, self._ids(wishes)
+            wanted = {key: card_id(root, key) for key in CARDS}
+            for ts in wishes.statuses:
+                key = f"answer:slack:{TEAM}:{PUBLIC}:{ts}"
+                wanted[key] = card_id(root, key)
+            yield from (f"{number}: no {key}" for key, id in wanted.items() if id not in there)
+            if not wishes.mika.card("revision 2?"):
+                yield f"{number}: no second plan"
+        if len(self.told()) < self.helps:
+            yield f"help {self.helps} times, told {len(self.told())} times"
+
+    def told(self) -> list[str]:
+        """Every word about what the bot can do, to Mika alone."""
+        return [one.text for one in self.bed.ephemerals(MIKA) if "What I understand" in one.reads]
+
+    def wrong(self, sessions: list[Session]) -> Iterator[str]:
+        """What there is too much of."""
+        begun = Counter(session.thread.root for session in sessions)
+        if begun != Counter(one.mika.root for one in self.threads):
+            yield f"sessions: {begun}"
+        for wishes in self.threads:
+            yield from (f"{id} {n} times" for id, n in self._ids(wishes).items() if n > 1)
+        for session in sessions:
+            said = Counter(m.content for m in session.conversation if m.role is Speaker.USER)
+            if said != Counter((REQUEST, CHANGE)):
+                yield f"{session.short} heard {said}"
+            if session.spec is None or session.spec.revision != 2:
+                yield f"{session.short} has another revision: {session.spec}"
+            if session.phase is not Phase.APPROVING:
+                yield f"{session.short} is {session.phase}"
+
+    async def _goes_on_in(self, wishes: Wishes) -> bool:
+        card = wishes.mika.card("A few questions")
+        if card and DEFAULTS in labels(card.blocks):
+            delivery = await self.bed.click(MIKA, card.ts, DEFAULTS)
+            assert delivery
+            if delivery.acked:
+                await wishes.mika.sees("All defaults taken")
+            return True
+        if not wishes.changed and wishes.mika.card("revision 1?"):
+            wishes.changed = True
+            await wishes.mika.reply(CHANGE)
+            return True
+        return False
+
+    def _ids(self, wishes: Wishes) -> Counter[str]:
+        payloads = [m.metadata["event_payload"] for m in wishes.mika.cards if m.metadata]
+        return Counter(str(payload["card"]) for payload in payloads)
