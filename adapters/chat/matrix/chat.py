@@ -94,7 +94,11 @@ class MatrixChat:
             Bookmark, self._folder, client.user_id, client.device_id or ""
         )
         rooms = Rooms(client, self._welcome, _moved)
-        await Sync(client, rooms, bookmark, hear, poll=self._poll, patience=self._patience).run()
+        sync = Sync(client, rooms, bookmark, hear, poll=self._poll, patience=self._patience)
+        try:
+            await sync.run()
+        finally:
+            await hearing.close()
 
     async def show(self, thread: Thread, card: Card) -> None:
         await (await self._connected()).gateway.show(thread, card)
@@ -122,9 +126,11 @@ async def _name(client: AsyncClient) -> str:
 
 
 def _is_direct(client: AsyncClient, room: str) -> bool:
-    """Somebody and the bot, and nobody else who could read along."""
+    """Somebody and the bot, and nobody else who could read along. A room with a name is a room, however few are there."""
     known = client.rooms.get(room)
-    return known is not None and known.joined_count + known.invited_count == TWO
+    if known is None or known.name or known.canonical_alias:
+        return False
+    return known.joined_count + known.invited_count == TWO
 
 
 async def _moved(old: str, new: str) -> None:

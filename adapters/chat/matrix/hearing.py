@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 from adapters.chat.matrix.batch import Event
@@ -10,6 +11,7 @@ from adapters.chat.matrix.forms import confirmed, wanted_next
 from adapters.chat.matrix.gateway import Gateway
 from adapters.chat.matrix.heard import Me, Message, Reaction, meaning
 from adapters.posting import Ledger, Placed
+from bot.domain.cards import AnswerCard
 from bot.domain.choices import Choice, Command, Word, command_in
 from bot.domain.events import Commanded, Opened, Pressed, Said
 from bot.domain.people import Person, Thread
@@ -19,20 +21,28 @@ from bot.ports import Deliver
 log = logging.getLogger(__name__)
 
 PLATFORM = "matrix"
+ENCRYPTED = "m.room.encrypted"
+CANNOT_READ = "This room is encrypted, and I cannot read that yet. Use a room without encryption."
 
 
 class Hearing:
-    """`direct`: whether a room is a conversation of somebody with the bot alone."""
+    """Whoever has one closes it: then no sign is given any more."""
 
     def __init__(self, me: Me, ledger: Ledger, gateway: Gateway, deliver: Deliver) -> None:
         self._me = me
         self._ledger = ledger
         self._gateway = gateway
         self._deliver = deliver
+        self._signs: set[asyncio.Task[None]] = set()
 
     async def hear(self, room: str, event: Event, *, direct: bool) -> None:
-        """Returns when it was taken, or is nothing. Unavailable: it was not, and shall come again."""
+        """Returns when it was taken, or is nothing. Unavailable: it was not, and shall come again.
+
+        `direct`: whether the room is a conversation of somebody with the bot alone.
+        """
         try:
+            if event.get("type") == ENCRYPTED and event.get("sender") != self._me.user_id:
+                await self._tell_of_encryption(room)
             match meaning(room, event, self._me):
                 case Message() as message:
                     await self._message(message, direct=direct)
@@ -43,6 +53,23 @@ class Hearing:
         except Refused as refused:
             # somebody could not be answered: hearing it again would not change that
             log.warning("could not be answered", extra={"data": {"reason": refused.reason}})
+
+    async def close(self) -> None:
+        for sign in self._signs:
+            sign.cancel()
+        await asyncio.gather(*self._signs, return_exceptions=True)
+
+    async def _tell_of_encryption(self, room: str) -> None:
+        """Once in a room: else people would talk to somebody who cannot hear them."""
+        thread = Thread(platform=PLATFORM, channel=room, root="")
+        card = AnswerCard(key="encrypted", title=CANNOT_READ)
+        await self._gateway.show(thread, card)
+
+    def _show_read(self, thread: Thread, event_id: str) -> None:
+        """Nobody waits for it, least of all somebody who wants to stop."""
+        sign = asyncio.create_task(self._gateway.seen(thread, event_id))
+        self._signs.add(sign)
+        sign.add_done_callback(self._signs.discard)
 
     async def _message(self, message: Message, *, direct: bool) -> None:
         thread, within = self._thread_of(message, direct=direct)
@@ -60,10 +87,12 @@ class Hearing:
         if command:
             event = Commanded(id=id, at=at, by=by, command=command, mention=mention)
             await self._deliver(thread, event)
+            self._show_read(thread, id)
             return
         if mention and not within:
             self._gateway.remember_root(thread, message.sender)
         await self._deliver(thread, Said(id=id, at=at, by=by, text=message.text, mention=mention))
+        self._show_read(thread, id)
 
     def _thread_of(self, message: Message, *, direct: bool) -> tuple[Thread, bool]:
         """And whether it is an answer in it. Who quotes a card of the bot answers in the card's thread."""
