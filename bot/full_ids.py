@@ -9,6 +9,8 @@ from typing import Annotated
 from pydantic import BeforeValidator
 from pydantic_settings import NoDecode
 
+from bot.domain.masking import Masker
+
 
 def _listed(pattern: str, what: str, where: str) -> Callable[[object], object]:
     shape = re.compile(pattern, re.ASCII)
@@ -18,7 +20,9 @@ def _listed(pattern: str, what: str, where: str) -> Callable[[object], object]:
             return value
         ids = frozenset(part.strip() for part in value.split(",") if part.strip())
         if wrong := sorted(id for id in ids if not shape.fullmatch(id)):
-            raise ValueError(f"{', '.join(wrong)}: {what}. {where}")
+            # somebody may have put a token into the wrong line
+            named = Masker({}).mask(", ".join(wrong))
+            raise ValueError(f"{named}: {what}. {where}".strip())
         return ids
 
     return read

@@ -18,6 +18,7 @@ from bot.domain.events import (
 )
 from bot.domain.evidence import EvidenceInventory, ExecutionResult
 from bot.domain.session import Ending, Session, Speaker
+from bot.domain.sheets import Tone
 from bot.domain.states import IntentStatus, OverallStatus, Phase, Status, TaskState
 from bot.domain.tasks import Task, TaskType
 from bot.flow import replies, telling
@@ -68,7 +69,10 @@ def _merged(session: Session, event: MergedLocally) -> Iterator[Deed]:
         return
     session.merged_commit = event.commit
     yield telling.news(
-        "merged", f"Merged into {session.base_branch} at {event.commit[:10]}", _tested(event)
+        "merged",
+        f"Merged into {session.base_branch} at {event.commit[:10]}",
+        _tested(event),
+        tone=Tone.SUCCESS,
     )
 
 

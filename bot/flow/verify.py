@@ -166,7 +166,10 @@ def complete(session: Session, task: Task, event: WorkSeen | CheckRan, why: str)
     summary = f"{commits} commit{'s' if commits != 1 else ''} on {_branch(task)}; {why}"
     task.result = TaskResult(success=True, summary=summary)
     yield telling.news(
-        f"completed:{task.key}:{len(task.runs)}", f"{task.key} is done: {task.name}", summary
+        f"completed:{task.key}:{len(task.runs)}",
+        f"{task.key} is done: {task.name}",
+        summary,
+        tone=Tone.SUCCESS,
     )
 
 

@@ -5,15 +5,19 @@ A chat's library is loaded only where the chat is used: without it everything el
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 
 from bot.domain.people import Role
 from bot.engine.gate import DIRECT, Door
 from bot.errors import SettingsError
 from bot.ports import Chat
 from bot.settings import Settings
+
+_OURS = frozenset({"adapters", "bot"})
 
 
 @dataclass(frozen=True)
@@ -27,22 +31,28 @@ class Configured:
 
 
 def configured(settings: Settings) -> list[Configured]:
-    """Every platform of which anything is set. SettingsError names all that is missing, of all of them."""
-    chats: list[Configured] = []
+    """Every platform that has a key or an account. SettingsError names all that is missing, of all of them."""
+    builders: list[Callable[[Settings], Configured]] = []
     missing: list[str] = []
     if settings.slack_bot_token or settings.slack_app_token or settings.slack_signing_secret:
-        missing += _missing_of_slack(settings)
-        chats.append(_slack(settings))
-    if settings.matrix_homeserver or settings.matrix_access_token:
-        missing += _missing_of_matrix(settings)
-        chats.append(_matrix(settings))
-    if not chats:
+        missing += (*_missing_of_slack(settings), *_missing_packages("Slack", "slack"))
+        builders.append(_slack)
+    if settings.matrix_homeserver or settings.matrix_user or settings.matrix_access_token:
+        missing += (*_missing_of_matrix(settings), *_missing_packages("Matrix", "matrix"))
+        builders.append(_matrix)
+    if not builders:
         missing.append(
             "No chat is configured. README says how to set up Slack and Matrix; without either there is gwt-bot console"
         )
     if missing:
         raise SettingsError("\n  ".join(["The settings do not allow a start:", *missing]))
-    return chats
+    return [build(settings) for build in builders]
+
+
+def comes_into(door: Door, inviter: str, room: str, direct: bool) -> bool:
+    """Whether the bot follows an invitation: into rooms of the list, by people who may ask for work."""
+    places = door.places or frozenset()
+    return inviter in door.people[Role.START] and (room in places or (direct and DIRECT in places))
 
 
 def _missing_of_slack(settings: Settings) -> list[str]:
@@ -69,7 +79,20 @@ def _missing_of_matrix(settings: Settings) -> list[str]:
     return [f"{what} is missing" for value, what in wanted if not value]
 
 
+def _missing_packages(platform: str, adapter: str) -> Iterator[str]:
+    """A chat's adapter has the name of the extra that brings its packages."""
+    try:
+        import_module(f"adapters.chat.{adapter}")
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in _OURS:
+            raise
+        yield f"{platform} is configured, and {package} is not installed: pip install 'gwt-bot[{adapter}]'"
+
+
 def _slack(settings: Settings) -> Configured:
+    from adapters.chat.slack import SlackAccess, SlackChat
+
     door = _door(
         settings.slack_users,
         settings.slack_channels,
@@ -77,10 +100,6 @@ def _slack(settings: Settings) -> Configured:
         stop=settings.slack_stoppers,
         admin=settings.slack_admins,
     )
-    try:
-        from adapters.chat.slack import SlackAccess, SlackChat
-    except ModuleNotFoundError as error:
-        raise _lacks("Slack", "slack") from error
     access = SlackAccess(
         bot_token=settings.slack_bot_token.get_secret_value(),
         app_token=settings.slack_app_token.get_secret_value(),
@@ -94,6 +113,8 @@ def _slack(settings: Settings) -> Configured:
 
 
 def _matrix(settings: Settings) -> Configured:
+    from adapters.chat.matrix import MatrixAccess, MatrixChat
+
     door = _door(
         settings.matrix_users,
         settings.matrix_rooms,
@@ -101,23 +122,12 @@ def _matrix(settings: Settings) -> Configured:
         stop=settings.matrix_stoppers,
         admin=settings.matrix_admins,
     )
-    try:
-        from adapters.chat.matrix import MatrixAccess, MatrixChat
-    except ModuleNotFoundError as error:
-        raise _lacks("Matrix", "matrix") from error
     access = MatrixAccess(
         homeserver=settings.matrix_homeserver,
         user_id=settings.matrix_user,
         access_token=settings.matrix_access_token.get_secret_value(),
     )
-
-    def welcome(inviter: str, room: str, direct: bool) -> bool:
-        """Into rooms of the list, by people who may ask for work."""
-        invited = inviter in door.people[Role.START]
-        return invited and (
-            room in settings.matrix_rooms or (direct and DIRECT in settings.matrix_rooms)
-        )
-
+    welcome = partial(comes_into, door)
     folder = settings.gwt_home / "matrix"
     return Configured("matrix", door, lambda: MatrixChat(access, folder, welcome))
 
@@ -138,9 +148,3 @@ def _door(
         Role.ADMIN: admin or people,
     }
     return Door(roles, places)
-
-
-def _lacks(platform: str, extra: str) -> SettingsError:
-    return SettingsError(
-        f"{platform} is configured, and its packages are not installed: pip install 'gwt-bot[{extra}]'"
-    )

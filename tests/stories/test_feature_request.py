@@ -132,7 +132,7 @@ async def test_a_third_failure_asks_the_owner_and_skip_lets_the_rest_go_on(stage
 async def test_changes_lead_to_a_new_revision_and_the_old_card_is_dead(stage: Stage) -> None:
     await stage.is_planned()
     old = stage.approval_card()
-    await stage.presses(Verb.CHANGE, old.digest, "use cents")
+    await stage.presses(Verb.CHANGE, old.offer, "use cents")
     new = stage.approval_card()
     assert (old.revision, new.revision) == (1, 2)
     documents = [card for card in stage.chat.cards() if isinstance(card, DocumentCard)]
