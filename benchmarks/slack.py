@@ -138,7 +138,7 @@ async def main(mentions: int) -> None:
 
 async def _until(seen: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE):
-        while not seen():
+        while not seen():  # noqa: ASYNC110 - another process changes it
             await asyncio.sleep(LOOK)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from bot import settings
 from bot.errors import SettingsError
+from tests.program.environment import MATRIX, SLACK, TOKENS, Given, given_by
 
 
 @pytest.fixture
@@ -57,3 +58,96 @@ def test_a_key_is_never_shown(home: Path, tmp_path: Path) -> None:
     assert "very-secret" not in repr(found)
     assert found.keys()["OPENAI_API_KEY"] is True
     assert found.secrets == {"OPENAI_API_KEY": "very-secret"}
+
+
+@pytest.fixture
+def given(monkeypatch: pytest.MonkeyPatch, home: Path) -> Given:
+    return given_by(monkeypatch, home)
+
+
+def test_keys_tell_which_are_set_and_never_what_they_are(given: Given) -> None:
+    found = given(**SLACK, **MATRIX)
+    kept = found.keys()
+    assert {name for name, there in kept.items() if there} == {
+        "SLACK_BOT_TOKEN",
+        "SLACK_APP_TOKEN",
+        "MATRIX_ACCESS_TOKEN",
+        "MATRIX_HOMESERVER",
+    }
+    assert kept["SLACK_SIGNING_SECRET"] is False
+    assert {type(there) for there in kept.values()} == {bool}
+    assert set(found.secrets.values()) == set(TOKENS)
+    assert set(found.secrets) <= set(kept)
+    assert not [token for token in TOKENS if token in f"{found!r}{found}{kept}"]
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "understood"),
+    [
+        ("SLACK_USERS", "T1:U1, T1:W2 ,,T1:U1,", {"T1:U1", "T1:W2"}),
+        ("SLACK_CHANNELS", "T1:C1,T1:G2,T1:dm", {"T1:C1", "T1:G2", "T1:dm"}),
+        (
+            "MATRIX_USERS",
+            "@mika:example.org,@b_o-b=x/y:[::1]:8448",
+            {"@mika:example.org", "@b_o-b=x/y:[::1]:8448"},
+        ),
+        (
+            "MATRIX_ROOMS",
+            "!abc:example.org, !NoServerInIt, dm",
+            {"!abc:example.org", "!NoServerInIt", "dm"},
+        ),
+        ("SLACK_ADMINS", " ", set[str]()),
+    ],
+)
+def test_a_list_holds_full_ids_between_commas(
+    given: Given, name: str, written: str, understood: set[str]
+) -> None:
+    assert getattr(given(**{name: written}), name.lower()) == understood
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("SLACK_USERS", "mika"),
+        ("SLACK_USERS", "@mika"),
+        ("SLACK_USERS", "U0456DEF"),
+        ("SLACK_APPROVERS", "T1:C1"),
+        ("SLACK_STOPPERS", "t1:u1"),
+        ("SLACK_ADMINS", "T1:U1;T1:U2"),
+        ("SLACK_CHANNELS", "#dev"),
+        ("SLACK_CHANNELS", "C0456DEF"),
+        ("SLACK_CHANNELS", "dm"),
+        ("SLACK_CHANNELS", "T1:U1"),
+        ("MATRIX_USERS", "mika"),
+        ("MATRIX_APPROVERS", "@mika"),
+        ("MATRIX_STOPPERS", "mika:example.org"),
+        ("MATRIX_ADMINS", "*"),
+        ("MATRIX_ROOMS", "#dev:example.org"),
+        ("MATRIX_ROOMS", "dev"),
+    ],
+)
+def test_a_name_instead_of_an_id_is_told(given: Given, name: str, wrong: str) -> None:
+    full = SLACK["SLACK_USERS"] if name.startswith("SLACK_") else MATRIX["MATRIX_USERS"]
+    places = {"SLACK_CHANNELS": SLACK["SLACK_CHANNELS"], "MATRIX_ROOMS": MATRIX["MATRIX_ROOMS"]}
+    with pytest.raises(SettingsError) as refusal:
+        given(**{name: f"{places.get(name, full)},{wrong}"})
+    (line,) = str(refusal.value).splitlines()[1:]
+    assert line.startswith(f"  {name}: {wrong}: ")
+    assert ", like " in line
+
+
+def test_all_that_is_wrong_is_told_at_once(given: Given) -> None:
+    wrong = dict.fromkeys(("SLACK_USERS", "SLACK_CHANNELS", "MATRIX_USERS"), "mika")
+    with pytest.raises(SettingsError) as refusal:
+        given(**wrong, MATRIX_HOMESERVER="example.org", SLACK_HTTP_PORT="0")
+    told = str(refusal.value).splitlines()[1:]
+    named = {line.split(":")[0].strip() for line in told}
+    assert named == {*wrong, "MATRIX_HOMESERVER", "SLACK_HTTP_PORT"}
+
+
+@pytest.mark.parametrize("token", TOKENS)
+def test_a_token_in_the_wrong_line_is_not_shown(given: Given, token: str) -> None:
+    with pytest.raises(SettingsError) as refusal:
+        given(SLACK_USERS=token, MATRIX_ROOMS=token, MATRIX_HOMESERVER=token, SLACK_HTTP_PORT=token)
+    assert token not in str(refusal.value)
+    assert len(str(refusal.value).splitlines()) == 5

@@ -93,9 +93,10 @@ class Ledger:
         return new
 
     def posted(self, placed: Placed, *messages: str) -> Placed:
-        """The messages are there, and say what was wanted."""
+        """The messages are there, and say what was wanted. On disk in a while, where they were known before: should a
+        power cut take that word away, the platform is asked once more, and says the same."""
         done = placed.model_copy(update={"messages": messages, "standing": True})
-        self._keep(done)
+        self._keep(done, wait=not messages or messages != placed.messages)
         return done
 
     def begun(self, placed: Placed, *messages: str) -> Placed:
@@ -104,9 +105,9 @@ class Ledger:
         self._keep(some)
         return some
 
-    def _keep(self, placed: Placed) -> None:
+    def _keep(self, placed: Placed, *, wait: bool = True) -> None:
         try:
-            _append(self._path, placed.model_dump_json())
+            _append(self._path, placed.model_dump_json(), wait=wait)
         except OSError as error:
             raise Unavailable(
                 f"{self._path} cannot be written: {error.strerror}.", "Is the disk full?"
@@ -166,15 +167,16 @@ def _lines(path: Path) -> list[bytes]:
         ) from error
 
 
-def _append(path: Path, *lines: str) -> None:
-    """A line of its own, also behind one that was torn."""
+def _append(path: Path, *lines: str, wait: bool = True) -> None:
+    """A line of its own, also behind one that was torn. `wait`: until it would be there after a power cut, too."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         rest = "".join(f"\n{line}\n" for line in lines).encode()
         while rest:
             # a disk that is nearly full takes a part, and says so by the number only
             rest = rest[os.write(handle, rest) :]
-        os.fdatasync(handle) if hasattr(os, "fdatasync") else os.fsync(handle)
+        if wait:
+            os.fdatasync(handle) if hasattr(os, "fdatasync") else os.fsync(handle)
     finally:
         os.close(handle)
 

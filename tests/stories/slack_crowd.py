@@ -13,14 +13,13 @@ from adapters.posting import Placed
 from bot.domain.people import Thread
 from bot.domain.session import Session, Speaker
 from bot.domain.states import Phase
-from tests.beds.slack import MIKA, PUBLIC, TEAM, SlackBed
+from tests.beds.slack import MIKA, PUBLIC, TEAM, Delivery, SlackBed
 from tests.beds.slack.forms import labels
 from tests.stories.serving import PATIENCE
 from tests.stories.slack_person import SlackPerson
 
 DEFAULTS, CHANGE = "Use all defaults", "Name the cents in the receipt, please."
 CARDS = ("received", "questions", "approval:1", "approval:2", "revising:2")
-ONCE = ("«Planning anew", "Changes requested by", "All defaults taken by")
 
 
 def card_id(root: str, key: str) -> str:
@@ -35,6 +34,7 @@ class Wishes:
     """In one thread."""
 
     mika: SlackPerson
+    pressed: Delivery | None = None
     changed: bool = False
     statuses: list[str] = field(default_factory=list[str])
     """The messages that ask how things stand."""
@@ -45,6 +45,10 @@ class Crowd:
         self.bed, self._most = bed, most
         self.threads: list[Wishes] = []
         self.helps = 0
+
+    async def talks(self, number: int) -> None:
+        await self.goes_on()
+        await self.asks_about(number)
 
     async def goes_on(self) -> None:
         """One step further where one is possible: press, want something else, or ask for something new."""
@@ -111,11 +115,12 @@ class Crowd:
 
     async def _goes_on_in(self, wishes: Wishes) -> bool:
         card = wishes.mika.card("A few questions")
-        if card and DEFAULTS in labels(card.blocks):
+        waits = wishes.pressed and (wishes.pressed.acked or not wishes.pressed.over.is_set())
+        if card and DEFAULTS in labels(card.blocks) and not waits:
             delivery = await self.bed.click(MIKA, card.ts, DEFAULTS)
             assert delivery
-            if delivery.acked:
-                await wishes.mika.sees("All defaults taken")
+            # pressed again only where Slack says that it failed
+            wishes.pressed = delivery
             return True
         if not wishes.changed and wishes.mika.card("revision 1?"):
             wishes.changed = True

@@ -93,7 +93,7 @@ async def test_the_bot_itself_commits_the_documents_and_nothing_else(stage: Stag
     stage.commands.answer(FAILED, PASSED)
     await stage.is_planned()
     before = set(stage.repository.commits)
-    await stage.presses(Verb.CHANGE, stage.approval_card().digest, "use cents")
+    await stage.presses(Verb.CHANGE, stage.approval_card().offer, "use cents")
     await stage.approves()
     await stage.agents_work(rounds=4)
     await stage.presses(Verb.MERGE)

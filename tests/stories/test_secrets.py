@@ -81,7 +81,7 @@ async def test_a_known_secret_goes_nowhere_whoever_says_it(stage: Stage) -> None
     stage.commands.answer(Executed(exit_code=1, seconds=0.1, output=f"refused: {SECRET}"), PASSED)
     await stage.says(f"Add discounts, the token is {SECRET}")
     await stage.says(f"D1: {SECRET}")
-    await stage.presses(Verb.CHANGE, stage.approval_card().digest, f"use {SECRET}")
+    await stage.presses(Verb.CHANGE, stage.approval_card().offer, f"use {SECRET}")
     await stage.approves()
     for name in stage.panes.running():
         stage.panes.screens[name] = f"export TOKEN={SECRET}"

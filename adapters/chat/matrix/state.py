@@ -34,7 +34,7 @@ class Bookmark:
         return self._since
 
     def move(self, token: str) -> None:
-        """It is on disk when this returns."""
+        """A crash may leave the place before: then some is heard again, and known by its id."""
         if token == self._since:
             return
         told = {"user_id": self._user_id, "device_id": self._device_id, "since": token}
@@ -75,8 +75,11 @@ def _replace(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+    new = not path.exists()
     temporary.replace(path)
-    _settle(path.parent)
+    if new:
+        # without any place the bot would begin anew; an older one is as good
+        _settle(path.parent)
 
 
 def _settle(folder: Path) -> None:

@@ -80,8 +80,11 @@ class Gateway:
             self._native.tell(thread, card)
 
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
-        """For one person's eyes, at once: it waits for no turn."""
+        """For one person's eyes, at once: it waits for no turn. What is known to have been said is not said again."""
         user = person.id.rpartition(":")[2]
+        own = card.model_copy(update={"key": f"{card.key} for {user}"})
+        if self._is_known_to_stand(thread, own):
+            return
         try:
             for message in self._draw(card):
                 await self._messages.whisper(thread, user, message)
@@ -89,6 +92,16 @@ class Gateway:
             about = {"card": card.key, "why": refusal.code}
             log.warning("a word in private reached nobody", extra={"data": about})
             raise
+        self._note(thread, own)
+
+    def _note(self, thread: Thread, card: Card) -> None:
+        """A word in private cannot be looked for in Slack. With a full disk it may be said twice, after a restart."""
+        try:
+            self._ledger.posted(
+                Placed(thread=thread, key=card.key, revision=1, digest=digest_of(card))
+            )
+        except Unavailable as full:
+            log.warning("not noted", extra={"data": {"card": card.key, "why": full.reason}})
 
     async def react(self, thread: Thread) -> None:
         """A sign on the message a thread hangs from: it was heard."""
