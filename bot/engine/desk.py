@@ -26,8 +26,10 @@ from bot.domain.session import Session
 from bot.domain.states import Phase
 from bot.engine import front
 from bot.engine.actor import Actor
+from bot.engine.answers import Answers
 from bot.engine.gate import Gate
 from bot.engine.pointing import NOT_ALLOWED, Pointing
+from bot.engine.refusals import Refusals
 from bot.engine.world import World
 from bot.flow.approve import is_yes
 
@@ -47,8 +49,14 @@ class Desk:
         self._fallen: asyncio.Queue[str] = asyncio.Queue()
         self._answered: dict[str, bool] = {}
         self._answering: dict[str, asyncio.Event] = {}
+        self._refusals = Refusals()
+        self._answers = Answers(world.clock)
         self._pointing = Pointing(
-            world, gate, self._actor_of, lambda: [actor.session for actor in self.actors()]
+            world,
+            gate,
+            self._actor_of,
+            lambda: [actor.session for actor in self.actors()],
+            self._answers,
         )
 
     async def open(self) -> None:
@@ -72,6 +80,7 @@ class Desk:
 
     async def close(self) -> None:
         """Agents work on; everything that matters is on disk."""
+        await self._answers.close()
         for life in self._lives.values():
             life.cancel()
         await asyncio.gather(*self._lives.values(), return_exceptions=True)
@@ -162,7 +171,8 @@ class Desk:
 
     async def _refuse(self, thread: Thread, event: FromPeople) -> bool:
         log.warning("refused at the gate", extra={"data": {"by": event.by.id, "event": event.id}})
-        await self._once(event, self._pointing.say(thread, event.by, NOT_ALLOWED), taken=False)
+        if self._refusals.worth_telling(thread, event.by, self._world.clock.now()):
+            await self._once(event, self._pointing.say(thread, event.by, NOT_ALLOWED), taken=False)
         return False
 
     def _actor_for(self, thread: Thread, event: Event) -> Actor | None:

@@ -14,6 +14,7 @@ from bot.domain.session import Session
 from bot.domain.states import Status
 from bot.engine import front
 from bot.engine.actor import Actor
+from bot.engine.answers import Answers
 from bot.engine.gate import Gate
 from bot.engine.perform import telling
 from bot.engine.world import World
@@ -33,6 +34,7 @@ class Pointing:
     gate: Gate
     actor_of: Callable[[Thread], Actor | None]
     awake: Callable[[], Iterable[Session]]
+    answers: Answers
 
     async def answered(self, thread: Thread, event: Pressed | Commanded, *, known: bool) -> bool:
         """Whether it was one of these. `known`: there is a session in this thread."""
@@ -54,7 +56,7 @@ class Pointing:
 
     async def whisper(self, thread: Thread, to: Person, card: AnswerCard) -> bool:
         chat = telling.chat_of(self.world, thread.platform)
-        await chat.whisper(thread, to, self.world.masker.mask_model(card))
+        await self.answers.give(chat.whisper(thread, to, self.world.masker.mask_model(card)))
         return True
 
     async def _for_all(self, thread: Thread, event: Commanded) -> bool:

@@ -89,9 +89,10 @@ class Hearing:
             await self._deliver(thread, event)
             self._show_read(thread, id)
             return
-        if mention and not within:
+        said = Said(id=id, at=at, by=by, text=message.text, mention=mention)
+        if await self._deliver(thread, said) and mention:
+            # only of those who were let: strangers must not fill what is remembered
             self._gateway.remember_root(thread, message.sender)
-        await self._deliver(thread, Said(id=id, at=at, by=by, text=message.text, mention=mention))
         self._show_read(thread, id)
 
     def _thread_of(self, message: Message, *, direct: bool) -> tuple[Thread, bool]:

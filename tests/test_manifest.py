@@ -1,0 +1,215 @@
+"""The manifest of the Slack app: Slack takes it, and it asks for what the code uses and for nothing more."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import yaml
+from jsonschema import Draft7Validator
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.chat.slack import said
+from adapters.chat.slack.delivery import Delivery, Order
+from adapters.chat.slack.heard import Event
+from adapters.chat.slack.preflight import REQUIRED_SCOPES, Identity
+from adapters.chat.slack.pressed import SHORTCUTS
+from adapters.chat.slack.said import Slash
+from bot.domain.choices import Word, command_in
+from tests.beds.slack.scopes import NEEDS
+from tests.test_house import ROOT, sources
+
+Json = dict[str, Any]
+
+SCHEMA = ROOT.parent / "shared" / "testdata" / "slack-manifest.schema.json"
+SLACK = "adapters/chat/slack"
+OF_THE_APP_TOKEN = frozenset({"apps.connections.open"})
+"""Called with another token, whose scope is no matter of the manifest."""
+KINDS = ("channels", "groups", "im")
+"""Public and private channels, and conversations of one person with the bot: what SLACK_CHANNELS can name."""
+SUBSCRIPTIONS = {
+    Event.MESSAGE: {f"message.{kind}": f"{kind}:history" for kind in KINDS},
+    Event.MENTION: {"app_mention": "app_mentions:read"},
+    Event.STOPPED: {"agent_session_stopped": "assistant:write"},
+}
+"""What brings an event, and the scope without which Slack does not."""
+ID = "1a2b3c4d"
+OF_AN_AGENT = "agents.sessions.setStatus"
+LONGEST = {
+    "display_information.name": 35,
+    "display_information.description": 140,
+    "features.bot_user.display_name": 80,
+    "features.agent_view.agent_description": 300,
+    "features.shortcuts.name": 24,
+    "features.shortcuts.description": 150,
+    "features.shortcuts.callback_id": 255,
+    "features.slash_commands.command": 32,
+    "features.slash_commands.description": 2_000,
+    "features.slash_commands.usage_hint": 1_000,
+}
+MOST = {
+    "features.shortcuts": 10,
+    "features.slash_commands": 50,
+    "features.agent_view.suggested_prompts": 4,
+}
+
+
+def manifest() -> Json:
+    return yaml.safe_load((ROOT / "manifest.yml").read_text(encoding="utf-8"))
+
+
+def at(path: str) -> list[Any]:
+    """All that stands at a place; a list on the way there is gone through."""
+    found: list[Any] = [manifest()]
+    for name in path.split("."):
+        inner = [one[name] for one in found if name in one]
+        found = [one for part in inner for one in listed(part)]
+    return found
+
+
+def listed(part: Any) -> list[Any]:
+    return cast("list[Any]", part) if isinstance(part, list) else [part]
+
+
+def declared(path: str) -> set[str]:
+    """What is declared at a place, each once."""
+    twice = [one for one, times in Counter(at(path)).items() if times > 1]
+    assert twice == []
+    return set(at(path))
+
+
+def called() -> set[str]:
+    """Every method of the Web API the code calls, by Slack's name of it."""
+    methods = {name for name, _ in inspect.getmembers(AsyncWebClient, inspect.iscoroutinefunction)}
+    return {
+        node.attr.replace("_", ".")
+        for path in sources(SLACK)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in methods
+    }
+
+
+def needed() -> Iterator[str]:
+    """Every scope that something needs."""
+    for scopes in SUBSCRIPTIONS.values():
+        yield from scopes.values()
+    for method in called() - OF_THE_APP_TOKEN:
+        # where one of several is enough, it is the first
+        yield from (scope.format(kind=kind) for scope in NEEDS[method][:1] for kind in KINDS)
+    yield "commands"  # shortcuts need it, too
+
+
+def shown_by(hint: str) -> list[str]:
+    """What somebody types who follows a usage hint."""
+    return [part.strip() for part in re.sub(r"<id>|\[id\]|\bid\b", ID, hint).strip("[]").split("|")]
+
+
+def test_slack_takes_it() -> None:
+    if not SCHEMA.is_file():
+        pytest.skip(f"Slack's schema of manifests is not there: {SCHEMA}")
+    schema: Any = Draft7Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    wrong = [f"{one.json_path}: {one.message}" for one in schema.iter_errors(manifest())]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(("path", "longest"), LONGEST.items())
+def test_no_text_is_longer_than_slack_takes(path: str, longest: int) -> None:
+    assert at(path), "it is there"
+    assert [text for text in at(path) if not 0 < len(text) <= longest] == []
+
+
+@pytest.mark.parametrize(("path", "most"), MOST.items())
+def test_there_is_no_more_of_anything_than_slack_takes(path: str, most: int) -> None:
+    assert 0 < len(at(path)) <= most
+
+
+def test_it_subscribes_to_what_is_listened_to_and_nothing_else() -> None:
+    wanted = {name for event in Event for name in SUBSCRIPTIONS[event]}
+    assert declared("settings.event_subscriptions.bot_events") == wanted
+
+
+def test_it_offers_the_commands_that_are_understood_and_no_others() -> None:
+    assert declared("features.slash_commands.command") == set(Slash)
+
+
+def test_it_offers_the_shortcuts_that_are_understood_and_no_others() -> None:
+    assert declared("features.shortcuts.callback_id") == set(SHORTCUTS)
+    kinds = set(at("features.shortcuts.type"))
+    assert kinds == {"message"}, "they are about the thread of a message"
+
+
+def test_every_method_that_is_called_is_one_whose_scope_is_known() -> None:
+    assert called()
+    assert called() - OF_THE_APP_TOKEN - set(NEEDS) == set()
+
+
+def test_it_asks_for_the_scopes_that_are_needed_and_no_others() -> None:
+    assert declared("oauth_config.scopes.bot") == set(needed())
+    assert set(manifest()["oauth_config"]["scopes"]) == {"bot"}, "nothing is optional or a user's"
+
+
+def test_the_bot_looks_at_its_start_for_exactly_the_scopes_of_the_manifest() -> None:
+    assert declared("oauth_config.scopes.bot") == REQUIRED_SCOPES
+
+
+def test_the_app_is_an_agent_because_its_sessions_have_a_status() -> None:
+    assert OF_AN_AGENT in called()
+    assert at("features.agent_view")
+
+
+def test_a_home_tab_is_there_as_soon_as_something_is_shown_in_it() -> None:
+    assert at("features.app_home.home_tab_enabled") == ["views.publish" in called()]
+
+
+def test_people_can_write_to_it_press_its_buttons_and_need_no_address() -> None:
+    assert at("features.app_home.messages_tab_enabled") == [True]
+    assert at("features.app_home.messages_tab_read_only_enabled") == [False]
+    assert at("settings.interactivity.is_enabled") == [True]
+    assert at("settings.socket_mode_enabled") == [True]
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        (one["command"], text)
+        for one in manifest()["features"]["slash_commands"]
+        for text in shown_by(one["usage_hint"])
+    ],
+)
+def test_what_a_usage_hint_shows_is_understood(command: str, text: str) -> None:
+    body = {"command": command, "text": text, "channel_id": "C1", "user_id": "U1"}
+    us = Identity(team="T1", user="UBOT", bot="BBOT")
+    heard = said.slash({**body, "trigger_id": "1.2"}, us, datetime.now(UTC))
+    assert isinstance(heard, Delivery)
+    assert isinstance(heard.what, Order)
+    understood = heard.what.command
+    assert (understood.word is Word.HELP) == (text == "help")
+    assert understood.argument in text
+
+
+@pytest.mark.parametrize("prompt", at("features.agent_view.suggested_prompts.message"))
+def test_a_suggested_prompt_is_a_command_or_the_beginning_of_a_request(prompt: str) -> None:
+    assert prompt.endswith(" ") or command_in(prompt)
+
+
+@pytest.mark.parametrize(
+    ("module", "function"), [("heard.py", "_event"), ("said.py", "_slash_command")]
+)
+def test_what_is_understood_stands_in_a_table(module: str, function: str) -> None:
+    path: Path = ROOT / SLACK / module
+    (body,) = (
+        node
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.name == function
+    )
+    cases = [one.value for one in ast.walk(body) if isinstance(one, ast.MatchValue)]
+    assert cases
+    assert [case.value for case in cases if isinstance(case, ast.Constant)] == []
