@@ -2,7 +2,8 @@
 
     python -m benchmarks.matrix [mentions]
 
-The homeserver is a real one. Somebody asks, one thing after the other, and sees the answer in the thread.
+The homeserver is a real one. Somebody asks, one thing after the other, and sees the answer in the thread. Of three runs
+of each the middle one is shown.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ WARM = 5
 PATIENCE = 60.0
 SOON = 1.0
 REQUEST = "Add a dark mode to the settings page, and remember what was chosen"
+FLOOR, REQUESTED = "plain HTTP", "the bot: a request"
 _FILTER = json.dumps({"room": {"timeline": {"limit": 100}}})
 
 
@@ -120,24 +122,30 @@ async def main(mentions: int) -> None:
         async with ClientSession() as session, AsyncExitStack() as bots:
             people = People(homeserver, session)
             mika = people("mika")
+            home = str(Path(directory) / "home")
             raw = await room_with(bots, people, mika, "raw")
-            bot = await room_with(bots, people, mika, "in_matrix", str(Path(directory) / "home"))
+            listening = await room_with(bots, people, mika, "raw", "listening")
+            bot = await room_with(bots, people, mika, "in_matrix", home)
             for _ in range(ROUNDS):
-                runs.setdefault("plain HTTP", []).append(await raw.asked("help", mentions))
-                runs.setdefault("help", []).append(await bot.asked("help", mentions))
-                request = await bot.asked(REQUEST, mentions, edited=True)
-                runs.setdefault("a request", []).append(request)
+                for name, room, text in (
+                    (FLOOR, raw, "help"),
+                    (f"{FLOOR}, listening on", listening, "help"),
+                    ("the bot: help", bot, "help"),
+                    (REQUESTED, bot, REQUEST),
+                ):
+                    run = await room.asked(text, mentions, edited=name == REQUESTED)
+                    runs.setdefault(name, []).append(run)
     show(mentions, {name: sorted(of, key=_middle)[ROUNDS // 2] for name, of in runs.items()})
 
 
 async def room_with(
-    bots: AsyncExitStack, people: People, mika: Person, program: str, home: str = ""
+    bots: AsyncExitStack, people: People, mika: Person, program: str, *more: str
 ) -> Room:
     account = people("gwt")
     name = await people.room(mika, account)
     way = (people.homeserver.url, account.id, account.login.access_token)
-    more = (mika.id, name, home) if home else ()
-    bot = await bots.enter_async_context(started(program, *way, *more))
+    who = () if program == "raw" else (mika.id, name)
+    bot = await bots.enter_async_context(started(program, *way, *who, *more))
     room = Room(mika, name, account.id, bot)
     await room.awake()
     return room
@@ -145,16 +153,16 @@ async def room_with(
 
 def show(mentions: int, runs: dict[str, Run]) -> None:
     """Everything as late as it was seen by the one who asked."""
-    floor = [one.reply for one in runs["plain HTTP"].seen]
-    print(f"{f'{mentions} each, ms':<24} {'p50':>8} {'p95':>8} {'more':>8} {'ratio':>6}")
+    floor = [one.reply for one in runs[FLOOR].seen]
+    print(f"{f'{mentions} each, ms':<30} {'p50':>8} {'p95':>8} {'more':>8} {'ratio':>6}")
     for name, run in runs.items():
         shown = {name: [one.reply for one in run.seen]}
-        if name == "a request":
-            shown = {f"{name}: 👀": [one.sign for one in run.seen], f"{name}: card": shown[name]}
+        if name == REQUESTED:
+            shown = {f"{name}, 👀": [one.sign for one in run.seen], f"{name}, card": shown[name]}
         for what, times in shown.items():
             more = median(times) - median(floor)
             print(
-                f"  {what:<22} {1e3 * median(times):>8.1f} {1e3 * _worst(times):>8.1f}"
+                f"  {what:<28} {1e3 * median(times):>8.1f} {1e3 * _worst(times):>8.1f}"
                 f" {1e3 * more:>8.1f} {median(times) / median(floor):>6.2f}"
             )
     for name, run in runs.items():
@@ -178,4 +186,4 @@ def _worst(times: list[float]) -> float:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 40))
+    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 25))

@@ -7,6 +7,7 @@ earlier try may have been lost.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 from pathlib import Path
 
@@ -19,8 +20,11 @@ from bot.domain.intent import Question
 from bot.domain.people import Thread
 from bot.errors import Unavailable
 
+log = logging.getLogger("bot.posting")
 THREADS_KEPT = 1_000
 """Older ones are forgotten: a card shown there again is posted anew."""
+CHANGES_KEPT = 20_000
+"""After so many the file is written anew, without what is superseded or old."""
 
 
 class Placed(Fact):
@@ -41,15 +45,25 @@ class Placed(Fact):
     questions: tuple[Question, ...] = ()
     """On a card of questions: a platform may tell only the number of an option."""
 
+    @property
+    def is_aside(self) -> bool:
+        """It was said, and stands nowhere."""
+        return self.standing and not self.messages
+
 
 class Ledger:
     """One line a change; the last one of a card counts."""
 
-    def __init__(self, path: Path, *, threads_kept: int = THREADS_KEPT) -> None:
+    def __init__(
+        self, path: Path, *, threads_kept: int = THREADS_KEPT, changes_kept: int = CHANGES_KEPT
+    ) -> None:
         self._path = path
         self._threads_kept = threads_kept
+        self._changes_kept = changes_kept
+        self._changes = 0
         self._cards: dict[tuple[str, str], Placed] = {}
         self._by_message: dict[tuple[str, str], Placed] = {}
+        self._known: set[str] = set()
         for placed in _read(path):
             self._remember(placed)
         self._write_anew()
@@ -68,7 +82,12 @@ class Ledger:
 
     def threads(self) -> tuple[Thread, ...]:
         """Those with cards in them, the one that changed last at the end."""
-        return tuple({p.thread.key: p.thread for p in self._cards.values()}.values())
+        standing = (placed for placed in self._cards.values() if not placed.is_aside)
+        return tuple({placed.thread.key: placed.thread for placed in standing}.values())
+
+    def knows(self, thread: Thread) -> bool:
+        """Whether anything was ever to be shown there."""
+        return thread.key in self._known
 
     def cards(self, thread: Thread) -> tuple[Placed, ...]:
         return tuple(p for p in self._cards.values() if p.thread.key == thread.key)
@@ -113,19 +132,30 @@ class Ledger:
                 f"{self._path} cannot be written: {error.strerror}.", "Is the disk full?"
             ) from error
         self._remember(placed)
+        self._changes += 1
+        if self._changes >= self._changes_kept:
+            self._changes = 0
+            self._tidy_up()
+
+    def _tidy_up(self) -> None:
+        try:
+            self._write_anew()
+        except Unavailable as full:
+            # everything is on disk: it only takes more room than it must
+            log.warning("not tidied up", extra={"data": {"why": full.reason}})
 
     def _remember(self, placed: Placed) -> None:
         key = (placed.thread.key, placed.key)
         self._cards.pop(key, None)  # what changed last stands last
         self._cards[key] = placed
+        self._known.add(placed.thread.key)
         for message in placed.messages:
             self._by_message[placed.thread.place, message] = placed
 
     def _write_anew(self) -> None:
-        """Once a start, without what is superseded or old."""
-        recent = {thread.key for thread in self.threads()[-self._threads_kept :]}
-        kept = [placed for placed in self._cards.values() if placed.thread.key in recent]
-        self._cards, self._by_message = {}, {}
+        """Once a start, and now and then, without what is superseded or old."""
+        kept = self._recent()
+        self._cards, self._by_message, self._known = {}, {}, set()
         for placed in kept:
             self._remember(placed)
         beside = self._path.with_name(f".{self._path.name}.new")
@@ -139,6 +169,17 @@ class Ledger:
             raise Unavailable(
                 f"{self._path} cannot be written: {error.strerror}.", "Is the disk full?"
             ) from error
+
+    def _recent(self) -> list[Placed]:
+        """What was said aside is counted for itself: strangers' asides must not make threads forgotten."""
+        cards, most = self._cards.values(), self._threads_kept
+        threads = {thread.key for thread in self.threads()[-most:]}
+        asides = {id(placed) for placed in [one for one in cards if one.is_aside][-most:]}
+        return [
+            placed
+            for placed in cards
+            if (id(placed) in asides if placed.is_aside else placed.thread.key in threads)
+        ]
 
 
 def digest_of(card: Card) -> str:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from importlib import resources
 from typing import TypeVar
 
@@ -148,7 +149,7 @@ async def _ask(
     usage = Usage()
     asked = dict(data)
     for _ in range(1 + MAX_REASKS):
-        wanted = schema.model_json_schema() if schema else None
+        wanted = _json_schema(schema) if schema else None
         reply = await llm.complete(
             prompt(name), json.dumps(asked, ensure_ascii=False), schema=wanted
         )
@@ -239,3 +240,9 @@ def _plain_plan(session: Session) -> str:
         f"## Technical Context\n\n**Testing**: {command}\n\n"
         "## Project Structure\n\n**Structure Decision**: as the repository is laid out today.\n"
     )
+
+
+@cache
+def _json_schema(model: type[BaseModel]) -> dict[str, object]:
+    """Making it takes longer than all else a question costs here."""
+    return model.model_json_schema()

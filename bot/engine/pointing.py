@@ -62,7 +62,7 @@ class Pointing:
     async def _for_all(self, thread: Thread, event: Commanded) -> bool:
         """Help, the list of sessions, which keys are set."""
         word = event.command.word
-        sessions = [s for s in self.world.store.sessions() if _together(thread, s.thread)]
+        sessions = [s for s in self.world.store.sessions() if _seen_from(thread, s.thread)]
         body = front.answer(self.world, word, sessions) or ()
         card = AnswerCard(key=f"answer:{event.id}", title=front.TITLES[word], body=body)
         return await self.whisper(thread, event.by, card)
@@ -147,6 +147,11 @@ def _fits(word: Word, session: Session) -> bool:
 def _together(thread: Thread, other: Thread) -> bool:
     """Nobody looks from one organisation into another."""
     return (thread.platform, thread.workspace) == (other.platform, other.workspace)
+
+
+def _seen_from(thread: Thread, other: Thread) -> bool:
+    """What two talk of alone is listed nowhere else: in some chats everybody in a room reads what one is told."""
+    return _together(thread, other) and (not other.direct or other.place == thread.place)
 
 
 def _without_argument(event: Pressed | Commanded) -> Pressed | Commanded:

@@ -15,20 +15,19 @@ from bot.flow import mishaps, place, telling
 
 WAITING = "waits for"
 """How the reason of a task begins that is held up by another."""
+SHOWN_OUTPUT = 1500
 
 
-def fail(
-    session: Session, task: Task, reason: str, event: Happening, output: str = ""
-) -> Iterator[Deed]:
+def fail(session: Session, task: Task, reason: str, event: Happening) -> Iterator[Deed]:
     task.become(TaskState.FAILED, reason)
     task.result = TaskResult(success=False, error=reason)
     task.completed_at = event.at
-    yield from _needs_you(session, task, f"{task.key} failed: {reason}", output)
+    yield from _needs_you(session, task)
 
 
 def block(session: Session, task: Task, reason: str, event: Happening) -> Iterator[Deed]:
     task.become(TaskState.BLOCKED, reason)
-    yield from _needs_you(session, task, f"{task.key} is blocked", "")
+    yield from _needs_you(session, task)
 
 
 def hold(session: Session, event: OrderFailed) -> Iterator[Deed]:
@@ -48,27 +47,43 @@ def hold(session: Session, event: OrderFailed) -> Iterator[Deed]:
     yield from block(session, task, reason, event)
 
 
-def _needs_you(session: Session, task: Task, title: str, output: str) -> Iterator[Deed]:
+def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
+    """The cards of all tasks that wait for a person: the same ones again, or with what became of them."""
+    for task in session.in_state(TaskState.FAILED, TaskState.BLOCKED):
+        if not task.blocked.startswith(WAITING):
+            yield card_of(session, task, decided)
+
+
+def _needs_you(session: Session, task: Task) -> Iterator[Deed]:
     for dependent in dependents(session, task):
         if dependent.state in (TaskState.PENDING, TaskState.READY):
             dependent.become(TaskState.BLOCKED, f"{WAITING} {task.key}")
-    yield card_of(session, task, title, output)
+    yield card_of(session, task)
 
 
-def card_of(
-    session: Session, task: Task, title: str, output: str = "", decided: Decided | None = None
-) -> Show:
+def card_of(session: Session, task: Task, decided: Decided | None = None) -> Show:
+    """From the task alone, so that it can be shown again whenever it was lost."""
+    failed = task.state is TaskState.FAILED
+    title = f"{task.key} failed: {task.blocked}" if failed else f"{task.key} is blocked"
     return Show(
         card=NeedsYouCard(
             key=f"needs-you:{task.key}:{len(task.runs)}",
             title=title,
             reason=task.blocked,
-            output=output,
+            output=_output(task) if failed else "",
             affected=tuple(f"{d.key} {d.name}" for d in dependents(session, task)),
-            choices=_choices(task),
+            choices=() if decided else _choices(task),
             decided=decided,
         )
     )
+
+
+def _output(task: Task) -> str:
+    """Of what went wrong last."""
+    if task.run and task.run.outcome is not Outcome.FINISHED:
+        return task.run.message
+    check = task.checks[-1] if task.checks else None
+    return check.output[-SHOWN_OUTPUT:] if check and not check.passed else ""
 
 
 def _choices(task: Task) -> tuple[Choice, ...]:

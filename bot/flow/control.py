@@ -24,7 +24,7 @@ from bot.domain.events import (
 from bot.domain.session import Session, Speaker
 from bot.domain.states import IntentStatus, Phase, Status, TaskState
 from bot.domain.world import Usage
-from bot.flow import afterwards, mishaps, place, replies, telling
+from bot.flow import afterwards, blocked, mishaps, place, replies, telling
 
 _VERBS = frozenset({Verb.STOP, Verb.RESUME, Verb.DISCARD, Verb.TRY_AGAIN})
 _ALWAYS = Commanded | RunStopped | TroubleBegan | TroubleEnded | Woken | Broke
@@ -97,6 +97,9 @@ def _commanded(session: Session, event: Commanded) -> Iterator[Deed]:
             yield from resume(session, event)
         case Word.DISCARD:
             yield from discard(session, event)
+        case Word.STATUS:
+            yield from replies.answer(session, event)
+            yield from _pending_card(session)
         case _:
             yield from replies.answer(session, event)
 
@@ -151,8 +154,14 @@ def resume(session: Session, event: FromPerson) -> Iterator[Deed]:
 
 def _pending_card(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
     """The card that waits for a person: again, should it have been lost; or with what became of it."""
-    if session.phase is Phase.CLARIFYING and session.asked:
+    if session.over:
+        return
+    if session.status is Status.PAUSED and not decided:
+        yield _stopped_card(session)
+    elif session.phase is Phase.CLARIFYING and session.asked:
         yield telling.questions(session, decided)
+    elif session.phase is Phase.EXECUTING:
+        yield from blocked.waiting(session, decided)
     elif session.phase is Phase.APPROVING:
         yield telling.approval_wanted(session, decided)
     elif session.phase is Phase.FINISHING and session.ending is None:
@@ -189,8 +198,6 @@ def _woken(session: Session, event: Woken) -> Iterator[Deed]:
     if event.hold and session.status in (Status.ACTIVE, Status.QUEUED):
         yield from _pause(session, event, "the restart (ON_RESTART=ask)")
         return
-    if session.status is Status.PAUSED:
-        yield _stopped_card(session)
-        return
-    yield telling.status(session, event.at)
+    if session.status is not Status.PAUSED:
+        yield telling.status(session, event.at)
     yield from _pending_card(session)

@@ -15,7 +15,6 @@ from bot.flow import blocked, telling
 MAX_FAILED_CHECKS = 3
 MAX_FAILED_RUNS = 3
 MAX_EVIDENCE_ASKS = 2
-SHOWN_OUTPUT = 1500
 """How much of a failed check's output people see; the agent gets more."""
 
 
@@ -47,9 +46,7 @@ def _run_failed(session: Session, task: Task, event: RunEnded) -> Iterator[Deed]
     failed = task.count("failed_runs")
     how = _how(event)
     if failed >= MAX_FAILED_RUNS:
-        yield from blocked.fail(
-            session, task, f"its agent {how}, {failed} times now", event, output=event.end.message
-        )
+        yield from blocked.fail(session, task, f"its agent {how}, {failed} times now", event)
         return
     task.become(TaskState.NEEDS_CONTINUATION)
     task.go_on(
@@ -135,13 +132,7 @@ def _checked(session: Session, task: Task, event: CheckRan) -> Iterator[Deed]:
     failed = task.count("failed_checks")
     what = f"exit code {check.exit_code}" if check.exit_code is not None else "time limit reached"
     if failed >= MAX_FAILED_CHECKS:
-        yield from blocked.fail(
-            session,
-            task,
-            f"the tests failed {failed} times",
-            event,
-            output=check.output[-SHOWN_OUTPUT:],
-        )
+        yield from blocked.fail(session, task, f"the tests failed {failed} times", event)
         return
     task.become(TaskState.NEEDS_CONTINUATION)
     task.next_why = Why.CHECK_FAILED
@@ -153,7 +144,7 @@ def _checked(session: Session, task: Task, event: CheckRan) -> Iterator[Deed]:
         f"check-failed:{task.key}:{check.number}",
         f"{task.key}: the tests fail ({what}); sent back to its agent ({failed} of {MAX_FAILED_CHECKS})",
         tone=Tone.FAILURE,
-        output=check.output[-SHOWN_OUTPUT:],
+        output=check.output[-blocked.SHOWN_OUTPUT :],
     )
 
 

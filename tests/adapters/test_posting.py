@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.posting import Ledger, Turns, Urgency, urgency
+from adapters.posting import Ledger, Placed, Turns, Urgency, urgency
 from bot.domain.cards import Card
 from bot.domain.choices import Choice, Verb
 from bot.errors import Unavailable
@@ -149,6 +149,57 @@ def test_threads_nobody_came_back_to_are_forgotten_in_the_end(path: Path) -> Non
     assert again.threads() == (threads[3], threads[0])
     assert again.by_message(HERE.place, "7.1") is None
     assert again.by_message(HERE.place, "7.3")
+
+
+def aside(number: int) -> Placed:
+    """Said to somebody, and standing nowhere."""
+    thread = HERE.model_copy(update={"root": f"stranger {number}"})
+    return Placed(thread=thread, key=f"no {number}", revision=1, digest="d")
+
+
+def test_what_was_said_aside_makes_no_thread_forgotten(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.posted(ledger.wanted(HERE, cards.APPROVAL), "7.1")
+    ledger.wanted(THERE, cards.NEWS)  # not known to stand yet
+    for number in range(10):
+        ledger.posted(aside(number))
+    for one in (ledger, Ledger(path, threads_kept=2)):
+        assert one.threads() == (HERE, THERE)
+        assert one.by_message(HERE.place, "7.1")
+    again = Ledger(path)
+    kept = [n for n in range(10) if again.find(aside(n).thread, aside(n).key)]
+    assert kept == [8, 9]
+
+
+def test_what_is_superseded_does_not_fill_the_disk(path: Path) -> None:
+    ledger = Ledger(path, changes_kept=20)
+    for number in range(1_000):
+        card = cards.NEWS.model_copy(update={"title": f"News {number}"})
+        ledger.posted(ledger.wanted(HERE, card), "7.1")
+    lines = [line for line in path.read_text().splitlines() if line]
+    assert len(lines) <= 21
+    for one in (ledger, Ledger(path)):
+        placed = one.find(HERE, cards.NEWS.key)
+        assert placed
+        assert (placed.revision, placed.standing) == (1_000, True)
+
+
+def test_where_it_cannot_be_written_anew_everything_is_kept(path: Path) -> None:
+    ledger = Ledger(path, changes_kept=1)
+    beside = path.with_name(f".{path.name}.new")
+    beside.mkdir()
+    ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
+    beside.rmdir()
+    placed = Ledger(path).find(HERE, cards.NEWS.key)
+    assert placed
+    assert placed.standing
+
+
+def test_a_thread_is_known_as_soon_as_something_is_to_be_shown_there(path: Path) -> None:
+    ledger = Ledger(path)
+    assert not ledger.knows(HERE)
+    ledger.wanted(HERE, cards.NEWS)
+    assert [ledger.knows(thread) for thread in (HERE, THERE)] == [True, False]
 
 
 def test_a_message_tells_its_card_and_what_can_be_chosen_there(path: Path) -> None:

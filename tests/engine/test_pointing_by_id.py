@@ -15,6 +15,7 @@ from bot.engine.gate import Door, Gate
 from tests.engine.at_the_desk import (
     CHANNEL,
     CLOSED,
+    DIRECT,
     LISTS,
     OPEN,
     OTHER_PLATFORM,
@@ -68,6 +69,14 @@ async def test_a_session_of_others_is_unknown_also_by_its_id(
     await command(stage, Word.SESSIONS)
     assert session.id[:8] not in stage.chat.whispered[-1][2].model_dump_json()
     assert stage.store.records == kept
+
+
+@pytest.mark.parametrize("place", [CHANNEL, DIRECT], ids=["in a channel", "among the two"])
+async def test_what_two_talk_of_alone_is_listed_only_there(stage: Stage, place: Thread) -> None:
+    session = await begun(stage, DIRECT)
+    await command(stage, Word.SESSIONS, place=place)
+    listed = session.short in stage.chat.whispered[-1][2].model_dump_json()
+    assert listed is (place == DIRECT)
 
 
 @pytest.mark.parametrize("word", [Word.STOP, Word.DISCARD, Word.STATUS, Word.INFO])

@@ -35,6 +35,8 @@ class Gateway:
         self._ledger, self._turns, self._roots = ledger, turns, roots
         self._newest: dict[tuple[str, str], StatusCard] = {}
         self._talk: set[str] = set()
+        self._gone: set[str] = set()
+        """Messages of cards that somebody has taken away: nobody would see them edited."""
 
     async def show(self, thread: Thread, card: Card, owner: str = "") -> None:
         """Post it, or edit it where it stands. `owner` is told if it needs somebody; else who began the thread."""
@@ -48,6 +50,7 @@ class Gateway:
         async with self._turns.turn(thread.channel, urgency(card)):
             if first:
                 await self.react(thread)
+            placing.anew = self._is_gone(thread, card)
             await placing.bring()
         await self._show_typing(thread, card, first=first)
 
@@ -70,8 +73,18 @@ class Gateway:
         await self._try(self._signs.read(thread.channel, event_id, thread.root or "main"))
 
     def talked(self, thread: Thread) -> None:
-        """Somebody said something: the next status stands below it."""
-        self._talk.add(thread.key)
+        """Somebody said something: the next status stands below it. People talk in many threads that are none of ours."""
+        if self._ledger.knows(thread):
+            self._talk.add(thread.key)
+
+    def taken_away(self, room: str, event_id: str) -> None:
+        """Somebody has redacted a message."""
+        if self._ledger.by_message(room, event_id):
+            self._gone.add(event_id)
+
+    def _is_gone(self, thread: Thread, card: Card) -> bool:
+        placed = self._ledger.find(thread, card.key)
+        return placed is not None and not self._gone.isdisjoint(placed.messages)
 
     def remember_root(self, thread: Thread, sender: str) -> None:
         """Who began the thread, and is named when a person is needed."""
@@ -90,7 +103,8 @@ class Gateway:
                 del self._newest[place]
 
     async def _bring_status(self, thread: Thread, card: StatusCard) -> None:
-        anew = thread.key in self._talk and self._ledger.find(thread, card.key) is not None
+        talk = thread.key in self._talk and self._ledger.find(thread, card.key) is not None
+        anew = talk or self._is_gone(thread, card)
         self._talk.discard(thread.key)
         await Placing(self._sender, self._ledger, thread, card, anew=anew).bring()
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 
 from adapters.chat.matrix.batch import Event
 from adapters.chat.matrix.chips import choice_for, keys
 from adapters.chat.matrix.forms import confirmed, wanted_next
 from adapters.chat.matrix.gateway import Gateway
-from adapters.chat.matrix.heard import Me, Message, Reaction, meaning
+from adapters.chat.matrix.heard import Me, Message, Reaction, Redaction, meaning
 from adapters.posting import Ledger, Placed
 from bot.domain.cards import AnswerCard
 from bot.domain.choices import Choice, Command, Word, command_in
@@ -22,6 +23,9 @@ log = logging.getLogger(__name__)
 
 PLATFORM = "matrix"
 ENCRYPTED = "m.room.encrypted"
+A_MOMENT = 1.0
+"""Seconds that a room waits for something to be said there, which may take minutes: the next one may want to stop."""
+MOST_SIGNS = 20
 CANNOT_READ = "This room is encrypted, and I cannot read that yet. Use a room without encryption."
 
 
@@ -48,6 +52,8 @@ class Hearing:
                     await self._message(message, direct=direct)
                 case Reaction() as reaction:
                     await self._reaction(reaction)
+                case Redaction(room=place, target=target):
+                    self._gateway.taken_away(place, target)
                 case _:
                     pass
         except Refused as refused:
@@ -63,10 +69,31 @@ class Hearing:
         """Once in a room: else people would talk to somebody who cannot hear them."""
         thread = Thread(platform=PLATFORM, channel=room, root="")
         card = AnswerCard(key="encrypted", title=CANNOT_READ)
-        await self._gateway.show(thread, card)
+        await self._say(self._gateway.show(thread, card))
+
+    async def _say(self, saying: Coroutine[None, None, None]) -> None:
+        """Returns when it was said, or is late. What goes wrong at once is the caller's, later the log's."""
+        task = asyncio.create_task(saying)
+        try:
+            await asyncio.wait({task}, timeout=A_MOMENT if len(self._signs) < MOST_SIGNS else None)
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        if task.done():
+            task.result()
+            return
+        self._signs.add(task)
+        task.add_done_callback(self._said_late)
+
+    def _said_late(self, task: asyncio.Task[None]) -> None:
+        self._signs.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log.warning("not said", exc_info=error)
 
     def _show_read(self, thread: Thread, event_id: str) -> None:
-        """Nobody waits for it, least of all somebody who wants to stop."""
+        """Nobody waits for it, least of all somebody who wants to stop; and nobody misses it in a flood of words."""
+        if len(self._signs) >= MOST_SIGNS:
+            return
         sign = asyncio.create_task(self._gateway.seen(thread, event_id))
         self._signs.add(sign)
         sign.add_done_callback(self._signs.discard)
@@ -115,7 +142,7 @@ class Hearing:
         if choice and (card := wanted_next(choice, reaction.event_id)):
             opened = Opened(id=reaction.event_id, at=reaction.at, by=by, verb=choice.verb)
             if await self._deliver(placed.thread, opened):
-                await self._gateway.whisper(placed.thread, by, card)
+                await self._say(self._gateway.whisper(placed.thread, by, card))
             return
         await self._press(reaction, placed, choice or late, by)
 
@@ -128,7 +155,7 @@ class Hearing:
             id=reaction.event_id, at=reaction.at, by=by, verb=choice.verb, about=choice.about
         )
         if await self._deliver(placed.thread, pressed) and (done := confirmed(placed, choice)):
-            await self._gateway.whisper(placed.thread, by, done)
+            await self._say(self._gateway.whisper(placed.thread, by, done))
 
 
 def _former(placed: Placed, key: str) -> Choice | None:

@@ -6,10 +6,14 @@ invitation, so that the words which came with it are heard, and none of before.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 
 from adapters.chat.matrix.batch import Event, Timeline
 
+log = logging.getLogger(__name__)
+MOST_PAGES = 200
+"""What was said before them is not heard: a room may be flooded for days, and the memory is not without end."""
 Page = Callable[[str, str], Awaitable[tuple[list[Event], str]]]
 """Events before a place and after another (empty: any), the latest first; and the place to read on from (empty: none)."""
 
@@ -18,8 +22,9 @@ async def told(
     timeline: Timeline, since: str, me: str, page: Page, *, from_join: bool = False
 ) -> list[Event]:
     """All that is new since the last time, the oldest first. `from_join`: a room begins when the bot enters it."""
-    events, place = list(timeline.events), timeline.before
-    while place:
+    events, place, pages = list(timeline.events), timeline.before, 0
+    while place and pages < MOST_PAGES:
+        pages += 1
         beginning = _beginning(events, me, from_join=from_join)
         if beginning is not None and beginning >= 0:
             break
@@ -27,6 +32,8 @@ async def told(
         more, further = await page(place, since if beginning is None else "")
         events[:0] = reversed(more)
         place = further if more and further != place else ""
+    if pages == MOST_PAGES and place:
+        log.warning("more was said than is read again", extra={"data": {"events": len(events)}})
     return events[max(_beginning(events, me, from_join=from_join) or 0, 0) :]
 
 

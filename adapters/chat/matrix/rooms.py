@@ -53,17 +53,22 @@ class Replaced:
 
 
 def invitation(room: str, shown: Iterable[Event], me: str) -> Invitation:
-    """What the room shows of itself to the invited, in short."""
-    inviter, direct, space = "", False, False
+    """What the room shows of itself to the invited, in short.
+
+    Most of it is told by the server of the one who invites: where it names another one too, nobody is believed.
+    """
+    inviters, direct, space = set[str](), False, False
     for event in shown:
         content = _content(event)
         match event.get("type"), event.get("state_key"):
             case "m.room.create", _:
-                space = content.get("type") == "m.space"
+                space = space or content.get("type") == "m.space"
             case "m.room.member", key if key == me and content.get("membership") == "invite":
-                inviter, direct = str(event.get("sender", "")), content.get("is_direct") is True
+                inviters.add(str(event.get("sender", "")))
+                direct = content.get("is_direct") is True
             case _:
                 pass
+    inviter = inviters.pop() if len(inviters) == 1 else ""
     return Invitation(room, inviter, direct, space)
 
 

@@ -89,6 +89,8 @@ class Sync:
             started = await self._patiently("the first sync", self._begin)
             self._from_join = set(started.invites)
             since = started.next_since
+            # before the bot comes anywhere: what is said to it there must be found if it dies now
+            await self._commit(since)
         else:
             started = await self._patiently("looking for invitations", self._open_invites)
         await lanes.put(since, self._answers(started))

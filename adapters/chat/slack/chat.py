@@ -54,10 +54,11 @@ class SlackChat:
         self._us: Identity | None = None
 
     async def __aenter__(self) -> Self:
+        # not to be able to keep anything is a reason not to begin
+        self._ledger = await asyncio.to_thread(Ledger, self._folder / "cards.jsonl")
         self._session = new_session()
         try:
             self._client = new_client(self._access, self._session)
-            self._ledger = await asyncio.to_thread(Ledger, self._folder / "cards.jsonl")
             self._gateway = Gateway(self._client, self._ledger, self._turns)
             await self._introduce()
         except Unavailable as trouble:
@@ -98,6 +99,7 @@ class SlackChat:
             seen,
             reception.take,
             channels=self._channels(us),
+            direct=f"{us.team}:dm" in self._places,
             threads=self._ledger.threads,
         )
         try:

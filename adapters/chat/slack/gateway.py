@@ -60,8 +60,9 @@ class Gateway:
         await self._asides.close()
 
     def talked(self, thread: Thread) -> None:
-        """Somebody has said something in the thread."""
-        self._behind.talked(thread)
+        """Somebody has said something in the thread. People talk in many that are none of the bot's."""
+        if self._ledger.knows(thread):
+            self._behind.talked(thread)
 
     async def show(self, thread: Thread, card: Card) -> None:
         """Returns when it stands there. No call at all if it is known to."""

@@ -13,7 +13,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from adapters.chat.slack.calling import asked
-from adapters.chat.slack.delivery import Body, part, word
+from adapters.chat.slack.delivery import Body, is_direct, part, word
 from adapters.chat.slack.heard import message_body
 from adapters.chat.slack.preflight import Identity
 from adapters.chat.slack.seen import Seen
@@ -30,7 +30,8 @@ Page = Callable[[str], Awaitable[AsyncSlackResponse]]
 
 
 class Missed:
-    """`take` hears a message as if it came now; `threads` are those with cards, the one that changed last at the end."""
+    """`take` hears a message as if it came now; `threads` are those with cards, the one that changed last at the end.
+    `direct`: whether people may talk to the bot alone, too."""
 
     def __init__(
         self,
@@ -40,6 +41,7 @@ class Missed:
         take: Callable[[Body], Awaitable[object]],
         *,
         channels: Iterable[str],
+        direct: bool = True,
         threads: Callable[[], Sequence[Thread]],
         wall: Callable[[], float] = time,
         every: float = 10.0,
@@ -50,6 +52,7 @@ class Missed:
         self._seen = seen
         self._take = take
         self._channels = tuple(channels)
+        self._direct = direct
         self._threads = threads
         self._wall = wall
         self._every = every
@@ -78,13 +81,18 @@ class Missed:
         """What cannot be read or taken now is tried again the next time."""
         for channel in self._seen.behind:
             try:
-                await self._hear_again(channel)
+                if self._counts(channel):
+                    await self._hear_again(channel)
             except Refused as refused:
                 log.warning("a channel cannot be read", extra=_data(channel, refused.reason))
             except Unavailable as problem:
                 log.warning("not caught up yet", extra=_data(channel, problem.reason))
                 return
             self._seen.caught_up(channel)
+
+    def _counts(self, channel: str) -> bool:
+        """Anybody can bring the bot into a channel: where nobody may ask for anything, reading again would tell nothing."""
+        return channel in self._channels or (self._direct and is_direct(channel))
 
     async def _hear_again(self, channel: str) -> None:
         after = max(self._seen.mark(channel) or 0.0, self._wall() - DAY)

@@ -1,6 +1,6 @@
 """Slack's own sign of how a thread's session stands, with Slack's own stop button: shown where the workspace has it.
 
-Whether it has it is found out once a start; no card waits for it, and none fails with it.
+Whether it has it, and in which channels, is found out once a start; no card waits for it, and none fails with it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ _NEVER = frozenset(
     {
         "access_denied",
         "feature_not_enabled",
-        "method_not_supported_for_channel_type",
         "missing_scope",
         "no_permission",
         "not_allowed_token_type",
@@ -42,6 +41,7 @@ _NEVER = frozenset(
         "unknown_method",
     }
 )
+_NOT_HERE = frozenset({"method_not_supported_for_channel_type"})
 _ENDED = (Status.COMPLETED, Status.DISCARDED)
 _ASKING = (Phase.CLARIFYING, Phase.APPROVING, Phase.FINISHING)
 _AT_WORK = (
@@ -72,11 +72,13 @@ class Native:
         self._asides = asides
         self._wanted: dict[str, Sign] = {}
         self._there = True
+        self._without: set[str] = set()
+        """Channels of a kind that has no such sign."""
 
     def tell(self, thread: Thread, card: Card) -> None:
         """Let the thread's sign say what the card means. Returns at once."""
         sign = sign_of(card)
-        if sign is None or not self._there:
+        if sign is None or not self._there or thread.channel in self._without:
             return
         busy = thread.key in self._wanted
         self._wanted[thread.key] = sign
@@ -96,9 +98,12 @@ class Native:
         try:
             answer = await self._set(thread, sign)
         except Denied as refusal:
-            if refusal.code not in _NEVER:
+            if refusal.code in _NOT_HERE:
+                self._without.add(thread.channel)
+            elif refusal.code in _NEVER:
+                self._give_up(refusal.code)
+            else:
                 raise
-            self._give_up(refusal.code)
             return
         if _WITHOUT_STOP in _warnings(answer):
             self._give_up(_WITHOUT_STOP)

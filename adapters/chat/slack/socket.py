@@ -50,6 +50,14 @@ def _no_matter(since: float) -> None:
     return
 
 
+def out_of_touch(proof: float | None, now: float, gap: float) -> float | None:
+    """Since when something may have been missed; None: nothing. After the clock was set back nobody knows how long it
+    was, so it may have been long."""
+    if proof is None or abs(now - proof) <= gap:
+        return None
+    return min(proof, now)
+
+
 class Socket:
     """`on_gap` is told since when (seconds of the clock) something may have been missed."""
 
@@ -118,8 +126,9 @@ class Socket:
         if epoch != self._epoch:
             self._epoch = epoch
             log.info("connected to Slack", extra={"data": {"epoch": epoch}})
-            if self._proof is not None and time() - self._proof > self._rhythm.gap:
-                self._on_gap(self._proof)
+            since = out_of_touch(self._proof, time(), self._rhythm.gap)
+            if since is not None:
+                self._on_gap(since)
             self._proof = time()
         self._proof = max(self._proof or 0.0, line.last_ping_pong_time or 0.0)
 
@@ -175,6 +184,13 @@ class Line(SocketModeClient):
         handling.add_done_callback(self._handling.discard)
 
     async def run_message_listeners(self, message: dict[str, Any], raw_message: str) -> None:
+        connections = message.get("num_connections", 1)
+        if message.get("type") == "hello" and connections > 1:
+            # each word goes to one of them only; for a moment it may be the bot's own last one
+            log.warning(
+                "not the only connection: does another bot run with the same app token?",
+                extra={"data": {"connections": connections}},
+            )
         if message.get("reason") == "too_many_websockets":
             log.warning("too many connections: does another bot run with the same app token?")
             await asyncio.sleep(self._rhythm.ping)

@@ -23,7 +23,16 @@ _QUOTES = re.compile(r"^([ \t]*)(?=&gt;)", re.MULTILINE)
 _EMOJI = re.compile(r":(?=[a-z+-][a-z0-9_+'-]{0,80}:)")
 _EVERYBODY = re.compile(r"@(?=(?:here|channel|everyone|group)\b)", re.IGNORECASE)
 _LONG_BACKTICKS = re.compile(r"`{3,}")
-_MENTION = re.compile(r"<(?=@|![a-zA-Z]|#[a-zA-Z0-9])")
+# Markdown has other ways to write these letters, and whoever reads it makes them what they are
+_OPENING = r"<|&lt;?|&#0{0,8}60;?|&#x0{0,8}3c;?"
+_AT, _MARK, _HASH = (
+    r"(?:@|&commat;|&#0{0,8}64;?|&#x0{0,8}40;?)",
+    r"(?:!|&excl;|&#0{0,8}33;?|&#x0{0,8}21;?)",
+    r"(?:#|&num;|&#0{0,8}35;?|&#x0{0,8}23;?)",
+)
+_MENTION = re.compile(
+    rf"(?:{_OPENING})(?=\\?(?:{_AT}|{_MARK}[a-z]|{_HASH}[a-z0-9]))", re.IGNORECASE
+)
 _SLACK_LINK = re.compile(r"<(?=[a-zA-Z][a-zA-Z0-9+.-]{0,30}:[^<>|\n]*\|)")
 _HALF_ENTITY = re.compile(r"&[a-z]{0,3}\Z")
 
@@ -83,7 +92,7 @@ def escaped_code(text: str) -> str:
 
 def harmless_markdown(text: str) -> str:
     """Markdown for a `markdown` block, which reads Slack's own mentions and links too: those become mere text."""
-    words = _MENTION.sub(f"<{UNSEEN}", clean(text))
+    words = _MENTION.sub(lambda opening: f"{opening[0]}{UNSEEN}", clean(text))
     words = _SLACK_LINK.sub(f"<{UNSEEN}", words)
     return _EVERYBODY.sub(f"@{UNSEEN}", words)
 

@@ -14,7 +14,7 @@ from adapters.chat.matrix.hearing import CANNOT_READ
 from bot.domain.choices import Verb, Word
 from bot.domain.events import Commanded, FromPeople, Opened, Pressed, Said
 from bot.domain.people import Thread
-from tests.beds.synapse import Homeserver, People, Person
+from tests.beds.synapse import People, Person, Proxy
 from tests.fakes import cards
 
 
@@ -28,6 +28,8 @@ class Room:
     chat: MatrixChat
     heard: list[tuple[Thread, FromPeople]] = field(default_factory=list[tuple[Thread, FromPeople]])
     lets: bool = True
+    way: Proxy | None = None
+    """Between the bot and the homeserver."""
 
     async def deliver(self, thread: Thread, event: FromPeople) -> bool:
         self.heard.append((thread, event))
@@ -49,13 +51,13 @@ def _word(event: FromPeople) -> Word | None:
 
 
 @pytest.fixture
-async def room(homeserver: Homeserver, people: People, tmp_path: Path) -> AsyncIterator[Room]:
+async def room(people: People, proxy: Proxy, tmp_path: Path) -> AsyncIterator[Room]:
     anna, bot = people("anna"), people("gwt")
     place = await people.room(anna, bot, people("bob"))
-    access = MatrixAccess(homeserver.url, bot.id, bot.login.access_token)
+    access = MatrixAccess(proxy.url, bot.id, bot.login.access_token)
     folder = tmp_path / "matrix"
     async with MatrixChat(access, folder, _welcome) as chat:
-        room = Room(anna, bot, place, chat)
+        room = Room(anna, bot, place, chat, way=proxy)
         listening = asyncio.create_task(chat.listen(room.deliver))
         async with asyncio.timeout(20):
             while not (folder / "sync.json").exists():  # noqa: ASYNC110 - another task writes it
@@ -173,6 +175,55 @@ async def test_in_an_encrypted_room_it_says_once_that_it_cannot_read(room: Room)
     await room.anna.until(lambda: _post(room, CANNOT_READ) is not None)
     said = [post for post in room.anna.posts(room.id) if CANNOT_READ in post.text]
     assert len(said) == 1
+
+
+async def test_who_is_not_let_begins_nothing_that_is_remembered(room: Room, tmp_path: Path) -> None:
+    room.lets = False
+    await room.anna.say(room.id, "Add a back door", mention=room.bot.id)
+    await room.next()
+    assert not (tmp_path / "matrix" / "roots.jsonl").exists()
+
+
+async def test_who_begins_a_session_in_a_thread_of_others_is_named_where_it_asks(
+    room: Room,
+) -> None:
+    root = await room.anna.say(room.id, "Lunch?")
+    await room.anna.say(room.id, "Add a dark mode", mention=room.bot.id, thread=root)
+    await room.next()
+    await room.chat.show(room.heard[0][0], cards.APPROVAL)
+    await room.anna.until(lambda: _post(room, "Shall I build") is not None)
+    [asked] = [post for post in room.anna.posts(room.id) if "Shall I build" in post.text]
+    assert asked.mentions == (room.anna.id,)
+
+
+async def test_a_card_that_somebody_took_away_is_posted_again_when_it_changes(room: Room) -> None:
+    thread = await _shown(room)
+    for card in (cards.STATUS, cards.APPROVAL):
+        await room.chat.show(thread, card)
+    await room.anna.until(lambda: _post(room, cards.STATUS.title) is not None)
+    for text in ("Shall I build", cards.STATUS.title):
+        gone = _post(room, text)
+        assert gone
+        await room.anna.redact(room.id, gone)
+    await room.next()
+    await room.chat.show(thread, cards.APPROVED)
+    await room.chat.show(thread, cards.STATUS.model_copy(update={"title": "Nearly done"}))
+    await room.anna.until(lambda: _post(room, "Nearly done") is not None)
+    assert _post(room, "Approved by Mika")
+
+
+async def test_who_stops_does_not_wait_until_others_were_asked_twice(room: Room) -> None:
+    await _shown(room)
+    assert room.way
+    waits = room.way.limit(retry_after_ms=60_000, where="/send/m.room.message")
+    await _clicks(room, "❌ Discard")
+    await _clicks(room, "🛑")
+    async with asyncio.timeout(20):
+        while len(room.heard) < 3:  # noqa: ASYNC110 - another task fills it
+            await asyncio.sleep(0.01)
+    _, event = room.heard[-1]
+    assert isinstance(event, Pressed)
+    assert (event.verb, waits.met) == (Verb.STOP, 1)
 
 
 async def _shown(room: Room) -> Thread:

@@ -62,6 +62,14 @@ async def test_nothing_is_read_where_nothing_is_missing() -> None:
     assert room.asked == []
 
 
+async def test_of_a_flood_the_last_pages_are_read(caplog: pytest.LogCaptureFixture) -> None:
+    room = Room(said(*map(str, range(1_000))), since=0)
+    found = await room.told(1)
+    assert (len(room.asked), found[-1]) == (missed.MOST_PAGES, "999")
+    assert found == [str(number) for number in range(1_000 - len(found), 1_000)]
+    assert "more was said than is read again" in caplog.messages
+
+
 @pytest.mark.parametrize("shown", range(1, 8))
 async def test_a_new_room_is_told_from_the_invitation_wherever_that_is(shown: int) -> None:
     events = [*said("old", "older"), own("invite"), *said("please"), own("join", "invite")]

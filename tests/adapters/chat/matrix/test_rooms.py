@@ -157,6 +157,12 @@ def test_an_invitation_without_a_name_is_followed_for_nobody(shown: list[dict[st
     assert may_come(invitation("!r", [member("invite")], ME), everybody)
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_invitation_that_names_two_is_followed_for_nobody(order: int) -> None:
+    shown = [member("invite", by=one) for one in ("@anna:hs", "@mallory:else")]
+    assert not may_come(invitation("!r", shown[::order], ME), everybody)
+
+
 def test_only_what_others_do_to_the_bot_puts_it_out() -> None:
     assert change(member("leave", reason="x"), ME) == PutOut("@anna:hs", banned=False, reason="x")
     assert change(member("ban"), ME) == PutOut("@anna:hs", banned=True, reason="")

@@ -24,7 +24,7 @@ from tests.adapters.chat.slack.office import (
     actions,
     office,
 )
-from tests.beds.slack import AKI, BOT, MIKA, PUBLIC, Grants
+from tests.beds.slack import AKI, BOT, MIKA, PUBLIC, SECOND, Grants
 from tests.fakes import cards
 
 
@@ -218,6 +218,18 @@ async def test_where_slack_has_no_such_sign_it_is_asked_once(at: Office, error: 
     await settled()
     assert at.count(SET_STATUS) == 1
     assert len(at.cards(thread)) == 2
+
+
+async def test_a_channel_without_such_a_sign_takes_it_from_no_other(at: Office) -> None:
+    here, there = await at.ask(), await at.ask(SECOND)
+    at.bed.faults.refuse("method_not_supported_for_channel_type", SET_STATUS)
+    for card in (cards.STATUS, LATER):
+        await at.gateway.show(there, card)
+        await at.bed.until(lambda: at.count(SET_STATUS), DEADLINE)
+        await settled()
+    assert at.count(SET_STATUS) == 1
+    await at.gateway.show(here, cards.STATUS)
+    await at.bed.until(lambda: at.bed.session_status(PUBLIC, here.root), DEADLINE)
 
 
 async def test_a_stop_button_that_nobody_hears_is_not_left_standing(tmp_path: Path) -> None:

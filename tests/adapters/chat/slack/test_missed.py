@@ -38,6 +38,7 @@ class Bot:
         self.desk = Desk()
         self.channels: tuple[str, ...] = (PUBLIC, SECOND)
         self.threads: tuple[Thread, ...] = ()
+        self.direct = True
         self.wall = time
         self.page = 200
         self.missed: Missed | None = None
@@ -53,6 +54,7 @@ class Bot:
                 seen,
                 way.reception.take,
                 channels=self.channels,
+                direct=self.direct,
                 threads=lambda: self.threads,
                 wall=self.wall,
                 every=0.05,
@@ -145,6 +147,22 @@ async def test_what_was_said_in_a_direct_message_is_heard(bed: SlackBed, bot: Bo
     await bot.sleep_once()
     assert bot.desk.texts == ["one", "two"]
     assert all(where.direct for where, _ in bot.desk.taken.values())
+
+
+async def test_where_nobody_may_ask_for_anything_nothing_is_read(bed: SlackBed, bot: Bot) -> None:
+    """Anybody may bring the bot into a channel, or write to it: that must not use up its calls."""
+    bot.channels, bot.direct = (PUBLIC,), False
+    places = (SECOND, bed.dm(MIKA))
+    async with bot.awake():
+        for place in places:
+            await bed.say(MIKA, place, f"<@{US.user}> one")
+        await bed.until(lambda: len(bot.desk.taken) == 2)
+    for place in places:
+        await bed.say(MIKA, place, f"<@{US.user}> two")
+    bed.calls.clear()
+    await bot.sleep_once()
+    assert {call.args["channel"] for call in bed.called("conversations.history")} == {PUBLIC}
+    assert len(bot.desk.taken) == 2
 
 
 async def test_what_was_said_during_a_gap_is_heard(bed: SlackBed, bot: Bot) -> None:

@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 
 from adapters.chat.slack.access import SlackAccess, new_client, new_session
-from adapters.chat.slack.socket import Socket
+from adapters.chat.slack.socket import Socket, out_of_touch
 from bot.errors import Refused
 from tests.adapters.chat.slack.way_in import QUICK, Desk, WayIn, listening, way_in
 from tests.beds.slack import APP_TOKEN, BOT_TOKEN, MIKA, SlackBed
@@ -110,6 +110,20 @@ async def test_keys_and_endless_tracebacks_are_kept_out_of_the_log(
         assert secret not in caplog.text
 
 
+async def test_another_bot_with_the_same_token_is_noticed(
+    way: WayIn, caplog: pytest.LogCaptureFixture
+) -> None:
+    def noticed() -> bool:
+        return any("not the only connection" in said for said in caplog.messages)
+
+    with caplog.at_level(logging.WARNING):
+        async with listening(way):
+            await hears(way, 1)
+            assert not noticed()
+            async with listening(way):
+                await way.bed.until(noticed, LONG)
+
+
 async def test_a_server_that_falls_silent_is_left(way: WayIn) -> None:
     async with listening(way):
         way.bed.sockets.mute()
@@ -149,6 +163,17 @@ async def test_whoever_was_out_of_touch_for_long_says_since_when(way: WayIn) -> 
         await way.bed.until(lambda: gaps, LONG)
     [since] = gaps
     assert before <= since <= lost + QUICK.ping
+
+
+@pytest.mark.parametrize(
+    ("proof", "since"),
+    [(None, None), (995.0, None), (900.0, 900.0), (1_005.0, None), (4_600.0, 1_000.0)],
+    ids=["never before", "short", "long", "set back a little", "set back by an hour"],
+)
+def test_how_long_it_was_is_not_believed_of_a_clock_that_was_set_back(
+    proof: float | None, since: float | None
+) -> None:
+    assert out_of_touch(proof, 1_000.0, gap=10.0) == since
 
 
 async def test_a_revoked_token_ends_the_listening(way: WayIn) -> None:

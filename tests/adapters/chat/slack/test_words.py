@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from html import unescape
 
@@ -163,6 +164,16 @@ def test_markdown_mentions_nobody_and_reads_the_same(text: str) -> None:
 )
 def test_a_token_of_slacks_own_becomes_mere_text_in_markdown(token: str) -> None:
     assert token not in harmless_markdown(f"before {token} after")
+
+
+@pytest.mark.parametrize("opening", ["<", "\\<", "&lt;", "&#60;", "&#x3C;", "&#0060;"])
+@pytest.mark.parametrize(
+    "sigil", ["@U1", "\\@U1", "!here", "\\!here", "#C1", "&#64;U1", "&commat;U1"]
+)
+def test_not_even_what_markdown_would_make_a_token_is_one(opening: str, sigil: str) -> None:
+    safe = harmless_markdown(f"before {opening}{sigil}> after")
+    assert html.unescape(safe).replace("\\", "").partition("<")[2].startswith(UNSEEN)
+    assert safe.replace(UNSEEN, "") == f"before {opening}{sigil}> after"
 
 
 @pytest.mark.parametrize(
