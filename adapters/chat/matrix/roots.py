@@ -55,14 +55,23 @@ def _unwritten(path: Path, error: OSError) -> Unavailable:
 
 def _read(path: Path) -> dict[str, str]:
     found: dict[str, str] = {}
-    if path.exists():
-        for line in path.read_bytes().splitlines():
-            try:
-                key, owner = json.loads(line)
-            except (ValueError, TypeError):
-                continue
-            found[str(key)] = str(owner)
+    for line in _lines(path):
+        try:
+            key, owner = json.loads(line)
+        except (ValueError, TypeError):
+            continue
+        found[str(key)] = str(owner)
     return found
+
+
+def _lines(path: Path) -> list[bytes]:
+    try:
+        return path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        reason = f"{path} cannot be read: {error.strerror}."
+        raise Unavailable(reason, "Let the bot read it.") from error
 
 
 def _append(path: Path, owners: Iterable[tuple[str, str]]) -> None:

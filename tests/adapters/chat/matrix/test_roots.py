@@ -53,3 +53,9 @@ def test_a_disk_that_takes_nothing_may_later(tmp_path: Path) -> None:
     (tmp_path / "roots.jsonl").mkdir()
     with pytest.raises(Unavailable):
         found.remember(thread(1), "@anna:hs")
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "roots.jsonl").mkdir()
+    with pytest.raises(Unavailable, match="cannot be read"):
+        Roots(tmp_path / "roots.jsonl")
