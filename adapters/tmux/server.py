@@ -31,6 +31,8 @@ HOW_TO_GET = (
 )
 ATTEMPTS = 8
 GOING_AWAY = 5.0
+AGAIN = (0.0, 0.2)
+"""Seconds before a broken question is asked again."""
 
 # The screen of a dead pane is kept for the transcript. Nothing is taken over from whoever attaches, and nothing a
 # program prints may reach a clipboard or rename a window.
@@ -79,10 +81,12 @@ class TmuxServer:
 
     async def ask(self, *command: str) -> list[str]:
         """Ask for something that may be asked for twice: where the connection breaks, it is."""
-        try:
-            return await self.ask_once(*command)
-        except Lost:
-            return await self.ask_once(*command)
+        for pause in AGAIN:
+            try:
+                return await self.ask_once(*command)
+            except Lost:
+                await asyncio.sleep(pause)  # a server that is just going away
+        return await self.ask_once(*command)
 
     async def ask_once(self, *command: str) -> list[str]:
         """Ask for something that must not happen twice."""
@@ -105,6 +109,7 @@ class TmuxServer:
         if code == 0:
             pid, socket = output.strip().split(" ", 1)
             process = Known(int(pid))
+            await self._detach_stale()  # of a bot that was killed: the server would wait for it
             await self._run("kill-server")
             await until_gone([process], GOING_AWAY)
             await asyncio.to_thread(Path(socket).unlink, missing_ok=True)  # tmux leaves it behind
@@ -141,9 +146,12 @@ class TmuxServer:
             lost=self._lost,
         )
         self._client = client
-        pid, socket = (await client.ask("display-message", "-p", "#{pid} #{socket_path}"))[0].split(
-            " ", 1
-        )
+        try:
+            answer = await client.ask("display-message", "-p", "#{pid} #{socket_path}")
+        except Rejected as gone:
+            await self.close()
+            raise Lost("The tmux server is going away.") from gone
+        pid, socket = answer[0].split(" ", 1)
         self._pid = int(pid)
         await asyncio.to_thread(self._set_up, socket)
         return client

@@ -102,7 +102,7 @@ class Desk:
             return True
         actor = self._actor_for(thread, event)
         if actor is None:
-            return await self._once(event, self._pointing.say(thread, event.by, NOTHING_HERE))
+            return await self._once(event, self._pointing.say(thread, event, NOTHING_HERE))
         if not self._may_approve(actor.session, event):
             return await self._refuse(thread, event)
         actor.hear(event)
@@ -172,7 +172,7 @@ class Desk:
     async def _refuse(self, thread: Thread, event: FromPeople) -> bool:
         log.warning("refused at the gate", extra={"data": {"by": event.by.id, "event": event.id}})
         if self._refusals.worth_telling(thread, event.by, self._world.clock.now()):
-            await self._once(event, self._pointing.say(thread, event.by, NOT_ALLOWED), taken=False)
+            await self._once(event, self._pointing.say(thread, event, NOT_ALLOWED), taken=False)
         return False
 
     def _actor_for(self, thread: Thread, event: Event) -> Actor | None:

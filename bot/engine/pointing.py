@@ -3,12 +3,13 @@ out, or of none at all."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from bot.domain.cards import AnswerCard
 from bot.domain.choices import MINE, Choice, Style, Verb, Word
-from bot.domain.events import Commanded, Pressed
+from bot.domain.events import Commanded, FromPerson, Pressed
 from bot.domain.people import Person, Thread
 from bot.domain.session import Session
 from bot.domain.states import Status
@@ -50,9 +51,11 @@ class Pointing:
             return await self._with_id(thread, event, argument)
         return False
 
-    async def say(self, thread: Thread, to: Person, text: str) -> bool:
-        card = AnswerCard(key=f"private:{self.world.clock.new_id()}", title=text)
-        return await self.whisper(thread, to, card)
+    async def say(self, thread: Thread, event: FromPerson, text: str) -> bool:
+        """The same word to the same event has one key: a chat that knows it was said does not say it again."""
+        digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+        card = AnswerCard(key=f"told:{event.id}:{digest}", title=text)
+        return await self.whisper(thread, event.by, card)
 
     async def whisper(self, thread: Thread, to: Person, card: AnswerCard) -> bool:
         chat = telling.chat_of(self.world, thread.platform)
@@ -74,14 +77,14 @@ class Pointing:
         meant = meant or sessions_meant(word, argument, self.awake(), thread, event.by)
         if not meant:
             what = f" to {word}" if word in _VERBS else ""
-            return await self.say(thread, event.by, f"There is no session here{what}.")
+            return await self.say(thread, event, f"There is no session here{what}.")
         if word is not Word.DISCARD and (len(meant) == 1 or argument in MINE):
             for session in meant:
                 await self._with_id(thread, event, session.id)
             return True
         if word in _VERBS:
             return await self.whisper(thread, event.by, picker(word, meant, f"answer:{event.id}"))
-        return await self.say(thread, event.by, f"Of which session? Write {word} and its id.")
+        return await self.say(thread, event, f"Of which session? Write {word} and its id.")
 
     def _heard_already(self, event: Commanded) -> list[Session]:
         """Where it comes again, the session it was for is meant, though another would fit by now."""
@@ -93,10 +96,10 @@ class Pointing:
         record = self.world.store.find(id)
         if record is None or not _together(thread, record.session.thread):
             unknown = f"I know no session {id}. sessions lists them."
-            return await self.say(thread, event.by, unknown)
+            return await self.say(thread, event, unknown)
         home, there = record.session.thread, _without_argument(event)
         if not self.gate.lets(home, there):
-            return await self.say(thread, event.by, NOT_ALLOWED)
+            return await self.say(thread, event, NOT_ALLOWED)
         actor = self.actor_of(home)
         if actor is None:
             return True
@@ -104,7 +107,7 @@ class Pointing:
         actor.hear(there)
         if home.key != thread.key and not turned:
             done = f"Passed on to session {record.session.short}: {record.session.title}"
-            await self.say(thread, event.by, done)
+            await self.say(thread, event, done)
         return True
 
     async def _turn_to(self, thread: Thread) -> bool:

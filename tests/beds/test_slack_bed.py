@@ -170,7 +170,7 @@ async def test_a_mention_comes_twice_and_each_ack_is_on_record(bed: SlackBed, ap
 
 async def test_a_post_can_be_edited_and_read_back_with_its_key(bed: SlackBed, app: App) -> None:
     root = await bed.mention(MIKA, PUBLIC, "hi")
-    key = {"event_type": "card", "event_payload": {"key": "k1"}}
+    key = {"event_type": "card", "event_payload": {"card": "k1"}}
     posted = await post(app, root.ts, metadata=key)
     await app.ok("chat.update", channel=PUBLIC, ts=posted["ts"], text="a & b", blocks=BUTTONS)
     answer = await app.client.conversations_replies(

@@ -73,12 +73,13 @@ class Crowd:
 
     async def comes_to_an_end(self) -> None:
         """Until every plan has its second revision, and everybody was answered."""
-        async with asyncio.timeout(2 * PATIENCE):
-            while True:
-                await self.goes_on()
-                if len(self.threads) == self._most and not list(self.unanswered()):
-                    return
-                await asyncio.sleep(0.1)
+        try:
+            async with asyncio.timeout(2 * PATIENCE):
+                while len(self.threads) < self._most or list(self.unanswered()):
+                    await self.goes_on()
+                    await asyncio.sleep(0.1)
+        except TimeoutError:
+            raise AssertionError(f"unanswered: {list(self.unanswered())}") from None
 
     def unanswered(self) -> Iterator[str]:
         for number, wishes in enumerate(self.threads):

@@ -202,3 +202,15 @@ async def test_a_question_may_hold_any_character_tmux_gives_a_meaning(server: Ow
 
     assert quoted("it's") == "'it'\\''s'"
     assert await panes.names() == ("run-1",)
+
+
+async def test_a_server_ends_although_a_dead_bot_has_left_a_client_on_it(server: OwnServer) -> None:
+    panes = server.panes()
+    await panes.names()
+    (stale,) = await clients(server)
+    os.kill(stale, signal.SIGSTOP)  # it neither reads nor leaves
+    pid = int(await server.tmux("display-message", "-p", "#{pid}"))
+
+    await server.panes().kill_server()
+
+    await until(lambda: not Path(f"/proc/{pid}").exists())

@@ -31,7 +31,7 @@ OWN_FAULTS = (
 
 def by_key(payload: Json) -> Hashable:
     """What makes two posts the same, in the payload of their metadata."""
-    return (payload["key"], payload.get("part")) if "key" in payload else None
+    return payload.get("card")
 
 
 def check(
