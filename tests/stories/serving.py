@@ -45,6 +45,8 @@ class Serving:
             **environ,
         }
         self._process: subprocess.Popen[bytes] | None = None
+        self.model = ""
+        """Where the model is played."""
 
     @property
     def out(self) -> str:
@@ -129,15 +131,14 @@ async def serving(folder: Path, **environ: str) -> AsyncGenerator[Serving, None]
     """The model is played in this process, so that it outlives the bot."""
     make_sample(folder / "shop")
     async with PlayedModel({**os.environ, **STAGE}, delay=0) as model:
-        bot = Serving(
-            folder,
-            {
-                "OPENAI_BASE_URL": model.base_url,
-                "OPENAI_MODEL": "played-model",
-                "OPENAI_API_KEY": "played",
-                **environ,
-            },
-        )
+        settings = {
+            "OPENAI_BASE_URL": model.base_url,
+            "OPENAI_MODEL": "played-model",
+            "OPENAI_API_KEY": "played",
+            **environ,
+        }
+        bot = Serving(folder, {name: value for name, value in settings.items() if value})
+        bot.model = model.base_url
         try:
             yield bot
         finally:

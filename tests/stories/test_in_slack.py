@@ -175,3 +175,23 @@ async def test_who_may_not_is_told_so_alone_and_changes_nothing(tmp_path: Path) 
         assert bed.ephemerals(MIKA) == []
         await bed.all_acked()
         invariants.check(bed)
+
+
+async def test_what_is_missing_is_told_in_the_thread_and_it_goes_on_when_it_is_there(
+    tmp_path: Path,
+) -> None:
+    nothing = {"OPENAI_BASE_URL": "", "OPENAI_MODEL": "", "OPENAI_API_KEY": ""}
+    async with SlackBed() as bed, serving(tmp_path, **in_slack(bed, MIKA), **nothing) as bot:
+        mika = SlackPerson(bed)
+        bot.start()
+        await bed.connected(seconds=20)
+        await mika.ask(REQUEST)
+        card = await mika.sees("AI settings are required", "OPENAI_BASE_URL")
+        (bot.home / ".env").touch(mode=0o600)
+        (bot.home / ".env").write_text(
+            f"OPENAI_BASE_URL={bot.model}\nOPENAI_MODEL=played-model\nOPENAI_API_KEY=played\n"
+        )
+        await mika.sees("A few questions", seconds=60)
+        assert mika.card("AI settings are required") is None or card.edits
+        await bed.all_acked()
+        invariants.check(bed)
