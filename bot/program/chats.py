@@ -57,26 +57,32 @@ def comes_into(door: Door, inviter: str, room: str, direct: bool) -> bool:
 
 def _missing_of_slack(settings: Settings) -> list[str]:
     wanted = (
-        (settings.slack_bot_token, "SLACK_BOT_TOKEN: the bot token, xoxb-…"),
+        (settings.slack_bot_token, "SLACK_BOT_TOKEN is missing: the bot token, xoxb-…"),
         (
             settings.slack_app_token or settings.slack_signing_secret,
-            "SLACK_APP_TOKEN (xapp-…, Socket Mode) or SLACK_SIGNING_SECRET (HTTP mode)",
+            "SLACK_APP_TOKEN is missing (xapp-…, Socket Mode), or SLACK_SIGNING_SECRET (HTTP mode)",
         ),
-        (settings.slack_users, "SLACK_USERS: who may ask for work; empty means nobody"),
-        (settings.slack_channels, "SLACK_CHANNELS: where; empty means nowhere"),
+        (settings.slack_users, "SLACK_USERS is missing: who may ask for work; empty means nobody"),
+        (settings.slack_channels, "SLACK_CHANNELS is missing: where; empty means nowhere"),
     )
-    return [f"{what} is missing" for value, what in wanted if not value]
+    return [what for value, what in wanted if not value]
 
 
 def _missing_of_matrix(settings: Settings) -> list[str]:
     wanted = (
-        (settings.matrix_homeserver, "MATRIX_HOMESERVER: its address, https://…"),
-        (settings.matrix_user, "MATRIX_USER: the bot's own full id, @gwt:example.org"),
-        (settings.matrix_access_token, "MATRIX_ACCESS_TOKEN: an access token of that user"),
-        (settings.matrix_users, "MATRIX_USERS: who may ask for work; empty means nobody"),
-        (settings.matrix_rooms, "MATRIX_ROOMS: where; empty means nowhere"),
+        (settings.matrix_homeserver, "MATRIX_HOMESERVER is missing: its address, https://…"),
+        (settings.matrix_user, "MATRIX_USER is missing: the bot's own full id, @gwt:example.org"),
+        (
+            settings.matrix_access_token,
+            "MATRIX_ACCESS_TOKEN is missing: an access token of that user",
+        ),
+        (
+            settings.matrix_users,
+            "MATRIX_USERS is missing: who may ask for work; empty means nobody",
+        ),
+        (settings.matrix_rooms, "MATRIX_ROOMS is missing: where; empty means nowhere"),
     )
-    return [f"{what} is missing" for value, what in wanted if not value]
+    return [what for value, what in wanted if not value]
 
 
 def _missing_packages(platform: str, adapter: str) -> Iterator[str]:

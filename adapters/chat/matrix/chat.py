@@ -68,7 +68,7 @@ class MatrixChat:
         try:
             await self._connected()
         except Unavailable as trouble:
-            log.warning("the homeserver is not there yet", extra={"data": {"why": trouble.reason}})
+            log.warning("Matrix is not there yet, I keep trying: %s", trouble.reason)
         return self
 
     async def __aexit__(

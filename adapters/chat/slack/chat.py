@@ -62,7 +62,7 @@ class SlackChat:
             self._gateway = Gateway(self._client, self._ledger, self._turns)
             await self._introduce()
         except Unavailable as trouble:
-            log.warning("Slack is not there yet", extra={"data": {"why": trouble.reason}})
+            log.warning("Slack is not there yet, I keep trying: %s", trouble.reason)
         except BaseException:
             await self._session.close()
             raise
