@@ -10,7 +10,9 @@ import pytest
 from adapters.played.script.request import REQUEST
 from bot.domain.session import Session
 from bot.domain.states import OverallStatus, Status
-from tests.beds.slack import AKI, GUEST, MIKA, SlackBed, invariants
+from tests.beds.slack import AKI, GUEST, MIKA, Message, SlackBed, invariants
+from tests.beds.slack.forms import elements_in
+from tests.beds.slack.names import Json
 from tests.stories.serving import PATIENCE, Serving, in_slack, serving
 from tests.stories.slack_person import SlackPerson
 
@@ -195,3 +197,43 @@ async def test_what_is_missing_is_told_in_the_thread_and_it_goes_on_when_it_is_t
         assert mika.card("AI settings are required") is None or card.edits
         await bed.all_acked()
         invariants.check(bed)
+
+
+async def test_questions_are_answered_by_menus_by_a_form_or_in_words(tmp_path: Path) -> None:
+    async with SlackBed() as bed, serving(tmp_path, **in_slack(bed, MIKA)) as bot:
+        bot.start()
+        await bed.connected(seconds=20)
+        for answers in (by_menus, by_form, in_words):
+            mika = SlackPerson(bed)
+            await mika.ask(REQUEST)
+            card = await mika.sees("A few questions")
+            await answers(bed, mika, card)
+            await mika.sees("Questions, answered", "Yes, one after the other", "by Mika")
+            session = next(s for s in bot.sessions() if s.thread.root == mika.root)
+            first, second, third = session.intent.clarifications
+            assert first.answer == "Yes, one after the other"
+            assert second.answer == second.default
+            assert third.answer == third.default
+        await bed.all_acked()
+        invariants.check(bed)
+
+
+async def by_menus(bed: SlackBed, mika: SlackPerson, card: Message) -> None:
+    await bed.choose(MIKA, card.ts, select_of(card.blocks), "Yes, one after the other")
+    await mika.presses("Send these answers")
+
+
+async def by_form(bed: SlackBed, mika: SlackPerson, card: Message) -> None:
+    await mika.presses("Answer in a form")
+    form = await mika.is_asked()
+    await bed.submit(form, {select_of(form.told["blocks"]): "Yes, one after the other"})
+
+
+async def in_words(bed: SlackBed, mika: SlackPerson, card: Message) -> None:
+    await mika.reply("D1: 2")
+
+
+def select_of(blocks: list[Json]) -> str:
+    """The first menu."""
+    elements = (one for _, one in elements_in(blocks) if one["type"] == "static_select")
+    return str(next(elements)["action_id"])
