@@ -13,7 +13,7 @@ from tests.beds.synapse import Proxy
 
 MOMENTS = (0.0, 0.002, 0.005, 0.01, 0.03)
 """Seconds."""
-HARDLY = 0.1
+HARDLY = 0.5
 """Seconds in which the one who asked may have read the answer, or not yet."""
 
 

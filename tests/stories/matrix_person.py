@@ -48,6 +48,13 @@ class MatrixPerson:
 
     async def clicks(self, chip: str, on: str = "", seconds: float = PATIENCE) -> str:
         """The chip, on the newest card that has one that begins so (and says this). The id of the reaction."""
+        post, key = await self.is_offered(chip, on, seconds)
+        return await self.person.react(self.room, post.event_id, key)
+
+    async def is_offered(
+        self, chip: str, on: str = "", seconds: float = PATIENCE
+    ) -> tuple[Post, str]:
+        """Wait for the bot to set a chip; the newest card with it, and the chip."""
 
         def offered() -> list[tuple[Post, str]]:
             return [
@@ -58,8 +65,7 @@ class MatrixPerson:
             ]
 
         await self.until(lambda: bool(offered()), seconds)
-        post, key = offered()[-1]
-        return await self.person.react(self.room, post.event_id, key)
+        return offered()[-1]
 
     async def until(self, seen: Callable[[], bool], seconds: float = PATIENCE) -> None:
         await self.person.until(seen, seconds)

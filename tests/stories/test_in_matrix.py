@@ -109,11 +109,11 @@ async def test_a_bot_that_is_killed_and_started_again_goes_on_where_it_was(
 ) -> None:
     async with in_a_room(tmp_path, homeserver, people) as (bot, mika):
         await mika.ask(REQUEST)
-        await mika.sees("A few questions")
+        await mika.is_offered("✅ Use all defaults")
         bot.kill()
         await mika.clicks("✅ Use all defaults")  # nobody hears it yet
         bot.start()
-        await mika.sees("revision 1?")
+        await mika.is_offered("✅ Approve")
         bot.kill()
         await mika.clicks("✅ Approve")
         bot.start()
