@@ -7,8 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from adapters.played.model import PlayedModel
@@ -87,13 +88,23 @@ class Serving:
         return await asyncio.to_thread(self._process.wait, PATIENCE)
 
     def sessions(self) -> list[Session]:
-        """As they are on disk."""
-        store = JournalStore(self.home)
-        try:
-            records = [store.find(listed.id) for listed in store.sessions()]
-        finally:
-            store.close()
+        """As they are on disk. A store mends what it finds, so it is given a copy: the bot is at work on the files."""
+        with tempfile.TemporaryDirectory() as copy:
+            self._copy_sessions(Path(copy))
+            store = JournalStore(Path(copy))
+            try:
+                records = [store.find(listed.id) for listed in store.sessions()]
+            finally:
+                store.close()
         return [record.session for record in records if record]
+
+    def _copy_sessions(self, to: Path) -> None:
+        for path in sorted(self.home.glob("sessions/**/*")):
+            if path.is_file() and not path.name.startswith("."):
+                there = to / path.relative_to(self.home)
+                there.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                with suppress(FileNotFoundError):  # it was replaced just now
+                    there.write_bytes(path.read_bytes())
 
     def runs(self) -> int:
         """How often agents were started, in all sessions."""
