@@ -210,8 +210,8 @@ async def test_without_a_socket_slack_is_heard_by_signed_requests(tmp_path: Path
             form = await mika.is_asked()
             await bed.submit(form, {form.told["blocks"][-1]["block_id"]: CHANGE})
             await mika.sees("revision 2?")
-            assert await bot.end() == 0
             assert set(url.statuses) == {200}
+            assert await bot.end() == 0
             await check(bed)
 
 
