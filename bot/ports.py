@@ -44,6 +44,13 @@ class Chat(Protocol):
         """Put a card into the thread: posted, or edited where its key already stands."""
         ...
 
+    async def open(self, thread: Thread, card: Card) -> Thread:
+        """Put a card into the channel of `thread` as a message of its own: the thread that it begins.
+
+        Safe to do twice: a card is known by its key, wherever it stands.
+        """
+        ...
+
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
         """Show a card to one person only, as far as the platform can."""
         ...
@@ -51,7 +58,10 @@ class Chat(Protocol):
 
 class Llm(Protocol):
     async def complete(self, system: str, data: str, *, schema: dict[str, object] | None) -> Reply:
-        """One answer to `system` about `data`. With a schema: JSON is wanted (the endpoint may ignore it)."""
+        """One answer to `system` about `data`. With a schema: JSON is wanted (the endpoint may ignore it).
+
+        What is sent is masked on the way: it may hold what the model itself has just said.
+        """
         ...
 
 
@@ -128,6 +138,10 @@ class Repository(Protocol):
 
     async def branches(self, path: str) -> tuple[str, ...]:
         """Every local branch."""
+        ...
+
+    async def tip(self, path: str, branch: str) -> str:
+        """The commit a local branch stands at. Refused: there is no such branch."""
         ...
 
     async def commit_exists(self, path: str, commit: str) -> bool: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from adapters.git.ledger import Ledger
 from adapters.git.place import Place, is_directory, main_checkout, resolved
 from adapters.git.run import INHERITED, Git
-from adapters.git.scan import scanned
+from adapters.git.scan import SECONDS, scanned
 from adapters.git.standing import WORKTREES
 from adapters.git.trust import Trust
 from bot.domain.world import Base, Scan
@@ -29,7 +30,9 @@ class GitRepository:
         environment: Mapping[str, str] | None = None,
         *,
         umask: int = INHERITED,
+        scan_seconds: float = SECONDS,
     ) -> None:
+        self._scan_seconds = scan_seconds
         self._git = Git(environment, umask=umask)
         self._ledger = Ledger(home)
         self._trust = Trust(self._git, self._ledger)
@@ -57,10 +60,19 @@ class GitRepository:
 
     async def scan(self, path: str, commit: str) -> Scan:
         main = main_checkout(path)
-        await self._trust.check(main)
-        if not await self._is_commit(main, commit):
-            raise Refused(f"the commit {commit} is not in the repository")
-        return await scanned(self._git, main, commit)
+        deadline = asyncio.get_running_loop().time() + self._scan_seconds
+        try:
+            async with asyncio.timeout_at(deadline):
+                await self._trust.check(main)
+                known = await self._is_commit(main, commit)
+            if known:
+                return await scanned(self._git, main, commit, deadline)
+        except TimeoutError as error:
+            raise Unavailable(
+                f"the repository's files could not be listed in {self._scan_seconds:g} s",
+                "Look whether the disk is slow, or try again when the machine has less to do.",
+            ) from error
+        raise Refused(f"the commit {commit} is not in the repository")
 
     async def branches(self, path: str) -> tuple[str, ...]:
         main = main_checkout(path)
@@ -69,6 +81,22 @@ class GitRepository:
             *("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/"), at=main
         )
         return tuple(answer.text.splitlines())
+
+    async def tip(self, path: str, branch: str) -> str:
+        main = main_checkout(path)
+        await self._trust.check(main)
+        answer = await self._git.read(
+            *("rev-parse", "--verify", "--quiet", "--end-of-options"),
+            f"refs/heads/{branch}^{{commit}}",
+            at=main,
+            ok=(0, 1, 128),
+        )
+        if answer.code:
+            raise Refused(
+                f"there is no branch {branch} any more",
+                "Make it again, or discard this session and ask anew.",
+            )
+        return answer.text
 
     async def commit_exists(self, path: str, commit: str) -> bool:
         main = main_checkout(path)

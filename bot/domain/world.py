@@ -39,6 +39,16 @@ class BuildSystem(StrEnum):
     OTHER = "Other"
 
 
+class Project(Fact):
+    """A directory of the repository that is built and tested by itself."""
+
+    path: str
+    """Below the top directory; the top itself is `.`."""
+    build_system: BuildSystem = BuildSystem.OTHER
+    test_command: str = ""
+    """What runs its tests, in that directory. Empty: none was found."""
+
+
 class Scan(Fact):
     """What the bot read of the repository at one commit, from git objects only."""
 
@@ -49,6 +59,10 @@ class Scan(Fact):
     build_system: BuildSystem = BuildSystem.OTHER
     test_command: str = ""
     """Empty: none was found, and the person is asked."""
+    has_tests: bool = False
+    """There are files of tests, or something that runs them."""
+    projects: tuple[Project, ...] = ()
+    """The top directory, and what is built and tested by itself below it."""
     project_meta: str = ""
     specs_summary: str = ""
     source_overview: str = ""
@@ -163,12 +177,15 @@ class Usage(Fact):
     calls: int = 0
     prompt_tokens: int = 0
     reply_tokens: int = 0
+    estimated: int = 0
+    """The prompts' tokens as they were estimated: held against the endpoint's own figures."""
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             calls=self.calls + other.calls,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             reply_tokens=self.reply_tokens + other.reply_tokens,
+            estimated=self.estimated + other.estimated,
         )
 
     @property

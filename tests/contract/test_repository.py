@@ -57,6 +57,12 @@ async def test_only_commits_of_the_repository_exist(world: World) -> None:
     assert not await world.repository.commit_exists(world.path, "0" * 39 + "1")
 
 
+async def test_the_tip_of_a_branch_is_found_whatever_is_checked_out(world: World) -> None:
+    assert await world.repository.tip(world.path, "main") == world.tip("main")
+    with pytest.raises(Refused, match="no branch gone"):
+        await world.repository.tip(world.path, "gone")
+
+
 async def test_a_place_without_a_repository_is_refused(world: World, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(Refused, match="not inside a git repository"):

@@ -98,6 +98,12 @@ class FakeRepository:
         await self._asked(path)
         return tuple(sorted(self.heads))
 
+    async def tip(self, path: str, branch: str) -> str:
+        await self._asked(path)
+        if branch not in self.heads:
+            raise Refused(f"there is no branch {branch} any more")
+        return self.heads[branch]
+
     async def commit_exists(self, path: str, commit: str) -> bool:
         await self._asked(path)
         return commit in self.commits

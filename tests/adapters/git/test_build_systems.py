@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+
 import pytest
 
-from adapters.git.build_systems import MANIFESTS, recognised
+from adapters.git.build_systems import MANIFESTS, is_test, recognised
 from bot.domain.world import BuildSystem
 
 CASES: list[tuple[dict[str, str], BuildSystem, str]] = [
     ({"Cargo.toml": "[package]"}, BuildSystem.CARGO, "cargo test"),
-    ({"package.json": '{"scripts": {"test": "vitest"}}'}, BuildSystem.NPM, "npm test"),
+    ({"Cargo.toml": "[package]\n[workspace]"}, BuildSystem.CARGO, "cargo test --workspace"),
+    ({"Cargo.toml": "[workspace]\nmembers = ["}, BuildSystem.CARGO, "cargo test --workspace"),
+    ({"package.json": '{"scripts": {"test": "mocha"}}'}, BuildSystem.NPM, "npm test"),
     ({"package.json": '{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1"}}'}, BuildSystem.NPM, ""),
     ({"package.json": "{"}, BuildSystem.NPM, ""),
     ({"package.json": "[" * 100_000}, BuildSystem.NPM, ""),
@@ -21,6 +27,10 @@ CASES: list[tuple[dict[str, str], BuildSystem, str]] = [
     ({"pyproject.toml": '[dependency-groups]\ndev = ["pytest>=8"]'}, BuildSystem.PYTHON, "python3 -m pytest"),
     ({"requirements.txt": "pytest==8\n", "a_test.py": ""}, BuildSystem.PYTHON, "python3 -m pytest"),
     ({"tests/conftest.py": "", "tests/test_a.py": ""}, BuildSystem.PYTHON, "python3 -m pytest"),
+    ({"requirements-dev.txt": "pytest\n"}, BuildSystem.PYTHON, "python3 -m pytest"),
+    ({"pyproject.toml": '[tool.uv]\ndev-dependencies = ["pytest>=8"]', "uv.lock": ""}, BuildSystem.PYTHON, "python3 -m pytest"),
+    ({"pyproject.toml": '[tool.poetry.group.dev.dependencies]\npytest = "^8"', "poetry.lock": ""}, BuildSystem.PYTHON, "python3 -m pytest"),
+    ({"pyproject.toml": "[tool.tox]"}, BuildSystem.PYTHON, "tox"),
     ({"tox.ini": "[tox]"}, BuildSystem.PYTHON, "tox"),
     ({"noxfile.py": ""}, BuildSystem.PYTHON, "nox"),
     ({"tests/test_a.py": "", "tests/__init__.py": ""}, BuildSystem.PYTHON, "python3 -m unittest discover -s tests -t ."),
@@ -31,13 +41,24 @@ CASES: list[tuple[dict[str, str], BuildSystem, str]] = [
     ({"pom.xml": ""}, BuildSystem.MAVEN, "mvn -B test"),
     ({"pom.xml": "", "mvnw": ""}, BuildSystem.MAVEN, "./mvnw -B test"),
     ({"build.gradle.kts": "", "gradlew": ""}, BuildSystem.GRADLE, "./gradlew test"),
-    ({"src/App.csproj": ""}, BuildSystem.DOTNET, "dotnet test"),
+    ({"settings.gradle": ""}, BuildSystem.GRADLE, "gradle test"),
+    ({"App.csproj": ""}, BuildSystem.DOTNET, "dotnet test"),
+    ({"My App.sln": "", "App.csproj": ""}, BuildSystem.DOTNET, "dotnet test 'My App.sln'"),
+    ({"App.csproj": "", "App.Tests.csproj": ""}, BuildSystem.DOTNET, "dotnet test App.Tests.csproj"),
     ({"Gemfile": "", "spec/a_spec.rb": ""}, BuildSystem.RUBY, "bundle exec rspec"),
     ({"Gemfile": "", "Rakefile": "", "test/a_test.rb": ""}, BuildSystem.RUBY, "bundle exec rake test"),
+    ({"Rakefile": "", "test/a_test.rb": ""}, BuildSystem.RUBY, "rake test"),
+    ({"Gemfile": ""}, BuildSystem.RUBY, ""),
     ({"Makefile": "all:\n\ttrue\ntest: all\n\ttrue\n"}, BuildSystem.MAKE, "make test"),
     ({"Makefile": "test := 1\nall:\n"}, BuildSystem.MAKE, ""),
     ({"CMakeLists.txt": "project(x)\n"}, BuildSystem.CMAKE, ""),
     ({"README.md": ""}, BuildSystem.OTHER, ""),
+    # what cannot be read says nothing
+    ({"pyproject.toml": "[tool.pytest]\na = " + "1" * 5_000}, BuildSystem.PYTHON, "python3 -m pytest"),
+    # a command is read by people before it runs: no name may look like something else, or like an option
+    ({"a\u202enls.sln": "", "b.csproj": ""}, BuildSystem.DOTNET, "dotnet test b.csproj"),
+    ({"a\n.sln": "", "b\ufffd.sln": ""}, BuildSystem.DOTNET, ""),
+    ({"--logger:x.sln": "", "b.csproj": ""}, BuildSystem.DOTNET, "dotnet test ./--logger:x.sln"),
     ({}, BuildSystem.OTHER, ""),
     # what can be tested wins
     ({"package.json": "{}", "pytest.ini": ""}, BuildSystem.PYTHON, "python3 -m pytest"),
@@ -53,7 +74,67 @@ def test_a_repository_is_recognised(
     assert recognised(files.keys(), manifests) == (system, command)
 
 
+_HOSTILE = """
+from adapters.git.build_systems import recognised
+for name, text in (
+    ("requirements.txt", "\\n" * 500_000),
+    ("CMakeLists.txt", "\\n" * 65_536),
+    ("pyproject.toml", ".".join("a" * 500_000) + "=1"),
+    ("pyproject.toml", ".".join(['"="'] * 500_000) + "=1"),
+    ("Cargo.toml", "[" + ".".join("a" * 500_000) + "]"),
+):
+    recognised({name}, {name: text})
+"""
+
+
+def test_no_manifest_keeps_the_bot_busy_for_ever() -> None:
+    """Reading them takes part of a second, or hours: in a process of its own, so that it can be ended."""
+    subprocess.run([sys.executable, "-c", _HOSTILE], check=True, timeout=60)
+
+
 def test_cmake_tests_are_built_first() -> None:
     _, command = recognised(["CMakeLists.txt"], {"CMakeLists.txt": "enable_testing()\n"})
     assert command.startswith("cmake ")
     assert "ctest" in command
+
+
+@pytest.mark.parametrize(
+    ("script", "lock", "command"),
+    [
+        ("vitest", "", "npm test -- --run"),
+        ("vitest watch", "", "npm test -- --run"),
+        ("cross-env TZ=UTC vitest --coverage", "pnpm-lock.yaml", "pnpm test --run"),
+        ("vitest", "yarn.lock", "yarn test --run"),
+        ("vitest", "bun.lock", "bun run test --run"),
+        ("vitest run", "", "npm test"),
+        ("vitest --run", "", "npm test"),
+        ("jest --watch", "", "npm test -- --watch=false"),
+        ("jest --watchAll", "yarn.lock", "yarn test --watchAll=false"),
+        ("jest", "", "npm test"),
+        ("react-scripts test", "", "npm test"),
+        # what is added would go to the last of the two
+        ("vitest && eslint .", "", "npm test"),
+    ],
+)
+def test_a_script_that_would_watch_runs_once(script: str, lock: str, command: str) -> None:
+    manifests = {"package.json": json.dumps({"scripts": {"test": script}})}
+    assert recognised({"package.json", lock}, manifests)[1] == command
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("test_a.py", "a/b_test.py", "pkg/a_test.go", "src/a.test.ts", "src/a.spec.jsx"),
+        *("src/__tests__/a.js", "tests/it.rs", "test/a.rb", "spec/a_spec.rb"),
+        *("src/test/java/shop/CartTest.java", "CartTests.cs", "src/CartSpec.kt"),
+    ],
+)
+def test_a_file_of_tests_is_known_by_its_name(path: str) -> None:
+    assert is_test(path)
+
+
+@pytest.mark.parametrize(
+    "path", ["latest.py", "src/contest.ts", "Testament.md", "tests/data.json", "spec.md", "a.rs"]
+)
+def test_other_files_hold_no_tests(path: str) -> None:
+    assert not is_test(path)

@@ -1,4 +1,4 @@
-"""Reading a real repository: from which place, what is refused and why, and what a scan must not follow."""
+"""Reading a real repository: from which place, and what is refused and why."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from adapters.git import GitRepository
-from bot.domain.world import BuildSystem
 from bot.errors import Refused, Unavailable
 from tests.adapters.git.worlds import git, new_repository, write
 
@@ -129,74 +128,6 @@ def git_path() -> str:
     return next(
         f"{part}/git" for part in os.environ["PATH"].split(":") if Path(part, "git").exists()
     )
-
-
-async def test_a_scan_follows_no_symbolic_link(
-    top: Path, repository: GitRepository, tmp_path: Path
-) -> None:
-    (tmp_path / "secret").write_text("canary")
-    (top / "CLAUDE.md").symlink_to(tmp_path / "secret")
-    sha = commit(top, {"AGENTS.md": "Be kind.\n"})
-    scan = await repository.scan(str(top), sha)
-    assert "canary" not in scan.model_dump_json()
-    assert "Be kind." in scan.conventions
-    assert "CLAUDE.md" not in scan.directory_tree
-
-
-async def test_a_scan_reads_the_commit_and_not_the_checkout(
-    top: Path, repository: GitRepository
-) -> None:
-    sha = commit(top, {"CLAUDE.md": "committed\n"})
-    (top / "CLAUDE.md").unlink()
-    os.mkfifo(top / "CLAUDE.md")
-    assert "committed" in (await repository.scan(str(top), sha)).conventions
-
-
-async def test_a_scan_is_bounded(top: Path, repository: GitRepository) -> None:
-    sha = commit(
-        top,
-        {
-            "CLAUDE.md": "a" * 100_000,
-            "README.md": "r" * 2_000_000,
-            **{f"specs/SPEC-{n:08x}/spec.md": "# S\n" + "s" * 60_000 for n in range(12)},
-        },
-    )
-    scan = await repository.scan(str(top), sha)
-    assert scan.truncated
-    assert 60_000 < len(scan.conventions) < 66_000
-    assert len(scan.model_dump_json()) < 600_000
-
-
-async def test_a_scan_tells_what_there_is(top: Path, repository: GitRepository) -> None:
-    sha = commit(
-        top,
-        {
-            "pyproject.toml": "[project]\nname = 'shop'\n[tool.pytest.ini_options]\n",
-            "shop/__main__.py": "print()\n",
-            "shop/a/b/c/deep.py": "",
-            "tests/test_a.py": "",
-            ".specify/memory/constitution.md": "Simple.\n",
-            "specs/SPEC-0a1b2c3d/spec.md": "# Login\n",
-        },
-    )
-    scan = await repository.scan(str(top), sha)
-    assert (scan.build_system, scan.test_command) == (BuildSystem.PYTHON, "python3 -m pytest")
-    assert "name = 'shop'" in scan.project_meta
-    assert "shop/__main__.py" in scan.source_overview
-    assert "shop/a/b/ (1 files)" in scan.directory_tree
-    assert scan.specs_summary == "- SPEC-0a1b2c3d: Login"
-    assert "Simple." in scan.conventions
-    assert (scan.files, scan.truncated) == (8, False)
-
-
-async def test_odd_names_and_bytes_do_no_harm(top: Path, repository: GitRepository) -> None:
-    for name in (b"caf\xe9.txt", b"line\nbreak", "日本語.md".encode()):
-        (top / os.fsdecode(name)).write_bytes(b"\xff\x00x")
-    (top / "CLAUDE.md").write_bytes(b"\xff\xfe rules\n\x00")
-    scan = await repository.scan(str(top), commit(top, {"x": "x\n"}))
-    assert "rules" in scan.conventions
-    assert "日本語.md" in scan.directory_tree
-    scan.model_dump_json().encode()
 
 
 @pytest.mark.parametrize("name", ["main", "HEAD", "--all", "-x", "", "a\nb", "HEAD:README.md"])

@@ -1,0 +1,124 @@
+"""What is built and tested by itself in one repository. Its rule: a project's tests are run in its own directory, and once."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from adapters.git.build_systems.compiled import DOTNET_PROJECTS, SOLUTIONS
+from adapters.git.build_systems.directory import MANIFESTS, recognised
+from adapters.git.build_systems.node import lock_files_above, own_lock, workspaces_command
+from adapters.git.build_systems.reading import path_word, sayable
+from bot.domain.world import BuildSystem, Project
+
+DEPTH = 3
+PROJECTS = 12
+CANDIDATES = 48
+"""Directories whose manifests are looked at."""
+TOP = "."
+
+_NOT_OURS = frozenset(
+    {
+        *("node_modules", "vendor", "third_party", "third-party", "external", "bower_components"),
+        *("fixtures", "__fixtures__", "testdata", "test-data", "mocks", "snapshots"),
+        *("examples", "example", "samples", "sample", "demo", "demos", "templates", "template"),
+        *("docs", "doc", "build", "dist", "out", "target", "venv", "site-packages"),
+        *("test", "tests", "__tests__", "spec", "specs", "benchmarks", "e2e"),
+    }
+)
+"""Directories whose projects are somebody else's, or a part of the one around them."""
+_MARKS = frozenset(MANIFESTS)
+_MARKED = (*SOLUTIONS, *DOTNET_PROJECTS)
+
+
+def project_manifests(paths: Iterable[str]) -> dict[str, list[str]]:
+    """The directories below the top that look like projects, those nearest to it first, and their manifests."""
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        name = path[path.rfind("/") + 1 :]
+        if name in _MARKS or name.endswith(_MARKED):
+            folder = path[: -len(name) - 1]
+            if folder and _may_be_project(folder):
+                found.setdefault(folder, []).append(path)
+    nearest = sorted(found, key=lambda folder: (folder.count("/"), folder))
+    return {folder: found[folder] for folder in nearest[:CANDIDATES]}
+
+
+def projects_of(
+    paths: Sequence[str], texts: Mapping[str, str], folders: Iterable[str]
+) -> tuple[Project, ...]:
+    """The top, then what lies below it; `texts` holds the contents of manifests by their paths."""
+    ordered = sorted(paths)
+    below = {folder: _files_in(folder, ordered) for folder in folders}
+    nested = {path for files in below.values() for path in files}
+    own = [path for path in paths if path not in nested] if nested else paths
+    everything = frozenset(paths) if below else frozenset[str]()
+    top = _project(TOP, own, texts, ())
+    found = [
+        _project(folder, files, texts, lock_files_above(folder, everything))
+        for folder, files in below.items()
+    ]
+    told = [one for one in found if one.test_command or not _parts_of((top, *found), one)]
+    told.sort(key=lambda one: not one.test_command)
+    return (top, *told[:PROJECTS])
+
+
+def command_of_all(
+    projects: Sequence[Project], paths: Collection[str], texts: Mapping[str, str]
+) -> str:
+    """The top's own command; without one, each project's in its directory. Empty: there is nothing to run."""
+    top, *below = projects
+    if top.test_command:
+        return top.test_command
+    tested = [one for one in below if one.test_command]
+    alone = [one for one in tested if not _parts_of(tested, one)]
+    parts: list[str] = []
+    together = workspaces_command(paths, texts) if _is_node(top) else ""
+    if together and any(one.build_system is top.build_system for one in alone):
+        parts.append(together)
+        alone = [one for one in alone if one.build_system is not top.build_system]
+    parts += [f"(cd {path_word(one.path)} && {one.test_command})" for one in alone]
+    return " && ".join(parts)
+
+
+def _may_be_project(folder: str) -> bool:
+    parts = folder.split("/")
+    if len(parts) > DEPTH or any(part in _NOT_OURS or part[0] == "." for part in parts):
+        return False
+    return sayable(folder)
+
+
+def _files_in(folder: str, ordered: Sequence[str]) -> Sequence[str]:
+    after = chr(ord("/") + 1)
+    return ordered[bisect_left(ordered, f"{folder}/") : bisect_left(ordered, folder + after)]
+
+
+def _project(
+    folder: str, paths: Sequence[str], texts: Mapping[str, str], locks: Collection[str]
+) -> Project:
+    """`locks` are the lock files of the directories around it: they hold for its package.json, too."""
+    start = "" if folder == TOP else f"{folder}/"
+    files = {path[len(start) :] for path in paths}
+    files.update(() if own_lock(files) else locks)
+    manifests = {name: texts[start + name] for name in MANIFESTS if start + name in texts}
+    system, command = recognised(files, manifests)
+    return Project(path=folder, build_system=system, test_command=command)
+
+
+def _parts_of(projects: Iterable[Project], inner: Project) -> bool:
+    """Whether it lies in another one of the same build system."""
+    return any(
+        one.build_system is inner.build_system
+        and one is not inner
+        and (one.path == TOP or inner.path.startswith(f"{one.path}/"))
+        for one in projects
+    )
+
+
+def _is_node(project: Project) -> bool:
+    return project.build_system in (
+        BuildSystem.NPM,
+        BuildSystem.PNPM,
+        BuildSystem.YARN,
+        BuildSystem.BUN,
+    )

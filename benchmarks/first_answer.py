@@ -1,0 +1,174 @@
+"""How long does somebody wait for the first questions, apart from the time in which the model thinks?
+
+    python -m benchmarks.first_answer
+
+A real disk, real git and the played model behind a loopback socket, which does not think at all; chat and tmux are played
+in memory. One person after the other asks, each in a new thread; the middle of all is shown. `the model` is the time of the
+calls to it, sockets included; `the rest` is the bot's, `the look` the part of it in which the repository is scanned;
+`the list` is what git needs to list the same files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import AsyncGenerator, Awaitable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import TypeVar
+
+from adapters.clock import SystemClock
+from adapters.git import GitRepository, GitWorktrees
+from adapters.llm import LlmAccess, OpenAiLlm
+from adapters.log import start_logging
+from adapters.played import STAGE_VARIABLE
+from adapters.played.model import PlayedModel
+from adapters.store import JournalStore
+from benchmarks.scan import git, made, seconds_of_the_list
+from bot.domain.cards import QuestionsCard
+from bot.domain.masking import Masker
+from bot.domain.people import Thread
+from bot.domain.world import Reply, Scan
+from bot.engine.desk import Desk
+from bot.engine.gate import Gate, everyone_of
+from bot.engine.world import Rules, World
+from tests.fakes.agents import FakeAgents
+from tests.fakes.chat import THREAD, MemoryChat
+from tests.fakes.commands import FakeCommands
+from tests.fakes.panes import FakePanes
+
+SIZES = (100, 1_000, 50_000)
+ROUNDS = 15
+WARM = 3
+PATIENCE = 60.0
+REQUEST = "Add a dark mode to the settings page, and remember what was chosen"
+STAGE: Mapping[str, str] = {STAGE_VARIABLE: "tests"}
+Result = TypeVar("Result")
+
+
+class Stopwatch:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    async def around(self, work: Awaitable[Result]) -> Result:
+        start = time.perf_counter()
+        try:
+            return await work
+        finally:
+            self.seconds += time.perf_counter() - start
+
+    def read(self) -> float:
+        """What has gathered since it was read before."""
+        seconds, self.seconds = self.seconds, 0.0
+        return seconds
+
+
+class TimedLlm(OpenAiLlm):
+    def __init__(self, model: PlayedModel, masker: Masker) -> None:
+        access = LlmAccess(model.base_url, model.name, model.key)
+        super().__init__(access, mask=masker.mask)
+        self.watch = Stopwatch()
+
+    async def complete(self, system: str, data: str, *, schema: dict[str, object] | None) -> Reply:
+        return await self.watch.around(super().complete(system, data, schema=schema))
+
+
+class TimedRepository(GitRepository):
+    def __init__(self, home: Path) -> None:
+        super().__init__(home)
+        self.watch = Stopwatch()
+
+    async def scan(self, path: str, commit: str) -> Scan:
+        return await self.watch.around(super().scan(path, commit))
+
+
+@dataclass(frozen=True)
+class Wait:
+    """One person's, in seconds."""
+
+    all: float
+    model: float
+    look: float
+
+
+@dataclass(frozen=True)
+class Bot:
+    chat: MemoryChat
+    llm: TimedLlm
+    repository: TimedRepository
+
+    async def asked(self, number: int) -> Wait:
+        thread = THREAD.model_copy(update={"root": f"root-{number}"})
+        start = time.perf_counter()
+        await self.chat.say(REQUEST, thread=thread)
+        await self.chat.until(lambda: self._answered(thread), seconds=PATIENCE)
+        return Wait(
+            time.perf_counter() - start, self.llm.watch.read(), self.repository.watch.read()
+        )
+
+    def _answered(self, thread: Thread) -> bool:
+        return any(isinstance(card, QuestionsCard) for card in self.chat.cards(thread))
+
+
+@asynccontextmanager
+async def at_work(home: Path, top: Path) -> AsyncGenerator[Bot, None]:
+    masker = Masker({})
+    start_logging(home, top, masker.mask_personal)
+    store = JournalStore(home)
+    chat, repository = MemoryChat(), TimedRepository(home)
+    async with PlayedModel(STAGE, delay=0) as model:
+        llm = TimedLlm(model, masker)
+        world = World(
+            chats={THREAD.platform: chat},
+            llm=llm,
+            agents=FakeAgents(),
+            panes=FakePanes(),
+            repository=repository,
+            worktrees=GitWorktrees(home),
+            commands=FakeCommands(),
+            store=store,
+            clock=SystemClock(),
+            rules=Rules(repository=str(top), agent="played"),
+            masker=masker,
+            home=str(home),
+        )
+        desk = Desk(world, Gate(everyone_of(THREAD.platform, frozenset({chat.person.id}))))
+        await desk.open()
+        ear = asyncio.create_task(chat.listen(desk.take))
+        try:
+            yield Bot(chat, llm, repository)
+        finally:
+            chat.leave()
+            await ear
+            await desk.close()
+            store.close()
+
+
+async def main() -> None:
+    columns = ("wait", "the model", "the rest", "the look", "the list", "rest / list")
+    print(f"{'files':>8}" + "".join(f" {column:>11}" for column in columns))
+    with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as directory:
+        for size in SIZES:
+            top = Path(directory) / str(size)
+            commit = made(top, size)
+            git(top, "reset", "--quiet", "--hard")
+            async with at_work(Path(directory) / f"home-{size}", top) as bot:
+                waits = [await bot.asked(number) for number in range(ROUNDS + WARM)][WARM:]
+            least = median(seconds_of_the_list(top, commit) for _ in range(ROUNDS))
+            rest = median(one.all - one.model for one in waits)
+            times = (
+                *(median(one.all for one in waits), median(one.model for one in waits)),
+                *(rest, median(one.look for one in waits), least),
+            )
+            print(
+                f"{size:>8}"
+                + "".join(f" {1e3 * one:>8.1f} ms" for one in times)
+                + f" {rest / least:>11.2f}"
+            )
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
