@@ -14,6 +14,7 @@ from bot.full_ids import MatrixPeople, MatrixPlaces, SlackPeople, SlackPlaces
 
 _SECRET = (
     "openai_api_key",
+    "anthropic_api_key",
     "slack_bot_token",
     "slack_app_token",
     "slack_signing_secret",
@@ -21,9 +22,24 @@ _SECRET = (
 )
 
 
+LEAST_WINDOW = 8_000
+"""Tokens. Into less no plan of any use fits."""
+
+
 class OnRestart(StrEnum):
     CONTINUE = "continue"
     ASK = "ask"
+
+
+class Provider(StrEnum):
+    """Who answers as the master model."""
+
+    CUSTOM = "custom"
+    """Any endpoint that speaks OpenAI's chat completions, at OPENAI_BASE_URL."""
+    OPENAI = "openai"
+    ANTHROPIC = "anthropic"
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
 
 
 class Settings(BaseSettings):
@@ -33,10 +49,14 @@ class Settings(BaseSettings):
         extra="ignore", env_file_encoding="utf-8", hide_input_in_errors=True
     )
 
+    llm_provider: Provider = Provider.CUSTOM
     openai_base_url: str = ""
     openai_model: str = ""
     openai_api_key: SecretStr = SecretStr("")
+    anthropic_api_key: SecretStr = SecretStr("")
     llm_timeout: float = Field(default=180, gt=0)
+    llm_context_window: int = Field(default=0, ge=0)
+    """In tokens; 0: not known."""
 
     gwt_home: Path = Field(
         default=Path("~/.gwt"), validation_alias=AliasChoices("GWT_HOME", "gwt_home")
@@ -48,6 +68,8 @@ class Settings(BaseSettings):
     gwt_test_command: str = ""
     gwt_check_seconds: float = Field(default=900, gt=0)
     on_restart: OnRestart = OnRestart.CONTINUE
+    gwt_low_risk_alone: bool = False
+    gwt_high_risk_approvers: int = Field(default=1, ge=1, le=9)
     progress_seconds: float = Field(default=120, ge=1)
 
     slack_bot_token: SecretStr = SecretStr("")
@@ -70,6 +92,18 @@ class Settings(BaseSettings):
     matrix_stoppers: MatrixPeople = frozenset()
     matrix_admins: MatrixPeople = frozenset()
     matrix_rooms: MatrixPlaces = frozenset()
+
+    @field_validator("llm_provider", mode="before")
+    @classmethod
+    def _custom_if_empty(cls, provider: object) -> object:
+        return provider or Provider.CUSTOM
+
+    @field_validator("llm_context_window")
+    @classmethod
+    def _room_for_a_plan(cls, tokens: int) -> int:
+        if tokens and tokens < LEAST_WINDOW:
+            raise ValueError(f"must be 0 (not known) or at least {LEAST_WINDOW}")
+        return tokens
 
     @field_validator("gwt_home", "gwt_repository")
     @classmethod

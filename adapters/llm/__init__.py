@@ -1,5 +1,8 @@
-"""The master model: any endpoint that speaks OpenAI's chat completions. One question, one answer, no retries here."""
+"""The master model: an endpoint that speaks OpenAI's chat completions, or an agent CLI. One question, one answer, no retries here."""
 
+from adapters.llm.clis import CLAUDE_CODE, CODEX, MasterCli
 from adapters.llm.endpoint import LlmAccess, OpenAiLlm
+from adapters.llm.formats import Formats
+from adapters.llm.headless import CliLlm
 
-__all__ = ["LlmAccess", "OpenAiLlm"]
+__all__ = ["CLAUDE_CODE", "CODEX", "CliLlm", "Formats", "LlmAccess", "MasterCli", "OpenAiLlm"]

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import cast
 
 from pydantic import BaseModel, ValidationError
 
+from adapters.llm.cost import usage_of
 from adapters.llm.problem import Problem, read_problem
 from bot.domain.world import Reply, Usage
 from bot.errors import Refused, Unavailable
 
-_BYTES_A_TOKEN = 3
-"""Japanese and code both come out near the truth; four characters a token misses Japanese by two thirds."""
-
 _THOUGHTS = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL)
 _END_OF_THOUGHTS = "</think>"
 _AGAIN = "The bot asks again by itself."
+
+
+class NothingSaid(Unavailable):
+    """An answer without a text."""
 
 
 class _Message(BaseModel):
@@ -50,7 +51,7 @@ def read_answer(body: bytes, *, asked: str, model: str) -> Reply | Problem:
     said = _text(choice.message.content)
     text = _without_thoughts(said)
     if not text:
-        raise Unavailable("the LLM answered with nothing", _AGAIN)
+        raise NothingSaid("the LLM answered with nothing", _AGAIN)
     return Reply(
         text=text,
         usage=_usage(answer.usage, asked, said),
@@ -115,14 +116,9 @@ def _without_thoughts(text: str) -> str:
 
 def _usage(reported: object, asked: str, said: str) -> Usage:
     counts = cast("dict[str, object]", reported) if isinstance(reported, dict) else {}
-    return Usage(
-        calls=1,
-        prompt_tokens=_count(counts.get("prompt_tokens"), asked),
-        reply_tokens=_count(counts.get("completion_tokens"), said),
+    return usage_of(
+        asked,
+        said,
+        prompt_tokens=counts.get("prompt_tokens"),
+        reply_tokens=counts.get("completion_tokens"),
     )
-
-
-def _count(reported: object, text: str) -> int:
-    if isinstance(reported, int) and not isinstance(reported, bool) and reported > 0:
-        return reported
-    return math.ceil(len(text.encode("utf-8", "replace")) / _BYTES_A_TOKEN)

@@ -57,11 +57,13 @@ def read_problem(status: int, error: object, headers: Mapping[str, str]) -> Prob
     )
 
 
-def judge(problem: Problem, model: str) -> PortError:
-    """The error to raise. Context and quota come first: endpoints send them with many a status."""
+def judge(problem: Problem, model: str, key: str) -> PortError:
+    """The error to raise; `key` is the setting that holds the key. Context and quota come first: they have many a status."""
     said = f": {problem.message[:_EXCERPT]}" if problem.message else ""
     http = f"HTTP {problem.status}"
-    if problem.status < 500 and (problem.code == "context_length_exceeded" or _too_long(problem)):
+    if problem.status < 500 and (
+        problem.code == "context_length_exceeded" or _is_too_long(problem)
+    ):
         return Refused(
             f"the request is too long for the context window of {model}",
             "Set OPENAI_MODEL to a model with a larger context window, or ask for something smaller.",
@@ -69,13 +71,13 @@ def judge(problem: Problem, model: str) -> PortError:
     if problem.status == 402 or problem.code in _NO_QUOTA:
         return Unavailable(
             f"the LLM account has no quota left ({http}){said}",
-            "A person must act: look at plan and billing of the account of OPENAI_API_KEY. The bot goes on by itself then.",
+            f"A person must act: look at plan and billing of the account of {key}. The bot goes on by itself then.",
             retry_after=LONGEST_WAIT,
         )
     if problem.status in {401, 403}:
         return Refused(
             f"the LLM endpoint refuses the key ({http}){said}",
-            "Set OPENAI_API_KEY to a key that is valid at OPENAI_BASE_URL and may use OPENAI_MODEL.",
+            f"Set {key} to a key that is valid there and may use OPENAI_MODEL.",
         )
     if problem.status == 404 or problem.code == "model_not_found":
         return Refused(
@@ -94,9 +96,14 @@ def judge(problem: Problem, model: str) -> PortError:
     )
 
 
-def _too_long(problem: Problem) -> bool:
+def too_long(message: str) -> bool:
+    """Whether it says that the question does not fit into the model's context window."""
+    return _TOO_LONG.search(message) is not None
+
+
+def _is_too_long(problem: Problem) -> bool:
     return problem.status in {400, 413, 422} and (
-        problem.status == 413 or _TOO_LONG.search(problem.message) is not None
+        problem.status == 413 or too_long(problem.message)
     )
 
 

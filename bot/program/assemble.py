@@ -15,7 +15,6 @@ from adapters.agents.launch import AgentClis
 from adapters.clock import SystemClock
 from adapters.commands import ShellCommands
 from adapters.git import GitRepository, GitWorktrees
-from adapters.llm import LlmAccess, OpenAiLlm
 from adapters.log import start_logging
 from adapters.store import InstanceLock, JournalStore
 from adapters.tmux import TmuxPanes
@@ -26,6 +25,7 @@ from bot.engine.rounds import observe, tick
 from bot.engine.world import Rules, World
 from bot.errors import PortError, SettingsError, Unavailable
 from bot.ports import Chat
+from bot.program.models import ChosenLlm
 from bot.program.secrets import LearningMasker, secrets_in
 from bot.settings import OnRestart, Settings, pane_environment
 
@@ -109,11 +109,7 @@ def _world(
     names = [name.strip() for name in settings.gwt_agent_env.split(",") if name.strip()]
     return World(
         chats=plan.chats,
-        llm=OpenAiLlm(
-            lambda: _llm_access(plan.current, masker),
-            mask=masker.mask,
-            timeout=settings.llm_timeout,
-        ),
+        llm=ChosenLlm(lambda: _settings_now(plan.current), masker, plan.environ),
         agents=AgentClis(
             {**plan.environ, **plan.stage},
             other_command=settings.gwt_agent_command or None,
@@ -139,18 +135,11 @@ def _rules(plan: Plan, settings: Settings) -> Rules:
         check_seconds=settings.gwt_check_seconds,
         progress_seconds=settings.progress_seconds,
         hold_on_restart=settings.on_restart is OnRestart.ASK,
+        low_risk_alone=settings.gwt_low_risk_alone,
+        high_risk_approvers=settings.gwt_high_risk_approvers,
+        context_window=lambda: _settings_now(plan.current).llm_context_window,
         keys=lambda: _settings_now(plan.current).keys(),
     )
-
-
-def _llm_access(current: Callable[[], Settings], masker: LearningMasker) -> LlmAccess | None:
-    """As the settings are now: a key that is added to .env counts at once."""
-    settings = _settings_now(current)
-    masker.learn(settings.secrets)
-    if not (settings.openai_base_url and settings.openai_model):
-        return None
-    key = settings.openai_api_key.get_secret_value()
-    return LlmAccess(base_url=settings.openai_base_url, model=settings.openai_model, api_key=key)
 
 
 def _settings_now(current: Callable[[], Settings]) -> Settings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import subprocess
@@ -14,10 +15,14 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from pydantic import SecretStr
 
-from adapters.llm import LlmAccess, OpenAiLlm
+from adapters.llm import Formats, LlmAccess, OpenAiLlm
 from bot.domain.world import Usage
 from bot.errors import PortError, Refused, Unavailable
+from bot.program.models import ChosenLlm
+from bot.program.secrets import LearningMasker
+from bot.settings import Settings
 from tests.fakes.llm_server import (
     Behaviour,
     LlmServer,
@@ -48,8 +53,7 @@ async def server() -> AsyncIterator[LlmServer]:
 
 
 def client(server: LlmServer, *, timeout: float = 30, model: str = "m-1") -> OpenAiLlm:
-    access = LlmAccess(server.url, model, KEY)
-    return OpenAiLlm(lambda: access, mask=mask, timeout=timeout)
+    return OpenAiLlm(LlmAccess(server.url, model, KEY), mask=mask, timeout=timeout)
 
 
 def mask(text: str) -> str:
@@ -79,6 +83,22 @@ async def test_the_system_text_and_the_data_go_as_two_messages_with_model_and_ke
             {"role": "user", "content": "データ"},
         ],
     }
+
+
+async def test_what_the_environment_holds_for_another_account_stays_here(
+    server: LlmServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-canary")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-canary")
+    monkeypatch.setenv("OPENAI_ADMIN_KEY", "sk-admin-canary")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-other-canary")
+    others = "authorization: Bearer sk-gateway-canary\nX-Api-Key: sk-second-canary"
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", others)
+    for key in (KEY, ""):
+        access = LlmAccess(server.url, "m-1", key)
+        await OpenAiLlm(access, mask=mask).complete("rules", "data", schema=None)
+        assert server.asked[-1].headers["authorization"] == f"Bearer {key or 'none'}"
+    assert "canary" not in str([asked.headers for asked in server.asked])
 
 
 async def test_text_that_is_no_unicode_is_asked_all_the_same(server: LlmServer) -> None:
@@ -321,7 +341,7 @@ async def test_an_answered_call_leaves_no_connection_open(server: LlmServer) -> 
 async def test_nobody_at_the_address_is_unavailable() -> None:
     async with LlmServer() as server:
         url = server.url
-    llm = OpenAiLlm(lambda: LlmAccess(url, "m", KEY), mask=mask)
+    llm = OpenAiLlm(LlmAccess(url, "m", KEY), mask=mask)
     with pytest.raises(Unavailable, match="cannot be reached"):
         await llm.complete("s", "d", schema=None)
 
@@ -332,18 +352,21 @@ async def test_nobody_at_the_address_is_unavailable() -> None:
 async def test_without_settings_it_names_them_and_goes_on_as_soon_as_they_are_there(
     server: LlmServer,
 ) -> None:
-    settings: list[LlmAccess] = []
-    llm = OpenAiLlm(lambda: settings[-1] if settings else None, mask=mask)
+    settings = [Settings.model_construct()]
+    llm = ChosenLlm(lambda: settings[-1], LearningMasker({}), {})
     with pytest.raises(Unavailable, match="AI settings are required") as missing:
         await llm.complete("s", "d", schema=None)
     for name in ("OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_API_KEY"):
         assert name in missing.value.remedy
-    settings.append(LlmAccess(server.url, "m-1", KEY))
-    assert (await llm.complete("s", "d", schema=None)).text == "hello"
-    settings.append(LlmAccess(server.url, "m-2", "another"))
-    await llm.complete("s", "d", schema=None)
-    assert server.asked[-1].body["model"] == "m-2"
-    assert server.asked[-1].headers["authorization"] == "Bearer another"
+    for model, key in (("m-1", KEY), ("m-2", "another")):
+        settings.append(
+            Settings.model_construct(
+                openai_base_url=server.url, openai_model=model, openai_api_key=SecretStr(key)
+            )
+        )
+        assert (await llm.complete("s", "d", schema=None)).text == "hello"
+        assert server.asked[-1].body["model"] == model
+        assert server.asked[-1].headers["authorization"] == f"Bearer {key}"
 
 
 @pytest.mark.parametrize(
@@ -361,7 +384,7 @@ async def test_without_settings_it_names_them_and_goes_on_as_soon_as_they_are_th
 async def test_settings_that_cannot_work_are_refused_without_telling_the_key(
     url: str, key: str
 ) -> None:
-    llm = OpenAiLlm(lambda: LlmAccess(url, "m", key), mask=mask)
+    llm = OpenAiLlm(LlmAccess(url, "m", key), mask=mask)
     with pytest.raises(Refused) as error:
         await llm.complete("s", "d", schema=None)
     assert "OPENAI_" in error.value.reason
@@ -373,7 +396,7 @@ def test_a_key_is_not_shown_with_its_settings() -> None:
 
 
 async def test_a_local_endpoint_needs_no_key(server: LlmServer) -> None:
-    llm = OpenAiLlm(lambda: LlmAccess(server.url, "m", ""), mask=mask)
+    llm = OpenAiLlm(LlmAccess(server.url, "m", ""), mask=mask)
     assert (await llm.complete("s", "d", schema=None)).text == "hello"
 
 
@@ -409,12 +432,18 @@ async def test_a_format_an_endpoint_turns_down_is_not_tried_again_there(
 
 async def test_what_is_known_of_one_model_is_not_held_against_another(server: LlmServer) -> None:
     server.then(without_format("json_schema"))
-    model = ["m-1"]
-    llm = OpenAiLlm(lambda: LlmAccess(server.url, model[0], KEY), mask=mask)
-    await llm.complete("s", "d", schema=SCHEMA)
-    model[0] = "m-2"
-    await llm.complete("s", "d", schema=SCHEMA)
-    assert [asked.format for asked in server.asked] == ["json_schema", "json_object"] * 2
+    formats = Formats()
+    for model in ("m-1", "m-1", "m-2"):
+        llm = OpenAiLlm(LlmAccess(server.url, model, KEY), mask=mask, formats=formats)
+        await llm.complete("s", "d", schema=SCHEMA)
+    tried = [(asked.body["model"], asked.format) for asked in server.asked]
+    assert tried == [
+        ("m-1", "json_schema"),
+        ("m-1", "json_object"),
+        ("m-1", "json_object"),
+        ("m-2", "json_schema"),
+        ("m-2", "json_object"),
+    ]
 
 
 async def test_a_format_named_deep_in_the_refusal_is_understood(server: LlmServer) -> None:
@@ -431,6 +460,45 @@ async def test_other_failures_do_not_change_the_format(status: int, server: LlmS
         await llm.complete("s", "d", schema=SCHEMA)
     await llm.complete("s", "d", schema=SCHEMA)
     assert [asked.format for asked in server.asked] == ["json_schema"] * 2
+
+
+ECHO = json.dumps(SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "useless",
+    [says(""), says("I like turtles."), says("{"), says("[1]"), says(ECHO), says("{" * 9000 + "}")],
+    ids=["nothing", "prose", "a broken object", "a list", "the schema itself", "a deep well"],
+)
+async def test_a_format_that_twice_brings_nothing_of_use_is_not_tried_again_there(
+    useless: Behaviour, server: LlmServer
+) -> None:
+    server.then(useless, useless, says('{"a": 1}'))
+    llm = client(server)
+    for _ in range(4):
+        with contextlib.suppress(Unavailable):
+            await llm.complete("s", "d", schema=SCHEMA)
+    tried = [asked.format for asked in server.asked]
+    assert tried == ["json_schema", "json_schema", "json_object", "json_object"]
+
+
+async def test_a_format_that_fails_now_and_then_is_kept(server: LlmServer) -> None:
+    good, bad = says('{"a": 1}'), says("I like turtles.")
+    server.then(bad, good, bad, says(json.dumps({"properties": 1})), bad, good)
+    llm = client(server)
+    for _ in range(6):
+        await llm.complete("s", "d", schema=SCHEMA)
+    assert {asked.format for asked in server.asked} == {"json_schema"}
+
+
+async def test_a_plain_text_question_says_nothing_about_the_formats(server: LlmServer) -> None:
+    server.then(says(""), says(""), says("turtles"), says("turtles"), says("{}"))
+    llm = client(server)
+    for _ in range(4):
+        with contextlib.suppress(Unavailable):
+            await llm.complete("s", "d", schema=None)
+    await llm.complete("s", "d", schema=SCHEMA)
+    assert [asked.format for asked in server.asked] == ["", "", "", "", "json_schema"]
 
 
 async def test_an_endpoint_that_turns_everything_down_is_refused(server: LlmServer) -> None:

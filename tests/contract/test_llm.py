@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Protocol
 
 import pytest
 
-from adapters.llm import LlmAccess, OpenAiLlm
+from adapters.llm import CLAUDE_CODE, CODEX, CliLlm, LlmAccess, MasterCli, OpenAiLlm
 from bot.domain.world import Usage
 from bot.errors import Refused, Unavailable
 from bot.ports import Llm
+from tests.fakes import llm_programs
 from tests.fakes.llm import ScriptedLlm
+from tests.fakes.llm_programs import LlmPrograms
 from tests.fakes.llm_server import LlmServer, echoes, fails, says, silent
 
 SCHEMA: dict[str, object] = {"type": "object", "properties": {"a": {"type": "integer"}}}
@@ -55,8 +58,7 @@ class Scripted:
 class Endpoint:
     def __init__(self, server: LlmServer) -> None:
         self._server = server
-        access = LlmAccess(server.url, "m-1", "key")
-        self.llm = OpenAiLlm(lambda: access, mask=str, timeout=30)
+        self.llm = OpenAiLlm(LlmAccess(server.url, "m-1", "key"), mask=str, timeout=30)
 
     def will_say(self, *texts: str) -> None:
         self._server.then(*map(says, texts))
@@ -74,13 +76,42 @@ class Endpoint:
         self._server.then(fails(401))
 
 
-@pytest.fixture(params=["scripted", "endpoint"])
+class Program:
+    """An agent CLI on this machine."""
+
+    def __init__(self, cli: MasterCli, programs: LlmPrograms) -> None:
+        self._programs = programs
+        self.llm = CliLlm(cli, {"PATH": str(programs.bin)}, mask=str, timeout=30)
+
+    def will_say(self, *texts: str) -> None:
+        self._programs.then(*map(llm_programs.says, texts))
+
+    def will_echo(self) -> None:
+        self._programs.then(llm_programs.does("echo"))
+
+    def will_hang(self) -> None:
+        self._programs.then(llm_programs.does("hang"))
+
+    def will_be_away(self) -> None:
+        self._programs.then(llm_programs.fails("API Error: Connection refused"))
+
+    def will_refuse(self) -> None:
+        self._programs.then(llm_programs.fails("Invalid API key · Fix external API key"))
+
+
+CLIS = {"claude-code": CLAUDE_CODE, "codex": CODEX}
+
+
+@pytest.fixture(params=["scripted", "endpoint", *CLIS])
 async def world(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> AsyncIterator[World]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     if request.param == "scripted":
         yield Scripted()
+        return
+    if request.param in CLIS:
+        yield Program(CLIS[request.param], LlmPrograms(tmp_path))
         return
     async with LlmServer() as server:
         yield Endpoint(server)

@@ -26,7 +26,13 @@ class Call:
 class ScriptedLlm:
     """The `Llm` port from a script: lines in their order, or a function of the call."""
 
-    def __init__(self, script: Iterable[Line] | Callable[[Call], Line] = ()) -> None:
+    def __init__(
+        self,
+        script: Iterable[Line] | Callable[[Call], Line] = (),
+        *,
+        mask: Callable[[str], str] = str,
+    ) -> None:
+        self._mask = mask
         self._answer = script if callable(script) else None
         self._lines: list[Line] = [] if callable(script) else list(script)
         self.calls: list[Call] = []
@@ -50,7 +56,7 @@ class ScriptedLlm:
         self._free.set()
 
     async def complete(self, system: str, data: str, *, schema: dict[str, object] | None) -> Reply:
-        call = Call(system, data, schema)
+        call = Call(self._mask(system), self._mask(data), schema)
         self.calls.append(call)
         await asyncio.sleep(0)
         await self._free.wait()

@@ -1,0 +1,151 @@
+"""Asks an installed agent CLI once: in an empty folder, with its tools off and nothing of the bot's in its environment."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from adapters.llm.calls import Calls, Mask
+from adapters.llm.clis import PLAIN, RULES_FILE, MasterCli
+from adapters.llm.cost import usage_of
+from adapters.llm.excuses import cut_off, excuse
+from adapters.llm.program import Ended, TooMuchSaidError, run_on
+from adapters.llm.told import Told
+from bot.domain.world import Reply
+from bot.errors import PortError, Refused, Unavailable
+
+_AGAIN = "The bot tries again by itself."
+_LAST_WORDS = 2000
+
+
+class CliLlm:
+    """The `Llm` port over an agent CLI, one process for each question. `environ` is the bot's own environment."""
+
+    def __init__(
+        self,
+        cli: MasterCli,
+        environ: Mapping[str, str],
+        *,
+        mask: Mask,
+        model: str = "",
+        timeout: float = 120.0,
+        log: logging.Logger | None = None,
+    ) -> None:
+        self._cli = cli
+        self._environ = environ
+        self._model = model
+        self._timeout = timeout
+        self._calls = Calls(mask, log)
+
+    async def complete(self, system: str, data: str, *, schema: dict[str, object] | None) -> Reply:
+        """One answer to `system` about `data`; every call is logged, whatever comes of it."""
+
+        async def ask(system: str, data: str) -> Reply:
+            rules = _with_schema(system, schema)
+            ended = await self._in_time(rules, _escaped(data, self._cli.expands))
+            return self._reply(ended, asked=rules + data)
+
+        return await self._calls.record(self._cli.name, system, data, ask)
+
+    async def _in_time(self, rules: str, data: str) -> Ended:
+        try:
+            # A folder of our own: nothing lies there that could tell the CLI anything.
+            with TemporaryDirectory(prefix="gwt-question-", ignore_cleanup_errors=True) as folder:
+                async with asyncio.timeout(self._timeout):
+                    return await self._run(Path(folder), rules, data)
+        except TimeoutError as error:
+            raise Unavailable(
+                f"{self._cli.name} did not answer within {self._timeout:g} seconds", _AGAIN
+            ) from error
+        except TooMuchSaidError as error:
+            raise Unavailable(f"{self._cli.name} said more than can be read", _AGAIN) from error
+        except OSError as error:
+            raise Unavailable(
+                f"the question to {self._cli.name} cannot be written down: {error.strerror or error}",
+                f"Make room on the disk of the temporary files. {_AGAIN}",
+            ) from error
+
+    async def _run(self, folder: Path, rules: str, data: str) -> Ended:
+        argv = self._argv(folder / "rules.md")
+        (folder / "rules.md").write_text(rules, encoding="utf-8")
+        (folder / "empty").mkdir()
+        try:
+            return await run_on(
+                data, argv, cwd=str(folder / "empty"), environment=self._environment()
+            )
+        except OSError as error:
+            raise Unavailable(
+                f"`{self._cli.command[0]}` cannot be started: {error.strerror}",
+                f"Install it again. {_AGAIN}",
+            ) from error
+
+    def _argv(self, rules: Path) -> list[str]:
+        program, *options = (word.replace(RULES_FILE, str(rules)) for word in self._cli.command)
+        found = shutil.which(program, path=self._environ.get("PATH", os.defpath))
+        if found is None:
+            raise Unavailable(
+                f"AI settings are required: LLM_PROVIDER is {self._cli.name}, but `{program}` is not on the PATH",
+                "Install it and log in to it, or choose another LLM_PROVIDER; the bot goes on as soon as it is there.",
+            )
+        chosen = [self._cli.model_option, self._model] if self._model else []
+        # Before the options: the last of them may be the place of the prompt.
+        first = [options.pop(0)] if options and not options[0].startswith("-") else []
+        return [found, *first, *chosen, *options]
+
+    def _environment(self) -> dict[str, str]:
+        passed = {
+            name: self._environ[name]
+            for name in (*PLAIN, *self._cli.receives)
+            if self._environ.get(name)
+        }
+        return {"LANG": "C.UTF-8", "TERM": "dumb", **dict(self._cli.sets), **passed}
+
+    def _reply(self, ended: Ended, *, asked: str) -> Reply:
+        told = self._cli.read(ended.said)
+        self._refuse_failure(told, ended)
+        if told.stopped in {"max_tokens", "refusal"}:
+            raise _unfit(self._cli.name, told.stopped)
+        text = told.text.strip()
+        if not text:
+            raise Unavailable(f"{self._cli.name} answered with nothing", _AGAIN)
+        return Reply(
+            text=text,
+            usage=usage_of(
+                asked, text, prompt_tokens=told.prompt_tokens, reply_tokens=told.reply_tokens
+            ),
+            model=told.model or self._model or self._cli.name,
+        )
+
+    def _refuse_failure(self, told: Told, ended: Ended) -> None:
+        if not told.failure and ended.code == 0:
+            return
+        unsaid = f"exit code {ended.code}"
+        said = told.failure or (ended.complained or ended.said).strip()[-_LAST_WORDS:] or unsaid
+        raise excuse(self._cli.name, self._cli.login, self._calls.mask(said), status=told.status)
+
+
+def _with_schema(system: str, schema: dict[str, object] | None) -> str:
+    if schema is None:
+        return system
+    wanted = json.dumps(schema, ensure_ascii=False)
+    return f"{system}\n\nAnswer with one JSON object that fits this JSON Schema, and with nothing else:\n{wanted}\n"
+
+
+def _escaped(data: str, signs: str) -> str:
+    """The same JSON without these signs: they can stand in its strings only."""
+    for sign in signs:
+        data = data.replace(sign, f"\\u{ord(sign):04x}")
+    return data
+
+
+def _unfit(cli: str, stopped: str) -> PortError:
+    """What was cut off is never mended: a plan that lost its last task would look like a plan."""
+    if stopped == "refusal":
+        return Refused(f"{cli} declines to answer", "Put the request differently.")
+    return cut_off(cli)
