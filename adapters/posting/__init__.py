@@ -1,7 +1,8 @@
-"""What every chat over a network needs to post well: where its cards stand, and whose turn it is."""
+"""What every chat over a network needs to post well: where its cards stand, which threads it began, whose turn it is."""
 
 from adapters.posting.ledger import Ledger, Placed
+from adapters.posting.roots import opened, root_of, thread_of
 from adapters.posting.turns import Turns
 from adapters.posting.urgency import Urgency, urgency
 
-__all__ = ["Ledger", "Placed", "Turns", "Urgency", "urgency"]
+__all__ = ["Ledger", "Placed", "Turns", "Urgency", "opened", "root_of", "thread_of", "urgency"]

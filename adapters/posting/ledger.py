@@ -124,6 +124,13 @@ class Ledger:
         self._keep(some)
         return some
 
+    def adopted(self, placed: Placed, thread: Thread, card: Card) -> Placed:
+        """Its messages are a card of another thread, too; whoever presses there means that one."""
+        new = {"thread": thread, "key": card.key, "digest": digest_of(card)}
+        own = placed.model_copy(update=new)
+        self._keep(own)
+        return own
+
     def _keep(self, placed: Placed, *, wait: bool = True) -> None:
         try:
             _append(self._path, placed.model_dump_json(), wait=wait)

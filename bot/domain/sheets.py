@@ -11,6 +11,7 @@ from pydantic import Field
 from bot.domain.choices import Choice
 from bot.domain.facts import Fact
 from bot.domain.masking.clean import clean
+from bot.domain.people import Thread
 
 
 class Tone(StrEnum):
@@ -63,7 +64,17 @@ class Prose(Fact):
     markdown: str
 
 
-Element = Annotated[Text | Fields | Bullets | Table | Code | Prose, Field(discriminator="kind")]
+class Pointer(Fact):
+    """Another thread of the same platform, as something to follow."""
+
+    kind: Literal["pointer"] = "pointer"
+    text: str
+    thread: Thread
+
+
+Element = Annotated[
+    Text | Fields | Bullets | Table | Code | Prose | Pointer, Field(discriminator="kind")
+]
 
 
 class Sheet(Fact):
@@ -101,6 +112,8 @@ def _markdown(element: Element) -> str:
             return f"{fence}\n{clean(text)}\n{fence}"
         case Prose(markdown=text):
             return clean(text)
+        case Pointer(text=text):
+            return f"→ {_inline(text)}"
 
 
 _SPECIAL = frozenset("\\`*_[]<>#|~&")

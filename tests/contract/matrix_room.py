@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from adapters.chat.matrix import MatrixAccess, MatrixChat
 from adapters.chat.matrix.state import Bookmark
 from bot.domain.people import Person, Thread
+from bot.ports import Chat
 from tests.beds import synapse
 from tests.contract.rooms import Room
 
 PATIENCE = 30.0
+Begin = Callable[[], Awaitable[Chat]]
+"""The bot ends, if it was there, and begins."""
 
 
 class MatrixRoom(Room):
@@ -23,11 +26,12 @@ class MatrixRoom(Room):
         self,
         anna: synapse.Person,
         bot: str,
-        chat: MatrixChat,
+        begin: Begin,
+        chat: Chat,
         threads: tuple[Thread, Thread],
         has_begun: Callable[[], bool],
     ) -> None:
-        self.anna, self.bot, self.chat = anna, bot, chat
+        self.anna, self.bot, self.chat, self._begin = anna, bot, chat, begin
         self.person = Person(platform="matrix", id=anna.id)
         self.thread, self.other_thread = threads
         self._has_begun = has_begun
@@ -46,6 +50,9 @@ class MatrixRoom(Room):
         else:
             self._root = await self.anna.say(room, text, mention=self.bot)
 
+    async def say_in(self, thread: Thread, text: str) -> None:
+        await self.anna.say(thread.channel, text, thread=thread.root)
+
     async def press_first(self) -> None:
         def chips() -> list[tuple[str, str]]:
             return [
@@ -59,12 +66,20 @@ class MatrixRoom(Room):
         await self.anna.react(self.thread.channel, *chips()[0])
 
     async def count(self, text: str) -> int:
-        """Once all has arrived that was said so far."""
+        return sum(post.text.count(text) for post in await self._said())
+
+    async def count_in(self, thread: Thread, text: str) -> int:
+        return sum(one.text.count(text) for one in await self._said() if one.root == thread.root)
+
+    async def restart(self) -> None:
+        self.chat = await self._begin()
+
+    async def _said(self) -> list[synapse.Post]:
+        """By the bot, once all has arrived that was said so far."""
         room = self.thread.channel
         last = await self.anna.say(room, "-")
         await self.anna.until(lambda: any(p.event_id == last for p in self.anna.posts(room)))
-        said = [p for p in self.anna.posts(room) if p.sender == self.bot and p.type != "m.file"]
-        return sum(post.text.count(text) for post in said)
+        return [p for p in self.anna.posts(room) if p.sender == self.bot and p.type != "m.file"]
 
 
 @asynccontextmanager
@@ -81,8 +96,13 @@ async def matrix_room(people: synapse.People, folder: Path) -> AsyncGenerator[Ma
     def has_begun() -> bool:
         return Bookmark(folder, bot.id, bot.login.device_id).since is not None
 
-    async with MatrixChat(access, folder, _nowhere) as chat:
-        yield MatrixRoom(anna, bot.id, chat, threads, has_begun)
+    async with AsyncExitStack() as left:
+
+        async def begin() -> Chat:
+            await left.aclose()
+            return await left.enter_async_context(MatrixChat(access, folder, _nowhere))
+
+        yield MatrixRoom(anna, bot.id, begin, await begin(), threads, has_begun)
 
 
 def _nowhere(inviter: str, room: str, direct: bool) -> bool:

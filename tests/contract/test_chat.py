@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from tests.contract.rooms import ConsoleRoom, MemoryRoom, Room
 from tests.contract.slack_room import SlackRoom, slack_room
 from tests.fakes import cards
 from tests.fakes.chat import MemoryChat
+
+ROOT_SAYS = "Take payments by card"
 
 
 class Desk:
@@ -70,17 +73,23 @@ async def _matrix_room(people: People, tmp_path: Path) -> AsyncIterator[MatrixRo
         yield room
 
 
-@pytest.fixture
-async def desk(room: Room) -> AsyncIterator[Desk]:
+@pytest.fixture(name="desk")
+async def _desk(room: Room) -> AsyncIterator[Desk]:
+    async with listening(room) as desk:
+        yield desk
+
+
+@asynccontextmanager
+async def listening(room: Room) -> AsyncGenerator[Desk, None]:
     desk = Desk()
-    listening = asyncio.create_task(room.chat.listen(desk.deliver))
+    task = asyncio.create_task(room.chat.listen(desk.deliver))
     await room.is_heard()
     yield desk
-    await room.leave(listening)
+    await room.leave(task)
     async with asyncio.timeout(30):
-        await asyncio.wait({listening})
-    if not listening.cancelled():
-        listening.result()
+        await asyncio.wait({task})
+    if not task.cancelled():
+        task.result()
 
 
 async def test_what_is_said_is_delivered_with_its_thread_and_person(room: Room, desk: Desk) -> None:
@@ -142,6 +151,76 @@ async def test_what_a_card_says_now_can_be_read(room: Room) -> None:
     assert await room.count("It is mended.") == 1
 
 
+async def test_a_thread_that_is_opened_is_a_new_one_in_the_same_channel(room: Room) -> None:
+    opened = await room.chat.open(room.thread, cards.ROOT)
+    assert opened.root
+    assert opened.root not in {room.thread.root, room.other_thread.root}
+    assert opened.model_copy(update={"root": room.thread.root}) == room.thread
+    assert await room.count(ROOT_SAYS) == await room.count_in(opened, ROOT_SAYS) == 1
+
+
+async def test_what_is_opened_twice_is_one_thread_with_one_root_message(room: Room) -> None:
+    opened = await room.chat.open(room.thread, cards.ROOT)
+    assert await room.chat.open(room.thread, cards.ROOT) == opened
+    # the same card is the same thread, wherever it was opened from
+    assert await room.chat.open(room.other_thread, cards.ROOT) == opened
+    assert await room.count(ROOT_SAYS) == 1
+
+
+async def test_another_card_opens_another_thread(room: Room) -> None:
+    opened = await room.chat.open(room.thread, cards.ROOT)
+    another = cards.ROOT.model_copy(update={"key": "root:another", "request": "Something else"})
+    assert await room.chat.open(room.thread, another) != opened
+
+
+async def test_an_opened_thread_is_known_after_a_restart(room: Room) -> None:
+    opened = await room.chat.open(room.thread, cards.ROOT)
+    await room.restart()
+    assert await room.chat.open(room.thread, cards.ROOT) == opened
+    assert await room.count(ROOT_SAYS) == 1
+
+
+async def test_cards_of_an_opened_thread_stand_in_it(room: Room) -> None:
+    opened = await room.chat.open(room.thread, cards.ROOT)
+    await room.chat.show(room.thread, cards.ANSWER)
+    await room.chat.show(opened, cards.NEWS)
+    await room.restart()
+    await room.chat.show(opened, cards.NEWS)
+    assert await room.count_in(opened, "They go back to the same agent.") == 1
+    assert await room.count("They go back to the same agent.") == 1
+    assert await room.count_in(opened, "ログイン") == 0
+
+
+async def test_a_root_message_is_a_card_of_its_thread(room: Room) -> None:
+    opened = await room.chat.open(room.thread, cards.ROOT)
+    await room.chat.show(opened, cards.ROOT)
+    assert await room.count(ROOT_SAYS) == 1
+    changed = cards.ROOT.model_copy(update={"request": "It is about payments now."})
+    await room.chat.show(opened, changed)
+    assert await room.count("It is about payments now.") == 1
+    assert await room.chat.open(room.thread, changed) == opened
+    assert await room.count("It is about payments now.") == 1
+
+
+async def test_a_reply_in_an_opened_thread_is_delivered_with_it(room: Room, desk: Desk) -> None:
+    opened = await room.chat.open(room.thread, cards.ROOT)
+    await room.say_in(opened, "Use the new API")
+    thread, event = await desk.next()
+    assert thread == opened
+    assert isinstance(event, Said)
+    assert event.text == "Use the new API"
+
+
+async def test_a_reply_in_a_thread_opened_before_a_restart_is_delivered_with_it(room: Room) -> None:
+    opened = await room.chat.open(room.thread, cards.ROOT)
+    await room.restart()
+    async with listening(room) as desk:
+        await room.say_in(opened, "Use the new API")
+        thread, event = await desk.next()
+    assert thread == opened
+    assert isinstance(event, Said)
+
+
 async def test_every_kind_of_card_can_be_shown_and_whispered(room: Room) -> None:
     for card in cards.EVERY_KIND:
         await room.chat.show(room.thread, card)
@@ -169,12 +248,12 @@ async def test_a_desk_that_cannot_take_a_word_does_not_end_the_listening(
 
 
 async def test_listening_can_be_cancelled(room: Room) -> None:
-    listening = asyncio.create_task(room.chat.listen(Desk().deliver))
-    await asyncio.wait({listening}, timeout=0.01)
-    listening.cancel()
+    task = asyncio.create_task(room.chat.listen(Desk().deliver))
+    await asyncio.wait({task}, timeout=0.01)
+    task.cancel()
     async with asyncio.timeout(10):
-        await asyncio.gather(listening, return_exceptions=True)
-    assert listening.cancelled()
+        await asyncio.gather(task, return_exceptions=True)
+    assert task.cancelled()
 
 
 async def test_a_message_is_edited_where_it_stands() -> None:

@@ -11,12 +11,24 @@ from bot.domain.choices import Style, Verb
 from bot.domain.evidence import ExecutionResult
 from bot.domain.intent import Question
 from bot.domain.layout import counted, duration, sheet
-from bot.domain.sheets import Bullets, Fields, Prose, Sheet, Table, Text, Tone
+from bot.domain.planned import Alteration, Altered, Analysis, Covered, Difference, Forecast
+from bot.domain.sheets import Bullets, Fields, Pointer, Prose, Sheet, Table, Text, Tone
 from bot.domain.states import OverallStatus, TaskState
 from tests.fakes import cards
 
 DECIDED = Decided(what="Approved", by="Mika", at=cards.AT)
-WAITING = (cards.QUESTIONS, cards.APPROVAL, cards.NEEDS_YOU, cards.OFFER, cards.STOPPED)
+WAITING = (
+    cards.QUESTIONS,
+    cards.HALF_ANSWERED,
+    cards.APPROVAL,
+    cards.REVISED,
+    cards.CHANGE,
+    cards.PARTS,
+    cards.EARLIER,
+    cards.NEEDS_YOU,
+    cards.OFFER,
+    cards.STOPPED,
+)
 
 
 def texts(laid: Sheet) -> str:
@@ -47,7 +59,7 @@ def test_every_card_has_a_title_and_says_something(card: Card) -> None:
     assert laid.body
 
 
-@pytest.mark.parametrize("card", WAITING, ids=lambda card: card.kind)
+@pytest.mark.parametrize("card", WAITING, ids=lambda card: card.key)
 def test_what_waits_for_a_person_can_be_pressed_until_it_is_decided(card: Card) -> None:
     assert sheet(card).choices
     assert sheet(card).tone is Tone.NEEDS_YOU
@@ -57,16 +69,17 @@ def test_what_waits_for_a_person_can_be_pressed_until_it_is_decided(card: Card) 
     assert "Approved by Mika, 2026-11-18 12:03 UTC" in decided.footer
 
 
-@pytest.mark.parametrize("card", cards.EVERY_KIND, ids=lambda card: card.kind)
+@pytest.mark.parametrize("card", [*cards.EVERY_KIND, *WAITING], ids=lambda card: card.key)
 def test_at_most_one_choice_is_the_primary_one_and_it_comes_first(card: Card) -> None:
     styles = [choice.style for choice in sheet(card).choices]
     assert Style.PRIMARY not in styles[1:]
 
 
-def test_discarding_and_merging_ask_once_more() -> None:
-    for card in (cards.APPROVAL, cards.STOPPED, cards.OFFER):
+def test_discarding_merging_and_splitting_ask_once_more() -> None:
+    asks = {Verb.DISCARD, Verb.MERGE, Verb.SPLIT}
+    for card in (cards.APPROVAL, cards.CHANGE, cards.STOPPED, cards.OFFER, cards.PARTS):
         for choice in sheet(card).choices:
-            assert bool(choice.confirm) is (choice.verb in (Verb.DISCARD, Verb.MERGE))
+            assert bool(choice.confirm) is (choice.verb in asks)
 
 
 def test_an_approval_is_bound_to_the_digest_that_was_shown() -> None:
@@ -87,6 +100,154 @@ def test_an_approval_shows_every_task_base_flags_tests_and_when_it_expires() -> 
     assert "2026-11-19 12:03" in laid.footer
 
 
+def test_a_first_approval_says_nothing_of_what_there_is_none_of() -> None:
+    laid = sheet(cards.APPROVAL)
+    assert [type(element) for element in laid.body] == [Table, Fields]
+    assert list(facts(laid)) == ["Base", "At once", "Tests", "Agent flags", "So far"]
+
+
+def heads(laid: Sheet) -> list[str]:
+    return [e.text for e in laid.body if isinstance(e, Text) and e.strong]
+
+
+def below(laid: Sheet, head: str) -> tuple[str, ...]:
+    place = laid.body.index(Text(text=head, strong=True))
+    found = laid.body[place + 1]
+    assert isinstance(found, Bullets)
+    return found.items
+
+
+def test_a_revision_shows_what_changed_before_the_plan_itself() -> None:
+    laid = sheet(cards.REVISED)
+    assert laid.title == "Shall I build SPEC-1a2b3c4d, revision 2?"
+    assert heads(laid) == ["Changed since revision 1", "Found in the plan"]
+    assert below(laid, "Changed since revision 1") == (
+        "changed: spec.md · Requirements",
+        "↳ FR-003 is new: 設定を端末間で同期する",
+        "removed: plan.md · Cookies",
+        "added: T004 Keep it in step",
+        "changed: T002 設定画面に切り替えを追加する",
+        "↳ after T001 and T004, no longer after T001",
+        f"↳ {cards.DIFFERENCE.tasks[1].details[1]}",
+    )
+
+
+@pytest.mark.parametrize(("lines", "shown"), [(31, 31), (32, 31), (500, 31)])
+def test_a_long_difference_is_cut_and_the_rest_counted(lines: int, shown: int) -> None:
+    one = Alteration(
+        what=Altered.CHANGED, where="spec.md", name="All", details=("x",) * (lines - 1)
+    )
+    difference = Difference(since=1, sections=(one,))
+    laid = sheet(cards.APPROVAL.model_copy(update={"difference": difference}))
+    items = below(laid, "Changed since revision 1")
+    assert len(items) == shown
+    assert items[-1] == (f"… and {lines - 30} more lines" if lines > 31 else "↳ x")
+
+
+def test_risk_coverage_breakdown_and_forecast_are_facts_of_a_plan() -> None:
+    said = facts(sheet(cards.REVISED))
+    assert said["Risk"] == "high: it touches what people have stored; it cannot be taken back"
+    assert said["Coverage"] == "2 of 3 requirements (66 %); no task serves FR-003"
+    assert said["Breakdown"] == "82 of 100"
+    assert said["Forecast"] == (
+        "5 sessions so far: 14 min (9–31), 48,000 tokens (30,000–90,000), 4 tasks (3–6)"
+    )
+
+
+def test_a_plan_that_covers_everything_says_so_and_no_history_is_no_forecast() -> None:
+    served = Analysis(coverage=(Covered(requirement="FR-001", tasks=("T001",)),))
+    update = {"analysis": served, "forecast": Forecast(), "risk": "low"}
+    said = facts(sheet(cards.APPROVAL.model_copy(update=update)))
+    assert said["Coverage"] == "1 of 1 requirement (100 %)"
+    assert said["Forecast"] == "no history yet"
+    assert said["Risk"] == "low"
+    assert "Breakdown" not in said
+
+
+def test_findings_stand_worst_first_with_what_to_do() -> None:
+    assert below(sheet(cards.REVISED), "Found in the plan") == (
+        "HIGH G1 (coverage, tasks.md): FR-003 is served by no task. → Add a task for it.",
+        "LOW A1 (ambiguity): «Soon» is said of the reminder.",
+    )
+
+
+def test_every_critical_finding_is_shown_and_of_the_others_only_some() -> None:
+    minor = cards.ANALYSIS.findings[0]
+    findings = (*(minor,) * 12, *(cards.CRITICAL,) * 10)
+    analysis = cards.ANALYSIS.model_copy(update={"findings": findings})
+    laid = sheet(cards.APPROVAL.model_copy(update={"analysis": analysis}))
+    items = below(laid, "Found in the plan")
+    assert [item.startswith("CRITICAL") for item in items] == [True] * 10 + [False] * 9
+    assert items[-1] == "… and 4 more findings"
+
+
+def test_a_plan_with_something_critical_cannot_be_approved_and_says_what_to_do() -> None:
+    analysis = Analysis(findings=(cards.CRITICAL,))
+    for card in (cards.APPROVAL, cards.REVISED, cards.CHANGE):
+        laid = sheet(card.model_copy(update={"analysis": analysis}))
+        assert Verb.APPROVE not in [choice.verb for choice in laid.choices]
+        assert Verb.CHANGE in [choice.verb for choice in laid.choices]
+        assert laid.tone is Tone.NEEDS_YOU
+        last = laid.body[-1]
+        assert isinstance(last, Text)
+        assert last.text.startswith("I cannot ask for approval: I1 is critical")
+        assert "Say what should be different" in last.text
+        assert "Once approved" not in laid.footer
+
+
+def test_a_change_of_plan_says_first_what_was_asked_for_what_stops_and_what_goes_on() -> None:
+    laid = sheet(cards.CHANGE)
+    assert laid.title == "Change of plan: shall I build SPEC-1a2b3c4d, revision 2?"
+    assert heads(laid)[:4] == [
+        "What was asked for",
+        "What stops",
+        "What goes on",
+        "Changed since revision 1",
+    ]
+    assert laid.body[1] == Text(text="The setting must be the same on all my machines.")
+    assert below(laid, "What stops") == cards.CHANGE.stops
+    assert below(laid, "What goes on") == cards.CHANGE.goes_on
+
+
+def test_a_change_of_plan_is_confirmed_said_differently_or_forgotten() -> None:
+    confirm, differently, forget = sheet(cards.CHANGE).choices
+    assert (confirm.label, confirm.verb) == ("Confirm", Verb.APPROVE)
+    assert (differently.label, differently.verb) == ("Say it differently", Verb.CHANGE)
+    assert differently.asks
+    assert (forget.label, forget.verb) == ("Forget the change", Verb.DROP)
+    assert {choice.about for choice in (confirm, differently, forget)} == {"change-1"}
+    more = cards.CHANGE.model_copy(update={"edits_only": False})
+    assert sheet(more).choices[0].label == "Approve"
+
+
+def notes(laid: Sheet) -> list[str]:
+    return [e.text for e in laid.body[-2:] if isinstance(e, Text) and not e.strong]
+
+
+def test_where_several_must_approve_the_card_counts_them() -> None:
+    nobody = sheet(cards.REVISED.model_copy(update={"approved_by": ()}))
+    assert nobody.choices[0].label == "Approve (1 of 2)"
+    assert notes(nobody) == ["2 different people must approve this."]
+    one = sheet(cards.REVISED)
+    assert one.choices[0].label == "Approve (2 of 2)"
+    assert notes(one) == ["Approved by Anna; one more person must approve."]
+    three = sheet(cards.REVISED.model_copy(update={"approvers": 3}))
+    assert notes(three) == ["Approved by Anna; 2 more people must approve."]
+
+
+def test_a_dry_run_says_that_nothing_runs_yet() -> None:
+    laid = sheet(cards.APPROVAL.model_copy(update={"dry_run": True}))
+    assert laid.choices[0].label == "Run it"
+    assert notes(laid) == [
+        "You asked for the plan only: nothing runs until somebody says «run it»."
+    ]
+
+
+def test_what_was_decided_says_nothing_of_what_could_have_been_pressed() -> None:
+    laid = sheet(cards.REVISED.model_copy(update={"dry_run": True, "decided": DECIDED}))
+    assert notes(laid) == []
+
+
 def test_the_default_of_a_question_is_always_among_its_options() -> None:
     questions = (
         Question(number=1, text="A?", options=("x", "y"), default="y"),
@@ -98,10 +259,84 @@ def test_the_default_of_a_question_is_always_among_its_options() -> None:
     assert [choice.verb for choice in laid.choices] == [Verb.DEFAULTS]
 
 
+def test_what_is_answered_is_shown_beside_what_is_still_open() -> None:
+    laid = sheet(cards.HALF_ANSWERED)
+    assert laid.title == "1 question is still open"
+    assert laid.body[1] == Text(text="→ In the browser")
+    assert bullets(laid) == ["設定画面 (default)"]
+    assert [choice.label for choice in laid.choices] == ["Use defaults for the rest"]
+    assert "D1: yes, D2: the second one" in laid.footer
+    three = (*cards.HALF_ANSWERED.questions, Question(number=3, text="C?", default="w"))
+    laid = sheet(cards.HALF_ANSWERED.model_copy(update={"questions": three}))
+    assert laid.title == "2 questions are still open"
+
+
+def test_where_only_the_person_can_know_there_are_no_defaults_to_take() -> None:
+    questions = (
+        Question(number=1, text="Which file?", default=""),
+        Question(number=2, text="B?", options=("x", "y"), default="x"),
+    )
+    laid = sheet(cards.QUESTIONS.model_copy(update={"questions": questions}))
+    assert bullets(laid) == ["x (default)", "y"]
+    assert laid.choices == ()
+    assert laid.tone is Tone.NEEDS_YOU
+    assert laid.footer.startswith("Please answer in your own words")
+    known = questions[0].model_copy(update={"answer": "web.py"})
+    laid = sheet(cards.QUESTIONS.model_copy(update={"questions": (known, questions[1])}))
+    assert [choice.verb for choice in laid.choices] == [Verb.DEFAULTS]
+
+
+def test_when_every_question_is_answered_nothing_is_left_to_press() -> None:
+    answered = tuple(q.model_copy(update={"answer": "so"}) for q in cards.QUESTIONS.questions)
+    laid = sheet(cards.QUESTIONS.model_copy(update={"questions": answered}))
+    assert (laid.title, laid.choices, laid.tone) == ("Questions, answered", (), Tone.PLAIN)
+
+
 def test_an_answered_question_shows_its_answer_only() -> None:
     answered = cards.QUESTIONS.questions[0].model_copy(update={"answer": "Nowhere"})
     update = {"questions": (answered,), "decided": DECIDED}
-    assert bullets(sheet(cards.QUESTIONS.model_copy(update=update))) == ["Nowhere"]
+    laid = sheet(cards.QUESTIONS.model_copy(update=update))
+    assert laid.body == (Text(text=f"D1  {answered.text}", strong=True), Text(text="→ Nowhere"))
+
+
+def test_a_wish_that_is_too_large_shows_its_parts_and_offers_two_ways() -> None:
+    laid = sheet(cards.PARTS)
+    assert [row[1] for row in table(laid).rows] == ["Take payments", "返金", "Monthly reports"]
+    split, whole = laid.choices
+    assert (split.label, split.verb) == ("Open 3 sessions", Verb.SPLIT)
+    assert (whole.label, whole.verb) == ("Plan it as one", Verb.WHOLE)
+
+
+def test_parts_that_were_opened_can_be_followed() -> None:
+    laid = sheet(cards.SPLIT)
+    followed = [e for e in laid.body if isinstance(e, Pointer)]
+    assert [(e.text, e.thread.root) for e in followed] == [
+        ("Take payments", "part-1"),
+        ("返金", "part-2"),
+        ("Monthly reports", "part-3"),
+    ]
+    assert laid.footer.startswith("Split into 3 sessions by Mika")
+
+
+def test_an_earlier_session_is_named_with_the_reason_and_the_buttons_are_about_it() -> None:
+    laid = sheet(cards.EARLIER)
+    assert facts(laid)["Session"] == "5e6f7a8b · Add a login page"
+    assert Text(text=cards.EARLIER.reason) in laid.body
+    assert [(c.label, c.verb, c.about) for c in laid.choices] == [
+        ("Continue there", Verb.THERE, "5e6f7a8b"),
+        ("Plan it here", Verb.HERE, "5e6f7a8b"),
+    ]
+
+
+def test_a_root_message_says_what_is_wanted_by_whom_and_where_it_comes_from() -> None:
+    laid = sheet(cards.ROOT)
+    assert laid.title == "Payments"
+    assert laid.body[0] == Text(text=cards.ROOT.request)
+    assert facts(laid)["Asked for by"] == "Mika"
+    assert laid.body[-1] == Pointer(text="A web shop", thread=cards.OTHER_THREAD)
+    assert laid.footer == "session 9c8d7e6f"
+    alone = sheet(cards.ROOT.model_copy(update={"origin": None}))
+    assert not [e for e in alone.body if isinstance(e, Pointer)]
 
 
 def test_the_first_card_says_which_repository_branch_and_commit_are_used() -> None:

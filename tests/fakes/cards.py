@@ -11,23 +11,38 @@ from bot.domain.cards import (
     CheckLine,
     Decided,
     DocumentCard,
+    EarlierCard,
     NeedsYouCard,
     NewsCard,
     OfferCard,
+    PartsCard,
     PlannedTask,
     ProblemCard,
     QuestionsCard,
     ReceivedCard,
+    RootCard,
     StatusCard,
     StoppedCard,
     SummaryCard,
     TaskLine,
+    WherePart,
 )
 from bot.domain.choices import Choice, Style, Verb
+from bot.domain.documents import DocumentKind
 from bot.domain.evidence import ExecutionResult
 from bot.domain.intent import Question
 from bot.domain.people import Person, Thread
-from bot.domain.session import DocumentKind
+from bot.domain.planned import (
+    Alteration,
+    Altered,
+    Analysis,
+    Covered,
+    Difference,
+    Finding,
+    Forecast,
+    Severity,
+    Spread,
+)
 from bot.domain.sheets import Table, Tone
 from bot.domain.states import OverallStatus
 from bot.domain.world import Usage
@@ -65,6 +80,14 @@ QUESTIONS = QuestionsCard(
         Question(number=2, text="どの画面に切り替えを置きますか?", default="設定画面"),
     ),
 )
+HALF_ANSWERED = QUESTIONS.model_copy(
+    update={
+        "questions": (
+            QUESTIONS.questions[0].model_copy(update={"answer": "In the browser"}),
+            QUESTIONS.questions[1],
+        )
+    }
+)
 DOCUMENT = DocumentCard(
     key="document:spec:1",
     document=DocumentKind.SPEC,
@@ -92,6 +115,89 @@ APPROVAL = ApprovalCard(
     expires=AT + timedelta(hours=24),
 )
 APPROVED = APPROVAL.model_copy(update={"decided": Decided(what="Approved", by="Mika", at=AT)})
+ANALYSIS = Analysis(
+    findings=(
+        Finding(
+            id="A1",
+            severity=Severity.LOW,
+            category="ambiguity",
+            summary="«Soon» is said of the reminder.",
+        ),
+        Finding(
+            id="G1",
+            severity=Severity.HIGH,
+            category="coverage",
+            where="tasks.md",
+            summary="FR-003 is served by no task.",
+            recommendation="Add a task for it.",
+        ),
+    ),
+    coverage=(
+        Covered(requirement="FR-001", tasks=("T001", "T002")),
+        Covered(requirement="FR-002", tasks=("T002",)),
+        Covered(requirement="FR-003"),
+    ),
+    score=82,
+)
+CRITICAL = Finding(
+    id="I1",
+    severity=Severity.CRITICAL,
+    category="inconsistency",
+    where="plan.md",
+    summary="The plan keeps the setting on the server; the spec forbids it.",
+)
+FORECAST = Forecast(
+    sessions=5,
+    tasks=Spread(median=4, low=3, high=6),
+    minutes=Spread(median=14.2, low=9, high=31),
+    tokens=Spread(median=48_000, low=30_000, high=90_000),
+)
+DIFFERENCE = Difference(
+    since=1,
+    sections=(
+        Alteration(
+            what=Altered.CHANGED,
+            where="spec.md",
+            name="Requirements",
+            details=("FR-003 is new: 設定を端末間で同期する",),
+        ),
+        Alteration(what=Altered.REMOVED, where="plan.md", name="Cookies"),
+    ),
+    tasks=(
+        Alteration(what=Altered.ADDED, where="T004", name="Keep it in step"),
+        Alteration(
+            what=Altered.CHANGED,
+            where="T002",
+            name="設定画面に切り替えを追加する",
+            details=("after T001 and T004, no longer after T001", _LONG),
+        ),
+    ),
+)
+REVISED = APPROVAL.model_copy(
+    update={
+        "key": "approval:2",
+        "revision": 2,
+        "risk": "high",
+        "risk_reasons": ("it touches what people have stored", "it cannot be taken back"),
+        "analysis": ANALYSIS,
+        "forecast": FORECAST,
+        "difference": DIFFERENCE,
+        "approvers": 2,
+        "approved_by": ("Anna",),
+    }
+)
+CHANGE = REVISED.model_copy(
+    update={
+        "key": "change:1",
+        "offer": "change-1",
+        "approvers": 1,
+        "approved_by": (),
+        "change": "The setting must be the same on all my machines.",
+        "stops": ("T002 設定画面に切り替えを追加する: it shows the setting",),
+        "goes_on": ("T001 Set up the theme module",),
+        "edits_only": True,
+    }
+)
 STATUS = StatusCard(
     key="status",
     title="Add a dark mode",
@@ -175,6 +281,38 @@ ANSWER = AnswerCard(
     title="Sessions",
     body=(Table(head=("Session", "What"), rows=(("1a2b3c4d", "Dark mode"), ("5e6f", "ログイン"))),),
 )
+PARTS = PartsCard(
+    key="parts",
+    parts=(
+        WherePart(title="Take payments", body="Cards and bank transfers, with receipts."),
+        WherePart(title="返金", body="Refunds, in full and in part, by the staff."),
+        WherePart(title="Monthly reports", body=f"For the book-keepers. {_LONG}."),
+    ),
+)
+SPLIT = PARTS.model_copy(
+    update={
+        "parts": tuple(
+            part.model_copy(update={"thread": THREAD.model_copy(update={"root": f"part-{n}"})})
+            for n, part in enumerate(PARTS.parts, 1)
+        ),
+        "decided": Decided(what="Split into 3 sessions", by="Mika", at=AT),
+    }
+)
+EARLIER = EarlierCard(
+    key="earlier",
+    session="5e6f7a8b",
+    title="Add a login page",
+    reason="It asks for one more way to sign in on the page that was made there.",
+)
+ROOT = RootCard(
+    key="root:9c8d7e6f",
+    session="9c8d7e6f",
+    title="Payments",
+    request="Take payments by card.\nレシートも送る。",
+    by="Mika",
+    origin=OTHER_THREAD,
+    origin_title="A web shop",
+)
 DISCARDED = AnswerCard(key="discarded", title="Discarded")
 
 EVERY_KIND: tuple[Card, ...] = (
@@ -182,6 +320,9 @@ EVERY_KIND: tuple[Card, ...] = (
     QUESTIONS,
     DOCUMENT,
     APPROVAL,
+    PARTS,
+    EARLIER,
+    ROOT,
     STATUS,
     NEWS,
     NEEDS_YOU,

@@ -57,6 +57,11 @@ class MemoryChat:
         async with self._news:
             self._news.notify_all()
 
+    async def open(self, thread: Thread, card: Card) -> Thread:
+        opened = thread.model_copy(update={"root": f"opened-by-{card.key}"})
+        await self.show(opened, card)
+        return opened
+
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
         await asyncio.sleep(0)
         self.whispered.append((thread, person, card))

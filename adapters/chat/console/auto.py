@@ -8,9 +8,10 @@ from typing import TextIO
 from rich.text import Text as Words
 
 from adapters.chat.console.lines import PROMPT
-from adapters.chat.console.open_cards import OpenCards, ends_thread
+from adapters.chat.console.open_cards import OpenCards, ends_thread, primary
 from adapters.chat.console.screen import Screen
 from bot.domain.cards import Card, SummaryCard
+from bot.domain.layout import sheet
 from bot.domain.people import Thread
 from bot.domain.states import OverallStatus
 
@@ -22,7 +23,7 @@ _HERE = Thread(platform="console", channel="terminal", root="auto")
 
 
 class AutoLines:
-    """Asks for `request`, then takes the first choice of every card, until the session is over."""
+    """Asks for `request`, then takes what every card proposes, until the session is over."""
 
     def __init__(self, request: str, delay: float, out: TextIO | None = None) -> None:
         self._request = request
@@ -45,7 +46,8 @@ class AutoLines:
             return self._type(prompt, self._request)
         while not self._over and self._pressed_so_far < PATIENCE:
             card = self._open.newest(_HERE)
-            if card is None or card == self._pressed:
+            number = _proposed(card) if card and card != self._pressed else 0
+            if not number:
                 self._news.clear()
                 await self._news.wait()
                 continue
@@ -53,7 +55,7 @@ class AutoLines:
             if card == self._open.newest(_HERE):
                 self._pressed = card
                 self._pressed_so_far += 1
-                return self._type(prompt, "1")
+                return self._type(prompt, str(number))
         return None
 
     def saw(self, card: Card) -> None:
@@ -69,3 +71,9 @@ class AutoLines:
         words = Words.assemble((prompt, "bold"), line, ("   typed by the demo", "dim italic"))
         self._screen.write(self._screen.rendered(words))
         return line
+
+
+def _proposed(card: Card) -> int:
+    """The number of what Enter would press; 0: nothing is proposed, so it waits until something is."""
+    choice = primary(card)
+    return sheet(card).choices.index(choice) + 1 if choice else 0

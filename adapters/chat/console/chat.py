@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TextIO, TypedDict
-from uuid import uuid4
+from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.patch_stdout import patch_stdout
@@ -68,6 +68,19 @@ class ConsoleChat:
         await self._transcript.put(thread, card)
         if thread == self._transcript.current.thread:
             self._lines.saw(card)
+
+    async def open(self, thread: Thread, card: Card) -> Thread:
+        """The thread that the card begins. Its name follows from the card's key, so twice is once.
+
+        The person stays where they are (`turn_to` is for going there), unless nothing is left to do there.
+        """
+        root = uuid5(NAMESPACE_URL, f"{thread.platform}:{thread.channel}:{card.key}")
+        opened = thread.model_copy(update={"root": str(root)})
+        if self._transcript.current.has_ended and thread == self._transcript.current.thread:
+            await self._transcript.follow_to(opened, card)
+        else:
+            await self.show(opened, card)
+        return opened
 
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
         if person == self._person:

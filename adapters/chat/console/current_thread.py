@@ -16,7 +16,9 @@ from bot.errors import Unavailable
 class _Kept(Fact):
     thread: Thread
     over: bool = False
-    """Its session is over: what is asked for next opens a new one."""
+    """Its session was given up or lives on elsewhere: what is asked for next opens a new one."""
+    ended: bool = False
+    """Its session has come to its end: what is asked for next is looked at there, and may be more of it."""
 
 
 class CurrentThread:
@@ -40,8 +42,13 @@ class CurrentThread:
     def turn_to(self, thread: Thread) -> None:
         self._keep(_Kept(thread=thread))
 
-    def over(self) -> None:
-        self._keep(_Kept(thread=self.thread, over=True))
+    @property
+    def has_ended(self) -> bool:
+        return self._kept is not None and self._kept.ended
+
+    def end(self, *, for_good: bool) -> None:
+        """The session of the thread at hand is over."""
+        self._keep(_Kept(thread=self.thread, over=for_good, ended=not for_good))
 
     def _begin(self) -> Thread:
         thread = Thread(platform="console", channel="terminal", root=str(uuid4()))

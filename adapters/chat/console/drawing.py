@@ -5,7 +5,7 @@ Only the title and the choices begin at the left edge, so no text on a card can 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -18,8 +18,19 @@ from adapters.chat.console.prose import Barred, document, on_one_line
 from bot.domain.cards import Decided
 from bot.domain.choices import Choice, Style
 from bot.domain.masking import clean
-from bot.domain.people import Person
-from bot.domain.sheets import Bullets, Code, Element, Fields, Prose, Sheet, Table, Text, Tone
+from bot.domain.people import Person, Thread
+from bot.domain.sheets import (
+    Bullets,
+    Code,
+    Element,
+    Fields,
+    Pointer,
+    Prose,
+    Sheet,
+    Table,
+    Text,
+    Tone,
+)
 
 TONES = {
     Tone.PLAIN: ("•", "bold"),
@@ -43,14 +54,21 @@ _NARROW = 18
 """Columns this wide or less are never wrapped: ids, states, times."""
 
 
-def drawn(sheet: Sheet, *, origin: str = "", private: bool = False) -> RenderableType:
+Name = Callable[[Thread], str]
+"""What the person can call the session of a thread."""
+
+
+def drawn(
+    sheet: Sheet, *, origin: str = "", private: bool = False, name: Name | None = None
+) -> RenderableType:
     """The whole sheet. `origin` names another session than the current one: its choices have no numbers."""
+    name = name or _by_root
     parts: list[RenderableType] = []
     if origin or private:
         parts.append(aside(origin, private))
     parts.append(heading(sheet.title, sheet.tone))
     if sheet.body:
-        parts.append(_indented(_body(sheet.body)))
+        parts.append(_indented(_body(sheet.body, name)))
     if sheet.footer:
         footer = _indented(Words(on_one_line(sheet.footer), style="dim"))
         parts += [Words(""), footer] if sheet.body else [footer]
@@ -58,6 +76,10 @@ def drawn(sheet: Sheet, *, origin: str = "", private: bool = False) -> Renderabl
         parts += [Words(""), ChoiceLine(sheet.choices, numbered=not origin)]
     card = Group(*parts)
     return Styled(card, "dim") if private else card
+
+
+def _by_root(thread: Thread) -> str:
+    return thread.root[:8]
 
 
 def _indented(content: RenderableType) -> Padding:
@@ -87,19 +109,21 @@ def _hung(mark: Words, text: Words) -> Grid:
     return grid
 
 
-def _body(elements: Sequence[Element]) -> Group:
+def _body(elements: Sequence[Element], name: Name) -> Group:
     parts: list[RenderableType] = []
     before: Element | None = None
     for element in elements:
         if before is not None and not _belongs_to(before, element):
             parts.append(Words(""))
-        parts.append(_element(element))
+        parts.append(_element(element, name))
         before = element
     return Group(*parts)
 
 
 def _belongs_to(before: Element, element: Element) -> bool:
     """Whether no empty line stands between the two."""
+    if isinstance(before, Pointer) and isinstance(element, Pointer):
+        return True
     if not isinstance(before, Text):
         return False
     return before.strong or (
@@ -107,7 +131,7 @@ def _belongs_to(before: Element, element: Element) -> bool:
     )
 
 
-def _element(element: Element) -> RenderableType:
+def _element(element: Element, name: Name) -> RenderableType:
     match element:
         case Text(text=text, strong=strong):
             return Words(clean(text), style="bold" if strong else "")
@@ -121,6 +145,15 @@ def _element(element: Element) -> RenderableType:
             return Barred(clean(text))
         case Prose(markdown=markdown):
             return document(markdown)
+        case Pointer():
+            return _pointer(element, name)
+
+
+def _pointer(pointer: Pointer, name: Name) -> Grid:
+    """Nothing to click in a terminal: the session's name, for those who want to go there."""
+    text = Words(on_one_line(pointer.text))
+    text.append(f"  session {on_one_line(name(pointer.thread))}", style="dim")
+    return _hung(Words("→", style="dim"), text)
 
 
 def _fields(pairs: Sequence[tuple[str, str]]) -> Grid:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bot.domain.cards import AnswerCard, Card, StatusCard, StoppedCard, SummaryCard
+from bot.domain.cards import AnswerCard, Card, QuestionsCard, StatusCard, StoppedCard, SummaryCard
 from bot.domain.choices import Choice, Style
 from bot.domain.layout import sheet
 from bot.domain.people import Thread
@@ -14,7 +14,7 @@ from bot.domain.states import Status
 def ends_thread(card: Card) -> bool:
     """Whether a card says that its session is over: what is asked for next is a new one."""
     match card:
-        case SummaryCard() | AnswerCard(key="discarded"):
+        case SummaryCard() | AnswerCard(key="discarded" | "elsewhere"):
             return True
         case StatusCard(status=status):
             return status == Status.DISCARDED
@@ -31,6 +31,13 @@ def primary(card: Card) -> Choice | None:
     return chosen
 
 
+def waits(card: Card) -> bool:
+    """Whether something on it can be pressed, or a question on it be answered in words."""
+    if isinstance(card, QuestionsCard) and card.decided is None:
+        return any(question.answer is None for question in card.questions)
+    return bool(sheet(card).choices)
+
+
 class OpenCards:
     def __init__(self) -> None:
         self._cards: dict[tuple[str, str], Card] = {}
@@ -44,7 +51,7 @@ class OpenCards:
             # never open itself: it only tells how things stand, and Stop has a key of its own
             if card.status != Status.PAUSED:
                 self._close(thread, lambda open_card: isinstance(open_card, StoppedCard))
-        elif sheet(card).choices:
+        elif waits(card):
             self._cards[thread.key, card.key] = card
 
     def newest(self, thread: Thread) -> Card | None:

@@ -122,6 +122,8 @@ def _keys(status: StatusCard | None, card: Card | None) -> list[Styled]:
         for number, choice in enumerate(sheet(card).choices, 1):
             key = "Enter" if choice == first else str(number)
             parts += [("bold", key), ("class:faint", f" {on_one_line(choice.label)}   ")]
+        if not parts:
+            parts.append(("class:faint", "Type your answers   "))
     if status and any(choice.verb is Verb.STOP for choice in status.choices):
         parts += [("bold", "Esc"), ("class:faint", " stop   ")]
     if not parts:

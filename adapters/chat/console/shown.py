@@ -10,9 +10,16 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from bot.domain.cards import Card, StatusCard
+from adapters.chat.console.open_cards import waits
+from bot.domain.cards import (
+    ApprovalCard,
+    Card,
+    ReceivedCard,
+    RootCard,
+    StatusCard,
+    StoppedCard,
+)
 from bot.domain.facts import Fact
-from bot.domain.layout import sheet
 from bot.domain.people import Thread
 from bot.domain.world import Usage
 
@@ -28,18 +35,40 @@ class Showing(Fact):
     undecided: str = ""
     """The digest of the card without what was decided on it."""
     open: Card | None = None
-    """The card itself while something on it can be pressed, so that it still can after a restart."""
+    """The card itself while it waits for the person, so that it still can be answered after a restart."""
+    session: str = ""
+    """What its thread is called, where the card tells."""
 
 
 def showing(thread: Thread, card: Card) -> Showing:
     """How it is noted that this card was shown."""
     if isinstance(card, StatusCard):
         card = _steady(card)
-    bare = card.model_copy(update={"decided": None}) if hasattr(card, "decided") else card
-    kept = card if sheet(card).choices and not isinstance(card, StatusCard) else None
+    kept = card if waits(card) and not isinstance(card, StatusCard) else None
     return Showing(
-        thread=thread, key=card.key, digest=_digest(card), undecided=_digest(bare), open=kept
+        thread=thread,
+        key=card.key,
+        digest=_digest(card),
+        undecided=_digest(_undecided(card)),
+        open=kept,
+        session=_session_of(card),
     )
+
+
+def _undecided(card: Card) -> Card:
+    """The card without what its decision changes: who decided, and what was still wanted before."""
+    if isinstance(card, ApprovalCard):
+        return card.model_copy(update={"decided": None, "approved_by": (), "dry_run": False})
+    return card.model_copy(update={"decided": None}) if hasattr(card, "decided") else card
+
+
+def _session_of(card: Card) -> str:
+    """The session whose thread the card stands in, where it names it."""
+    match card:
+        case ReceivedCard() | RootCard() | StatusCard() | StoppedCard():
+            return card.session
+        case _:
+            return ""
 
 
 def _steady(card: StatusCard) -> StatusCard:

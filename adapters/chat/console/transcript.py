@@ -13,9 +13,10 @@ from adapters.chat.console.current_thread import CurrentThread
 from adapters.chat.console.drawing import aside, drawn, reminder, settled
 from adapters.chat.console.open_cards import OpenCards, ends_thread
 from adapters.chat.console.progress import moved
+from adapters.chat.console.prose import on_one_line
 from adapters.chat.console.screen import Screen
 from adapters.chat.console.shown import Showing, Shown, showing
-from bot.domain.cards import Card, ReceivedCard, StatusCard, StoppedCard
+from bot.domain.cards import Card, RootCard, StatusCard, SummaryCard
 from bot.domain.layout import sheet
 from bot.domain.people import Person, Thread
 from bot.errors import Unavailable
@@ -37,6 +38,7 @@ class Transcript:
         self._turn = asyncio.Lock()
         self._changed_at = -_UNREAD
         for old in self._shown:
+            self._call(old.thread, old.session)
             if old.open:
                 self._open.take(old.thread, old.open)
 
@@ -57,6 +59,7 @@ class Transcript:
         """The card, if it does not stand there already."""
         async with self._turn:
             new, last = showing(thread, card), self._shown.last(thread, card.key)
+            self._call(thread, new.session)
             if last is None or last.digest != new.digest:
                 await self._print(self._parts(thread, card, new, last))
                 self._shown.note(new)
@@ -65,9 +68,7 @@ class Transcript:
     async def put_aside(self, thread: Thread, card: Card) -> None:
         """A card that is nobody else's business."""
         async with self._turn:
-            await self._print(
-                [Words(""), drawn(sheet(card), origin=self._origin(thread), private=True)]
-            )
+            await self._print([Words(""), self._drawn(thread, card, private=True)])
             self._open.take(thread, card)
 
     async def say(self, text: str, style: str = "dim") -> None:
@@ -86,6 +87,12 @@ class Transcript:
         await self.say(f"Now in session {self._name(thread)}.")
         await self.remind()
 
+    async def follow_to(self, thread: Thread, card: Card) -> None:
+        """The bot has begun a thread for what was asked for where all is done: the person goes along."""
+        self.current.turn_to(thread)
+        await self.put(thread, card)
+        await self.say(f"Now in session {self._name(thread)}.")
+
     def _parts(
         self, thread: Thread, card: Card, new: Showing, last: Showing | None
     ) -> list[RenderableType]:
@@ -96,7 +103,15 @@ class Transcript:
         if last and decided and last.undecided == new.undecided:
             line = settled(sheet(card).title, decided, self._person)
             return [Words(""), aside(origin), line] if origin else [Words(""), line]
-        return [Words(""), drawn(sheet(card), origin=origin)]
+        parts = [Words(""), self._drawn(thread, card)]
+        if isinstance(card, RootCard) and origin and last is None:
+            way = f"It has a thread of its own. Write info {on_one_line(card.session)} to go there."
+            parts.append(Words(way, style="dim"))
+        return parts
+
+    def _drawn(self, thread: Thread, card: Card, *, private: bool = False) -> RenderableType:
+        origin = self._origin(thread)
+        return drawn(sheet(card), origin=origin, private=private, name=self._name)
 
     def _status_parts(
         self, thread: Thread, card: StatusCard, last: Showing | None, origin: str
@@ -105,7 +120,7 @@ class Transcript:
         old = self._standing.get(thread.key)
         if last is None or old is None:
             still = card.model_copy(update={"choices": ()})
-            return [Words(""), drawn(sheet(still), origin=origin)]
+            return [Words(""), self._drawn(thread, still)]
         lines = moved(old, card)
         return [Group(aside(origin), *lines)] if origin and lines else [*lines]
 
@@ -120,17 +135,19 @@ class Transcript:
         self._open.take(thread, card)
         if self.open_card not in (before, None):
             self._changed_at = time.monotonic()
-        if isinstance(card, ReceivedCard | StatusCard | StoppedCard):
-            self._names[thread.key] = card.session
         if isinstance(card, StatusCard):
             self._standing[thread.key] = card
         if ends_thread(card):
             self._standing.pop(thread.key, None)
             if thread == self.current.thread:
-                self.current.over()
+                self.current.end(for_good=not isinstance(card, SummaryCard))
 
     def _origin(self, thread: Thread) -> str:
         return "" if thread == self.current.thread else self._name(thread)
+
+    def _call(self, thread: Thread, session: str) -> None:
+        if session:
+            self._names[thread.key] = session
 
     def _name(self, thread: Thread) -> str:
         return self._names.get(thread.key, thread.root[:8])

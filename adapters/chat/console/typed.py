@@ -72,7 +72,10 @@ def _agreed(text: str, card: Card | None) -> Meaning:
         return Press(choice)
     if text:
         return Talk(text)
-    return Nothing("Type the number of a choice." if card else "Type what you want built, or help.")
+    if card is None:
+        return Nothing("Type what you want built, or help.")
+    asked = not sheet(card).choices
+    return Nothing("Type your answers." if asked else "Type the number of a choice.")
 
 
 def _numbered(text: str, numbered: re.Match[str], card: Card | None) -> Meaning:

@@ -103,6 +103,9 @@ class MatrixChat:
     async def show(self, thread: Thread, card: Card) -> None:
         await (await self._connected()).gateway.show(thread, card)
 
+    async def open(self, thread: Thread, card: Card) -> Thread:
+        return await (await self._connected()).gateway.open(thread, card)
+
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
         await (await self._connected()).gateway.whisper(thread, person, card)
 

@@ -26,6 +26,11 @@ EMOJI = {
     Verb.MERGE: "✅",
     Verb.KEEP: "📌",
     Verb.TRY_AGAIN: "🔁",
+    Verb.DROP: "🗑",
+    Verb.SPLIT: "🧩",
+    Verb.WHOLE: "📦",
+    Verb.THERE: "↪",
+    Verb.HERE: "📍",
 }
 """Without U+FE0F: with it, clients would take the same chip for another."""
 WORDS = {

@@ -119,13 +119,19 @@ def _body(card: Card, laid: Sheet, room: int) -> Iterator[Piece]:
 
 
 def _foot(laid: Sheet) -> Iterator[Piece]:
+    """In one piece: what can be chosen stands on the message that has the chips."""
+    bodies: list[str] = []
+    shown: list[str] = []
     if laid.choices:
         lines = [_choice(choice, n) for n, choice in enumerate(laid.choices)]
-        items = "".join(f"<li>{line.html}</li>" for line in lines)
-        yield Piece("\n".join(line.body for line in lines), f"<ul>{items}</ul>")
+        bodies.append("\n".join(line.body for line in lines))
+        shown.append(f"<ul>{''.join(f'<li>{line.html}</li>' for line in lines)}</ul>")
     if laid.footer:
         footer = _on_one_line(laid.footer)
-        yield Piece(footer, f"<p><em>{escaped(footer)}</em></p>")
+        bodies.append(footer)
+        shown.append(f"<p><em>{escaped(footer)}</em></p>")
+    if bodies:
+        yield Piece("\n\n".join(bodies), "".join(shown))
 
 
 def _choice(choice: Choice, number: int) -> Piece:

@@ -16,7 +16,7 @@ from adapters.chat.matrix.forms import key_for
 from adapters.chat.matrix.placing import Placing
 from adapters.chat.matrix.roots import Roots
 from adapters.chat.matrix.sending import Sender
-from adapters.posting import Ledger, Turns, Urgency, urgency
+from adapters.posting import Ledger, Turns, Urgency, opened, root_of, thread_of, urgency
 from bot.domain.cards import Card, NewsCard, ReceivedCard, StatusCard
 from bot.domain.layout import sheet
 from bot.domain.people import Person, Thread
@@ -54,6 +54,23 @@ class Gateway:
             await placing.bring()
         await self._show_typing(thread, card, first=first)
 
+    async def open(self, thread: Thread, card: Card) -> Thread:
+        """Post it into the room itself, once: the thread that hangs from it. Shown there, it is edited."""
+        async with self._turns.turn(thread.channel, urgency(card)):
+            begun = opened(self._ledger, thread, card) or await self._begin(thread, card)
+        if owner := self._roots.owner(thread):
+            self._roots.remember(begun, owner)
+        await self.show(begun, card)
+        return begun
+
+    async def _begin(self, thread: Thread, card: Card) -> Thread:
+        room, root = root_of(thread, card)
+        await Placing(self._sender, self._ledger, room, root, begins=True).bring()
+        placed = self._ledger.wanted(room, root, sheet(card).choices)
+        begun = thread_of(thread, placed.messages[0])
+        self._ledger.adopted(placed, begun, card)
+        return begun
+
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
         """Rooms have no secrets: it is a notice with the name of the one it is for."""
         own = card.model_copy(update={"key": key_for(card.key, person.id)})
@@ -63,8 +80,8 @@ class Gateway:
             await placing.bring()
 
     async def react(self, thread: Thread) -> None:
-        """A sign on the message that began the thread: it was heard."""
-        if thread.root:
+        """A sign on the message that began the thread: it was heard. The bot does not hear itself."""
+        if thread.root and not self._ledger.by_message(thread.channel, thread.root):
             name = shapes.transaction("heard", thread.key)
             await self._try(self._sender.react(thread.channel, thread.root, HEARD, name))
 

@@ -6,15 +6,18 @@ import html
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from adapters.chat.matrix.prose import as_html, escaped, without_front_matter
 from adapters.chat.matrix.splitting import slices, split
 from bot.domain.intent import Question
 from bot.domain.masking import clean
-from bot.domain.sheets import Bullets, Code, Element, Fields, Prose, Table, Text
+from bot.domain.people import Thread
+from bot.domain.sheets import Bullets, Code, Element, Fields, Pointer, Prose, Table, Text
 
 _TAGS = 10
 """Bytes a line, about."""
+_LONGEST_POINTER = 300
 _LONGEST_ITEM = 2_000
 """Characters. What is longer is cut into several items."""
 
@@ -70,6 +73,8 @@ def element_pieces(element: Element, room: int) -> Iterator[Piece]:
             yield from _framed(_CODE, (Piece(n, html.escape(n)) for n in lines), room)
         case Prose(markdown=markdown):
             yield from _prose(without_front_matter(markdown), room)
+        case Pointer():
+            yield _pointer(element)
 
 
 def question_pieces(question: Question, room: int) -> Iterator[Piece]:
@@ -81,10 +86,14 @@ def question_pieces(question: Question, room: int) -> Iterator[Piece]:
     if question.why:
         yield from element_pieces(Text(text=question.why), room)
     lines = [
-        _plain(f"{n}. {_line(option)}{' (default)' if option == question.default else ''}")
+        _plain(
+            f"{n}. {_line(option)}{' (default)' if option and option == question.default else ''}"
+        )
         for n, option in enumerate(question.options, 1)
     ]
-    if question.default not in question.options:
+    if not _line(question.default):
+        lines.append(_plain("Only you can know this."))
+    elif question.default not in question.options:
         lines.append(_plain(f"Default: {_line(question.default)}"))
     yield from _framed(_LINES, lines, room)
 
@@ -156,6 +165,27 @@ def _rows(table: Table) -> Iterator[Piece]:
         body = " — ".join([*cells[:1], *rest])
         shown = [f"<strong>{escaped(cell)}</strong>" for cell in cells[:1]]
         yield Piece(f"• {body}", " — ".join([*shown, *map(escaped, rest)]))
+
+
+def _pointer(pointer: Pointer) -> Piece:
+    """Words that lead to the first message of another thread: to an id of the homeserver, whatever the words say."""
+    words = _cut(_line(pointer.text)) or "there"
+    link = _link(pointer.thread)
+    if not link:
+        return paragraph(f"→ {words}")
+    address = html.escape(link)
+    return Piece(f"→ {words}: {link}", f'<p>→ <a href="{address}">{escaped(words)}</a></p>')
+
+
+def _link(thread: Thread) -> str:
+    """Empty: it is no message of Matrix."""
+    if thread.platform != "matrix" or thread.channel[:1] != "!" or thread.root[:1] != "$":
+        return ""
+    return f"https://matrix.to/#/{quote(thread.channel, safe='!:')}/{quote(thread.root, safe='$')}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_POINTER else f"{text[: _LONGEST_POINTER - 1]}…"
 
 
 def _line(text: str) -> str:

@@ -41,6 +41,8 @@ class Placing:
     """Who is told of it, when it is posted."""
     anew: bool = False
     """Posted at the end of the thread, instead of being edited where it stands."""
+    begins: bool = False
+    """Its first message stands in the room itself, and is the root of what follows it."""
     _before: Placed | None = field(init=False)
     _placed: Placed = field(init=False)
     _withdrawn: Placed | None = field(init=False)
@@ -108,7 +110,7 @@ class Placing:
     async def _post(self, message: Message, room: int) -> None:
         name = self._name("post", message.part, room if room != ROOM else "")
         mention = "" if message.part else self.mention
-        content = shapes.posted(message, self.thread.root, mention)
+        content = shapes.posted(message, self._root, mention)
         self._ids.append(
             await self.sender.send(self.thread.channel, "m.room.message", content, name)
         )
@@ -120,6 +122,11 @@ class Placing:
         name = self._name("edit", message.part, room, placed.revision, placed.digest)
         content = shapes.edited(message, self._ids[message.part])
         await self.sender.send(self.thread.channel, "m.room.message", content, name)
+
+    @property
+    def _root(self) -> str:
+        """Of the thread it is posted into; empty: none."""
+        return self._ids[0] if self.begins and self._ids else self.thread.root
 
     def _name(self, *what: str | int) -> str:
         """Messages that were withdrawn keep their names to themselves."""
@@ -210,7 +217,7 @@ class Placing:
         try:
             url = await self.sender.upload(file.name, file.data, file.mimetype)
             name = shapes.transaction(self.thread.key, entry.key, entry.revision)
-            content = shapes.attached(file, url, self.thread.root)
+            content = shapes.attached(file, url, self._root)
             event_id = await self.sender.send(self.thread.channel, "m.room.message", content, name)
         except SignedOut:
             raise

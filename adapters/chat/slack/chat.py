@@ -114,6 +114,9 @@ class SlackChat:
     async def show(self, thread: Thread, card: Card) -> None:
         await self._gateway.show(thread, card)
 
+    async def open(self, thread: Thread, card: Card) -> Thread:
+        return await self._gateway.open(thread, card)
+
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
         await self._gateway.whisper(thread, person, card)
 

@@ -16,8 +16,10 @@ from adapters.chat.slack.drawing.limits import (
     section,
 )
 from adapters.chat.slack.drawing.picking import (
+    ONLY_YOU,
     PICK,
     Values,
+    has_default,
     is_picked_from,
     listed,
     needs_list,
@@ -82,11 +84,12 @@ def asking(title: str, question: str, purpose: Purpose) -> View:
 def questions_form(
     questions: Sequence[Question], purpose: Purpose, title: str = "Your answers"
 ) -> View:
-    """Every open question with its options and a line for something else. What is left empty is the default."""
+    """Every open question with its options, the default picked already, and a line for something else. A line that is
+    left empty leaves its question open; where only a person can know the answer, it cannot be."""
     asked = [question for question in questions if question.answer is None]
     blocks = [block for question in asked[:_MOST] for block in _question(question)]
     if len(asked) > _MOST:
-        blocks.append(aside(f"… and {len(asked) - _MOST} more: their defaults are taken."))
+        blocks.append(aside(f"… and {len(asked) - _MOST} more: they stay open."))
     return _form(QUESTIONS, title, blocks or [section(plain_text("Nothing is open."))], purpose)
 
 
@@ -155,10 +158,16 @@ def _question(question: Question) -> list[Block]:
     text = cut(on_one_line(f"{question.decision}  {question.text}"), _LABEL)
     why = on_one_line(question.why)
     written = f"{_ELSE}:{question.number}"
+    if not has_default(question):
+        known = " · ".join(f"{n}. {on_one_line(o)}" for n, o in enumerate(question.options, 1))
+        hint = " ".join(part for part in (why, known, ONLY_YOU) if part)
+        return [_input(written, text, _writing(written), hint=hint, optional=False)]
     if not is_picked_from(question):
-        hint = " ".join((why, "Left empty, it is:", on_one_line(question.default)))
-        placeholder = on_one_line(question.default)
-        return [_input(written, text, _writing(written, placeholder), hint=hint.strip())]
+        default = on_one_line(question.default)
+        hint = " ".join(
+            part for part in (why, f"Default: {default}. Empty: it stays open.") if part
+        )
+        return [_input(written, text, _writing(written, default), hint=hint)]
     blocks = [section(plain_text(cut_saying(listed(question), _SAYING)))]
     pick = f"{PICK}:{question.number}"
     return [

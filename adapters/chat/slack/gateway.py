@@ -14,11 +14,13 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.chat.slack.asides import Asides
 from adapters.chat.slack.calling import Denied, asked
 from adapters.chat.slack.documents import Documents
-from adapters.chat.slack.drawing import Message, drawn
+from adapters.chat.slack.drawing import Message, Site, drawn
 from adapters.chat.slack.left_behind import LeftBehind
+from adapters.chat.slack.links import Links
 from adapters.chat.slack.messages import Messages
 from adapters.chat.slack.native import Native
-from adapters.posting import Ledger, Placed, Turns, urgency
+from adapters.chat.slack.threads import Threads
+from adapters.posting import Ledger, Placed, Turns, opened, urgency
 from adapters.posting.ledger import digest_of
 from bot.domain.cards import Card, DocumentCard, ProblemCard, ReceivedCard
 from bot.domain.layout import sheet
@@ -41,7 +43,7 @@ class Gateway:
         ledger: Ledger,
         turns: Turns,
         *,
-        draw: Callable[[Card], Sequence[Message]] = drawn,
+        draw: Callable[[Card, Site | None], Sequence[Message]] = drawn,
         between_moves: float = BETWEEN_MOVES,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -49,7 +51,9 @@ class Gateway:
         self._ledger = ledger
         self._turns = turns
         self._draw = draw
+        self._links = Links(client)
         self._messages = Messages(client)
+        self._threads = Threads(self._messages, ledger)
         self._documents = Documents(client, ledger)
         self._asides = Asides()
         self._native = Native(client, self._asides)
@@ -80,6 +84,15 @@ class Gateway:
         if changed:
             self._native.tell(thread, card)
 
+    async def open(self, thread: Thread, card: Card) -> Thread:
+        """Post it into the channel itself, once: the thread that hangs from it. Shown there, it is edited."""
+        async with self._turns.turn(thread.place, urgency(card)):
+            begun = opened(self._ledger, thread, card)
+            if begun is None:
+                begun = await self._threads.begin(thread, card, await self._drawn(card))
+        await self.show(begun, card)
+        return begun
+
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
         """For one person's eyes, at once: it waits for no turn. What is known to have been said is not said again."""
         user = person.id.rpartition(":")[2]
@@ -87,13 +100,16 @@ class Gateway:
         if self._is_known_to_stand(thread, own):
             return
         try:
-            for message in self._draw(card):
+            for message in await self._drawn(card):
                 await self._messages.whisper(thread, user, message)
         except Denied as refusal:
             about = {"card": card.key, "why": refusal.code}
             log.warning("a word in private reached nobody", extra={"data": about})
             raise
         self._note(thread, own)
+
+    async def _drawn(self, card: Card) -> Sequence[Message]:
+        return self._draw(card, await self._links.site_for(card))
 
     def _note(self, thread: Thread, card: Card) -> None:
         """A word in private cannot be looked for in Slack. With a full disk it may be said twice, after a restart."""
@@ -105,7 +121,9 @@ class Gateway:
             log.warning("not noted", extra={"data": {"card": card.key, "why": full.reason}})
 
     async def react(self, thread: Thread) -> None:
-        """A sign on the message a thread hangs from: it was heard."""
+        """A sign on the message a thread hangs from: it was heard. The bot does not hear itself."""
+        if self._ledger.by_message(thread.place, thread.root):
+            return
         try:
             await asked(
                 "a reaction",
@@ -164,7 +182,7 @@ class Gateway:
         """Every part in order; then what is spare goes: at no time is there less to read than before."""
         anew = not there
         stand: list[str] = []
-        messages = self._draw(card)
+        messages = await self._drawn(card)
         for part, message in enumerate(messages):
             old = there.pop(part, "")
             stand.append(await self._messages.put(placed, part, message, old, spare))

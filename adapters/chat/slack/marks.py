@@ -17,7 +17,7 @@ EVENT = "gwt_card"
 MOST_PARTS = 100
 PAGE = 200
 MOST_PAGES = 25
-"""A thread of five thousand messages. What was posted behind them is not found again."""
+"""A thread of five thousand messages, or the last five thousand of a channel: what stands beyond is not found again."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,27 @@ async def read_thread(client: AsyncWebClient, thread: Thread) -> list[Mapping[st
         if not cursor:
             break
     return messages
+
+
+async def find_root(client: AsyncWebClient, placed: Placed) -> str:
+    """The ts of a card that stands in the channel itself, outside of threads; empty: it does not."""
+    cursor: str | None = None
+    for _ in range(MOST_PAGES):
+        page = await asked(
+            "reading a channel",
+            lambda cursor=cursor: client.conversations_history(
+                channel=placed.thread.channel,
+                include_all_metadata=True,
+                limit=PAGE,
+                cursor=cursor,
+            ),
+        )
+        if found := found_in(page.get("messages") or [], placed):
+            return found[0].ts
+        cursor = (page.get("response_metadata") or {}).get("next_cursor")
+        if not cursor:
+            break
+    return ""
 
 
 def _hash(placed: Placed, part: int) -> str:

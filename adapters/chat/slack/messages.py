@@ -10,7 +10,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.chat.slack.calling import Answer, Denied, Lost, asked
 from adapters.chat.slack.drawing import Message
 from adapters.chat.slack.drawing.limits import Block
-from adapters.chat.slack.marks import Found, found_in, mark, read_thread
+from adapters.chat.slack.marks import Found, find_root, found_in, mark, read_thread
 from adapters.chat.slack.plainer import forms
 from adapters.posting import Placed
 from bot.domain.people import Thread
@@ -55,6 +55,19 @@ class Messages:
                 return ts
         return await self._post(placed, part, message, {*others, ts})
 
+    async def begin(self, placed: Placed, message: Message) -> str:
+        """Posted into the channel itself: a thread hangs from it. Its ts."""
+        try:
+            return await self._say(placed, 0, message)
+        except Lost:
+            if there := await self.find_root(placed):
+                return there
+            raise
+
+    async def find_root(self, placed: Placed) -> str:
+        """The one that an earlier try has posted into the channel itself; empty: there is none."""
+        return await find_root(self._client, placed)
+
     async def find(self, placed: Placed) -> list[Found]:
         """All messages of the card that stand in the thread, the oldest first."""
         return found_in(await read_thread(self._client, placed.thread), placed)
@@ -92,14 +105,24 @@ class Messages:
     async def _post(
         self, placed: Placed, part: int, message: Message, others: Collection[str]
     ) -> str:
-        thread = placed.thread
+        try:
+            return await self._say(placed, part, message)
+        except Lost:
+            there = await self._of_this_revision(placed, part)
+            mine = [ts for ts in there if ts not in others]
+            if not mine:
+                raise
+            return mine[-1]
+
+    async def _say(self, placed: Placed, part: int, message: Message) -> str:
+        """Into its thread; where that has no root, into the channel itself."""
 
         async def send(text: str, blocks: list[Block]) -> Answer:
             return await asked(
                 "posting a message",
                 lambda: self._client.chat_postMessage(
-                    channel=thread.channel,
-                    thread_ts=thread.root,
+                    channel=placed.thread.channel,
+                    thread_ts=placed.thread.root or None,
                     text=text,
                     blocks=blocks,
                     metadata=mark(placed, part),
@@ -108,14 +131,7 @@ class Messages:
                 ),
             )
 
-        try:
-            answer = await _in_some_form(message, send)
-        except Lost:
-            there = await self._of_this_revision(placed, part)
-            mine = [ts for ts in there if ts not in others]
-            if not mine:
-                raise
-            return mine[-1]
+        answer = await _in_some_form(message, send)
         return str(answer["ts"])
 
     async def _edit(self, placed: Placed, part: int, message: Message, ts: str) -> None:

@@ -15,8 +15,10 @@ from adapters.chat.slack.calling import Answer, Denied, asked
 from bot.domain.cards import (
     ApprovalCard,
     Card,
+    EarlierCard,
     NeedsYouCard,
     OfferCard,
+    PartsCard,
     ProblemCard,
     QuestionsCard,
     ReceivedCard,
@@ -129,7 +131,9 @@ def sign_of(card: Card) -> Sign | None:
     match card:
         case ReceivedCard():
             return Sign.PROCESSING
-        case QuestionsCard() | ApprovalCard() | NeedsYouCard() | OfferCard():
+        case QuestionsCard() | ApprovalCard() | PartsCard() | EarlierCard():
+            return Sign.PROCESSING if card.decided else Sign.SUSPENDED
+        case NeedsYouCard() | OfferCard():
             return Sign.PROCESSING if card.decided else Sign.SUSPENDED
         case StoppedCard():
             return Sign.PROCESSING if card.decided else Sign.ACTIVE

@@ -9,17 +9,21 @@ from bot.domain.cards import (
     ApprovalCard,
     Card,
     DocumentCard,
+    EarlierCard,
     NeedsYouCard,
     NewsCard,
     OfferCard,
+    PartsCard,
     ProblemCard,
     QuestionsCard,
     ReceivedCard,
+    RootCard,
     StatusCard,
     StoppedCard,
     SummaryCard,
 )
-from bot.domain.layout import asking, reporting
+from bot.domain.layout import asking, elsewhere, reporting
+from bot.domain.layout.approval import approval
 from bot.domain.layout.phrases import counted, duration, spent
 from bot.domain.layout.reporting import MARKS
 from bot.domain.sheets import Sheet
@@ -37,7 +41,13 @@ def sheet(card: Card) -> Sheet:  # noqa: C901 - one case per kind of card
         case DocumentCard():
             return reporting.document(card)
         case ApprovalCard():
-            return asking.approval(card)
+            return approval(card)
+        case PartsCard():
+            return elsewhere.parts(card)
+        case EarlierCard():
+            return elsewhere.earlier(card)
+        case RootCard():
+            return elsewhere.root(card)
         case StatusCard():
             return reporting.status(card)
         case NewsCard():

@@ -2,82 +2,52 @@
 
 from __future__ import annotations
 
-from bot.domain.cards import ApprovalCard, NeedsYouCard, OfferCard, QuestionsCard, StoppedCard
+from bot.domain.cards import NeedsYouCard, OfferCard, QuestionsCard, StoppedCard
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.intent import Question
-from bot.domain.layout.phrases import counted, decided_by, spent
-from bot.domain.sheets import Bullets, Code, Element, Fields, Sheet, Table, Text, Tone
+from bot.domain.layout.phrases import counted, decided_by
+from bot.domain.sheets import Bullets, Code, Element, Sheet, Text, Tone
 
 
 def questions(card: QuestionsCard) -> Sheet:
     body = tuple(element for q in card.questions for element in _question(q))
-    if card.decided:
-        return Sheet(title="Questions, answered", body=body, footer=decided_by(card.decided))
-    choices = (Choice(label="Use all defaults", verb=Verb.DEFAULTS, style=Style.PRIMARY),)
+    still_open = [q for q in card.questions if q.answer is None]
+    if card.decided or not still_open:
+        footer = decided_by(card.decided) if card.decided else ""
+        return Sheet(title="Questions, answered", body=body, footer=footer)
+    some_answered = len(still_open) < len(card.questions)
+    choices = _defaults(still_open, some_answered=some_answered)
+    words = "Or answer" if choices else "Please answer"
     return Sheet(
-        title="A few questions before I plan",
+        title=_still_open(len(still_open)) if some_answered else "A few questions before I plan",
         tone=Tone.NEEDS_YOU,
         body=body,
         choices=choices,
-        footer="Or answer in your own words, for instance: D1: yes, D2: the second one.",
+        footer=f"{words} in your own words, for instance: D1: yes, D2: the second one.",
     )
+
+
+def _still_open(number: int) -> str:
+    return f"{counted(number, 'question')} {'is' if number == 1 else 'are'} still open"
+
+
+def _defaults(still_open: list[Question], *, some_answered: bool) -> tuple[Choice, ...]:
+    """Nothing to press where only the person can know an answer: it would be taken for all of them."""
+    if not all(q.default for q in still_open):
+        return ()
+    label = "Use defaults for the rest" if some_answered else "Use all defaults"
+    return (Choice(label=label, verb=Verb.DEFAULTS, style=Style.PRIMARY),)
 
 
 def _question(q: Question) -> tuple[Element, ...]:
     head = Text(text=f"{q.decision}  {q.text}", strong=True)
     if q.answer is not None:
-        return (head, Bullets(items=(q.answer,)))
-    options = q.options if q.default in q.options else (q.default, *q.options)
+        return (head, Text(text=f"→ {q.answer}"))
+    known = not q.default or q.default in q.options
+    options = q.options if known else (q.default, *q.options)
     items = tuple(f"{o} (default)" if o == q.default else o for o in options)
-    return (head, *((Text(text=q.why),) if q.why else ()), Bullets(items=items))
-
-
-def approval(card: ApprovalCard) -> Sheet:
-    rows = tuple((t.key, t.name, ", ".join(t.after) or "–", t.agent) for t in card.tasks)
-    pairs = (
-        ("Base", card.base),
-        ("At once", f"up to {card.parallelism}"),
-        ("Tests", card.test_command or "no test command found"),
-        ("Agent flags", card.agent_flags or "–"),
-        ("So far", spent(card.usage)),
-    )
-    body: tuple[Element, ...] = (
-        Table(head=("Task", "What", "After", "Agent"), rows=rows),
-        Fields(pairs=pairs),
-    )
-    title = f"Shall I build {card.spec_id}, revision {card.revision}?"
-    if card.decided:
-        return Sheet(title=title, body=body, footer=decided_by(card.decided))
-    return Sheet(
-        title=title,
-        tone=Tone.NEEDS_YOU,
-        body=body,
-        choices=_approval_choices(card.offer or card.digest),
-        footer=_promise(card),
-    )
-
-
-def _promise(card: ApprovalCard) -> str:
-    until = f" Valid until {card.expires:%Y-%m-%d %H:%M} UTC." if card.expires else ""
-    return f"Once approved, I work alone until it is done. Digest {card.digest[:12]}.{until}"
-
-
-def _approval_choices(offer: str) -> tuple[Choice, ...]:
-    return (
-        Choice(label="Approve", verb=Verb.APPROVE, about=offer, style=Style.PRIMARY),
-        Choice(
-            label="Request changes",
-            verb=Verb.CHANGE,
-            about=offer,
-            asks="What should be different?",
-        ),
-        Choice(
-            label="Discard",
-            verb=Verb.DISCARD,
-            style=Style.DANGER,
-            confirm="Discard this session? Its branches stay.",
-        ),
-    )
+    why = (Text(text=q.why),) if q.why else ()
+    return (head, *why, Bullets(items=items)) if items else (head, *why)
 
 
 def needs_you(card: NeedsYouCard) -> Sheet:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bot.domain.cards import Decided
+from bot.domain.planned import Spread
 from bot.domain.world import Usage
 
 
@@ -28,6 +29,12 @@ def counted(number: int, noun: str) -> str:
 def spent(usage: Usage) -> str:
     """What the model was asked so far."""
     return f"{counted(usage.calls, 'model call')}, about {usage.tokens:,} tokens"
+
+
+def figures(spread: Spread, unit: str) -> str:
+    """What is usual, and between what it lies: 14 min (9–31)."""
+    median, low, high = (f"{round(n):,}" for n in (spread.median, spread.low, spread.high))
+    return f"{median} {unit}" if low == high else f"{median} {unit} ({low}–{high})"
 
 
 def decided_by(decided: Decided) -> str:

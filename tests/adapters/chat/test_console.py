@@ -13,6 +13,7 @@ from adapters.chat.console.transcript import Transcript
 from bot.domain.cards import AnswerCard, Card, Decided, StatusCard
 from bot.domain.choices import Verb, Word
 from bot.domain.events import Commanded, Pressed, Said
+from bot.domain.intent import Question
 from bot.domain.people import Person
 from bot.errors import Refused
 from tests.adapters.chat.console_stage import Stage
@@ -139,6 +140,43 @@ async def test_a_number_may_be_the_answer_to_a_question(stage: Stage) -> None:
     assert texts == ["2", "1 and 2 as you like"]
 
 
+UNKNOWN = cards.QUESTIONS.model_copy(
+    update={"questions": (Question(number=1, text="Which file?", options=("a.py", "b.py")),)}
+)
+
+
+async def test_questions_without_defaults_are_answered_in_words_only(stage: Stage) -> None:
+    await stage.show(cards.APPROVAL, UNKNOWN)
+    await stage.type("", "1", "yes", "D1: b.py")
+    texts = [event.text for event in stage.events if isinstance(event, Said)]
+    assert texts == ["1", "yes", "D1: b.py"], "and nothing that stands above it is pressed"
+    again = Stage(stage.home)
+    await again.type("1")
+    assert [type(event) for event in again.events] == [Said]
+
+
+async def test_enter_on_questions_without_defaults_says_what_is_wanted(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Transcript, "just_changed", False)
+    await stage.show(UNKNOWN)
+    await stage.type("")
+    assert "Type your answers." in stage.text
+    assert stage.events == []
+
+
+async def test_some_questions_may_be_answered_and_the_rest_left_to_the_defaults(
+    stage: Stage,
+) -> None:
+    await stage.show(cards.QUESTIONS)
+    await stage.type("D1: In the browser")
+    text = await stage.show(cards.HALF_ANSWERED)
+    assert "1 question is still open" in text
+    assert "→ In the browser" in text
+    await stage.type("1")
+    assert [type(event) for event in stage.events] == [Said, Pressed]
+
+
 async def test_a_decided_card_can_no_longer_be_pressed(stage: Stage) -> None:
     await stage.show(cards.APPROVAL, cards.APPROVED)
     await stage.type("1")
@@ -189,6 +227,13 @@ async def test_what_was_decided_is_told_in_one_line(stage: Stage) -> None:
     assert text.strip() == f"✓ Approved by you, {time}   Shall I build SPEC-1a2b3c4d, revision 1?"
 
 
+async def test_a_plan_that_was_approved_is_not_shown_once_more_for_who_did(stage: Stage) -> None:
+    await stage.show(cards.APPROVAL.model_copy(update={"dry_run": True}))
+    text = await stage.show(cards.APPROVED.model_copy(update={"approved_by": ("Mika",)}))
+    assert text.strip().startswith("✓ Approved by you")
+    assert len(text.strip().splitlines()) == 1
+
+
 async def test_what_somebody_else_decided_names_them(stage: Stage) -> None:
     await stage.show(cards.OFFER)
     decided = Decided(what="Merged", by="Anna", at=cards.AT)
@@ -230,21 +275,31 @@ async def test_the_answer_to_status_is_shown_in_full(stage: Stage) -> None:
     assert "Running" in text
 
 
-@pytest.mark.parametrize("end", [cards.SUMMARY, cards.DISCARDED], ids=["summary", "discarded"])
-async def test_after_the_end_of_a_session_a_request_opens_a_new_thread(
-    stage: Stage, end: Card
-) -> None:
+async def test_when_a_session_is_given_up_a_request_opens_a_new_thread(stage: Stage) -> None:
     await stage.type("first")
-    await stage.show(end)
+    await stage.show(cards.DISCARDED)
     await stage.type("logs", "second", "third")
     threads = [thread.root for thread, _ in stage.heard]
     assert threads[0] == threads[1], "a command still means the old session"
     assert threads[2] == threads[3] != threads[0]
 
 
-async def test_the_end_of_a_session_is_remembered_over_a_restart(stage: Stage) -> None:
+async def test_when_a_session_has_come_to_its_end_what_is_said_is_still_said_there(
+    stage: Stage,
+) -> None:
     await stage.type("first")
     await stage.show(cards.SUMMARY)
+    await stage.type("logs", "second")
+    again = Stage(stage.home)
+    await again.type("third")
+    threads = [thread for thread, _ in (*stage.heard, *again.heard)]
+    assert len(threads) == 4
+    assert len(set(threads)) == 1
+
+
+async def test_that_a_session_was_given_up_is_remembered_over_a_restart(stage: Stage) -> None:
+    await stage.type("first")
+    await stage.show(cards.DISCARDED)
     again = Stage(stage.home)
     await again.type("second")
     assert again.heard[0][0] != stage.heard[0][0]
@@ -265,9 +320,10 @@ def test_only_a_summary_or_a_discard_ends_a_thread(card: Card) -> None:
 
 async def test_a_card_of_another_session_names_it_and_cannot_be_pressed_here(stage: Stage) -> None:
     await stage.thread()
-    text = await stage.show(cards.STOPPED, cards.NEEDS_YOU, thread=cards.OTHER_THREAD)
-    assert text.count("session 1a2b3c4d") == 1, "the name is known once a card has told it"
+    text = await stage.show(cards.NEEDS_YOU, thread=cards.OTHER_THREAD)
     assert "session 22222222" in text
+    text += await stage.show(cards.STOPPED, cards.OFFER, thread=cards.OTHER_THREAD)
+    assert text.count("session 1a2b3c4d") == 2, "the name is known once a card has told it"
     assert "[1]" not in text
     assert stage.script.seen == []
     await stage.type("1")

@@ -17,7 +17,7 @@ from bot.domain.cards import Card
 from bot.domain.choices import Choice, Verb
 from bot.domain.layout import sheet
 from bot.domain.masking import clean
-from bot.domain.sheets import Bullets, Code, Element, Fields, Prose, Sheet, Table, Text
+from bot.domain.sheets import Bullets, Code, Element, Fields, Pointer, Prose, Sheet, Table, Text
 from tests.adapters.chat.console_stage import Tty
 from tests.fakes import cards
 
@@ -35,6 +35,7 @@ def everywhere(text: str) -> Sheet:
         Bullets(items=(text,)),
         Table(head=(text, text), rows=((text, text),)),
         Code(text=text),
+        Pointer(text=text, thread=cards.OTHER_THREAD),
     )
     choice = Choice(label=text, verb=Verb.KEEP)
     return Sheet(title=text, body=body, choices=(choice,), footer=text)
@@ -89,7 +90,7 @@ def test_no_color_is_respected(terminal: pytest.MonkeyPatch) -> None:
     ["[bold red]x[/bold red]", "[/]", "[link=http://e]x[/link]", ":smile:", "\\[x]", "{x} %s"],
 )
 def test_data_is_never_read_as_markup(text: str) -> None:
-    assert piped(everywhere(text)).count(text) == 13
+    assert piped(everywhere(text)).count(text) == 14
 
 
 @settings(deadline=None)
@@ -128,6 +129,14 @@ def test_only_the_title_and_the_choices_begin_at_the_left_edge() -> None:
     left = [line for line in piped(laid).splitlines() if line[:1] not in (" ", "")]
     assert left[0].startswith("• → [1] Approve")
     assert left[1:] == ["→ [1] → [1] Approve [2] Discard ? Shall I build it? [1] Approve"]
+
+
+def test_another_thread_is_named_by_what_a_person_can_call_it() -> None:
+    pointers = tuple(Pointer(text=t, thread=cards.OTHER_THREAD) for t in ("A web\nshop", "返金"))
+    laid = Sheet(title="t", body=pointers)
+    assert piped(laid) == "• t\n  → A web shop  session 22222222\n  → 返金  session 22222222\n"
+    known = drawn(laid, name=lambda thread: "5e6f7a8b")
+    assert "A web shop  session 5e6f7a8b" in Screen(StringIO()).rendered(known)
 
 
 def test_choices_are_numbered_and_say_whether_they_ask_for_a_text() -> None:

@@ -14,9 +14,11 @@ import pytest
 from adapters.chat.console import AutoLines, ConsoleChat
 from adapters.chat.console.lines import PROMPT, PipeLines
 from adapters.chat.console.screen import Screen
-from bot.domain.cards import Decided
-from bot.domain.choices import Verb
+from bot.domain.cards import Card, Decided
+from bot.domain.choices import Style, Verb
 from bot.domain.events import FromPeople, Pressed, Said
+from bot.domain.intent import Question
+from bot.domain.layout import sheet
 from bot.domain.people import Thread
 from tests.fakes import cards
 
@@ -139,6 +141,37 @@ async def test_the_demo_asks_takes_every_first_choice_and_ends(tmp_path: Path) -
         Verb.MERGE,
     ]
     assert "COMPLETE" in out.getvalue()
+
+
+async def test_the_demo_takes_what_every_card_of_a_story_proposes() -> None:
+    lines = AutoLines("Add a dark mode", 0, StringIO())
+    await lines.next(PROMPT)
+    story = (cards.QUESTIONS, cards.EARLIER, cards.APPROVAL, cards.CHANGE, cards.OFFER)
+    for card in story:
+        lines.saw(card)
+        async with asyncio.timeout(15):
+            line = await lines.next(PROMPT)
+        assert sheet(card).choices[int(line or 0) - 1].style is Style.PRIMARY
+
+
+@pytest.mark.parametrize(
+    "card",
+    [
+        cards.PROBLEM.model_copy(update={"choices": cards.PROBLEM.choices[1:]}),
+        cards.QUESTIONS.model_copy(update={"questions": (Question(number=1, text="Which?"),)}),
+    ],
+    ids=["harmful", "in words"],
+)
+async def test_the_demo_waits_where_nothing_is_proposed(card: Card) -> None:
+    lines = AutoLines("Add a dark mode", 0, StringIO())
+    await lines.next(PROMPT)
+    lines.saw(card)
+    waiting = asyncio.create_task(lines.next(PROMPT))
+    await asyncio.wait({waiting}, timeout=0.05)
+    assert not waiting.done()
+    lines.saw(cards.APPROVAL)
+    async with asyncio.timeout(15):
+        assert await waiting == "1"
 
 
 async def test_what_the_demo_types_is_shown_and_marked(tmp_path: Path) -> None:

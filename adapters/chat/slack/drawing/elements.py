@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from adapters.chat.slack.drawing.fence import fenced
 from adapters.chat.slack.drawing.limits import (
@@ -19,11 +20,12 @@ from adapters.chat.slack.drawing.limits import (
     section,
 )
 from adapters.chat.slack.drawing.parts import parts
+from adapters.chat.slack.drawing.site import Site
 from adapters.chat.slack.drawing.tables import as_lines, as_table
 from adapters.chat.slack.drawing.titles import bold
-from adapters.chat.slack.words import harmless_markdown, on_one_line
+from adapters.chat.slack.words import escaped, harmless_markdown, on_one_line
 from bot.domain.masking import clean
-from bot.domain.sheets import Bullets, Code, Element, Fields, Prose, Table, Text
+from bot.domain.sheets import Bullets, Code, Element, Fields, Pointer, Prose, Table, Text
 
 _LEAST = 160
 """With less room than this nothing sensible can be said."""
@@ -33,18 +35,31 @@ _LABEL = 60
 _PAIR = 120
 _LEAST_CODE = 240
 _LEAST_PROSE = 100
+_POINTER = 300
 
 
-def body(elements: Sequence[Element], room: int, places: int, *, rich: bool = False) -> list[Block]:
+@dataclass(frozen=True)
+class Ways:
+    """What can be drawn with."""
+
+    site: Site | None = None
+    """Where links lead."""
+    rich: bool = False
+    """Blocks not every workspace takes."""
+
+
+def body(elements: Sequence[Element], room: int, places: int, ways: Ways) -> list[Block]:
     """What stands between title and buttons: at most `room` characters in at most `places` blocks."""
     pieces = list(_pieces(elements))
     code_room = _code_room(pieces, room)
+    fair = _fair([_need(piece, room - _NOTE, code_room, ways) for piece in pieces], room - _NOTE)
     blocks: list[Block] = []
     for piece in pieces:
-        left = room - _NOTE - letters(blocks)
+        left = min(room - _NOTE - letters(blocks), max(fair, _LEAST + 1))
         if isinstance(piece, Code):
             left = min(left, code_room)
-        drawn = _element(piece, left, rich=rich and not _has_table(blocks)) if left > _LEAST else []
+        rich = ways.rich and not _has_table(blocks)
+        drawn = _element(piece, left, Ways(ways.site, rich)) if left > _LEAST else []
         if not drawn or len(blocks) + len(drawn) >= places:
             blocks.append(aside("… There is more than this message has room for."))
             break
@@ -81,6 +96,25 @@ def _blank(element: Element) -> bool:
             return not any(on_one_line(cell) for row in (head, *rows) for cell in row)
         case Bullets():
             return True
+        case Pointer():
+            return False
+
+
+def _need(piece: Element, room: int, code_room: int, ways: Ways) -> int:
+    """How much room it takes if it may."""
+    most = min(room, code_room) if isinstance(piece, Code) else room
+    return letters(_element(piece, most, ways)) if most > _LEAST else most
+
+
+def _fair(needs: Sequence[int], room: int) -> int:
+    """How much room a piece may take at most, so that a long one leaves some to those below it."""
+    left = room
+    for number, need in enumerate(sorted(needs)):
+        share = left // (len(needs) - number)
+        if need > share:
+            return share
+        left -= need
+    return room
 
 
 def _code_room(pieces: Sequence[Element], room: int) -> int:
@@ -93,7 +127,7 @@ def _has_table(blocks: Sequence[Block]) -> bool:
     return any(block["type"] == "table" for block in blocks)
 
 
-def _element(element: Element, room: int, *, rich: bool) -> list[Block]:
+def _element(element: Element, room: int, ways: Ways) -> list[Block]:
     match element:
         case Text(text=text, strong=True):
             return [section(mrkdwn(bold(text, min(SECTION, room))))]
@@ -102,8 +136,8 @@ def _element(element: Element, room: int, *, rich: bool) -> list[Block]:
         case Fields(pairs=pairs):
             return _fields(pairs, room)
         case Bullets(items=items):
-            return _element(Text(text="\n".join(items)), room, rich=rich)
-        case Table() if rich:
+            return _element(Text(text="\n".join(items)), room, ways)
+        case Table() if ways.rich:
             return as_table(element, room)
         case Table():
             return as_lines(element, room)
@@ -111,6 +145,15 @@ def _element(element: Element, room: int, *, rich: bool) -> list[Block]:
             return [section(mrkdwn(fenced(text, min(SECTION, room))))]
         case Prose(markdown=markdown):
             return _prose(markdown, room)
+        case Pointer():
+            return [section(mrkdwn(_pointer(element, ways.site)))]
+
+
+def _pointer(pointer: Pointer, site: Site | None) -> str:
+    """`→ <link|words>`, where there is a link."""
+    words = escaped(on_one_line(pointer.text), _POINTER) or "there"
+    link = site.link(pointer.thread) if site else ""
+    return f"→ <{link}|{words}>" if link else f"→ {words}"
 
 
 def _fields(pairs: Sequence[tuple[str, str]], room: int) -> list[Block]:

@@ -15,6 +15,8 @@ Values = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """`state.values` of a press or a submission: by block, then by element."""
 
 PICK = "pick"
+ONLY_YOU = "Only you can know this."
+"""Instead of a default."""
 _DEFAULT = " (default)"
 _CODE = re.compile(r"D(\d{1,6}):(\d{1,6})")
 
@@ -41,8 +43,13 @@ def options_of(question: Question) -> list[Option]:
 
 
 def is_picked_from(question: Question) -> bool:
-    """Whether there is anything to choose between."""
-    return question.answer is None and len(options_of(question)) > 1
+    """Whether there is anything to choose between. Where only a person can know, nothing is chosen beforehand: then
+    there is no select at all."""
+    return question.answer is None and has_default(question) and len(options_of(question)) > 1
+
+
+def has_default(question: Question) -> bool:
+    return bool(on_one_line(question.default))
 
 
 def needs_list(question: Question) -> bool:
@@ -76,13 +83,16 @@ def picked(values: Values, questions: Sequence[Question] = ()) -> dict[int, str]
 def picks(values: Values, questions: Sequence[Question] = ()) -> dict[int, str] | None:
     """What the selects say. None: an option was picked of a question that is not among these.
 
-    A bare number would be taken for the answer itself, and half of the answers would be worse than none: what is
-    left out counts as the default.
+    A bare number would be taken for the answer itself, and half of the answers, silently, for all of them. What has
+    been answered meanwhile is not answered once more by what a select was left at.
     """
     known = {question.number: question for question in questions}
     found: dict[int, str] = {}
     for number, option in _codes(values):
-        text = _text(known[number], option) if number in known else ""
+        question = known.get(number)
+        text = _text(question, option) if question else ""
+        if question and question.answer is not None:
+            continue
         if text:
             found[number] = text
         elif option:

@@ -15,6 +15,8 @@ from adapters.chat.slack.drawing.limits import (
 )
 from adapters.chat.slack.drawing.message import Message, marked, message
 from adapters.chat.slack.drawing.picking import (
+    ONLY_YOU,
+    has_default,
     is_picked_from,
     listed,
     needs_list,
@@ -46,6 +48,9 @@ def drawn(card: QuestionsCard) -> Message:
 
 
 def _pairs(card: QuestionsCard, choices: tuple[Choice, ...]) -> list[tuple[Choice, Press]]:
+    """None where everything is answered."""
+    if all(question.answer is not None for question in card.questions):
+        return []
     send = Choice(label="Send these answers", verb=Verb.ANSWER)
     in_form = Choice(label="Answer in a form", verb=Verb.ANSWER)
     pairs = [(choice, pressed_by(choice, card.key)) for choice in choices]
@@ -62,7 +67,7 @@ def _body(questions: tuple[Question, ...], room: int, places: int) -> list[Block
         block = _question(question, share)
         if letters(blocks) + letters(block) > room or len(blocks) == places:
             left = len(questions) - number
-            blocks.append(aside(f"… and {left} more: open the form, or their defaults are taken."))
+            blocks.append(aside(f"… and {left} more: they can be answered in the form."))
             break
         blocks.append(block)
     return blocks
@@ -86,8 +91,11 @@ def _question(question: Question, room: int) -> Block:
 def _below(question: Question) -> list[str]:
     """What stands below a question."""
     if question.answer is not None:
-        return [f"• {on_one_line(question.answer)}"]
+        return [f"→ {on_one_line(question.answer)}"]
     why = [on_one_line(question.why)] if question.why.strip() else []
+    if not has_default(question):
+        options = [f"{n}. {on_one_line(text)}" for n, text in enumerate(question.options, 1)]
+        return [*why, *options, ONLY_YOU]
     if not is_picked_from(question):
         return [*why, f"Default: {on_one_line(question.default)}"]
     return [*why, listed(question)] if needs_list(question) else why

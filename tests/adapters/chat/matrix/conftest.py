@@ -1,13 +1,17 @@
-"""A bot that listens, and somebody who talks."""
+"""A bot that listens or posts, and somebody who talks."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from aiohttp import ClientSession
 
 from tests.adapters.chat.matrix.listening import Ear
+from tests.adapters.chat.matrix.posting_stage import Accounts, PostingStage
 from tests.beds.synapse import Homeserver, People, Person, Proxy
 
 
@@ -35,3 +39,22 @@ def far_talk(talk: Talk, proxy: Proxy) -> Talk:
     """The bot goes through the proxy."""
     talk.ear.url = proxy.url
     return talk
+
+
+@pytest.fixture(scope="module")
+def accounts(homeserver: Homeserver) -> Accounts:
+    return Accounts(homeserver)
+
+
+@pytest.fixture
+async def stage(
+    accounts: Accounts, homeserver: Homeserver, proxy: Proxy, tmp_path: Path
+) -> AsyncIterator[PostingStage]:
+    async with AsyncExitStack() as left:
+        session = await left.enter_async_context(ClientSession())
+        anna, bot = (Person(homeserver.url, login, session) for login in accounts.logins)
+        room = await accounts.room(anna, bot)
+        root = await anna.say(room, "Add a dark mode", mention=bot.id)
+        stage = PostingStage(anna, bot, room, root, proxy, tmp_path / "matrix", left)
+        await stage.begin()
+        yield stage

@@ -50,12 +50,12 @@ class PostingStage:
     def thread(self) -> Thread:
         return Thread(platform="matrix", channel=self.room, root=self.root)
 
-    async def begin(self) -> Gateway:
+    async def begin(self, ledger: Ledger | None = None) -> Gateway:
         """Another life of the bot, on what the one before it wrote down."""
         login = self.bot.login
         client = await connect(MatrixAccess(self.proxy.url, login.user_id, login.access_token))
         self.left.push_async_callback(client.close)
-        self.ledger = Ledger(self.folder / "cards.jsonl")
+        self.ledger = ledger or Ledger(self.folder / "cards.jsonl")
         roots = Roots(self.folder / "roots.jsonl")
         self.gateway = Gateway(client, self.ledger, Turns(), roots)
         return self.gateway

@@ -206,6 +206,8 @@ def test_only_what_needs_a_person_or_is_over_may_ping() -> None:
     assert pinging == {
         "questions",
         "approval",
+        "parts",
+        "earlier",
         "needs_you",
         "offer",
         "stopped",

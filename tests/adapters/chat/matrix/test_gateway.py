@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from aiohttp import ClientSession
@@ -20,31 +18,12 @@ from bot.domain.choices import Verb
 from bot.domain.people import Person as Somebody
 from bot.domain.people import Thread
 from bot.errors import Refused, Unavailable
-from tests.adapters.chat.matrix.posting_stage import Accounts, PostingStage
-from tests.beds.synapse import Homeserver, People, Person, Proxy
+from tests.adapters.chat.matrix.posting_stage import PostingStage
+from tests.beds.synapse import Homeserver, People
 from tests.fakes import cards
 
 SEND = "/send/m.room.message/"
 CHIPS = ("✅ Approve", "✏ Request changes", "❌ Discard")
-
-
-@pytest.fixture(scope="module")
-def accounts(homeserver: Homeserver) -> Accounts:
-    return Accounts(homeserver)
-
-
-@pytest.fixture
-async def stage(
-    accounts: Accounts, homeserver: Homeserver, proxy: Proxy, tmp_path: Path
-) -> AsyncIterator[PostingStage]:
-    async with AsyncExitStack() as left:
-        session = await left.enter_async_context(ClientSession())
-        anna, bot = (Person(homeserver.url, login, session) for login in accounts.logins)
-        room = await accounts.room(anna, bot)
-        root = await anna.say(room, "Add a dark mode", mention=bot.id)
-        stage = PostingStage(anna, bot, room, root, proxy, tmp_path / "matrix", left)
-        await stage.begin()
-        yield stage
 
 
 def news(number: int) -> NewsCard:

@@ -12,7 +12,8 @@ from adapters.chat.slack.drawing.limits import letters
 from bot.domain.cards import AnswerCard, Card, QuestionsCard
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.intent import Question
-from bot.domain.sheets import Bullets, Code, Element, Fields, Prose, Table, Text, Tone
+from bot.domain.people import Thread
+from bot.domain.sheets import Bullets, Code, Element, Fields, Pointer, Prose, Table, Text, Tone
 from tests.beds.slack.validation import wrong_in_blocks
 
 HOSTILE = (
@@ -51,6 +52,13 @@ choices = st.builds(
     asks=words,
     confirm=words,
 )
+threads = st.builds(
+    Thread,
+    platform=st.sampled_from(("slack", "matrix")),
+    workspace=st.just("T0001") | words,
+    channel=st.just("C0001") | words,
+    root=st.just("1794988193.000100") | words,
+)
 elements: st.SearchStrategy[Element] = st.one_of(
     st.builds(Text, text=words, strong=st.booleans()),
     st.builds(Fields, pairs=few(st.tuples(words, words), 20)),
@@ -58,6 +66,7 @@ elements: st.SearchStrategy[Element] = st.one_of(
     st.builds(Table, head=few(words), rows=few(few(words, 25), 20)),
     st.builds(Code, text=words),
     st.builds(Prose, name=words, markdown=words),
+    st.builds(Pointer, text=words, thread=threads),
 )
 answer_cards = st.builds(
     AnswerCard,

@@ -12,7 +12,7 @@ import aiohttp
 
 from adapters.chat.slack.access import SlackAccess, new_client
 from adapters.chat.slack.drawing import Message as Drawn
-from adapters.chat.slack.drawing import drawn
+from adapters.chat.slack.drawing import Site, drawn
 from adapters.chat.slack.drawing.limits import Block, plain_text, section
 from adapters.chat.slack.gateway import Gateway
 from adapters.posting import Ledger, Placed, Turns
@@ -22,7 +22,7 @@ from bot.domain.people import Person, Thread
 from tests.beds.slack import BOT_TOKEN, MIKA, PUBLIC, TEAM, Grants, Message, SlackBed, invariants
 from tests.fakes import cards
 
-Draw = Callable[[Card], Sequence[Drawn]]
+Draw = Callable[[Card, Site | None], Sequence[Drawn]]
 DEADLINE = 30
 POST, UPDATE, REPLIES = "chat.postMessage", "chat.update", "conversations.replies"
 SET_STATUS = "agents.sessions.setStatus"
@@ -82,6 +82,8 @@ class Office:
         self.clock = 0.0
         self.forgiven: Collection[str] = ()
         """Refusals that a test provokes."""
+        self.roots: set[str] = set()
+        """What the bot may say outside of threads."""
         self._open: list[Gateway] = []
         self.gateway = self.start()
 
@@ -149,7 +151,7 @@ async def office(
             yield at_work
         finally:
             await at_work.close()
-        invariants.check(bed, forgiven=at_work.forgiven)
+        invariants.check(bed, roots=at_work.roots, forgiven=at_work.forgiven)
 
 
 def news(text: str) -> NewsCard:
@@ -159,7 +161,7 @@ def news(text: str) -> NewsCard:
 def in_parts(sizes: dict[str, int]) -> Draw:
     """Draws a card in as many messages as are wanted of its title."""
 
-    def draw(card: Card) -> Sequence[Drawn]:
+    def draw(card: Card, site: Site | None) -> Sequence[Drawn]:
         assert isinstance(card, NewsCard)
         parts = range(sizes[card.title])
         return [Drawn(f"{card.title} {n}", [section(plain_text(f"part {n}"))]) for n in parts]

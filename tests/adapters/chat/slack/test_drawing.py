@@ -334,8 +334,8 @@ def test_answered_questions_stand_with_their_answers() -> None:
         for question in cards.QUESTIONS.questions
     )
     shown = reads(one(QuestionsCard(key="q", questions=answered, decided=DECIDED)))
-    assert "*D1 Where shall the setting be kept?*\n• answer 1" in shown.replace("  ", " ")
-    assert "• answer 2" in shown
+    assert "*D1 Where shall the setting be kept?*\n→ answer 1" in shown.replace("  ", " ")
+    assert "→ answer 2" in shown
 
 
 def test_block_ids_are_new_when_anything_is_new_and_only_then() -> None:

@@ -104,7 +104,7 @@ async def test_in_the_simpler_form_buttons_still_work(at: Office) -> None:
 async def test_a_bug_in_a_drawing_does_not_lose_the_card(at: Office) -> None:
     at.forgiven = ("invalid_blocks",)
     too_long = Drawn("hello", [section(plain_text("<!channel> & more. " * 1_000))])
-    gateway = at.start(draw=lambda _: [too_long])
+    gateway = at.start(draw=lambda card, site: [too_long])
     thread = await at.ask()
     await gateway.show(thread, cards.NEWS)
     (only,) = at.cards(thread)

@@ -1,33 +1,19 @@
-"""Everything that can be shown: what a message means, not how it looks. `layout` says what stands on it.
-
-A card's key is its identity in the thread: shown again under the same key it is edited where it stands.
-"""
+"""Cards that tell how things stand."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime
 
+from bot.domain.cards.shown import Shown
 from bot.domain.choices import Choice
+from bot.domain.documents import DocumentKind
 from bot.domain.evidence import ExecutionResult
 from bot.domain.facts import Fact
-from bot.domain.intent import Question
-from bot.domain.session import DocumentKind
+from bot.domain.people import Thread
 from bot.domain.sheets import Element, Tone
 from bot.domain.world import Usage
-
-
-class Shown(Fact):
-    key: str
-
-
-class Decided(Fact):
-    """What became of a card's buttons."""
-
-    what: str
-    by: str
-    at: AwareDatetime
 
 
 class ReceivedCard(Shown):
@@ -45,10 +31,17 @@ class ReceivedCard(Shown):
     notes: tuple[str, ...] = ()
 
 
-class QuestionsCard(Shown):
-    kind: Literal["questions"] = "questions"
-    questions: tuple[Question, ...]
-    decided: Decided | None = None
+class RootCard(Shown):
+    """The root message of a session that the bot opened itself."""
+
+    kind: Literal["root"] = "root"
+    session: str
+    title: str
+    request: str
+    by: str
+    origin: Thread | None = None
+    """Where it comes from."""
+    origin_title: str = ""
 
 
 class DocumentCard(Shown):
@@ -59,30 +52,6 @@ class DocumentCard(Shown):
     spec_id: str
     revision: int
     text: str
-
-
-class PlannedTask(Fact):
-    key: str
-    name: str
-    after: tuple[str, ...] = ()
-    agent: str = ""
-
-
-class ApprovalCard(Shown):
-    kind: Literal["approval"] = "approval"
-    spec_id: str
-    revision: int
-    digest: str
-    offer: str = ""
-    """What its buttons are about."""
-    base: str
-    tasks: tuple[PlannedTask, ...]
-    parallelism: int
-    agent_flags: str = ""
-    test_command: str = ""
-    usage: Usage
-    expires: AwareDatetime | None = None
-    decided: Decided | None = None
 
 
 class TaskLine(Fact):
@@ -119,38 +88,6 @@ class NewsCard(Shown):
     tone: Tone = Tone.PROGRESS
     lines: tuple[str, ...] = ()
     output: str = ""
-
-
-class NeedsYouCard(Shown):
-    """Only a person can decide this."""
-
-    kind: Literal["needs_you"] = "needs_you"
-    title: str
-    reason: str
-    output: str = ""
-    affected: tuple[str, ...] = ()
-    choices: tuple[Choice, ...] = ()
-    decided: Decided | None = None
-
-
-class OfferCard(Shown):
-    """All tasks are done and no GitHub is configured: what shall become of the work?"""
-
-    kind: Literal["offer"] = "offer"
-    base: str
-    branches: tuple[str, ...]
-    problem: str = ""
-    """Why the last try did not work."""
-    decided: Decided | None = None
-
-
-class StoppedCard(Shown):
-    kind: Literal["stopped"] = "stopped"
-    by: str
-    stopped_runs: int
-    survivors: tuple[int, ...] = ()
-    session: str
-    decided: Decided | None = None
 
 
 class CheckLine(Fact):
@@ -199,20 +136,3 @@ class AnswerCard(Shown):
     tone: Tone = Tone.PLAIN
     body: tuple[Element, ...] = ()
     choices: tuple[Choice, ...] = ()
-
-
-Card = Annotated[
-    ReceivedCard
-    | QuestionsCard
-    | DocumentCard
-    | ApprovalCard
-    | StatusCard
-    | NewsCard
-    | NeedsYouCard
-    | OfferCard
-    | StoppedCard
-    | SummaryCard
-    | ProblemCard
-    | AnswerCard,
-    Field(discriminator="kind"),
-]

@@ -1,0 +1,123 @@
+"""Cards that wait for a person."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import AwareDatetime
+
+from bot.domain.cards.shown import Decided, Shown
+from bot.domain.choices import Choice
+from bot.domain.facts import Fact
+from bot.domain.intent import Question
+from bot.domain.people import Thread
+from bot.domain.planned import Analysis, Difference, Forecast
+from bot.domain.world import Usage
+
+
+class QuestionsCard(Shown):
+    kind: Literal["questions"] = "questions"
+    questions: tuple[Question, ...]
+    decided: Decided | None = None
+
+
+class PlannedTask(Fact):
+    key: str
+    name: str
+    after: tuple[str, ...] = ()
+    agent: str = ""
+    done: bool = False
+    """In an earlier round; it stays as it is."""
+
+
+class ApprovalCard(Shown):
+    kind: Literal["approval"] = "approval"
+    spec_id: str
+    revision: int
+    digest: str
+    offer: str = ""
+    """What its buttons are about."""
+    base: str
+    tasks: tuple[PlannedTask, ...]
+    parallelism: int
+    agent_flags: str = ""
+    test_command: str = ""
+    usage: Usage
+    risk: str = ""
+    risk_reasons: tuple[str, ...] = ()
+    analysis: Analysis | None = None
+    forecast: Forecast | None = None
+    difference: Difference | None = None
+    """What this revision changes; none: it is the first."""
+    dry_run: bool = False
+    """Only the plan was asked for: its button says «Run it»."""
+    approvers: int = 1
+    approved_by: tuple[str, ...] = ()
+    """Who has approved already, while more people must."""
+    change: str = ""
+    """It is a change while tasks run: what was asked for."""
+    stops: tuple[str, ...] = ()
+    """Of such a change: the tasks it holds, and why, a line each."""
+    goes_on: tuple[str, ...] = ()
+    """And those that never notice."""
+    edits_only: bool = False
+    """It edits existing tasks and nothing else: one button confirms it."""
+    expires: AwareDatetime | None = None
+    decided: Decided | None = None
+
+
+class WherePart(Fact):
+    title: str
+    body: str
+    thread: Thread | None = None
+    """Where it is; none: it is not opened yet."""
+
+
+class PartsCard(Shown):
+    """The wish is too large for one plan: these are its parts."""
+
+    kind: Literal["parts"] = "parts"
+    parts: tuple[WherePart, ...]
+    decided: Decided | None = None
+
+
+class EarlierCard(Shown):
+    """The request seems to go on with a finished session."""
+
+    kind: Literal["earlier"] = "earlier"
+    session: str
+    title: str
+    reason: str
+    decided: Decided | None = None
+
+
+class NeedsYouCard(Shown):
+    """Only a person can decide this."""
+
+    kind: Literal["needs_you"] = "needs_you"
+    title: str
+    reason: str
+    output: str = ""
+    affected: tuple[str, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    decided: Decided | None = None
+
+
+class OfferCard(Shown):
+    """All tasks are done and no GitHub is configured: what shall become of the work?"""
+
+    kind: Literal["offer"] = "offer"
+    base: str
+    branches: tuple[str, ...]
+    problem: str = ""
+    """Why the last try did not work."""
+    decided: Decided | None = None
+
+
+class StoppedCard(Shown):
+    kind: Literal["stopped"] = "stopped"
+    by: str
+    stopped_runs: int
+    survivors: tuple[int, ...] = ()
+    session: str
+    decided: Decided | None = None
