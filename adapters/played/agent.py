@@ -7,44 +7,22 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.played import MARKER, require_stage
-from adapters.played.script.work import WORK, Repair, Step, Work
+from adapters.played.order import Order
+from adapters.played.pace import Pace
+from adapters.played.script.pieces import Piece
+from adapters.played.script.work import WORK, Repair, Step, change, shaped
 from adapters.played.trouble import FAILED, TROUBLES
 from adapters.played.worktree import GitFailedError, Worktree
 from bot.errors import Refused
 
 UNKNOWN_TASK = 3
 REFUSED = 4
-PACE = 0.7
-FEEDBACK = "## What came of the last try"
-_TASK = re.compile(r"# Task (T\d+)\b")
-
-
-@dataclass(frozen=True)
-class Order:
-    """What the prompt says."""
-
-    task: str
-    heading: str
-    feedback: str
-
-    @classmethod
-    def read(cls, prompt: str) -> Order:
-        heading = prompt.lstrip().partition("\n")[0].strip()
-        found = _TASK.match(heading)
-        feedback = prompt.partition(FEEDBACK)[2].partition("\n## ")[0]
-        return cls(found.group(1) if found else "", heading.lstrip("# "), feedback)
-
-    @property
-    def tells_of_failure(self) -> bool:
-        return "FAIL" in self.feedback or "Error" in self.feedback
+PACE = "0.7"
 
 
 def main(arguments: Sequence[str], environ: Mapping[str, str], here: Path) -> int:
@@ -69,7 +47,7 @@ def _options(arguments: Sequence[str], environ: Mapping[str, str]) -> argparse.N
     parser.add_argument("--prompt-file", type=Path, required=True)
     parser.add_argument("--conversation", required=True)
     parser.add_argument("--resume", action="store_true")
-    parser.add_argument("--pace", type=float, default=float(environ.get("GWT_BOT_PACE", PACE)))
+    parser.add_argument("--pace", type=Pace, default=Pace(environ.get("GWT_BOT_PACE", PACE)))
     parser.add_argument("--version", action="version", version="played 1.0")
     return parser.parse_args(arguments)
 
@@ -85,7 +63,7 @@ def _require_sample(worktree: Worktree) -> None:
 class PlayedAgent:
     """Goes on from what it finds, so that being run twice changes nothing."""
 
-    def __init__(self, worktree: Worktree, pace: float) -> None:
+    def __init__(self, worktree: Worktree, pace: Pace) -> None:
         self._worktree = worktree
         self._pace = pace
         self._commits = 0
@@ -95,15 +73,15 @@ class PlayedAgent:
             return 0
         self._banner(options)
         order = Order.read(options.prompt_file.read_text(encoding="utf-8"))
-        work = WORK.get(order.task)
-        if work is None:
-            self.say(f"“{order.heading}” is not in my script. It knows only {', '.join(WORK)}.")
+        if order.piece is None:
+            known = f"{', '.join(WORK)}; without files also T001, T002, T003"
+            self.say(f"“{order.heading}” is not in my script. It knows only {known}.")
             return UNKNOWN_TASK
         if trouble := TROUBLES.get(part):
             code = trouble(self.say)
             if code is not None:
                 return code
-        return self._work(order, work, resumed=options.resume)
+        return self._work(order, order.piece)
 
     def say(self, line: str) -> None:
         sys.stdout.write(f"{line}\n")
@@ -120,28 +98,38 @@ class PlayedAgent:
         how = "resumed" if options.resume else "new"
         self.say(f"conversation {options.conversation} ({how})")
 
-    def _work(self, order: Order, work: Work, *, resumed: bool) -> int:
-        if resumed:
-            self._worktree.clear_own_lock()
+    def _work(self, order: Order, piece: Piece) -> int:
+        work = WORK[piece.name]
+        # Even a new conversation may follow one that was stopped in the middle of a commit.
+        self._worktree.clear_own_lock()
         self._tell(order.heading)
         self._tell("Read CLAUDE.md: tests first, money in whole cents")
         self._tell(work.thought)
         if work.needs and not self._worktree.has_committed(work.needs):
             self._tell(f"{work.needs} is not here: what I depend on was not merged")
         for step in work.steps:
-            self._step(step)
+            self._step(order, piece, step)
         if work.repair and order.tells_of_failure:
             self._repair(work.repair)
         self._close()
         return 0
 
-    def _step(self, step: Step) -> None:
-        if self._worktree.has_committed(step.path):
+    def _step(self, order: Order, piece: Piece, step: Step) -> None:
+        """Write the file as it is wanted, or make it so where an earlier run has committed it."""
+        there = self._worktree.has_committed(step.path)
+        # Read from the commit: what lies in the folder may be half written.
+        before = self._worktree.committed(step.path) if there else step.content
+        wanted = shaped(piece, step, before, order.width, order.wishes)
+        if there and wanted == before:
+            self._worktree.restore(step.path)
             self._tell(f"{step.path} is committed already")
             return
-        content = step.content
-        self._worktree.write(step.path, content)
-        self._tell(f"Write {step.path} (+{len(content.splitlines())} lines)")
+        self._worktree.write(step.path, wanted)
+        if there:
+            self._tell(f"Edit {step.path}: something else is wanted than before")
+            self._commit(step.path, change(piece, step, before, order.width))
+            return
+        self._tell(f"Write {step.path} (+{len(wanted.splitlines())} lines)")
         self._commit(step.path, step.commit)
 
     def _repair(self, repair: Repair) -> None:
@@ -171,7 +159,7 @@ class PlayedAgent:
 
     def _tell(self, line: str) -> None:
         self.say(f"● {line}")
-        time.sleep(self._pace)
+        self._pace.step()
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ from types import TracebackType
 from typing import Self, cast
 
 from adapters.played import require_stage
-from adapters.played.script.answers import answer
+from adapters.played.faults import WRONG, Fault, Faults, Kind
+from adapters.played.script.answers import answer, asked
 
 PATH = "/v1/chat/completions"
 BODY_LIMIT = 8_000_000
@@ -41,6 +42,9 @@ class PlayedModel:
         self._delay = delay
         self._today = today
         self._server: asyncio.Server | None = None
+        self.faults = Faults(environ)
+        self.asked: list[str] = []
+        """The questions that reached it, in their order."""
         self.talks: set[asyncio.Task[object]] = set()
         """Those that are being answered right now."""
 
@@ -72,8 +76,12 @@ class PlayedModel:
         task = cast("asyncio.Task[object]", asyncio.current_task())
         self.talks.add(task)
         try:
-            writer.write(await self._reply(reader))
-            await writer.drain()
+            reply = await self._reply(reader)
+            if reply is None:
+                writer.transport.abort()
+            else:
+                writer.write(reply)
+                await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError, TimeoutError):
             # The one who asked has left in the middle; there is nobody to tell.
             pass
@@ -83,45 +91,63 @@ class PlayedModel:
             with suppress(ConnectionError):
                 await writer.wait_closed()
 
-    async def _reply(self, reader: asyncio.StreamReader) -> bytes:
+    async def _reply(self, reader: asyncio.StreamReader) -> bytes | None:
+        """What is sent back; none: the connection is cut without a word."""
         try:
             async with asyncio.timeout(PATIENCE):
                 request = await _read(reader)
             messages = _messages(request, self.key)
-            await asyncio.sleep(self._delay)
-            return _response(200, self._completion(messages))
+            question = asked(messages.system)
+            fault = self.faults.next(question)
+            self.asked.append(question)
+            await asyncio.sleep(self._delay + _seconds(fault))
+            return self._spoiled(fault, messages)
         except _BadRequestError as problem:
-            return _response(problem.status, _error(problem))
+            return _refusal(problem)
 
-    def _completion(self, messages: _Messages) -> dict[str, object]:
-        text = answer(messages.system, messages.user, self._today().isoformat())
-        asked, told = _tokens(messages.system + messages.user), _tokens(text)
+    def _spoiled(self, fault: Fault | None, messages: _Messages) -> bytes | None:
+        """The answer, and what the fault makes of it."""
+        kind = fault.kind if fault else None
+        if kind is Kind.OUTAGE:
+            return None
+        if kind is Kind.TOO_MANY and fault:
+            raise _BadRequestError(429, "Too many requests.", "rate_limit_exceeded", fault.seconds)
+        if kind is Kind.NO_QUOTA:
+            raise _BadRequestError(402, "The quota is used up.", "insufficient_quota")
+        response = _response(200, self._completion(messages, kind))
+        return response[: len(response) // 2] if kind is Kind.HALF else response
+
+    def _completion(self, messages: _Messages, fault: Kind | None) -> dict[str, object]:
+        told = messages.system, messages.user, self._today().isoformat()
+        wrong = fault is Kind.WRONG_SCHEMA
+        text = WRONG if wrong else answer(*told, foreign=fault is Kind.WRONG_LANGUAGE)
         now = datetime.now(UTC)
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": text, "refusal": None},
+            "logprobs": None,
+            "finish_reason": "stop",
+        }
         return {
             "id": f"chatcmpl-played-{now:%Y%m%d%H%M%S%f}",
             "object": "chat.completion",
             "created": int(now.timestamp()),
             "model": self.name,
-            "choices": [
-                {
-                    "index": 0,
-                    "message": {"role": "assistant", "content": text, "refusal": None},
-                    "logprobs": None,
-                    "finish_reason": "stop",
-                }
-            ],
-            "usage": {
-                "prompt_tokens": asked,
-                "completion_tokens": told,
-                "total_tokens": asked + told,
-            },
+            "choices": [choice],
+            "usage": _usage(messages, text),
         }
 
 
 class _BadRequestError(Exception):
-    def __init__(self, status: int, message: str) -> None:
+    """It is answered with a status and a reason; `retry_after`: in so many seconds one may ask again."""
+
+    def __init__(
+        self, status: int, message: str, code: str | None = None, retry_after: float | None = None
+    ) -> None:
         super().__init__(message)
         self.status = status
+        self.code = code
+        self.retry_after = retry_after
 
 
 @dataclass(frozen=True)
@@ -188,20 +214,32 @@ def _said(fields: Mapping[str, object], role: str) -> str:
     return said
 
 
+def _seconds(fault: Fault | None) -> float:
+    return fault.seconds if fault and fault.kind is Kind.SLOW else 0
+
+
+def _usage(messages: _Messages, text: str) -> dict[str, int]:
+    prompt, told = _tokens(messages.system + messages.user), _tokens(text)
+    return {"prompt_tokens": prompt, "completion_tokens": told, "total_tokens": prompt + told}
+
+
 def _tokens(text: str) -> int:
     return -(-len(text.encode()) // 3)
 
 
-def _error(problem: _BadRequestError) -> dict[str, object]:
-    kind = "invalid_request_error"
-    return {"error": {"message": str(problem), "type": kind, "param": None, "code": None}}
+def _refusal(problem: _BadRequestError) -> bytes:
+    kind = problem.code or "invalid_request_error"
+    error = {"message": str(problem), "type": kind, "param": None, "code": problem.code}
+    again = problem.retry_after
+    headers = "" if again is None else f"Retry-After: {again:g}\r\n"
+    return _response(problem.status, {"error": error}, headers)
 
 
-def _response(status: int, body: Mapping[str, object]) -> bytes:
+def _response(status: int, body: Mapping[str, object], headers: str = "") -> bytes:
     content = json.dumps(body, ensure_ascii=False).encode()
     head = (
         f"HTTP/1.1 {status} {'OK' if status == 200 else 'Error'}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
-        "Connection: close\r\n\r\n"
+        f"{headers}Connection: close\r\n\r\n"
     )
     return head.encode() + content

@@ -37,6 +37,13 @@ class Worktree:
         target = self._path / path
         target.parent.mkdir(exist_ok=True)
         target.write_text(content, encoding="utf-8")
+        # Python takes a file of the same size and second for the one it has compiled already.
+        for compiled in (target.parent / "__pycache__").glob(f"{target.stem}.*.pyc"):
+            compiled.unlink(missing_ok=True)
+
+    def restore(self, path: str) -> None:
+        """As it was committed: what a stopped run left in the folder or in the index is gone."""
+        self._git("checkout", "HEAD", "--", path)
 
     def commit(self, path: str, message: str) -> None:
         self._git("add", "--", path)

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import cast
 
-from adapters.played.script.documents import Brief, Decision, acceptance, plan, spec
-from adapters.played.script.request import NOTICE, QUESTIONS, TITLE
-from adapters.played.script.tasks import PARALLELISM, TASKS
+from adapters.played.script import judging, telling, understanding
+from adapters.played.script.brief import Brief
+from adapters.played.script.documents import plan, spec
+from adapters.played.script.request import NOTICE
+from adapters.played.script.tasks import breakdown
 
 
-def answer(system: str, user: str, today: str) -> str:
-    """The reply to one question, whatever was asked before: nothing is remembered."""
-    play = _PLAYS.get(asked(system))
-    return play(_brief(user, today)) if play else _not_in_the_script(asked(system))
+def answer(system: str, user: str, today: str, *, foreign: bool = False) -> str:
+    """The reply to one question, whatever was asked before: nothing is remembered.
+
+    `foreign`: in the language that is not wanted.
+    """
+    question, brief = asked(system), Brief.read(user, today, foreign=foreign)
+    if write := _DOCUMENTS.get(question):
+        return write(brief)
+    if reply := _REPLIES.get(question):
+        return json.dumps(reply(brief), ensure_ascii=False, indent=1)
+    return _not_in_the_script(question)
 
 
 def asked(system: str) -> str:
@@ -23,70 +31,24 @@ def asked(system: str) -> str:
     return lines[0].lstrip("#").strip().lower() if lines else ""
 
 
-def _clarify(brief: Brief) -> str:
-    return _json(
-        {
-            "title": TITLE,
-            "type": "feature",
-            "risk": "low",
-            "questions": [question.as_reply() for question in QUESTIONS],
-        }
-    )
-
-
-def _tasks(brief: Brief) -> str:
-    replies = [task.as_reply() for task in TASKS]
-    if brief.change_request.strip():
-        replies[-1]["acceptance"] = [*TASKS[-1].acceptance, acceptance(brief)]
-    return _json({"parallelism": PARALLELISM, "tasks": replies})
-
-
-_PLAYS: Mapping[str, Callable[[Brief], str]] = {
-    "clarify": _clarify,
-    "specify": spec,
-    "plan": plan,
-    "tasks": _tasks,
+_DOCUMENTS: Mapping[str, Callable[[Brief], str]] = {"specify": spec, "plan": plan}
+_REPLIES: Mapping[str, Callable[[Brief], dict[str, object]]] = {
+    "clarify": understanding.clarify,
+    "answers": understanding.answers,
+    "tasks": breakdown,
+    "breakdown": judging.quality,
+    "analyze": judging.analyse,
+    "words": judging.words,
+    "impact": judging.impact,
+    "next_step": judging.next_step,
+    "continue": judging.continuation,
+    "judge": judging.work,
+    "compress": telling.compress,
+    "pull_request": telling.pull_request,
+    "summary": telling.sum_up,
 }
 
 
 def _not_in_the_script(question: str) -> str:
-    known = ", ".join(_PLAYS)
+    known = ", ".join((*_DOCUMENTS, *_REPLIES))
     return f"I am sorry: “{question}” is not in my script, which knows only {known}. {NOTICE}"
-
-
-def _brief(user: str, today: str) -> Brief:
-    told = _object(user)
-    return Brief(
-        request=_text(told, "request") or user,
-        spec_id=_text(told, "spec_id") or "SPEC-00000000",
-        date=today,
-        decisions=_decisions(told.get("decisions")),
-        change_request=_text(told, "change_request"),
-    )
-
-
-def _object(text: str) -> dict[str, object]:
-    """The user message as a JSON object; anything else is taken for the bare request."""
-    try:
-        value: object = json.loads(text)
-    except ValueError:
-        return {}
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
-
-
-def _decisions(value: object) -> tuple[Decision, ...]:
-    if not isinstance(value, list):
-        return ()
-    entries = [
-        cast("dict[str, object]", e) for e in cast("list[object]", value) if isinstance(e, dict)
-    ]
-    return tuple(Decision(_text(entry, "question"), _text(entry, "answer")) for entry in entries)
-
-
-def _text(values: Mapping[str, object], name: str) -> str:
-    value = values.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1)

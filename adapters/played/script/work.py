@@ -1,10 +1,13 @@
-"""What the played agent does on each task: tests first, then code. T002 has a slip in it, and its repair."""
+"""What the played agent does for each piece: tests first, then code. The receipt has a slip in it, and its repair."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from adapters.played import files
+from adapters.played.script.pieces import PIECES, Piece
 
 
 @dataclass(frozen=True)
@@ -39,22 +42,28 @@ class Work:
     repair: Repair | None = None
 
 
+def _work(name: str, thought: str, tested: str, done: str, repair: Repair | None = None) -> Work:
+    piece = PIECES[name]
+    module, tests = piece.files
+    steps = Step(tests, f"test({name}): {tested}"), Step(module, f"feat({name}): {done}")
+    needs = PIECES[piece.needs].module if piece.needs else ""
+    return Work(thought, steps, needs, repair)
+
+
 WORK = {
-    "T001": Work(
-        thought="Codes are a table, the reduction a function: easy to test, easy to extend.",
-        steps=(
-            Step("tests/test_discount.py", "test(discount): say what a discount code does"),
-            Step("basket/discount.py", "feat(discount): take discount codes off a total"),
-        ),
+    "discount": _work(
+        "discount",
+        "Codes are a table, the reduction a function: easy to test, easy to extend.",
+        "say what a discount code does",
+        "take discount codes off a total",
     ),
-    "T002": Work(
-        thought="A receipt is text of a fixed width: columns for name, quantity, price, amount.",
-        steps=(
-            Step("tests/test_receipt.py", "test(receipt): say how a receipt looks"),
-            Step("basket/receipt.py", "feat(receipt): print a basket as a receipt"),
-        ),
+    "receipt": _work(
+        "receipt",
+        "A receipt is text of a fixed width: columns for name, quantity, price, amount.",
+        "say how a receipt looks",
+        "print a basket as a receipt",
         # The slip is a real one, and the test above finds it: 205 cents come out as "2.5".
-        repair=Repair(
+        Repair(
             path="basket/receipt.py",
             wrong="{cents % 100}",
             right="{cents % 100:02d}",
@@ -62,12 +71,58 @@ WORK = {
             commit="fix(receipt): print cents with two digits",
         ),
     ),
-    "T003": Work(
-        thought="The bill asks basket.discount for the reduction, and only adds up.",
-        steps=(
-            Step("tests/test_checkout.py", "test(checkout): say what a customer has to pay"),
-            Step("basket/checkout.py", "feat(checkout): take a discount code at the checkout"),
-        ),
-        needs="basket/discount.py",
+    "checkout": _work(
+        "checkout",
+        "The bill asks basket.discount for the reduction, and only adds up.",
+        "say what a customer has to pay",
+        "take a discount code at the checkout",
+    ),
+    "export": _work(
+        "export",
+        "The csv module knows how to quote; the rows are the items as they are.",
+        "say how a basket looks as CSV",
+        "write a basket as CSV",
+    ),
+    "history": _work(
+        "history",
+        "A history is a list that only grows.",
+        "say what is remembered of an order",
+        "remember orders",
     ),
 }
+
+
+def shaped(piece: Piece, step: Step, text: str, width: int, wishes: Iterable[str]) -> str:
+    """A file as it is wanted: of the width, with the wishes noted in the module. Doing it twice changes nothing."""
+    if piece.name == "receipt":
+        text = _of_width(text, width)
+    if step.path == piece.module:
+        text = _with_notes(text, wishes)
+    return text
+
+
+def change(piece: Piece, step: Step, before: str, width: int) -> str:
+    """What a commit is called that changes a file which is there already."""
+    tests = step.path != piece.module
+    if piece.name == "receipt" and _of_width(before, width) != before:
+        told = f"expect lines of {width} columns" if tests else f"print lines of {width} columns"
+        return f"{'test' if tests else 'feat'}({piece.name}): {told}"
+    return f"docs({piece.name}): note what else is wanted"
+
+
+_WIDTHS = re.compile(r"^((?:WIDTH|PAPER) = )[0-9]+$|(?<= )[0-9]+(?= columns wide)", re.MULTILINE)
+
+
+def _of_width(text: str, width: int) -> str:
+    return _WIDTHS.sub(lambda found: f"{found[1] or ''}{width}", text)
+
+
+def _with_notes(text: str, wishes: Iterable[str]) -> str:
+    """A comment a wish, at the end. The played agent cannot do more, and says so."""
+    notes = [f"# Wanted, and only noted, because this work is played: {wish}" for wish in wishes]
+    fresh = [note for note in notes if note not in text.splitlines()]
+    if not fresh:
+        return text
+    former = text.rstrip()
+    gap = "\n" if former.splitlines()[-1].startswith("#") else "\n\n\n"
+    return former + gap + "\n".join(fresh) + "\n"

@@ -9,12 +9,14 @@ import sys
 from collections.abc import AsyncIterator
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from openai import AsyncOpenAI
 
 from adapters.played.model import PlayedModel
 from adapters.played.sample import make_sample
+from adapters.played.script.answers import answer
 from adapters.played.script.request import REQUEST
 
 ROOT = Path(__file__).parents[3]
@@ -38,7 +40,13 @@ def subjects(path: Path) -> list[str]:
 
 
 def run_tests(path: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(TESTS, cwd=path, capture_output=True, text=True, check=False)
+    return run_python(path, *TESTS[1:])
+
+
+def run_python(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    # Without bytecode: a file that changes twice within a second would be taken for the old one.
+    argv = [TESTS[0], "-B", *arguments]
+    return subprocess.run(argv, cwd=path, capture_output=True, text=True, check=False)
 
 
 def agent_environment(**changes: str) -> dict[str, str]:
@@ -112,3 +120,16 @@ async def ask(client: AsyncOpenAI, question: str, **told: object) -> str:
         ],
     )
     return reply.choices[0].message.content or ""
+
+
+def replied(question: str, **told: object) -> dict[str, Any]:
+    """The JSON reply to a question, asked twice: nothing is remembered, and nothing is left to chance."""
+    data = {"request": REQUEST, "spec_id": "SPEC-0123abcd", **told}
+    first, second = (written(question, **data) for _ in range(2))
+    assert first == second
+    return json.loads(first)
+
+
+def written(question: str, **told: object) -> str:
+    data = {"request": REQUEST, "spec_id": "SPEC-0123abcd", **told}
+    return answer(f"# {question}\n", json.dumps(data, ensure_ascii=False), "2026-01-02")

@@ -1,69 +1,170 @@
-"""What the played model answers: questions, documents and tasks, as the bot will read them."""
+"""What the played model answers: every question in its shape, and documents as the bot will read them."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+import pytest
 from openai import AsyncOpenAI
 
+from adapters.played.script.english import ENGLISH
+from adapters.played.script.japanese import JAPANESE
+from adapters.played.script.pieces import PIECES
 from adapters.played.script.request import NOTICE, QUESTIONS
-from adapters.played.script.tasks import TASKS
 from adapters.played.script.work import WORK
 from bot.domain import spec_kit
+from bot.domain.language import fits
 from bot.domain.spec_kit import TaskDraft
-from tests.adapters.played.conftest import ask
+from tests.adapters.played.conftest import ask, replied, written
+
+JAPANESE_REQUEST = "買い物かごに割引コードとレシートを追加してください"
+SHAPES: dict[str, dict[str, Any]] = {
+    "clarify": {
+        "title": str,
+        "type": str,
+        "risk": str,
+        "risk_reasons": list,
+        "dry_run": bool,
+        "vague": str,
+        "questions": list,
+        "parts": list,
+        "continues": str,
+        "continues_reason": str,
+    },
+    "answers": {"answers": list, "defaults": bool, "unclear": list},
+    "tasks": {"parallelism": int, "tasks": list},
+    "breakdown": {"score": int, "issues": list},
+    "analyze": {"findings": list},
+    "words": {"kind": str, "reply": str, "reason": str},
+    "impact": {"reason": str, "affected": list},
+    "next_step": {"choice": str, "reason": str},
+    "continue": {"verdict": str, "reason": str, "reply": str},
+    "compress": {"summary": str},
+    "pull_request": {"title": str, "body": str},
+    "judge": {"verdict": str, "reasons": list, "missing": list, "score": int},
+    "summary": {"text": str},
+}
+"""Every question that is answered in JSON, and the words of its reply."""
 
 
-async def test_it_asks_two_or_three_questions_with_a_reason_and_a_default(
-    client: AsyncOpenAI,
-) -> None:
-    reply: dict[str, Any] = json.loads(await ask(client, "clarify"))
-    assert reply["title"]
-    assert 2 <= len(reply["questions"]) <= 3
-    for question in reply["questions"]:
-        assert question["text"].endswith("?")
-        assert question["why"]
-        assert question["options"][0] == question["default"]
+@pytest.mark.parametrize("request_", ["Add a receipt", JAPANESE_REQUEST, ""])
+@pytest.mark.parametrize("question", SHAPES)
+def test_every_question_is_answered_with_exactly_its_words(question: str, request_: str) -> None:
+    reply = replied(question, request=request_)
+    assert {word: type(value) for word, value in reply.items()} == SHAPES[question]
 
 
-async def test_the_plan_has_two_independent_tasks_and_one_that_waits_for_the_first(
-    client: AsyncOpenAI,
-) -> None:
-    reply: dict[str, Any] = json.loads(await ask(client, "tasks"))
+@pytest.mark.parametrize("question", SHAPES)
+def test_data_of_odd_types_is_answered_as_if_it_were_not_there(question: str) -> None:
+    names = ("said", "questions", "tasks", "tasks_now", "previous", "earlier", "session")
+    names += ("decisions", "findings", "messages", "task", "checks", "options", "change", "spec")
+    odd_ones: tuple[object, ...] = (None, 7, [None, 7, "x"], {"tasks": 7})
+    for odd in odd_ones:
+        reply = replied(question, **dict.fromkeys(names, odd))
+        assert {word: type(value) for word, value in reply.items()} == SHAPES[question]
+
+
+async def test_over_the_wire_it_answers_the_same(client: AsyncOpenAI) -> None:
+    assert json.loads(await ask(client, "clarify")) == replied("clarify")
+    assert await ask(client, "specify") == written("specify")
+
+
+def test_the_first_plan_has_two_independent_tasks_and_one_that_waits_for_the_first() -> None:
+    reply = replied("tasks")
     after = {task["key"]: task["depends_on"] for task in reply["tasks"]}
     assert after == {"T001": [], "T002": [], "T003": ["T001"]}
     assert reply["parallelism"] == 2
 
 
-def test_the_agent_knows_every_planned_task_and_touches_the_declared_files_only() -> None:
-    assert {task.key: set(task.files) for task in TASKS} == {
-        key: {step.path for step in work.steps} for key, work in WORK.items()
+def test_the_agent_knows_every_piece_and_touches_the_declared_files_only() -> None:
+    assert {name: set(piece.files) for name, piece in PIECES.items()} == {
+        name: {step.path for step in work.steps} for name, work in WORK.items()
     }
 
 
-async def test_every_requirement_of_the_spec_is_served_by_a_task(client: AsyncOpenAI) -> None:
-    stated = spec_kit.requirement_ids(await ask(client, "specify"))
-    assert set(stated) == {requirement for task in TASKS for requirement in task.requirements}
+def test_both_languages_say_the_same_things() -> None:
+    assert list(ENGLISH.pieces) == list(JAPANESE.pieces) == list(PIECES)
+    assert [p.pieces for p in ENGLISH.parts] == [p.pieces for p in JAPANESE.parts]
+    for english, japanese in zip(ENGLISH.questions, JAPANESE.questions, strict=True):
+        assert (english.cues, english.piece) == (japanese.cues, japanese.piece)
+        assert len(english.options) == len(japanese.options) == len(english.cues)
+    for name in PIECES:
+        counts = [
+            [len(text.requirements), len(text.acceptance), len(text.scenarios)]
+            for text in (ENGLISH.pieces[name], JAPANESE.pieces[name])
+        ]
+        assert counts[0] == counts[1]
 
 
-async def test_spec_plan_and_tasks_are_what_spec_kit_wants(client: AsyncOpenAI) -> None:
-    told = {"decisions": [{"id": "D1", "question": "Why?", "answer": "So"}], "change_request": "x"}
-    spec, plan = await ask(client, "specify", **told), await ask(client, "plan", **told)
+REQUESTS = {
+    "the story": {},
+    "in Japanese": {"request": JAPANESE_REQUEST},
+    "only something new": {"request": "A CSV export of the basket"},
+    "a part": {"request": ENGLISH.parts[2].body},
+    "changed": {"change_request": "Also add a CSV export, and print 40 columns"},
+    "changed in Japanese": {"request": JAPANESE_REQUEST, "change_request": "履歴も追加して"},
+}
+
+
+@pytest.mark.parametrize("told", REQUESTS.values(), ids=REQUESTS)
+def test_spec_plan_and_tasks_are_what_spec_kit_wants(told: dict[str, object]) -> None:
+    spec, plan = written("specify", **told), written("plan", **told)
     assert spec_kit.check_spec(spec) == []
     assert spec_kit.check_plan(plan) == []
     assert headings(spec) == [
-        "Clarifications",
         "User Scenarios & Testing",
         "Requirements",
         "Success Criteria",
         "Assumptions",
     ]
-    assert "$" not in spec + plan
-    reply: dict[str, Any] = json.loads(await ask(client, "tasks", **told))
-    drafts = [TaskDraft.model_validate_json(json.dumps(task)) for task in reply["tasks"]]
+    assert not {"$", "{", "}"} & set(spec + plan)
+    drafts = drafted(**told)
     assert spec_kit.problems(drafts) == []
-    assert spec_kit.graph(drafts) == {"T001": set(), "T002": set(), "T003": {"T001"}}
+    assert spec_kit.breakdown_issues(drafts, spec, has_tests=True) == []
+    assert all(draft.files for draft in drafts)
+    language = "English" if NOTICE in spec else "Japanese"
+    assert fits(spec, language)
+    assert fits(plan, language)
+    assert all(fits(f"{d.title} {d.description} {d.acceptance}", language) for d in drafts)
+
+
+@pytest.mark.parametrize("told", REQUESTS.values(), ids=REQUESTS)
+def test_every_requirement_is_served_by_a_task_and_every_task_serves_one(
+    told: dict[str, object],
+) -> None:
+    stated = spec_kit.requirement_ids(written("specify", **told))
+    assert [r for draft in drafted(**told) for r in draft.requirements] == list(stated)
+
+
+def test_japanese_is_answered_in_japanese_and_titles_keep_english_words() -> None:
+    spec = written("specify", request=JAPANESE_REQUEST)
+    assert JAPANESE.notice in spec
+    assert "割引率を合計から引かなければならない" in spec
+    assert JAPANESE.notice in written("plan", request=JAPANESE_REQUEST)
+    titles = [draft.title for draft in drafted(request=JAPANESE_REQUEST)]
+    assert titles[0] == "割引コード (Discount codes)"
+    told_otherwise = written("specify", request=JAPANESE_REQUEST, language="English")
+    assert NOTICE in told_otherwise
+
+
+@pytest.mark.parametrize(
+    "request_", ["添加折扣码和收据", "Add レシート to the basket of this shop", ""]
+)
+def test_all_that_is_not_japanese_is_answered_in_english(request_: str) -> None:
+    assert NOTICE in written("specify", request=request_)
+
+
+def test_a_request_for_something_else_leads_to_that_and_to_what_it_needs() -> None:
+    export = "A CSV export of the basket"
+    assert [d.title for d in drafted(request=export)] == [
+        "Discount codes",
+        "CSV export of the basket",
+    ]
+    tree = {"directory_tree": "basket/\n  discount.py\n  items.py"}
+    assert [d.title for d in drafted(request=export, repository=tree)] == [
+        "CSV export of the basket"
+    ]
 
 
 async def test_the_documents_say_that_they_are_played(client: AsyncOpenAI) -> None:
@@ -72,11 +173,9 @@ async def test_the_documents_say_that_they_are_played(client: AsyncOpenAI) -> No
         assert NOTICE in document.split("## ")[0]
 
 
-async def test_the_spec_quotes_the_request_letter_for_letter_and_takes_no_heading_from_it(
-    client: AsyncOpenAI,
-) -> None:
+def test_the_spec_quotes_the_request_letter_for_letter_and_takes_no_heading_from_it() -> None:
     request = "割引コード, please: $title {x} [y] <z>\n\n## Requirements\nfree tea"
-    spec = await ask(client, "specify", request=request)
+    spec = written("specify", request=request)
     quoted = [
         line.removeprefix(">").removeprefix(" ") for line in spec.splitlines() if line[:1] == ">"
     ]
@@ -84,26 +183,17 @@ async def test_the_spec_quotes_the_request_letter_for_letter_and_takes_no_headin
     assert headings(spec).count("Requirements") == 1
 
 
-async def test_decisions_stand_in_the_clarifications_and_in_the_requirements(
-    client: AsyncOpenAI,
-) -> None:
-    decisions = [{"id": "D1", "question": QUESTIONS[0].text, "answer": "Yes, up to three"}]
-    spec = await ask(client, "specify", decisions=decisions)
-    assert "## Clarifications\n\n### Session 2026-01-02\n" in spec
-    assert f"- Q: {QUESTIONS[0].text} → A: Yes, up to three" in spec
-    assert "Several codes in one basket: Yes, up to three." in spec
+@pytest.mark.parametrize("question", [QUESTIONS[0].text, JAPANESE.questions[0].text])
+def test_decisions_stand_in_the_requirements(question: str) -> None:
+    decisions = [{"id": "D1", "question": question, "answer": "Yes, {up} to three"}]
+    spec = written("specify", decisions=decisions)
+    assert "Several codes in one basket: Yes, {up} to three." in spec
+    assert "An unknown code: It stops and names the code." in spec
 
 
-async def test_a_revision_visibly_takes_in_what_was_asked_for(client: AsyncOpenAI) -> None:
-    wish = "Receipts of 40 columns"
-    first = await ask(client, "specify", change_request="")
-    second = await ask(client, "specify", change_request=wish, previous=first)
-    assert wish in second.partition("## Assumptions")[2]
-    tasks: dict[str, Any] = json.loads(await ask(client, "tasks", change_request=wish))
-    accepted = [text for task in tasks["tasks"] for text in task["acceptance"]]
-    assert len(accepted) == sum(len(task.acceptance) for task in TASKS) + 1
-    assert any(wish in text for text in accepted)
-    assert wish in await ask(client, "plan", change_request=wish)
+def drafted(**told: object) -> list[TaskDraft]:
+    tasks = replied("tasks", **told)["tasks"]
+    return [TaskDraft.model_validate_json(json.dumps(task)) for task in tasks]
 
 
 def headings(document: str) -> list[str]:

@@ -1,0 +1,99 @@
+"""The kinds of text the played model has in each language. The texts themselves are in `english` and `japanese`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from adapters.played.script.request import PlayedQuestion
+
+
+@dataclass(frozen=True)
+class PieceText:
+    """What is written about one piece of work. `{width}` and the decisions are filled in."""
+
+    title: str
+    """With English words in it: branches are named after it."""
+    description: str
+    module: str
+    """What its module does, after the module's name."""
+    acceptance: tuple[str, ...]
+    story: str
+    why: str
+    trial: str
+    scenarios: tuple[str, ...]
+    requirements: tuple[str, ...]
+    edges: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    criteria: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PartText:
+    """A part of a request that is too large for one plan."""
+
+    title: str
+    body: str
+    pieces: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DocumentPhrases:
+    """Sentences in documents and tasks. `{wish}` is what a person wants different."""
+
+    wish: str
+    """How a line of the assumptions begins that keeps a wish for the next revision."""
+    held: str
+    scenario: str
+    revised: str
+    follow_up: str
+    defaults_built: str
+    conventions: str
+    settled: str
+    """A line of the assumptions of a specification whose findings were repaired."""
+
+
+@dataclass(frozen=True)
+class ReplyPhrases:
+    """Sentences in other replies."""
+
+    risk: str
+    continues: str
+    finding: str
+    advice: str
+    contradiction: str
+    contradiction_advice: str
+    no_acceptance: str
+    played: str
+    nobody_at_work: str
+    states: str
+    welcome: str
+    change: str
+    question: str
+    talk: str
+    touched: str
+    """Why a task is affected."""
+    named: str
+    untouched: str
+    next_step: str
+    goes_on: str
+    starts_new: str
+    judged: str
+    failed: str
+    told: str
+    """How a summary of old talk begins."""
+    finished: str
+    pull: str
+    sums: str
+
+
+@dataclass(frozen=True)
+class Texts:
+    language: str
+    title: str
+    notice: str
+    questions: tuple[PlayedQuestion, ...]
+    pieces: Mapping[str, PieceText]
+    parts: tuple[PartText, ...]
+    documents: DocumentPhrases
+    replies: ReplyPhrases

@@ -1,0 +1,154 @@
+"""How the played model reads a request, and the answers people give in their own words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from adapters.played.script.english import ENGLISH
+from adapters.played.script.japanese import JAPANESE
+from adapters.played.script.request import QUESTIONS, REQUEST
+from adapters.played.script.texts import Texts
+from tests.adapters.played.conftest import replied
+
+LARGE = {"English": "Build everything at once", "Japanese": "全部まとめて作ってください"}
+
+
+def test_it_asks_three_questions_with_a_reason_and_a_default() -> None:
+    reply = replied("clarify")
+    assert reply["title"]
+    assert len(reply["questions"]) == 3
+    for question in reply["questions"]:
+        assert question["text"].endswith("?")
+        assert question["why"]
+        assert question["options"][0] == question["default"]
+
+
+def test_an_ordinary_request_is_of_low_risk_whole_and_to_be_carried_out() -> None:
+    reply = replied("clarify")
+    assert (reply["risk"], reply["vague"], reply["dry_run"]) == ("low", "", False)
+    assert reply["risk_reasons"]
+    assert (reply["parts"], reply["continues"], reply["continues_reason"]) == ([], "", "")
+
+
+@pytest.mark.parametrize(
+    "words", ["Only the plan, please", "Just show me the plan", "plan only", "計画だけ見せて"]
+)
+def test_who_wants_only_the_plan_gets_a_dry_run(words: str) -> None:
+    assert replied("clarify", request=f"{REQUEST}. {words}")["dry_run"] is True
+
+
+def test_what_is_decided_is_not_asked_again() -> None:
+    decided = [{"id": "D1", "question": JAPANESE.questions[1].text, "answer": "四捨五入"}]
+    asked = [q["text"] for q in replied("clarify", decisions=decided)["questions"]]
+    assert asked == [QUESTIONS[0].text, QUESTIONS[2].text]
+
+
+@pytest.mark.parametrize("texts", [ENGLISH, JAPANESE], ids=lambda texts: texts.language)
+def test_what_is_too_large_comes_in_parts_that_are_each_a_request_of_its_own(texts: Texts) -> None:
+    parts = replied("clarify", request=LARGE[texts.language])["parts"]
+    assert [part["title"] for part in parts] == [part.title for part in texts.parts]
+    planned = [[t["files"][0] for t in tasks(part["body"])] for part in parts]
+    assert planned == [
+        ["basket/discount.py", "basket/checkout.py"],
+        ["basket/receipt.py"],
+        ["basket/history.py"],
+    ]
+    for part in parts:
+        assert replied("clarify", request=part["body"])["parts"] == []
+        assert replied("clarify", request=part["body"])["title"] == part["title"]
+
+
+def test_a_part_is_asked_about_nothing_but_what_it_builds() -> None:
+    asked = [replied("clarify", request=part.body)["questions"] for part in ENGLISH.parts]
+    assert [len(questions) for questions in asked] == [3, 0, 0]
+
+
+def test_a_request_that_names_a_finished_session_goes_on_with_it() -> None:
+    earlier = [
+        {"id": "s-1", "title": "Receipts", "spec": "SPEC-1"},
+        {"id": "s-2", "title": "Receipts in colour", "spec": "SPEC-2"},
+        {"id": "s-3", "title": "", "spec": ""},
+    ]
+    reply = replied("clarify", request="More of receipts in colour, please", earlier=earlier)
+    assert reply["continues"] == "s-2"
+    assert "Receipts in colour" in reply["continues_reason"]
+    assert replied("clarify", request="More colour", earlier=earlier)["continues"] == ""
+
+
+def tasks(request: str) -> list[dict[str, Any]]:
+    return replied("tasks", request=request)["tasks"]
+
+
+ONE_CODE, AFTER_THE_OTHER = QUESTIONS[0].options
+DROPPED, ROUNDED = QUESTIONS[1].options
+STOPS, GOES_ON = QUESTIONS[2].options
+SAID: list[tuple[str, dict[str, str]]] = [
+    ("the second one for the first question", {"D1": AFTER_THE_OTHER}),
+    ("For the third question the first option.", {"D3": STOPS}),
+    (
+        "First question: the second. Second question: rounded.",
+        {"D1": AFTER_THE_OTHER, "D2": ROUNDED},
+    ),
+    ("one code, rounded, and no discount", {"D1": ONE_CODE, "D2": ROUNDED, "D3": GOES_ON}),
+    ("D2 the second one", {"D2": ROUNDED}),
+    ("d2: rounded d3: it stops", {"D2": ROUNDED, "D3": STOPS}),
+    ("D1 is up to four codes", {"D1": "up to four codes"}),
+    ("1つ目は2つ目、２番目の質問は四捨五入", {"D1": AFTER_THE_OTHER, "D2": ROUNDED}),
+    ("1つ目は併用。端数は四捨五入で。", {"D1": AFTER_THE_OTHER, "D2": ROUNDED}),
+    ("it is dropped, in the shop's favour", {"D2": DROPPED}),
+    ("割引なしで", {"D3": GOES_ON}),
+    ("I like tea", {}),
+]
+
+
+@pytest.mark.parametrize(("said", "expected"), SAID, ids=[said for said, _ in SAID])
+def test_answers_in_free_words_are_mapped_to_the_questions(
+    said: str, expected: dict[str, str]
+) -> None:
+    reply = replied("answers", questions=asked(ENGLISH), said=said)
+    assert {a["id"]: a["answer"] for a in reply["answers"]} == expected
+    assert (reply["defaults"], reply["unclear"]) == (False, [])
+
+
+def test_the_same_words_choose_among_japanese_options() -> None:
+    reply = replied("answers", questions=asked(JAPANESE), said="2つ目は四捨五入、3つ目は2番目で")
+    assert {a["id"]: a["answer"] for a in reply["answers"]} == {
+        "D2": "四捨五入する",
+        "D3": "割引なしで続ける",
+    }
+
+
+def test_questions_are_counted_as_they_stand_open() -> None:
+    reply = replied("answers", questions=asked(ENGLISH)[1:], said="first question: the second one")
+    assert reply["answers"] == [{"id": "D2", "answer": ROUNDED}]
+
+
+@pytest.mark.parametrize("said", ["Rounded, the rest as you like", "四捨五入、あとはおまかせ"])
+def test_the_rest_may_be_left_to_the_bot(said: str) -> None:
+    reply = replied("answers", questions=asked(ENGLISH), said=said)
+    assert reply["answers"] == [{"id": "D2", "answer": ROUNDED}]
+    assert reply["defaults"] is True
+
+
+@pytest.mark.parametrize(
+    ("said", "unclear"),
+    [("the second question: hmm", ["D2"]), ("drop it or rounded half up", ["D2"]), ("D7 yes", [])],
+)
+def test_what_cannot_be_mapped_stays_open(said: str, unclear: list[str]) -> None:
+    reply = replied("answers", questions=asked(ENGLISH), said=said)
+    assert (reply["answers"], reply["unclear"]) == ([], unclear)
+
+
+def test_a_single_question_without_options_is_answered_by_whatever_is_said() -> None:
+    question = {"id": "D1", "text": "Which file or path is it about?"}
+    reply = replied("answers", questions=[question], said="basket/receipt.py, the Total line")
+    assert reply["answers"] == [{"id": "D1", "answer": "basket/receipt.py, the Total line"}]
+
+
+def asked(texts: Texts) -> list[dict[str, object]]:
+    return [
+        {"id": f"D{n}", "text": q.text, "options": list(q.options), "default": q.options[0]}
+        for n, q in enumerate(texts.questions, 1)
+    ]
