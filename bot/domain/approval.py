@@ -4,29 +4,50 @@ from __future__ import annotations
 
 import hashlib
 import json
-from datetime import timedelta
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 
+from bot.domain.documents import Document
 from bot.domain.session import Session
+from bot.domain.words import Change
 
 VALID_FOR = timedelta(hours=24)
 
 
 def digest(session: Session) -> str:
     """sha256 over the documents, the base commit, and agent and flags of every task."""
+    agents = [(task.key, task.agent) for task in session.tasks]
+    return _digest(session, session.documents, agents)
+
+
+def digest_of_change(session: Session, change: Change) -> str:
+    """The same over the plan as a change would have it."""
+    agents = [(draft.key, draft.agent) for draft in change.drafts]
+    return _digest(session, change.documents, agents)
+
+
+def _digest(
+    session: Session, documents: Iterable[Document], agents: Iterable[tuple[str, str]]
+) -> str:
     bound = {
-        "documents": {document.kind.value: document.sha256 for document in session.documents},
+        "documents": {document.kind.value: document.sha256 for document in documents},
         "base": session.base_commit,
-        "agents": [
-            [task.key, task.agent or session.agent, session.agent_flags] for task in session.tasks
-        ],
+        "agents": [[key, agent or session.agent, session.agent_flags] for key, agent in agents],
     }
     return sha256(json.dumps(bound, sort_keys=True, separators=(",", ":")))
 
 
 def offer(session: Session) -> str:
     """What a button to approve is about: this plan, as it was shown last. Shown afresh, it is another offer."""
-    since = session.documents_shown_at
-    return f"{digest(session)}:{int(since.timestamp()) if since else 0}"
+    return _shown(digest(session), session.documents_shown_at)
+
+
+def offer_of_change(session: Session, change: Change) -> str:
+    return _shown(digest_of_change(session, change), change.shown_at)
+
+
+def _shown(digest: str, since: datetime | None) -> str:
+    return f"{digest}:{int(since.timestamp()) if since else 0}"
 
 
 def sha256(text: str) -> str:

@@ -25,6 +25,12 @@ class Verb(StrEnum):
     MERGE = "merge"
     KEEP = "keep"
     TRY_AGAIN = "try_again"
+    DROP = "drop"
+    """Forget a change that was asked for."""
+    SPLIT = "split"
+    WHOLE = "whole"
+    THERE = "there"
+    HERE = "here"
 
 
 class Style(StrEnum):
@@ -58,6 +64,8 @@ class Word(StrEnum):
     USAGE = "usage"
     INFO = "info"
     LOGS = "logs"
+    REOPEN = "reopen"
+    DECISIONS = "decisions"
     KEYS = "keys"
     HELP = "help"
 
@@ -65,12 +73,16 @@ class Word(StrEnum):
 class Command(Fact):
     word: Word
     argument: str = ""
+    text: str = ""
+    """What stands behind the argument, for the few words that take it."""
 
 
 STOP_WORDS = frozenset({"stop", "cancel", "halt", "interrupt", "abort", "中断", "停止", "ストップ"})
-_WITH_ARGUMENT = frozenset(set(Word) - {Word.SESSIONS, Word.KEYS, Word.HELP})
+_WITHOUT_ARGUMENT = {Word.SESSIONS, Word.KEYS, Word.HELP, Word.DECISIONS}
+_WITH_ARGUMENT = frozenset(set(Word) - _WITHOUT_ARGUMENT)
 MINE = frozenset({"mine", "all-mine"})
 """Instead of an id: every session one has begun."""
+_DECISION = re.compile(r"[dD]?0*([1-9][0-9]{0,2})[:.,]?")
 _HANDLE = re.compile(r"[tT][0-9]{1,4}|task-[0-9a-f]{1,8}-[0-9]{1,4}|[0-9a-fA-F][0-9a-fA-F-]{0,35}")
 
 
@@ -79,18 +91,36 @@ def command_in(text: str) -> Command | None:
 
     `stop` counts; `stop using globals` is talk: an argument is the name of a session or a task.
     """
-    # full-width letters and marks, as Japanese keyboards write them, count as plain ones
-    words = unicodedata.normalize("NFKC", text).strip().lstrip("/!").split()
+    words = _plain(text).lstrip("/!").split()
+    head = words[0].lower() if words else ""
+    if head == Word.REOPEN:
+        return _reopened(text)
     if not words or len(words) > 2:
         return None
-    head = words[0].lower() if len(words) == 2 else words[0].lower().rstrip(".!。…")
+    if len(words) == 1:
+        head = head.rstrip(".!。…")
     word = Word.STOP if head in STOP_WORDS else next((w for w in Word if w == head), None)
-    if word is None:
+    if word is None or word is Word.REOPEN:
         return None
     argument = words[1] if len(words) == 2 else ""
     if argument and not (word in _WITH_ARGUMENT and is_handle(argument)):
         return None
     return Command(word=word, argument=argument)
+
+
+def _plain(text: str) -> str:
+    """Full-width letters and marks, as Japanese keyboards write them, count as plain ones."""
+    return unicodedata.normalize("NFKC", text).strip()
+
+
+def _reopened(text: str) -> Command | None:
+    """`reopen D3`, and behind it the new answer, letter for letter as it was written."""
+    _, *behind = text.split(maxsplit=2)
+    decision = _DECISION.fullmatch(_plain(behind[0])) if behind else None
+    if decision is None:
+        return None
+    answer = behind[1].strip() if len(behind) == 2 else ""
+    return Command(word=Word.REOPEN, argument=f"D{decision[1]}", text=answer)
 
 
 def is_handle(text: str) -> bool:

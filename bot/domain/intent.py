@@ -30,7 +30,8 @@ class Question(Fact):
     why: str = ""
     options: tuple[str, ...] = ()
     """The recommended one stands first. Empty: a few words of one's own are wanted."""
-    default: str
+    default: str = ""
+    """Empty: only the person can know."""
     answer: str | None = None
     answered_by: str = ""
     answered_at: AwareDatetime | None = None
@@ -38,6 +39,15 @@ class Question(Fact):
     @property
     def decision(self) -> str:
         return f"D{self.number}"
+
+
+class Vague(StrEnum):
+    """A request that nobody could plan: which one fixed question it needs."""
+
+    CREATE = "create"
+    """Create, add, update: which file or path?"""
+    CHANGE = "change"
+    """Fix, change, modify: which feature or place?"""
 
 
 class Intent(Fact):
@@ -49,6 +59,7 @@ class Intent(Fact):
     type: str = "feature"
     source: Source = Source.HUMAN
     risk: Risk | None = None
+    risk_reasons: tuple[str, ...] = ()
     status: IntentStatus = IntentStatus.PROPOSED
     parent: str | None = None
     clarifications: tuple[Question, ...] = ()
@@ -56,6 +67,13 @@ class Intent(Fact):
 
     def become(self, status: IntentStatus) -> Intent:
         return self.model_copy(update={"status": move(INTENTS, self.status, status)})
+
+    def with_question(self, question: Question) -> Intent:
+        """In place of the one of the same number."""
+        questions = tuple(
+            question if other.number == question.number else other for other in self.clarifications
+        )
+        return self.model_copy(update={"clarifications": questions})
 
     @property
     def open_questions(self) -> tuple[Question, ...]:

@@ -6,12 +6,18 @@ from enum import StrEnum
 
 from pydantic import AwareDatetime, Field
 
+from bot.domain.documents import Document, DocumentKind
 from bot.domain.evidence import ExecutionResult, Verdict
 from bot.domain.facts import Fact, Living
 from bot.domain.intent import Intent
+from bot.domain.parts import Chosen, Earlier, Part
 from bot.domain.people import Person, Thread
+from bot.domain.planned import Analysis, Difference, Forecast
+from bot.domain.spec_kit import TaskDraft
 from bot.domain.states import PHASES, STATUSES, IntentStatus, Phase, Status, TaskState, move
+from bot.domain.steps import Step
 from bot.domain.tasks import Task, Workspace
+from bot.domain.words import Change, Words
 from bot.domain.world import Removal, Scan, Usage
 
 SCHEMA = 1
@@ -28,25 +34,6 @@ class Message(Fact):
     role: Speaker
     content: str
     timestamp: AwareDatetime
-
-
-class DocumentKind(StrEnum):
-    SPEC = "spec"
-    PLAN = "plan"
-    TASKS = "tasks"
-
-    @property
-    def file(self) -> str:
-        return f"{self}.md"
-
-
-class Document(Fact):
-    """One of spec.md, plan.md, tasks.md at one revision."""
-
-    kind: DocumentKind
-    revision: int
-    text: str
-    sha256: str
 
 
 class Spec(Fact):
@@ -79,6 +66,13 @@ class Ending(StrEnum):
     KEEP = "keep"
 
 
+class Trouble(Fact):
+    """An order that cannot be carried out just now; it is tried again and again."""
+
+    order: str
+    reason: str
+
+
 class Session(Living):
     schema_version: int = SCHEMA
     id: str
@@ -102,18 +96,64 @@ class Session(Living):
     asked: bool = False
     """Whether the questions were put (there may be none)."""
 
+    vague: bool = False
+    """The request said too little to be understood; its one question is open."""
+
     spec: Spec | None = None
     documents: tuple[Document, ...] = ()
     """The current revision's."""
     previous: tuple[Document, ...] = ()
     """The former revision's, while a new one is written."""
+    seen: tuple[Document, ...] = ()
+    """The revision people were shown last, and its tasks: what a new one is compared with."""
+    seen_tasks: tuple[TaskDraft, ...] = ()
     change_request: str = ""
     """What a person wants different from the former revision."""
     documents_shown_at: AwareDatetime | None = None
     """Since when the approval card stands; it expires."""
+    recheck: bool = False
+    """The approval had expired when somebody gave it: has the base moved?"""
+    dry_run: bool = False
+    """Only the plan was asked for; whoever says «run it» carries it on."""
+    analysis: Analysis | None = None
+    """Of the current revision, or of the one that is being repaired."""
+    score: int | None = None
+    """How good its tasks are, of 100; none: nobody could judge it."""
+    analysed: bool = False
+    """Whether the current documents were analysed."""
+    repairs: int = 0
+    """How often the plan was written anew because of critical findings."""
+    forecast: Forecast | None = None
+    difference: Difference | None = None
+    """What the current revision changed."""
+    alone: bool = False
+    """The operator lets it start without a person."""
+    approvers: int = 1
+    """How many different people must approve."""
+    approvals: tuple[Approval, ...] = ()
+    """Those given for the current revision, while more are wanted."""
     approval: Approval | None = None
     parallelism: int = 2
     tasks: list[Task] = Field(default_factory=list[Task])
+
+    parts: tuple[Part, ...] = ()
+    """What is carried out in sessions of their own."""
+    earlier: Earlier | None = None
+    """A finished session that this request may belong to."""
+    going: Chosen | None = None
+    """Where a person wants it carried out."""
+
+    words: tuple[Words, ...] = ()
+    """What was said and is not judged yet, in the order in which it came."""
+    overheard: tuple[Words, ...] = ()
+    """What others said in the thread, the last of it: context for the model."""
+    change: Change | None = None
+    changes: int = 0
+    """How many changes were asked for while tasks ran."""
+    step: Step | None = None
+    """Which task shall start first?"""
+    preferred: tuple[str, ...] = ()
+    """Ids of tasks that were chosen to start before others."""
 
     wants_place_since: AwareDatetime | None = None
     """Since when it waits for (or holds) its repository's place."""
@@ -130,16 +170,26 @@ class Session(Living):
     cleaned: bool = False
     final_verdict: Verdict | None = None
     result: ExecutionResult | None = None
+    summary: str | None = None
+    """The end in the model's words; none: it was not asked yet."""
     continues: int = 0
     stops: int = 0
     stopped_by: str = ""
     stopped_runs: int = 0
     """How many agents the last stop ended."""
-    trouble: str = ""
-    """What it waits for outside: the LLM is down, tmux is missing … Empty: nothing."""
+    troubles: tuple[Trouble, ...] = ()
+    """What it waits for outside: the LLM is down, tmux is missing …"""
+    outages: int = 0
+    """How often it had to wait so, each time until everything worked again."""
     failure: str = ""
 
     usage: Usage = Usage()
+    context_window: int = 0
+    """Tokens the model can take at once; 0: unknown."""
+    token_scale: float = 1.0
+    """How many tokens the model counts where three bytes are taken for one."""
+    summarised: int = 0
+    """How often old talk was summarised."""
     conversation: list[Message] = Field(default_factory=list[Message])
 
     def copied(self) -> Session:
@@ -189,6 +239,11 @@ class Session(Living):
     def workspaces(self) -> tuple[Workspace, ...]:
         own = {task.workspace.branch: task.workspace for task in self.tasks if task.workspace}
         return tuple(own.values())
+
+    @property
+    def trouble(self) -> str:
+        """What it waits for outside, in a sentence; empty: nothing."""
+        return self.troubles[-1].reason if self.troubles else ""
 
     @property
     def over(self) -> bool:

@@ -9,6 +9,7 @@ from pydantic import AwareDatetime, Field
 from bot.domain.evidence import Check, LimitViolation, TaskLimits, Verdict, VerifiedFile
 from bot.domain.facts import Fact, Living
 from bot.domain.states import RUNS, TASKS, Outcome, RunState, TaskState, move
+from bot.domain.steps import Step
 from bot.domain.world import Commit, CompletionSource, Usage, Work
 
 
@@ -48,6 +49,13 @@ class Workspace(Fact):
     """Ids of the predecessors whose branches are merged into it."""
 
 
+class PullText(Fact):
+    """Title (Conventional Commits) and body of a pull request, written from the diff."""
+
+    title: str
+    body: str
+
+
 class PullRequest(Fact):
     number: int
     url: str
@@ -71,6 +79,8 @@ class Why(StrEnum):
     CONFLICT = "conflict"
     RETRY = "retry"
     FEEDBACK = "feedback"
+    CHANGED = "changed"
+    """Somebody wants something else of the task than before."""
 
 
 class Run(Fact):
@@ -140,12 +150,20 @@ class Task(Living):
     """n of the label task-<session>-<n>."""
     name: str
     description: str = ""
+    story: str = ""
+    """US1; empty: it serves all stories."""
+    parallel: bool = False
+    """Spec Kit's [P]."""
     type: TaskType = TaskType.IMPLEMENTATION
     state: TaskState = TaskState.PENDING
     blocked: str = ""
     """Why it is Blocked or Failed, in a sentence."""
     blocked_from: TaskState | None = None
     """What it was doing before; a retry goes on there."""
+    step: Step | None = None
+    """What shall be done about it? It waits for that choice."""
+    past: tuple[str, ...] = ()
+    """What happened to it and which step was chosen, the last ones: `check_failed>again`."""
     next_why: Why = Why.FIRST
     next_feedback: str = ""
     """What its next run is started for, and is told."""
@@ -173,6 +191,8 @@ class Task(Living):
     counters: Counters = Counters()
     limits: TaskLimits = TaskLimits()
     violations: tuple[LimitViolation, ...] = ()
+    pull_text: PullText | None = None
+    """What a pull request of it says."""
     pull_request: PullRequest | None = None
     result: TaskResult | None = None
     parent: str | None = None
@@ -184,9 +204,9 @@ class Task(Living):
     completed_at: AwareDatetime | None = None
 
     def become(self, state: TaskState, why: str = "") -> None:
-        """Change state. `why` belongs to Blocked and Failed; every other state clears it."""
+        """Change state. `why` belongs to Blocked and Failed; every other state clears it. What was to be chosen is past."""
         old, self.state = self.state, move(TASKS, self.state, state)
-        self.blocked = why
+        self.blocked, self.step = why, None
         self.blocked_from = old if state is TaskState.BLOCKED else None
 
     def copied(self) -> Task:

@@ -155,6 +155,7 @@ class Actor:
                 self._world,
                 lambda: perform(self._world, self.session, action, self.tell),
                 self._tell_if_possible,
+                order=action.key,
                 quiet=isinstance(action, Show | Whisper),
             )
         except Refused as refusal:

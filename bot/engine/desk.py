@@ -11,7 +11,9 @@ from collections.abc import Awaitable
 
 from bot.domain.cards import AnswerCard
 from bot.domain.events import (
+    Begun,
     Commanded,
+    Continued,
     Event,
     FromPeople,
     FromPerson,
@@ -28,6 +30,7 @@ from bot.engine import front
 from bot.engine.actor import Actor
 from bot.engine.answers import Answers
 from bot.engine.gate import Gate
+from bot.engine.passing import Passing
 from bot.engine.pointing import NOT_ALLOWED, Pointing
 from bot.engine.refusals import Refusals
 from bot.engine.world import World
@@ -50,6 +53,7 @@ class Desk:
         self._answered: dict[str, bool] = {}
         self._answering: dict[str, asyncio.Event] = {}
         self._refusals = Refusals()
+        self._passing = Passing(gate, world)
         self._answers = Answers(world.clock)
         self._pointing = Pointing(
             world,
@@ -58,6 +62,7 @@ class Desk:
             lambda: [actor.session for actor in self.actors()],
             self._answers,
         )
+        world.nursery.serve(self._begin_elsewhere, self._pass_on)
 
     async def open(self) -> None:
         """Bring back every session that is not over; only when all are back may any hold its place."""
@@ -110,11 +115,8 @@ class Desk:
 
     def _overheard(self, thread: Thread, event: FromPeople) -> bool:
         """People talk to each other: a word that is not for the bot counts in a session's thread, from those who may."""
-        if not isinstance(event, Said | Commanded) or event.mention:
-            return False
-        if thread.key not in self._threads:
-            return True
-        return isinstance(event, Said) and not self._gate.lets(thread, event)
+        session_id = self._threads.get(thread.key, "")
+        return self._passing.overheard(thread, event, session_id, self._actors.get(session_id))
 
     async def _answered_elsewhere(self, thread: Thread, event: FromPeople) -> bool:
         if not isinstance(event, Pressed | Commanded):
@@ -164,7 +166,8 @@ class Desk:
     def _may_approve(self, session: Session, event: FromPerson) -> bool:
         """To say yes to a plan is to approve it, whether by button or in words; also where the plan comes first while
         the word still waits."""
-        if session.phase not in (Phase.SPECIFYING, Phase.APPROVING):
+        changing = session.phase is Phase.EXECUTING and session.change is not None
+        if session.phase not in (Phase.SPECIFYING, Phase.APPROVING) and not changing:
             return True
         agrees = isinstance(event, Said) and is_yes(event.text)
         return not agrees or self._gate.grants(session.thread, event.by, Role.APPROVE)
@@ -202,10 +205,28 @@ class Desk:
         self._world.store.save(record)
         return record
 
-    def _new_session(self, thread: Thread, event: Said) -> Session:
+    def _begin_elsewhere(self, thread: Thread, session_id: str, event: Begun) -> None:
+        """Another session wants one, in a thread that was opened for it."""
+        if session_id in self._actors or self._world.store.find(session_id):
+            return
+        session = self._new_session(thread, event, session_id)
+        record = Record(session=session, inbox=[event], heard=[event.id])
+        self._world.store.save(record)
+        self._awaken(record)
+
+    def _pass_on(self, thread: Thread, event: Continued) -> str:
+        actor = self._actor_of(thread)
+        if actor is None:
+            return "that session is no longer there"
+        if not self._gate.lets(thread, event):
+            return f"{event.by} may not ask for anything in that thread"
+        actor.hear(event)
+        return ""
+
+    def _new_session(self, thread: Thread, event: Said | Begun, session_id: str = "") -> Session:
         """Its agent is fixed with the survey: until then a wrong setting can be mended."""
         return Session(
-            id=self._world.clock.new_id(),
+            id=session_id or self._world.clock.new_id(),
             created_at=event.at,
             updated_at=event.at,
             thread=thread,

@@ -15,6 +15,8 @@ HELP = (
     ("stop", "end all agents of this session at once; nothing is lost"),
     ("resume [id]", "go on"),
     ("discard [id]", "give a session up; its branches stay"),
+    ("decisions", "what was asked and answered, numbered D1, D2 …"),
+    ("reopen D1 [answer]", "decide anew; without an answer it is asked again"),
     ("sessions", "all sessions"),
     ("info [id]", "where a session works, and from what"),
     ("logs [task]", "where transcripts and test output are kept"),

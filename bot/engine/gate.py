@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bot.domain.choices import Verb, Word
-from bot.domain.events import Commanded, FromPerson, Opened, Pressed, Said
+from bot.domain.events import Commanded, Continued, FromPerson, Opened, Pressed, Said
 from bot.domain.people import Person, Role, Thread
 
 _VERB_ROLES = {
@@ -57,6 +57,13 @@ class Gate:
             return False
         return door.leads_in(thread) and person.id in door.people.get(role, frozenset())
 
+    def overhears(self, thread: Thread, person: Person) -> bool:
+        """Whether what somebody says there, who may not ask for anything, may serve as context."""
+        door = self.doors.get(thread.platform)
+        if door is None or person.platform != thread.platform or not person.id:
+            return False
+        return not person.outsider and door.leads_in(thread)
+
 
 def role_for(event: FromPerson) -> Role:
     """What somebody must be allowed to do for this to count."""
@@ -65,7 +72,7 @@ def role_for(event: FromPerson) -> Role:
             return _VERB_ROLES.get(verb, Role.START)
         case Commanded(command=command):
             return _WORD_ROLES.get(command.word, Role.START)
-        case Said():
+        case Said() | Continued():
             return Role.START
         case _:
             return Role.ADMIN

@@ -20,7 +20,12 @@ def pauses() -> Iterator[float]:
 
 
 async def patiently(
-    world: World, attempt: Callable[[], Awaitable[T]], tell: Callable[[Event], None], *, quiet: bool
+    world: World,
+    attempt: Callable[[], Awaitable[T]],
+    tell: Callable[[Event], None],
+    *,
+    order: str,
+    quiet: bool,
 ) -> T:
     """The attempt's result, however long it takes. `quiet`: nobody is told (there may be no chat to tell)."""
     told = False
@@ -30,19 +35,17 @@ async def patiently(
         except Unavailable as trouble:
             if not (told or quiet):
                 told = True
-                tell(_began(world, trouble))
+                tell(_began(world, order, trouble))
             await world.clock.sleep(min(LONGEST, trouble.retry_after or pause))
         else:
             if told:
-                tell(
-                    TroubleEnded(
-                        **world.mark(),
-                    )
-                )
+                tell(TroubleEnded(**world.mark(), order=order))
             return result
     raise AssertionError("pauses never end")
 
 
-def _began(world: World, trouble: Unavailable) -> TroubleBegan:
+def _began(world: World, order: str, trouble: Unavailable) -> TroubleBegan:
     mask = world.masker.mask
-    return TroubleBegan(**world.mark(), reason=mask(trouble.reason), remedy=mask(trouble.remedy))
+    return TroubleBegan(
+        **world.mark(), order=order, reason=mask(trouble.reason), remedy=mask(trouble.remedy)
+    )

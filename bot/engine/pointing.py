@@ -24,6 +24,8 @@ MANY = 20
 """Nobody picks from more than this."""
 NOT_ALLOWED = "You may not do that here. Ask whoever runs this bot."
 _VERBS = {Word.STOP: Verb.STOP, Word.RESUME: Verb.RESUME, Word.DISCARD: Verb.DISCARD}
+_OWN_ARGUMENT = frozenset({Word.LOGS, Word.REOPEN})
+"""What stands behind them is a task or a decision of the session, no session."""
 _FIT = {Word.STOP: (Status.ACTIVE, Status.QUEUED), Word.RESUME: (Status.PAUSED,)}
 
 
@@ -45,9 +47,9 @@ class Pointing:
         word, argument = event.command.word, event.command.argument
         if word in front.TITLES:
             return await self._for_all(thread, event)
-        if argument in MINE or not (argument or known):
+        if argument in MINE or (not known and (not argument or word is Word.REOPEN)):
             return await self._without_id(thread, event)
-        if argument and not (word is Word.LOGS and known):
+        if argument and not (word in _OWN_ARGUMENT and known):
             return await self._with_id(thread, event, argument)
         return False
 

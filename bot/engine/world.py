@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TypedDict
 
 from bot.domain.masking import Masker
+from bot.engine.nursery import Nursery
 from bot.engine.places import Places
 from bot.ports import (
     Agents,
@@ -33,6 +34,12 @@ class Rules:
     progress_seconds: float = 120
     sandboxed: bool = False
     hold_on_restart: bool = False
+    low_risk_alone: bool = False
+    """A plan of low risk may start without a person."""
+    high_risk_approvers: int = 1
+    """How many different people must approve a plan of high risk."""
+    context_window: Callable[[], int] = lambda: 0
+    """Tokens the model can take at once, as far as the settings tell."""
     keys: Callable[[], Mapping[str, bool]] = dict
     """Which keys are set: names and yes or no, never values."""
 
@@ -57,6 +64,7 @@ class World:
     masker: Masker
     home: str
     places: Places = field(default_factory=Places)
+    nursery: Nursery = field(default_factory=Nursery)
 
     def mark(self) -> Mark:
         """What every event of the bot's own begins with."""

@@ -7,14 +7,28 @@ alone, what must be under way now. Neither does anything.
 from __future__ import annotations
 
 from bot.domain.actions import Deed
-from bot.domain.events import Event
+from bot.domain.events import Continued, Event, OrderFailed, Result, RunStopped, Said
 from bot.domain.session import Session
 from bot.domain.states import Phase
-from bot.flow import afterwards, approve, clarify, control, execute, finish, intake, place, specify
+from bot.domain.tokens import scale_from
+from bot.flow import (
+    afterwards,
+    approve,
+    clarify,
+    control,
+    execute,
+    finish,
+    intake,
+    mishaps,
+    place,
+    specify,
+)
 from bot.flow.due import due
 
 __all__ = ["decide", "due", "held_back"]
 
+OBSERVED = "observe"
+"""Not ordered, but seen when the bot looks around."""
 STEPS = {
     Phase.INTAKE: intake.decide,
     Phase.CLARIFYING: clarify.decide,
@@ -28,14 +42,32 @@ STEPS = {
 
 def decide(session: Session, event: Event) -> list[Deed]:
     """Change the session as the event demands; return what is to be done once."""
+    if isinstance(event, Continued) and not session.over:
+        # it goes on already: these are words like any others
+        event = Said(id=event.id, at=event.at, by=event.by, text=event.text)
     session.updated_at = max(session.updated_at, event.at)
+    if isinstance(event, Result):
+        session.usage += event.usage
+        session.token_scale = scale_from(event.usage, session.token_scale)
+        if not _is_waited_for(session, event):
+            return []
     if control.concerns(session, event):
         deeds = list(control.decide(session, event))
     else:
-        session.usage += control.usage_of(event)
         deeds = list(STEPS[session.phase](session, event))
     place.settle(session, event.at)
+    if session.troubles:
+        deeds += mishaps.no_longer_due(session, {order.key for order in due(session)})
     return deeds
+
+
+def _is_waited_for(session: Session, event: Result) -> bool:
+    """What answers an order that is no longer due comes late, or twice: it has its cost, and changes nothing."""
+    if isinstance(event, RunStopped):  # answers a deed
+        return True
+    if isinstance(event, OrderFailed) and event.what == OBSERVED:
+        return True
+    return any(order.key == event.answers for order in due(session))
 
 
 def held_back(session: Session, event: Event) -> bool:

@@ -1,4 +1,4 @@
-"""A session that is over: what is still said in its thread, and what still comes back from the world."""
+"""A session that is over: what is still said in its thread, whether it goes on, and what still comes back from the world."""
 
 from __future__ import annotations
 
@@ -6,45 +6,94 @@ from collections.abc import Iterator
 
 from bot.domain.actions import Deed, Show
 from bot.domain.cards import AnswerCard
-from bot.domain.events import CleanedUp, Event, OrderFailed, Pressed, RunEnded, Said
+from bot.domain.events import (
+    Broke,
+    CleanedUp,
+    ContinuationJudged,
+    Continued,
+    Event,
+    OrderFailed,
+    Pressed,
+    RunEnded,
+    Said,
+    SessionOpened,
+    SummedUp,
+)
 from bot.domain.session import Session, Speaker
-from bot.domain.sheets import Bullets, Text
-from bot.domain.states import Phase, Status
-from bot.flow import mishaps, telling
+from bot.domain.sheets import Bullets, Text, Tone
+from bot.domain.states import IntentStatus, Phase, Status
+from bot.domain.words import Words
+from bot.flow import elsewhere, mishaps, replies, revise, telling
+
+MOST_CONTINUES = 10
+CAREFUL_FROM = 3
 
 
-def decide(session: Session, event: Event) -> Iterator[Deed]:
+def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - one case per event
     match event:
-        case CleanedUp(removals=removals) if session.status is Status.DISCARDED:
-            session.leftovers, session.cleaned = removals, True
-            lines = tuple(
-                f"{r.branch}: {r.reason or 'kept'}"
-                for r in removals
-                if not (r.branch_gone and r.worktree_gone)
-            )
-            body = (Text(text="These branches stay:"), Bullets(items=lines)) if lines else ()
-            yield Show(card=AnswerCard(key="discarded", title="Discarded", body=body))
-        case OrderFailed(what="clean_up", reason=reason) if session.status is Status.DISCARDED:
-            session.cleaned = True
-            body = (Text(text=f"Not everything could be cleaned up: {reason}"),)
-            yield Show(card=AnswerCard(key="discarded", title="Discarded", body=body))
+        case CleanedUp() | OrderFailed(what="clean_up") if session.status is Status.DISCARDED:
+            yield _discarded(session, event)
         case RunEnded(run_id=run_id):
             task = session.task_of_run(run_id)
             if task and task.run and task.run.alive:
                 task.update_run(task.run.end(event.end.outcome, event.at))
         case Said(text=text) if session.status is Status.FAILED:
             yield from _said_after_a_failure(session, event, text)
-        case Said():
-            yield telling.privately(event, "This session is over. A new request opens a new one.")
+        case Said(text=text):
+            yield from replies.heard(session, event, text)
+        case ContinuationJudged():
+            yield from _judged(session, event)
+        case Continued(text=text):
+            session.say(Speaker.USER, text, event.at)
+            words = Words(id=event.id, by=event.by, at=event.at, text=text)
+            yield from _more(session, words, f"{event.by} asked for it elsewhere.")
+        case SessionOpened():
+            yield from elsewhere.opened(session, event)
+        case OrderFailed(what="sum_up"):
+            session.summary = ""
+        case SummedUp(text=text):
+            session.summary = text
+            if text:
+                key = telling.key_of_plan(session, "in-short")
+                yield telling.answered(key, "In short", Text(text=text))
+        case OrderFailed(what="judge_continuation"):
+            yield from replies.not_judged(session, event)
+        case OrderFailed(what="open_session", reason=reason, remedy=remedy):
+            elsewhere.not_opened(session, event)
+            yield telling.news(
+                f"not-opened:{event.id}", "I could not open a session for that.", reason, remedy
+            )
         case Pressed():
             yield telling.stale(session, event)
         case _:
             pass
 
 
+def broke(session: Session, event: Broke) -> Iterator[Deed]:
+    """Nothing here can fail any more; but what a bug has ended once must not be begun again and again."""
+    session.words, session.parts = (), tuple(part for part in session.parts if part.thread)
+    session.summary, session.cleaned = session.summary or "", True
+    yield telling.news(f"broke:{event.id}", mishaps.BUG, event.reason, tone=Tone.FAILURE)
+
+
+def _discarded(session: Session, event: CleanedUp | OrderFailed) -> Show:
+    session.cleaned = True
+    if isinstance(event, OrderFailed):
+        body = (Text(text=f"Not everything could be cleaned up: {event.reason}"),)
+        return Show(card=AnswerCard(key="discarded", title="Discarded", body=body))
+    session.leftovers = event.removals
+    lines = tuple(
+        f"{r.branch}: {r.reason or 'kept'}"
+        for r in event.removals
+        if not (r.branch_gone and r.worktree_gone)
+    )
+    stay = (Text(text="These branches stay:"), Bullets(items=lines)) if lines else ()
+    return Show(card=AnswerCard(key="discarded", title="Discarded", body=stay))
+
+
 def _said_after_a_failure(session: Session, event: Said, text: str) -> Iterator[Deed]:
     """Before anything was begun, new words are simply the new request. Later the failure must be settled first."""
-    if session.phase is not Phase.INTAKE:
+    if session.phase is not Phase.INTAKE or session.asked:
         yield telling.privately(
             event, "This session has failed. Try again, or discard it; then ask anew."
         )
@@ -53,3 +102,80 @@ def _said_after_a_failure(session: Session, event: Said, text: str) -> Iterator[
     session.say(Speaker.USER, text, event.at)
     yield from mishaps.try_again(session, event)
     yield telling.received(session)
+
+
+def _judged(session: Session, event: ContinuationJudged) -> Iterator[Deed]:
+    words = replies.judged(session, event.words_id)
+    if words is None:
+        return
+    match event.what:
+        case "continue":
+            yield from _more(session, words, event.reason)
+        case "talk":
+            if event.reply:
+                yield telling.answered(
+                    f"reply:{words.id}", f"To {words.by}", Text(text=event.reply)
+                )
+        case _:
+            yield from _anew(session, words, event.reason)
+
+
+def _more(session: Session, words: Words, reason: str) -> Iterator[Deed]:
+    """Where it cannot be continued, a session of its own is begun."""
+    if _may_continue(session):
+        yield from _continue(session, words, reason)
+    else:
+        yield from _anew(session, words, _why_not(session) or reason)
+
+
+def _anew(session: Session, words: Words, why: str) -> Iterator[Deed]:
+    session.parts = (*session.parts, elsewhere.new_wish(session, words))
+    yield telling.news(f"new:{words.id}", "A new session: this one is finished.", why)
+
+
+def _may_continue(session: Session) -> bool:
+    return (
+        session.status is Status.COMPLETED
+        and bool(session.tasks)
+        and (session.continues < MOST_CONTINUES)
+    )
+
+
+def _why_not(session: Session) -> str:
+    if session.continues >= MOST_CONTINUES:
+        return f"It was continued {MOST_CONTINUES} times already."
+    return ""
+
+
+def _continue(session: Session, words: Words, reason: str) -> Iterator[Deed]:
+    """The spec is extended and tasks are added; what is done stays done. The base is looked at anew."""
+    session.continues += 1
+    _without_workspaces(session)
+    session.become(Status.ACTIVE)
+    session.intend(IntentStatus.APPROVED)
+    session.ending, session.ending_by, session.ending_problem = None, None, ""
+    session.merged_commit, session.cleaned, session.leftovers = "", False, ()
+    session.result, session.summary, session.final_verdict = None, None, None
+    session.recheck = True
+    revise.anew(session, words.text)
+    session.enter(Phase.SPECIFYING)
+    rounds = (
+        f"Round {session.continues} of at most {MOST_CONTINUES}."
+        if session.continues >= CAREFUL_FROM
+        else ""
+    )
+    yield telling.news(
+        f"continue:{session.continues}",
+        "More of the same: I extend the plan of this session.",
+        *(line for line in (reason, rounds) if line),
+    )
+
+
+def _without_workspaces(session: Session) -> None:
+    """As the clean-up left them: a branch that is gone is merged, a worktree that is gone can be made again."""
+    removals = {removal.branch: removal for removal in session.leftovers}
+    for task in session.tasks:
+        removal = removals.get(task.workspace.branch) if task.workspace else None
+        if task.workspace and removal:
+            kept = task.workspace.model_copy(update={"ready": not removal.worktree_gone})
+            task.workspace = None if removal.branch_gone else kept

@@ -1,21 +1,40 @@
-"""One approval, bound to exactly what was shown; or a change request, and a new revision."""
+"""One approval, bound to exactly what was shown; or a change request, and a new revision.
+
+Only these very words and this very button approve: what the model makes of somebody's words never does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from bot.domain import approval
 from bot.domain.actions import Deed
 from bot.domain.choices import Verb
-from bot.domain.events import Event, FromPerson, Pressed, Said
+from bot.domain.events import (
+    BaseSeen,
+    Event,
+    FromPerson,
+    Happening,
+    OrderFailed,
+    Pressed,
+    Said,
+    WordsJudged,
+)
+from bot.domain.intent import Risk
+from bot.domain.people import Person
 from bot.domain.session import Approval, Session, Speaker
 from bot.domain.states import IntentStatus, Phase
-from bot.flow import telling
+from bot.domain.words import WordKind
+from bot.flow import finish, mishaps, place, replies, revise, telling
 
 _YES = frozenset(
     {"approve", "approved", "yes", "y", "ok", "lgtm", "go", "承認", "はい", "実行して"}
+    | {"run it", "run", "do it", "go ahead", "confirm", "実行", "進めて"}
 )
 _NO = frozenset({"no", "n", "reject", "却下", "いいえ"})
+OPERATOR = Person(platform="bot", id="rule:low-risk", name="the operator's rule for low risk")
+TOO_EARLY = "You said that before the plan was shown; please read it."
+WHAT = "What should be different? Write it here and I plan anew."
 
 
 def decide(session: Session, event: Event) -> Iterator[Deed]:
@@ -23,9 +42,17 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
         case Pressed(verb=Verb.APPROVE, about=about) if about == approval.offer(session):
             yield from _approve(session, event)
         case Pressed(verb=Verb.CHANGE, about=about, text=text) if about == approval.offer(session):
-            yield from _change(session, event, text)
+            yield from _asked_for_changes(session, event, text)
         case Said(text=text):
             yield from _said(session, event, text)
+        case WordsJudged():
+            yield from _judged(session, event)
+        case BaseSeen():
+            yield from _looked_at_base(session, event)
+        case OrderFailed(what="judge_words"):
+            yield from replies.not_judged(session, event)
+        case OrderFailed():
+            yield from mishaps.give_way(session, event)
         case Pressed():
             yield telling.stale(session, event)
         case _:
@@ -37,57 +64,151 @@ def is_yes(text: str) -> bool:
     return _word(text) in _YES
 
 
+def is_no(text: str) -> bool:
+    return _word(text) in _NO
+
+
+def alone(session: Session, event: Happening) -> Iterator[Deed]:
+    """Low risk starts without a person, where the operator lets it, and nothing speaks against it."""
+    low = session.alone and session.intent.risk is Risk.LOW
+    if low and not session.dry_run and _is_as_judged(session):
+        yield from _start(session, OPERATOR, event)
+
+
+def _is_as_judged(session: Session) -> bool:
+    """The risk was judged by the request alone: not by what people said later, in words of their own."""
+    analysis, intent = session.analysis, session.intent
+    chosen = all(q.answer in (q.default, *q.options) for q in intent.clarifications)
+    first = telling.revision(session) == 1 and not session.change_request and chosen
+    return first and intent.parent is None and analysis is not None and not analysis.critical
+
+
 def _word(text: str) -> str:
-    return text.strip().lower().rstrip(".!。")
+    return " ".join(text.strip().lower().rstrip(".!。").split())
 
 
 def _said(session: Session, event: Said, text: str) -> Iterator[Deed]:
-    word = _word(text)
-    if word in _YES and session.documents_shown_at and event.at < session.documents_shown_at:
-        yield telling.privately(event, "You said that before the plan was shown; please read it.")
-    elif word in _YES:
+    shown = session.documents_shown_at
+    if is_yes(text) and shown and event.at < shown:
+        yield telling.privately(event, TOO_EARLY)
+    elif is_yes(text):
         yield from _approve(session, event)
-    elif word in _NO:
-        yield telling.privately(event, "What should be different? Write it here and I plan anew.")
+    elif is_no(text):
+        yield telling.privately(event, WHAT)
     else:
-        yield from _change(session, event, text)
+        yield from replies.heard(session, event, text)
 
 
 def _approve(session: Session, event: FromPerson) -> Iterator[Deed]:
-    if _expired(session, event):
-        yield telling.privately(event, "The plan is older than 24 hours; here it is afresh.")
-        session.documents_shown_at = event.at
-        yield telling.approval_wanted(session)
+    if session.analysis and session.analysis.critical:
+        yield telling.privately(
+            event,
+            "This plan has critical findings and cannot be approved. Say what should be different.",
+        )
+    elif expired(session, event):
+        yield telling.privately(
+            event, "The plan is older than 24 hours. I look whether the base has moved meanwhile."
+        )
+        session.recheck = True
+    elif wants_another(session, event):
+        given = _given(session, event.by, event)
+        yield from one_of_several(session, event, given, telling.approval_wanted)
+    else:
+        yield from _start(session, event.by, event)
+
+
+def wants_another(session: Session, event: FromPerson) -> bool:
+    """Whether this one's word is not enough: the operator wants several people to agree."""
+    others = [given for given in session.approvals if not _same(given.by, event.by)]
+    return len(others) + 1 < session.approvers
+
+
+def one_of_several(
+    session: Session, event: FromPerson, given: Approval, card: Callable[[Session], Deed]
+) -> Iterator[Deed]:
+    if any(_same(given.by, event.by) for given in session.approvals):
+        told = "You have approved this already; somebody else must approve it too."
+        yield telling.privately(event, told)
         return
-    revision = session.spec.revision if session.spec else 0
-    session.approval = Approval(
-        by=event.by, at=event.at, digest=approval.digest(session), revision=revision
+    session.approvals = (*session.approvals, given)
+    yield card(session)
+
+
+def _same(one: Person, other: Person) -> bool:
+    return (one.platform, one.id) == (other.platform, other.id)
+
+
+def _given(session: Session, by: Person, event: Happening) -> Approval:
+    return Approval(
+        by=by, at=event.at, digest=approval.digest(session), revision=telling.revision(session)
     )
+
+
+def _start(session: Session, by: Person, event: Happening) -> Iterator[Deed]:
+    revision = telling.revision(session)
+    session.approval = _given(session, by, event)
+    session.approvals = (*session.approvals, session.approval)
     if session.intent.status is IntentStatus.PROPOSED:
         session.intend(IntentStatus.APPROVED)
-    session.intend(IntentStatus.EXECUTING)
+    if session.intent.status is not IntentStatus.EXECUTING:  # more was wanted before it was merged
+        session.intend(IntentStatus.EXECUTING)
+    session.dry_run = False
     session.say(Speaker.USER, f"Approved revision {revision}", event.at)
     session.enter(Phase.EXECUTING)
-    yield telling.approval_wanted(session, telling.decided(f"Revision {revision} approved", event))
-    yield telling.status(session, event.at)
+    what = f"Revision {revision} approved"
+    yield telling.approval_wanted(session, telling.decided_by(what, by, event.at))
+    if place.all_settled(session):  # what is wanted is there already
+        session.enter(Phase.FINISHING)
+        yield from finish.begin(session, event)
+    else:
+        yield telling.status(session, event.at)
 
 
-def _expired(session: Session, event: FromPerson) -> bool:
+def expired(session: Session, event: FromPerson) -> bool:
     shown = session.documents_shown_at
     return bool(shown and event.at - shown > approval.VALID_FOR)
 
 
-def _change(session: Session, event: FromPerson, text: str) -> Iterator[Deed]:
-    if not text.strip() or session.spec is None:
-        yield telling.privately(event, "What should be different? Write it here and I plan anew.")
+def _looked_at_base(session: Session, event: BaseSeen) -> Iterator[Deed]:
+    """A plan that has waited for long is shown afresh; if the base has moved it is made anew."""
+    session.recheck = False
+    old, new = session.base_commit, event.base.commit
+    if old == new:
+        session.documents_shown_at, session.approvals = event.at, ()
+        yield telling.approval_wanted(session)
         return
-    yield telling.approval_wanted(session, telling.decided("Changes requested", event))
-    session.say(Speaker.USER, text, event.at)
-    session.change_request = text
-    session.previous, session.documents = session.documents, ()
-    session.tasks = []
-    session.spec = session.spec.model_copy(
-        update={"revision": session.spec.revision + 1, "commit": ""}
-    )
+    moved = f"{session.base_branch} moved from {old[:10]} to {new[:10]}"
+    yield telling.approval_wanted(session, telling.decided_by(moved, OPERATOR, event.at))
+    session.base_commit = new
+    revise.anew(session, f"{moved}: hold the plan against the repository as it is now.")
     session.enter(Phase.SPECIFYING)
-    yield telling.news(f"revising:{session.spec.revision}", "Planning anew with your changes.")
+    yield telling.news(
+        f"revising:{telling.revision(session)}", f"{moved}, so I look at the plan again."
+    )
+
+
+def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
+    words = replies.judged(session, event.words_id)
+    if words is None:
+        return
+    if event.what is WordKind.CHANGE:
+        decided = telling.decided_by("Changes requested", words.by, event.at)
+        yield from _change(session, words.text, telling.approval_wanted(session, decided))
+    else:
+        yield from replies.answered(session, event, words)
+
+
+def _asked_for_changes(session: Session, event: Pressed, text: str) -> Iterator[Deed]:
+    if not text.strip() or session.spec is None:
+        yield telling.privately(event, WHAT)
+        return
+    session.say(Speaker.USER, text, event.at)
+    card = telling.approval_wanted(session, telling.decided("Changes requested", event))
+    yield from _change(session, text, card)
+
+
+def _change(session: Session, text: str, card: Deed) -> Iterator[Deed]:
+    yield card
+    revise.anew(session, text)
+    session.enter(Phase.SPECIFYING)
+    yield telling.news(f"revising:{telling.revision(session)}", "Planning anew with your changes.")

@@ -49,9 +49,14 @@ def hold(session: Session, event: OrderFailed) -> Iterator[Deed]:
 
 def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
     """The cards of all tasks that wait for a person: the same ones again, or with what became of them."""
-    for task in session.in_state(TaskState.FAILED, TaskState.BLOCKED):
-        if not task.blocked.startswith(WAITING):
-            yield card_of(session, task, decided)
+    for task in filter(_asks, session.tasks):
+        yield card_of(session, task, decided)
+
+
+def _asks(task: Task) -> bool:
+    """Whether a person has to decide about it; not where it is only held up by something else."""
+    held = task.state in (TaskState.FAILED, TaskState.BLOCKED)
+    return held and not task.blocked.startswith(WAITING)
 
 
 def _needs_you(session: Session, task: Task) -> Iterator[Deed]:
@@ -115,8 +120,7 @@ def dependents(session: Session, task: Task) -> list[Task]:
 def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
     task_id, _, runs = event.about.partition(":")
     task = session.task(task_id)
-    waiting = task and task.state in (TaskState.FAILED, TaskState.BLOCKED)
-    if task is None or not waiting or runs != str(len(task.runs)):
+    if task is None or not _asks(task) or runs != str(len(task.runs)):
         yield telling.stale(session, event)
         return
     title, what = f"{task.key} {task.name}", ""
@@ -127,10 +131,10 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
             retry(session, task)
         case Verb.SKIP:
             what = "Left out"
-            skip(session, task)
+            yield from skip(session, task, event)
         case Verb.GIVE_UP:
             what = "Given up"
-            give_up(session, task)
+            yield from give_up(session, task, event)
         case _:
             yield telling.stale(session, event)
             return
@@ -152,12 +156,11 @@ def _decided(
 def retry(session: Session, task: Task) -> None:
     """From where it stood, with fresh counters. A worktree that is gone is made again from its branch."""
     held_from = task.blocked_from
-    task.counters = Counters()
+    task.counters, task.past = Counters(), ()
     if task.state is TaskState.BLOCKED and held_from is TaskState.VERIFYING:
         task.become(TaskState.VERIFYING)
         # what was seen before is no reason to believe it now
         task.work_of = ""
-        free(session, task)
         return
     if task.runs:
         task.become(TaskState.NEEDS_CONTINUATION)
@@ -169,32 +172,39 @@ def retry(session: Session, task: Task) -> None:
         task.become(TaskState.READY if place.is_free(session, task) else TaskState.PENDING)
     if task.workspace:
         task.workspace = task.workspace.model_copy(update={"ready": False})
-    free(session, task)
 
 
-def skip(session: Session, task: Task) -> None:
+def skip(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
     """The others go on as if it had never been asked for."""
-    _cancel(task)
+    yield from _cancel(task, event)
     for other in session.tasks:
         if task.id in other.dependencies:
             other.dependencies = tuple(id for id in other.dependencies if id != task.id)
-    free(session, task)
 
 
-def give_up(session: Session, task: Task) -> None:
+def give_up(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
     for dependent in dependents(session, task):
         if dependent.state not in place.SETTLED:
-            _cancel(dependent)
-    _cancel(task)
+            yield from _cancel(dependent, event)
+    yield from _cancel(task, event)
 
 
-def _cancel(task: Task) -> None:
+def _cancel(task: Task, event: Happening) -> Iterator[Deed]:
+    # it may be at work: what it depends on was done once, and is being done anew
+    yield from mishaps.end_run(task, event.at)
     task.become(TaskState.CANCELLED)
     task.result = TaskResult(success=False, error="left out by a person")
 
 
-def free(session: Session, task: Task) -> None:
-    """Tasks that were held up by this one only wait for their turn again."""
-    for other in session.in_state(TaskState.BLOCKED):
-        if other.blocked == f"{WAITING} {task.key}":
-            other.become(TaskState.PENDING)
+def free(session: Session) -> None:
+    """Tasks that were held up by another one, and are not any more, only wait for their turn again."""
+    reasons = {task.blocked for task in session.in_state(TaskState.BLOCKED)}
+    for task in session.tasks:
+        reason = f"{WAITING} {task.key}"
+        if reason not in reasons:
+            continue
+        stands = task.state in (TaskState.FAILED, TaskState.BLOCKED)
+        still = {dependent.id for dependent in dependents(session, task)} if stands else set[str]()
+        for other in session.tasks:
+            if other.blocked == reason and other.id not in still:
+                other.become(TaskState.PENDING)

@@ -1,17 +1,31 @@
-"""From a request to answered questions: one batch, a default for each, answered by button or in plain words."""
+"""From a request that is understood to answered questions: one batch, a default for each, answered by button or in words.
+
+Every answer is a decision with a number. What nobody has answered stays open, and is seen to be.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+from pydantic import AwareDatetime
 
 from bot.domain.actions import Deed
 from bot.domain.choices import Verb
-from bot.domain.events import Event, FromPerson, OrderFailed, Pressed, QuestionsFound, Said, Scanned
+from bot.domain.events import (
+    AnswersRead,
+    Event,
+    FromPerson,
+    OrderFailed,
+    Pressed,
+    QuestionsFound,
+    Said,
+)
 from bot.domain.intent import Question
+from bot.domain.people import Person
 from bot.domain.session import Session, Speaker
 from bot.domain.states import Phase
-from bot.flow import mishaps, replies, telling
+from bot.flow import replies, revise, telling
 
 _NUMBERED = re.compile(
     r"(?:(?:^|[\s,;、。]+)[DQ]|(?:^|[\n,;、]\s*))(\d{1,2})\s*[:=.)：）]\s*", re.IGNORECASE
@@ -20,71 +34,120 @@ _NUMBERED = re.compile(
 _AGREED = frozenset(
     {"yes", "y", "ok", "okay", "defaults", "default", "recommended", "suggested", "はい"}
 )
+UNCLEAR = "Which question does that answer? Write for instance «D1: yes, D2: the second one»."
 
 
 def decide(session: Session, event: Event) -> Iterator[Deed]:
     match event:
-        case Scanned(scan=scan):
-            session.scan = scan
-            session.test_command = session.test_command or scan.test_command
-        case QuestionsFound():
-            yield from _ask(session, event)
-        case Pressed(verb=Verb.DEFAULTS) if session.asked:
-            yield from _settle(session, event, {}, "All defaults taken")
-        case Pressed(verb=Verb.ANSWER, answers=answers) if session.asked and answers:
-            yield from _settle(session, event, answers, "Answered")
-        case Pressed(verb=Verb.ANSWER) if session.asked:
+        case Pressed(verb=Verb.DEFAULTS):
+            yield from _settle(session, {}, event.by, event.at, defaults=True)
+        case Pressed(verb=Verb.ANSWER, answers=answers) if answers:
+            yield from _settle(session, answers, event.by, event.at)
+        case Pressed(verb=Verb.ANSWER):
             yield telling.privately(event, "I cannot read those answers; write them here: D1: …")
-        case Said(text=text) if session.asked:
-            session.say(Speaker.USER, text, event.at)
-            yield from _answered(session, event, text)
         case Said(text=text):
-            yield from replies.noted(session, event, text)
-        case OrderFailed():
-            yield from mishaps.give_way(session, event)
+            session.say(Speaker.USER, text, event.at)
+            yield from _said(session, event, text)
+        case AnswersRead():
+            yield from _read(session, event)
+        case OrderFailed(what="read_answers"):
+            yield from replies.not_judged(session, event)
         case Pressed():
             yield telling.stale(session, event)
         case _:
             pass
 
 
-def _ask(session: Session, event: QuestionsFound) -> Iterator[Deed]:
+def take(session: Session, event: QuestionsFound) -> None:
+    """What the request is. Questions that were answered before keep their numbers."""
     session.asked = True
+    session.dry_run = session.dry_run or event.dry_run
+    settled = session.intent.clarifications
+    asked = tuple(
+        question.model_copy(update={"number": number})
+        for number, question in enumerate(event.questions, len(settled) + 1)
+    )
     session.intent = session.intent.model_copy(
         update={
             "title": event.title or session.title,
             "type": event.type,
             "risk": event.risk,
-            "clarifications": event.questions,
+            "risk_reasons": event.risk_reasons,
+            "clarifications": (*settled, *asked),
         }
     )
-    if not event.questions:
+    session.vague = event.vague is not None and not settled
+
+
+def begin(session: Session, at: AwareDatetime) -> Iterator[Deed]:
+    """Put the questions; without any, plan at once."""
+    questions = session.intent.open_questions
+    if not questions:
         session.enter(Phase.SPECIFYING)
         yield telling.news(
             "no-questions", "No questions: the request says it all. Writing the plan."
         )
         return
-    texts = "\n".join(f"{q.decision} {q.text} (default: {q.default})" for q in event.questions)
-    session.say(Speaker.ASSISTANT, texts, event.at)
+    texts = "\n".join(_told(question) for question in questions)
+    session.say(Speaker.ASSISTANT, texts, at)
+    if not session.vague:
+        session.enter(Phase.CLARIFYING)
     yield telling.questions(session)
 
 
-def _answered(session: Session, event: Said, text: str) -> Iterator[Deed]:
-    """Answers in plain words: numbered ones go to their questions, one open question takes the whole text."""
-    open_questions = session.intent.open_questions
-    if text.strip().lower().rstrip(".!。") in _AGREED:
-        yield from _settle(session, event, {}, "All defaults taken")
+def _told(question: Question) -> str:
+    default = f" (default: {question.default})" if question.default else ""
+    return f"{question.decision} {question.text}{default}"
+
+
+def answer(session: Session, event: FromPerson, answers: Mapping[int, str]) -> Iterator[Deed]:
+    yield from _settle(session, answers, event.by, event.at)
+
+
+def specified(session: Session, event: FromPerson, text: str) -> Iterator[Deed]:
+    """A vague request was made clear: it is read again, with what was said."""
+    if not text.strip():
+        yield telling.privately(event, UNCLEAR)
         return
-    answers = numbered_answers(text, open_questions)
-    if not answers and len(open_questions) == 1:
-        answers = {open_questions[0].number: text.strip()}
-    if not answers:
-        yield telling.privately(
-            event,
-            "Which question does that answer? Write for instance «D1: yes, D2: the second one».",
-        )
+    session.say(Speaker.USER, text, event.at)
+    questions = _answered(
+        session, dict.fromkeys(_numbers(session), text.strip()), event.by, event.at
+    )
+    body = f"{session.intent.body}\n\n{text.strip()}"
+    session.intent = session.intent.model_copy(update={"clarifications": questions, "body": body})
+    session.asked = session.vague = False
+    yield telling.questions(session, telling.decided("Answered", event))
+
+
+def _numbers(session: Session) -> list[int]:
+    return [question.number for question in session.intent.open_questions]
+
+
+def _said(session: Session, event: Said, text: str) -> Iterator[Deed]:
+    """What is plain is read here; what is not, the model reads."""
+    questions = session.intent.open_questions
+    if text.strip().lower().rstrip(".!。") in _AGREED and _have_defaults(questions):
+        yield from _settle(session, {}, event.by, event.at, defaults=True)
         return
-    yield from _settle(session, event, answers, "Answered; defaults for the rest")
+    answers = numbered_answers(text, questions) or _only_option(text, questions)
+    if answers:
+        yield from _settle(session, answers, event.by, event.at)
+    else:
+        yield from replies.wait(session, event, text)
+
+
+def _have_defaults(questions: tuple[Question, ...]) -> bool:
+    return all(question.default for question in questions)
+
+
+def _only_option(text: str, questions: tuple[Question, ...]) -> dict[int, str]:
+    """The one open question, answered by one of its options or its letter."""
+    if len(questions) != 1 or not questions[0].options:
+        return {}
+    said, question = text.strip(), questions[0]
+    picked = _picked(question, said)
+    option = next((o for o in question.options if o.casefold() == picked.casefold()), None)
+    return {question.number: option} if option else {}
 
 
 def numbered_answers(text: str, questions: tuple[Question, ...]) -> dict[int, str]:
@@ -109,22 +172,59 @@ def _picked(question: Question, said: str) -> str:
     return said
 
 
+def _read(session: Session, event: AnswersRead) -> Iterator[Deed]:
+    words = replies.judged(session, event.words_id)
+    if words is None:
+        return
+    wanted = {question.number for question in session.intent.open_questions}
+    found = {number: text for number, text in event.found.items() if number in wanted and text}
+    if not found and not event.defaults:
+        yield telling.to(words.by, words.id, UNCLEAR)
+        return
+    unclear = sorted(wanted & set(event.unclear) - set(found))
+    if unclear and not event.defaults:
+        names = ", ".join(f"D{number}" for number in unclear)
+        yield telling.to(words.by, words.id, f"I cannot tell what {names} shall be; it stays open.")
+    yield from _settle(session, found, words.by, event.at, defaults=event.defaults)
+
+
 def _settle(
-    session: Session, event: FromPerson, answers: dict[int, str], what: str
+    session: Session,
+    answers: Mapping[int, str],
+    by: Person,
+    at: AwareDatetime,
+    *,
+    defaults: bool = False,
 ) -> Iterator[Deed]:
-    """Every question gets its answer or its default, with the name of who decided it."""
-    settled = tuple(
-        q
-        if q.answer is not None
-        else q.model_copy(
+    """Write answers down, with the name of who decided. What is still open is shown again."""
+    if defaults:
+        rest = {q.number: q.default for q in session.intent.open_questions if q.default}
+        answers = {**rest, **answers}
+    answers = {number: text for number, text in answers.items() if text.strip()}
+    questions = _answered(session, answers, by, at)
+    session.intent = session.intent.model_copy(update={"clarifications": questions})
+    if session.intent.open_questions:
+        yield telling.questions(session)
+        return
+    session.enter(Phase.SPECIFYING)
+    what = "All defaults taken" if defaults and len(answers) == len(questions) else "Answered"
+    yield telling.questions(session, telling.decided_by(what, by, at))
+    if session.documents or session.previous:
+        revise.anew(session, "Decisions were taken anew; the decisions given here count.")
+
+
+def _answered(
+    session: Session, answers: Mapping[int, str], by: Person, at: AwareDatetime
+) -> tuple[Question, ...]:
+    return tuple(
+        question.model_copy(
             update={
-                "answer": answers.get(q.number, q.default),
-                "answered_by": str(event.by),
-                "answered_at": event.at,
+                "answer": answers[question.number],
+                "answered_by": str(by),
+                "answered_at": at,
             }
         )
-        for q in session.intent.clarifications
+        if question.answer is None and question.number in answers
+        else question
+        for question in session.intent.clarifications
     )
-    session.intent = session.intent.model_copy(update={"clarifications": settled})
-    session.enter(Phase.SPECIFYING)
-    yield telling.questions(session, telling.decided(what, event))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bot.domain.actions import Deed, Show
-from bot.domain.cards import Decided, StoppedCard
+from bot.domain.actions import Deed
 from bot.domain.choices import Verb, Word
 from bot.domain.events import (
     Broke,
@@ -13,57 +12,66 @@ from bot.domain.events import (
     Event,
     FromPerson,
     Happening,
+    OrderFailed,
+    Overheard,
     Pressed,
-    Result,
     RunStopped,
+    TalkSummarised,
     Ticked,
     TroubleBegan,
     TroubleEnded,
     Woken,
 )
 from bot.domain.session import Session, Speaker
-from bot.domain.states import IntentStatus, Phase, Status, TaskState
-from bot.domain.world import Usage
-from bot.flow import afterwards, blocked, mishaps, place, replies, telling
+from bot.domain.states import IntentStatus, Status, TaskState
+from bot.flow import afterwards, commands, decisions, mishaps, pending, place, replies, telling
 
 _VERBS = frozenset({Verb.STOP, Verb.RESUME, Verb.DISCARD, Verb.TRY_AGAIN})
-_ALWAYS = Commanded | RunStopped | TroubleBegan | TroubleEnded | Woken | Broke
+_ALWAYS = Commanded | Overheard | RunStopped | TroubleBegan | TroubleEnded | Woken | Broke
 
 
 def concerns(session: Session, event: Event) -> bool:
     """Whether an event is decided here whatever the phase."""
-    if isinstance(event, _ALWAYS) or (isinstance(event, Pressed) and event.verb in _VERBS):
-        return True
-    return session.over or session.status is Status.PAUSED
+    return _is_control(event) or session.over or session.status is Status.PAUSED
 
 
 def holds_back(session: Session, event: Event) -> bool:
     """While a session is paused everything but control events waits in the inbox. Ticks are not worth keeping."""
-    if session.status is not Status.PAUSED or isinstance(event, _ALWAYS | Ticked):
-        return False
-    return not (isinstance(event, Pressed) and event.verb in _VERBS)
+    return (
+        session.status is Status.PAUSED and not isinstance(event, Ticked) and not _is_control(event)
+    )
 
 
-def usage_of(event: Event) -> Usage:
-    return event.usage if isinstance(event, Result) else Usage()
+def _is_control(event: Event) -> bool:
+    match event:
+        case Pressed(verb=verb):
+            return verb in _VERBS
+        case TalkSummarised() | OrderFailed(what="summarise_talk"):
+            return True
+        case _:
+            return isinstance(event, _ALWAYS)
 
 
-def decide(session: Session, event: Event) -> Iterator[Deed]:
+def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - one case per event
     match event:
         case Pressed() if event.verb in _VERBS:
             yield from _pressed(session, event)
         case Commanded():
             yield from _commanded(session, event)
+        case Overheard():
+            replies.overheard(session, event)
+        case TalkSummarised() | OrderFailed(what="summarise_talk"):
+            replies.summarised(session, event)
         case RunStopped():
             yield from mishaps.survivors(session, event)
         case TroubleBegan() | TroubleEnded():
             yield from mishaps.trouble(session, event)
         case Woken():
             yield from _woken(session, event)
+        case Broke() if session.over:
+            yield from afterwards.broke(session, event)
         case Broke(reason=reason):
-            yield from mishaps.fail(
-                session, event, "Something went wrong in the bot itself", reason, ""
-            )
+            yield from mishaps.fail(session, event, mishaps.BUG, reason, "")
         case _ if session.over:
             yield from afterwards.decide(session, event)
         case _:
@@ -85,6 +93,7 @@ def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
 def _tried_again(session: Session, event: Pressed) -> Iterator[Deed]:
     if session.status is Status.FAILED:
         yield from mishaps.try_again(session, event)
+        yield from pending.card(session)
     else:
         yield telling.stale(session, event)
 
@@ -98,10 +107,22 @@ def _commanded(session: Session, event: Commanded) -> Iterator[Deed]:
         case Word.DISCARD:
             yield from discard(session, event)
         case Word.STATUS:
-            yield from replies.answer(session, event)
-            yield from _pending_card(session)
+            yield from commands.answer(session, event)
+            yield from pending.card(session)
+        case Word.REOPEN:
+            yield from _reopened(session, event)
         case _:
-            yield from replies.answer(session, event)
+            yield from commands.answer(session, event)
+
+
+def _reopened(session: Session, event: Commanded) -> Iterator[Deed]:
+    """Not where nothing would follow from it."""
+    if session.status is Status.PAUSED:
+        yield telling.privately(event, "This session is paused. Resume it first.")
+    elif session.status in (Status.FAILED, Status.DISCARDED):
+        yield telling.privately(event, f"This session is {session.status.lower()}.")
+    else:
+        yield from decisions.reopen(session, event)
 
 
 def stop(session: Session, event: FromPerson) -> Iterator[Deed]:
@@ -123,20 +144,7 @@ def _pause(session: Session, event: Happening, by: str) -> Iterator[Deed]:
     session.say(Speaker.SYSTEM, f"Stopped by {by}", event.at)
     yield from stopped
     yield telling.status(session, event.at)
-    yield _stopped_card(session)
-
-
-def _stopped_card(session: Session, decided: Decided | None = None) -> Show:
-    """The same card for the same stop, however often it is shown."""
-    return Show(
-        card=StoppedCard(
-            key=f"stopped:{session.stops}",
-            by=session.stopped_by,
-            stopped_runs=session.stopped_runs,
-            session=session.short,
-            decided=decided,
-        )
-    )
+    yield pending.stopped(session)
 
 
 def resume(session: Session, event: FromPerson) -> Iterator[Deed]:
@@ -148,24 +156,8 @@ def resume(session: Session, event: FromPerson) -> Iterator[Deed]:
         return
     session.become(Status.ACTIVE)
     session.say(Speaker.SYSTEM, f"Resumed by {event.by}", event.at)
-    yield _stopped_card(session, telling.decided("Resumed", event))
-    yield from _pending_card(session)
-
-
-def _pending_card(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
-    """The card that waits for a person: again, should it have been lost; or with what became of it."""
-    if session.over:
-        return
-    if session.status is Status.PAUSED and not decided:
-        yield _stopped_card(session)
-    elif session.phase is Phase.CLARIFYING and session.asked:
-        yield telling.questions(session, decided)
-    elif session.phase is Phase.EXECUTING:
-        yield from blocked.waiting(session, decided)
-    elif session.phase is Phase.APPROVING:
-        yield telling.approval_wanted(session, decided)
-    elif session.phase is Phase.FINISHING and session.ending is None:
-        yield telling.offer(session, decided)
+    yield pending.stopped(session, telling.decided("Resumed", event))
+    yield from pending.card(session)
 
 
 def discard(session: Session, event: FromPerson) -> Iterator[Deed]:
@@ -177,14 +169,17 @@ def discard(session: Session, event: FromPerson) -> Iterator[Deed]:
         return
     yield from mishaps.end_runs(session, event)
     yield from mishaps.trouble_over(session, "Discarded: I do not try any more.")
+    yield from mishaps.failure_over(session, f"Discarded by {event.by}.")
     session.intend(IntentStatus.REJECTED)
     discarded = telling.decided("Discarded", event)
     if session.status is Status.PAUSED:
-        yield _stopped_card(session, discarded)
-    yield from _pending_card(session, discarded)
+        yield pending.stopped(session, discarded)
+    yield from pending.card(session, discarded)
     for task in session.tasks:
         if task.state not in place.SETTLED:
             task.become(TaskState.CANCELLED)
+    session.change, session.words, session.step = None, (), None
+    session.parts = tuple(part for part in session.parts if part.thread)
     session.become(Status.DISCARDED)
     session.say(Speaker.USER, "Discarded", event.at)
     yield telling.status(session, event.at)
@@ -200,4 +195,4 @@ def _woken(session: Session, event: Woken) -> Iterator[Deed]:
         return
     if session.status is not Status.PAUSED:
         yield telling.status(session, event.at)
-    yield from _pending_card(session)
+    yield from pending.card(session)

@@ -9,6 +9,7 @@ from bot.domain.actions import Deed, HoldPlace
 from bot.domain.events import (
     BranchesListed,
     CheckRan,
+    DocumentsCommitted,
     Event,
     Happening,
     NameTaken,
@@ -19,27 +20,36 @@ from bot.domain.events import (
     RunEnded,
     RunStarted,
     Said,
+    StepChosen,
     Ticked,
+    WordsJudged,
+    WorkDescribed,
     WorkSeen,
     WorkspaceReady,
 )
 from bot.domain.session import Session
-from bot.domain.states import Phase, RunState, Status, TaskState
-from bot.domain.tasks import Run, Task, Why, Workspace
-from bot.flow import blocked, finish, place, replies, telling, verify
+from bot.domain.states import Phase, RunState, Status
+from bot.domain.tasks import Task, Why, Workspace
+from bot.domain.words import WordKind
+from bot.flow import blocked, change, finish, place, replies, steps, telling, verify
 
 
 def decide(session: Session, event: Event) -> Iterator[Deed]:
-    yield from _heard(session, event)
-    advance(session, event)
-    if place.all_settled(session):
+    change_under_way = session.change
+    if change_under_way and change.concerns(session, event):
+        yield from change.decide(session, change_under_way, event)
+    else:
+        yield from _heard(session, event)
+    blocked.free(session)
+    steps.advance(session, event)
+    if place.all_settled(session) and session.change is None:
         session.enter(Phase.FINISHING)
         yield from finish.begin(session, event)
     elif not isinstance(event, Ticked | Said):
         yield telling.status(session, event.at)
 
 
-def _heard(session: Session, event: Event) -> Iterator[Deed]:
+def _heard(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - one case per event
     match event:
         case PlaceGranted() | PlaceAwaited() | BranchesListed() | NameTaken() | WorkspaceReady():
             _place_or_workspace(session, event)
@@ -49,6 +59,16 @@ def _heard(session: Session, event: Event) -> Iterator[Deed]:
             yield from verify.ended(session, event)
         case WorkSeen() | CheckRan():
             yield from verify.decide(session, event)
+        case StepChosen() | OrderFailed(what="choose_step"):
+            yield from steps.chosen(session, event)
+        case WordsJudged():
+            yield from _judged(session, event)
+        case WorkDescribed() | OrderFailed(what="describe_work"):
+            finish.described(session, event)
+        case DocumentsCommitted() if session.spec:
+            session.spec = session.spec.model_copy(update={"commit": event.commit})
+        case OrderFailed(what="judge_words"):
+            yield from replies.not_judged(session, event)
         case OrderFailed():
             yield from blocked.hold(session, event)
         case Pressed():
@@ -56,9 +76,20 @@ def _heard(session: Session, event: Event) -> Iterator[Deed]:
         case Ticked(tails=tails):
             yield telling.status(session, event.at, tails)
         case Said(text=text):
-            yield from replies.noted(session, event, text)
+            yield from replies.heard(session, event, text)
         case _:
             pass
+
+
+def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
+    """What people want changed is a change; the rest is answered, or let be."""
+    words = replies.judged(session, event.words_id)
+    if words is None:
+        return
+    if event.what is WordKind.CHANGE:
+        yield from change.begin(session, words.text, words.by, words.id, event.at)
+    else:
+        yield from replies.answered(session, event, words)
 
 
 def _place_or_workspace(
@@ -98,7 +129,7 @@ def _taken(session: Session) -> set[str]:
 def _name_workspaces(session: Session, event: Happening, existing: set[str]) -> None:
     """Names are saved before they are created, so that doing it again uses the same ones."""
     for task in session.tasks:
-        if task.workspace is None:
+        if task.workspace is None and task.state not in place.SETTLED:
             task.workspace = _workspace(session, task, event, existing | _taken(session))
 
 
@@ -134,45 +165,3 @@ def _started(session: Session, event: RunStarted) -> None:
     task = session.task_of_run(event.run_id)
     if task and task.run and task.run.state is RunState.STARTING:
         task.update_run(task.run.become(RunState.RUNNING, pane_id=event.pane_id, pid=event.pid))
-
-
-def advance(session: Session, event: Happening) -> None:
-    """Free what has become free; start what may start, as many at once as the plan says."""
-    if not (session.has_place and session.status is Status.ACTIVE):
-        return
-    for task in session.in_state(TaskState.PENDING):
-        if place.is_free(session, task):
-            task.become(TaskState.READY)
-    working = len(session.in_state(TaskState.RUNNING, TaskState.VERIFYING))
-    for task in session.in_state(TaskState.NEEDS_CONTINUATION, TaskState.READY):
-        if working < session.parallelism and task.workspace:
-            _start(session, task, event)
-            working += 1
-
-
-def _start(session: Session, task: Task, event: Happening) -> None:
-    """A new run, with all its names, before anything of it exists."""
-    former = task.run
-    number = len(task.runs) + 1
-    run_id = naming.derived_id(session.id, task.id, "run", str(number))
-    resumes = former is not None and task.next_why is not Why.RETRY
-    task.runs.append(
-        Run(
-            id=run_id,
-            number=number,
-            agent=task.agent or session.agent,
-            conversation=former.conversation
-            if former and resumes
-            else naming.derived_id(run_id, "cli"),
-            resumes=resumes,
-            why=task.next_why,
-            feedback=task.next_feedback,
-            nonce=naming.derived_nonce(session.id, run_id),
-            started_at=event.at,
-            auto_flag=session.agent_flags or None,
-        )
-    )
-    task.become(TaskState.RUNNING)
-    task.started_at = task.started_at or event.at
-    task.completed_at = None
-    task.next_why, task.next_feedback = Why.FIRST, ""

@@ -15,25 +15,34 @@ from bot.domain.events import (
     OrderFailed,
     Pressed,
     Said,
+    WordsJudged,
+    WorkDescribed,
 )
 from bot.domain.evidence import EvidenceInventory, ExecutionResult
 from bot.domain.session import Ending, Session, Speaker
 from bot.domain.sheets import Tone
 from bot.domain.states import IntentStatus, OverallStatus, Phase, Status, TaskState
-from bot.domain.tasks import Task, TaskType
-from bot.flow import replies, telling
+from bot.domain.tasks import PullText, Task, TaskType
+from bot.domain.words import WordKind
+from bot.flow import replies, revise, telling
 
 
 def begin(session: Session, event: Happening) -> Iterator[Deed]:
     """Nothing was completed: there is nothing to merge, only to clean up."""
     yield telling.status(session, event.at)
-    if session.in_state(TaskState.COMPLETED):
-        yield telling.offer(session)
-    else:
+    if not session.in_state(TaskState.COMPLETED):
         session.ending = Ending.KEEP
+    elif not undescribed(session):
+        yield telling.offer(session)
 
 
-def decide(session: Session, event: Event) -> Iterator[Deed]:
+def undescribed(session: Session) -> list[Task]:
+    """Those whose pull request has no words yet: the offer shows them, and waits that long."""
+    done = session.in_state(TaskState.COMPLETED)
+    return [task for task in done if task.pull_text is None and task.run and task.commits]
+
+
+def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - one case per event
     match event:
         case Pressed(verb=Verb.MERGE) if session.ending is None:
             yield from _choose(session, event, Ending.MERGE, "Merge chosen")
@@ -49,12 +58,41 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
         case OrderFailed(what="clean_up"):
             session.cleaned = True
             yield from end(session, event)
+        case WordsJudged():
+            yield from _judged(session, event)
+        case WorkDescribed() | OrderFailed(what="describe_work"):
+            described(session, event)
+            if not undescribed(session):
+                yield telling.offer(session)
+        case OrderFailed(what="judge_words"):
+            yield from replies.not_judged(session, event)
         case Pressed():
             yield telling.stale(session, event)
         case Said(text=text):
-            yield from replies.noted(session, event, text)
+            yield from replies.heard(session, event, text)
         case _:
             pass
+
+
+def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
+    """Before anything is merged, more can be asked for: it is planned, and built upon what is there."""
+    words = replies.judged(session, event.words_id)
+    if words is None:
+        return
+    if event.what is not WordKind.CHANGE:
+        yield from replies.answered(session, event, words)
+        return
+    yield telling.offer(session, telling.decided_by("More is wanted first", words.by, event.at))
+    revise.anew(session, words.text)
+    session.enter(Phase.SPECIFYING)
+    yield telling.news(f"revising:{telling.revision(session)}", "Planning what is wanted besides.")
+
+
+def described(session: Session, event: WorkDescribed | OrderFailed) -> None:
+    """What its pull request says; what the task itself says, where nobody could tell more."""
+    if task := session.task(event.task_id):
+        plain = PullText(title=task.name, body=task.description)
+        task.pull_text = event.text if isinstance(event, WorkDescribed) else plain
 
 
 def _choose(session: Session, event: Pressed, ending: Ending, what: str) -> Iterator[Deed]:
@@ -69,7 +107,7 @@ def _merged(session: Session, event: MergedLocally) -> Iterator[Deed]:
         return
     session.merged_commit = event.commit
     yield telling.news(
-        "merged",
+        telling.key_of_plan(session, "merged"),
         f"Merged into {session.base_branch} at {event.commit[:10]}",
         _tested(event),
         tone=Tone.SUCCESS,
@@ -151,7 +189,7 @@ def summary(session: Session, event: Happening) -> Show:
     )
     return Show(
         card=SummaryCard(
-            key="summary",
+            key=telling.key_of_plan(session, "summary"),
             title=session.title,
             result=result,
             tasks=tuple(telling.task_line(task, event.at, {}) for task in session.tasks),

@@ -18,11 +18,35 @@ _PREFIXES = {
 }
 
 
+TREE = 3_000
+"""Characters of the directory tree that a complex task's agent sees."""
+LONG = 600
+"""A task with more text than this is complex, where nobody has judged it."""
+
+
 def instruction(session: Session, task: Task, run: Run, *, marked: bool) -> str:
     """The whole prompt of one run. `marked`: its CLI must print the end marker."""
-    parts = [*_task(task), *_outcome(run), *_rules(session, task), *_context(session, task)]
-    parts += list(_how_to_end(run, marked=marked))
-    return "\n\n".join(part for part in parts if part) + "\n"
+    parts = [*_task(task), *_outcome(run), *_rules(session, task), *_decisions(session)]
+    if is_complex(task):
+        parts += _surroundings(session, task)
+    parts += _how_to_end(run, marked=marked)
+    text = "\n\n".join(part for part in parts if part) + "\n"
+    return _without_places(session, task, text)
+
+
+def is_complex(task: Task) -> bool:
+    """As the plan judges it; else by what it depends on and how much there is to say about it."""
+    if task.complexity:
+        return task.complexity != "low"
+    said = task.description + "".join(acceptance.text for acceptance in task.acceptance)
+    return len(task.dependencies) > 1 or len(said) > LONG
+
+
+def _without_places(session: Session, task: Task, text: str) -> str:
+    """An agent that does not know the main checkout does not work there by mistake. Output of tests is full of paths."""
+    if task.workspace:
+        text = text.replace(f"{task.workspace.path}/", "").replace(task.workspace.path, ".")
+    return text.replace(session.repository, "(the repository)")
 
 
 def _task(task: Task) -> Iterator[str]:
@@ -55,15 +79,21 @@ def _rules(session: Session, task: Task) -> Iterator[str]:
         yield f"## Conventions of this repository\n{session.scan.conventions}"
 
 
-def _context(session: Session, task: Task) -> Iterator[str]:
+def _decisions(session: Session) -> Iterator[str]:
     decisions = [q for q in session.intent.clarifications if q.answer]
     if decisions:
         yield "## Decisions taken\n" + "\n".join(
             f"- {q.decision}: {q.text} → {q.answer}" for q in decisions
         )
+
+
+def _surroundings(session: Session, task: Task) -> Iterator[str]:
+    """What only a complex task needs to know."""
     others = [other for other in session.tasks if other.id != task.id]
     if others:
         yield "## Other tasks, done by others\n" + "\n".join(f"- {o.key}: {o.name}" for o in others)
+    if session.scan and session.scan.directory_tree:
+        yield "## What is where\n" + session.scan.directory_tree[:TREE]
     if session.spec:
         yield f"The whole plan is in {session.spec.directory}/ (spec.md, plan.md, tasks.md)."
 

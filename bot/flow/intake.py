@@ -1,4 +1,4 @@
-"""From the first word to a surveyed repository: is everything there that the work needs?"""
+"""From the first word to a request that is understood: is everything there, what is wanted, and is it one plan at all?"""
 
 from __future__ import annotations
 
@@ -6,31 +6,77 @@ from collections.abc import Iterator
 
 from bot.domain import naming
 from bot.domain.actions import Deed
-from bot.domain.events import Event, OrderFailed, Pressed, Said, Surveyed
+from bot.domain.choices import Verb
+from bot.domain.events import (
+    Begun,
+    Event,
+    OrderFailed,
+    PassedOn,
+    Pressed,
+    QuestionsFound,
+    Said,
+    Scanned,
+    SessionOpened,
+    Surveyed,
+)
 from bot.domain.intent import Intent
+from bot.domain.parts import Chosen, Going
 from bot.domain.session import Session, Speaker, Spec
-from bot.domain.states import Phase
 from bot.domain.tasks import Workspace
-from bot.flow import mishaps, replies, telling
+from bot.flow import clarify, elsewhere, mishaps, replies, telling
 
 
-def decide(session: Session, event: Event) -> Iterator[Deed]:
+def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - one case per event
     match event:
         case Said(text=text) if not session.intent.body:
             session.intent = Intent(id=session.short, body=text, created_at=event.at)
             session.say(Speaker.USER, text, event.at)
             yield telling.received(session)
+        case Begun():
+            _begun(session, event)
+            yield telling.received(session)
+        case Said(text=text) if session.vague:
+            yield from clarify.specified(session, event, text)
+        case Pressed(verb=Verb.ANSWER, answers=answers) if answers and session.vague:
+            yield from clarify.specified(session, event, "\n".join(answers.values()))
         case Said(text=text):
             yield from replies.noted(session, event, text)
         case Surveyed():
             _begin(session, event)
             yield telling.received(session)
+        case Scanned(scan=scan):
+            session.scan = scan
+            session.test_command = session.test_command or scan.test_command
+        case QuestionsFound():
+            yield from _understood(session, event)
+        case Pressed(verb=Verb.SPLIT | Verb.WHOLE | Verb.THERE | Verb.HERE):
+            yield from _chosen(session, event)
+        case SessionOpened() | PassedOn():
+            yield from elsewhere.arrived(session, event)
+        case OrderFailed(what="pass_on", reason=reason, remedy=remedy):
+            session.going = None
+            yield telling.news(
+                f"not-passed-on:{event.id}", "It cannot go on there.", reason, remedy
+            )
+            yield telling.earlier(session)
         case OrderFailed():
             yield from mishaps.give_way(session, event)
         case Pressed():
             yield telling.stale(session, event)
         case _:
             pass
+
+
+def _begun(session: Session, event: Begun) -> None:
+    """By another session: what it was begun with stands in place of somebody's words."""
+    session.intent = Intent(
+        id=session.short,
+        title=event.title,
+        body=event.text,
+        parent=event.parent,
+        created_at=event.at,
+    )
+    session.say(Speaker.USER, event.text, event.at)
 
 
 def _begin(session: Session, event: Surveyed) -> None:
@@ -40,6 +86,7 @@ def _begin(session: Session, event: Surveyed) -> None:
     session.base_branch, session.base_commit = base.branch, base.commit
     session.base_uncommitted = base.uncommitted
     session.agent, session.agent_flags = event.agent.agent, event.agent_flags
+    session.context_window = event.context_window
     if session.spec is None:
         spec_id = naming.spec_id_from(naming.derived_id(session.id, "spec"))
         branch = f"agent/{spec_id.lower()}"
@@ -49,4 +96,41 @@ def _begin(session: Session, event: Surveyed) -> None:
             created_at=event.at,
         )
         session.spec = Spec(id=spec_id, workspace=workspace)
-    session.enter(Phase.CLARIFYING)
+
+
+def _understood(session: Session, event: QuestionsFound) -> Iterator[Deed]:
+    """Where it shall be carried out is settled before anything is asked about it."""
+    clarify.take(session, event)
+    if event.earlier and session.going is None and session.intent.parent is None:
+        session.earlier = event.earlier
+        yield telling.earlier(session)
+    elif len(event.parts) > 1 and session.going is None and session.intent.parent is None:
+        session.parts = elsewhere.parts(session, event)
+        yield telling.parts(session)
+    else:
+        yield from clarify.begin(session, event.at)
+
+
+def _chosen(session: Session, event: Pressed) -> Iterator[Deed]:
+    if session.going is not None or not (session.parts or session.earlier):
+        yield telling.stale(session, event)
+        return
+    wanted = {
+        Verb.SPLIT: Going.SPLIT,
+        Verb.THERE: Going.ELSEWHERE,
+        Verb.WHOLE: Going.HERE,
+        Verb.HERE: Going.HERE,
+    }
+    yield from _go(session, event, wanted[event.verb])
+
+
+def _go(session: Session, event: Pressed, going: Going) -> Iterator[Deed]:
+    offered = Going.ELSEWHERE if session.earlier else Going.SPLIT
+    if going not in (offered, Going.HERE):
+        yield telling.stale(session, event)
+        return
+    session.going = Chosen(where=going, by=str(event.by), at=event.at)
+    yield telling.earlier(session) if session.earlier else telling.parts(session)
+    if going is Going.HERE:
+        session.parts, session.earlier = (), None
+        yield from clarify.begin(session, event.at)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+
+from pydantic import AwareDatetime
 
 from bot.domain.actions import Deed, Show, StopRun
 from bot.domain.cards import ProblemCard
@@ -15,11 +17,14 @@ from bot.domain.events import (
     TroubleBegan,
     TroubleEnded,
 )
-from bot.domain.session import Session
+from bot.domain.session import Session, Trouble
 from bot.domain.sheets import Tone
 from bot.domain.states import Outcome, Status, TaskState
+from bot.domain.tasks import Task
 from bot.domain.world import CompletionSource
 from bot.flow import place, telling
+
+BUG = "Something went wrong in the bot itself"
 
 
 def give_way(session: Session, event: OrderFailed) -> Iterator[Deed]:
@@ -51,45 +56,71 @@ def fail(
 
 def try_again(session: Session, event: FromPerson) -> Iterator[Deed]:
     session.become(Status.ACTIVE)
-    yield Show(
-        card=ProblemCard(
-            key="failure",
-            title="a problem",
-            reason=f"Trying again, as {event.by} asked.",
-            over=True,
-        )
-    )
-    session.failure = ""
+    yield from failure_over(session, f"Trying again, as {event.by} asked.")
+
+
+def failure_over(session: Session, reason: str) -> Iterator[Deed]:
+    """Its card has buttons: they go with what they were about."""
+    if session.failure:
+        session.failure = ""
+        yield Show(card=ProblemCard(key="failure", title="a problem", reason=reason, over=True))
 
 
 def end_runs(session: Session, event: Happening) -> Iterator[Deed]:
     for task in session.tasks:
-        run = task.run
-        if run and run.alive:
-            yield StopRun(run_id=run.id)
-            task.update_run(run.end(Outcome.KILLED, event.at, ended_by=CompletionSource.STOPPED))
-            if task.state is TaskState.RUNNING:
-                task.become(TaskState.NEEDS_CONTINUATION)
-                task.go_on("You were stopped. Look at what is there already and go on from it.")
+        stopped = list(end_run(task, event.at))
+        yield from stopped
+        if stopped and task.state is TaskState.RUNNING:
+            task.become(TaskState.NEEDS_CONTINUATION)
+            task.go_on("You were stopped. Look at what is there already and go on from it.")
+
+
+def end_run(task: Task, at: AwareDatetime) -> Iterator[Deed]:
+    """No agent goes on unwatched: whoever takes a task out of its run ends that run."""
+    run = task.run
+    if run and run.alive:
+        yield StopRun(run_id=run.id)
+        task.update_run(run.end(Outcome.KILLED, at, ended_by=CompletionSource.STOPPED))
 
 
 def trouble(session: Session, event: TroubleBegan | TroubleEnded) -> Iterator[Deed]:
     if session.over:
         return
-    if isinstance(event, TroubleBegan):
-        session.trouble = event.reason
-        card = ProblemCard(key="trouble", title=event.reason, reason=event.remedy, retrying=True)
-        yield Show(card=card)
-    else:
-        yield from trouble_over(session, "It works again.")
+    others = tuple(one for one in session.troubles if one.order != event.order)
+    if isinstance(event, TroubleEnded):
+        yield from _left(session, others, "It works again.")
+        return
+    if not session.troubles:
+        session.outages += 1
+    session.troubles = (*others, Trouble(order=event.order, reason=event.reason))
+    if not others:  # one notice for all that waits for the same
+        yield _notice(session, event.reason, event.remedy, retrying=True)
 
 
 def trouble_over(session: Session, reason: str) -> Iterator[Deed]:
     """Its card promises that the bot goes on trying: it must not say so any longer than it does."""
-    if session.trouble:
-        card = ProblemCard(key="trouble", title=session.trouble, reason=reason, over=True)
-        session.trouble = ""
-        yield Show(card=card)
+    yield from _left(session, (), reason)
+
+
+def no_longer_due(session: Session, due: Container[str]) -> Iterator[Deed]:
+    """Nobody waits for an order that nobody wants any more."""
+    wanted = tuple(one for one in session.troubles if one.order in due)
+    yield from _left(session, wanted, "It is not needed any more.")
+
+
+def _left(session: Session, troubles: tuple[Trouble, ...], reason: str) -> Iterator[Deed]:
+    was, session.troubles = session.trouble, troubles
+    if was and not troubles:
+        yield _notice(session, was, reason, over=True)
+
+
+def _notice(
+    session: Session, title: str, reason: str, *, retrying: bool = False, over: bool = False
+) -> Show:
+    """Every outage has a card of its own: the last one stands where nobody looks any more."""
+    key = f"trouble:{session.outages}"
+    card = ProblemCard(key=key, title=title, reason=reason, retrying=retrying, over=over)
+    return Show(card=card)
 
 
 def survivors(session: Session, event: RunStopped) -> Iterator[Deed]:

@@ -20,6 +20,8 @@ MOVING = frozenset(
         TaskState.INTEGRATING,
     }
 )
+HOLDABLE = MOVING | {TaskState.PENDING}
+"""What can be held for a change."""
 SETTLED = frozenset({TaskState.COMPLETED, TaskState.CANCELLED, TaskState.REPLACED})
 
 
@@ -54,6 +56,12 @@ def is_free(session: Session, task: Task) -> bool:
     """Whether everything the task depends on is done."""
     predecessors = [session.task(id) for id in task.dependencies]
     return all(p is None or p.state is TaskState.COMPLETED for p in predecessors)
+
+
+def may_begin(session: Session, task: Task) -> bool:
+    """A branch of its own starts from the committed plan; one that is there already goes on."""
+    committed = session.spec is None or bool(session.spec.commit)
+    return committed or bool(task.runs and task.workspace and task.workspace.start)
 
 
 def all_settled(session: Session) -> bool:

@@ -1,101 +1,94 @@
-"""Answers to commands about one session, and to words that change nothing."""
+"""What people say while something is under way: it waits for the model's judgement, and is answered, taken in or let be."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bot.domain.actions import Deed, Show
-from bot.domain.choices import Word
-from bot.domain.events import Commanded, Said
-from bot.domain.layout import duration
-from bot.domain.session import Session, Speaker
-from bot.domain.sheets import Element, Fields, Table, Text
-from bot.domain.tasks import Task
+from bot.domain import tokens
+from bot.domain.actions import Deed
+from bot.domain.events import OrderFailed, Overheard, Said, TalkSummarised, WordsJudged
+from bot.domain.session import Message, Session, Speaker
+from bot.domain.sheets import Text
+from bot.domain.words import WordKind, Words
 from bot.flow import telling
 
-
-def answer(session: Session, event: Commanded) -> Iterator[Deed]:
-    match event.command.word:
-        case Word.STATUS:
-            yield Show(card=telling.status_card(session, event.at, {}, key=f"answer:{event.id}"))
-        case Word.TASKS:
-            yield telling.answer(event, "Tasks", *_tasks(session, event))
-        case Word.USAGE:
-            yield telling.answer(event, "Usage", _usage(session))
-        case Word.INFO:
-            yield telling.answer(event, session.title, _info(session))
-        case Word.LOGS:
-            yield telling.answer(event, "Logs", *_logs(session, event.command.argument))
-        case _:
-            yield telling.privately(event, "I cannot do that here. help lists the commands.")
-
-
-def _tasks(session: Session, event: Commanded) -> Iterator[Element]:
-    if not session.tasks:
-        yield Text(text="There is no plan yet.")
-        return
-    rows = tuple(_task_row(session, task, event) for task in session.tasks)
-    yield Table(head=("Task", "What", "State", "After", "Time", "Branch"), rows=rows)
-
-
-def _task_row(session: Session, task: Task, event: Commanded) -> tuple[str, ...]:
-    after = ", ".join(p.key for p in map(session.task, task.dependencies) if p)
-    branch = task.workspace.branch if task.workspace else ""
-    time = duration(telling.seconds_of(task, event.at))
-    return (task.key, task.name, task.state, after, time, branch)
-
-
-def _usage(session: Session) -> Fields:
-    usage, runs = session.usage, sum(len(task.runs) for task in session.tasks)
-    return Fields(
-        pairs=(
-            ("Model calls", str(usage.calls)),
-            ("Tokens", f"about {usage.prompt_tokens} in, {usage.reply_tokens} out"),
-            ("Agent runs", str(runs)),
-        )
-    )
-
-
-def _info(session: Session) -> Fields:
-    spec = f"{session.spec.id}, revision {session.spec.revision}" if session.spec else "none yet"
-    pairs = [
-        ("Session", session.id),
-        ("Status", f"{session.status} · {session.phase}"),
-        ("Repository", session.repository),
-        ("Base", f"{session.base_branch} at {session.base_commit[:10]}"),
-        ("Spec", spec),
-        ("Asked by", str(session.owner)),
-        ("Since", f"{session.created_at:%Y-%m-%d %H:%M} UTC"),
-    ]
-    if session.failure:
-        pairs.append(("Problem", session.failure))
-    return Fields(pairs=tuple(pairs))
-
-
-def _logs(session: Session, key: str) -> Iterator[Element]:
-    """Where the transcripts of runs and the output of checks are kept."""
-    chosen = [t for t in session.tasks if not key or t.key.lower() == key.lower()]
-    rows = [
-        (task.key, f"run {run.number}", run.outcome or run.state, run.log_path or "–")
-        for task in chosen
-        for run in task.runs
-    ]
-    rows += [
-        (task.key, f"check {c.number}", "passed" if c.passed else "failed", c.output_path or "–")
-        for task in chosen
-        for c in task.checks
-    ]
-    if rows:
-        yield Table(head=("Task", "What", "How it went", "File"), rows=tuple(rows))
-    else:
-        yield Text(text="There is nothing to show yet.")
+MOST = 20
+"""Words that wait. More than this nobody says while the model is away."""
+CONTEXT = 10
+NOT_UNDERSTOOD = (
+    "I could not tell what that asks of me; nothing was changed. Please put it differently."
+)
+"""What is understood comes with a reason."""
 
 
 def noted(session: Session, event: Said, text: str) -> Iterator[Deed]:
-    """Words while something is under way: kept with the conversation, and answered honestly."""
+    """Before the plan is made nothing has to be judged: it goes into the plan."""
     session.say(Speaker.USER, text, event.at)
-    yield telling.privately(
-        event,
-        "Noted in the conversation; it does not change what is under way. "
-        "To change course write stop, then discard, and ask anew. help lists the commands.",
-    )
+    yield telling.privately(event, "Noted; I take it into account when I plan.")
+
+
+def heard(session: Session, event: Said, text: str) -> Iterator[Deed]:
+    session.say(Speaker.USER, text, event.at)
+    yield from wait(session, event, text)
+
+
+def wait(session: Session, event: Said, text: str) -> Iterator[Deed]:
+    """Until the model has judged it."""
+    if len(session.words) >= MOST:
+        yield telling.privately(
+            event, "Too much waits to be read already; please say that again later."
+        )
+        return
+    words = Words(id=event.id, by=event.by, at=event.at, text=text, mention=event.mention)
+    session.words = (*session.words, words)
+
+
+def overheard(session: Session, event: Overheard) -> None:
+    """The last of what others said: the model may know it, and nothing follows from it."""
+    words = Words(id=event.id, by=event.by, at=event.at, text=event.text)
+    session.overheard = (*session.overheard, words)[-CONTEXT:]
+
+
+def next_words(session: Session) -> Words | None:
+    """Who named the bot is heard first; otherwise first come, first served."""
+    return min(session.words, key=lambda words: not words.mention, default=None)
+
+
+def judged(session: Session, words_id: str) -> Words | None:
+    """The words, which wait no longer."""
+    found = next((words for words in session.words if words.id == words_id), None)
+    session.words = tuple(words for words in session.words if words.id != words_id)
+    return found
+
+
+def not_judged(session: Session, event: OrderFailed) -> Iterator[Deed]:
+    """The model refuses for good. Nothing under way ends over that; the one who spoke is told."""
+    words = judged(session, event.answers.partition(":")[2])
+    if words:
+        told = f"I could not read that: {event.reason} {event.remedy}".strip()
+        yield telling.to(words.by, words.id, told)
+
+
+def answered(session: Session, event: WordsJudged, words: Words) -> Iterator[Deed]:
+    """Talk and questions. Talk among people needs no answer."""
+    if event.what is WordKind.QUESTION:
+        reply = event.reply or "I do not know. status tells how things stand."
+        session.say(Speaker.ASSISTANT, reply, event.at)
+        yield telling.answered(f"reply:{words.id}", f"To {words.by}", Text(text=reply))
+    elif not event.reason:
+        yield telling.to(words.by, words.id, NOT_UNDERSTOOD)
+    elif words.mention and event.reply:
+        yield telling.to(words.by, words.id, event.reply)
+
+
+def summarised(session: Session, event: TalkSummarised | OrderFailed) -> None:
+    """One message stands for the oldest; what came since stays word for word."""
+    if isinstance(event, TalkSummarised):
+        messages, told = event.messages, event.summary
+    else:
+        messages = tokens.talk_to_summarise(session, session.context_window)
+        told = f"{messages} earlier messages are left out."
+    last = session.conversation[messages - 1].timestamp
+    summary = Message(role=Speaker.SYSTEM, content=told, timestamp=last)
+    session.conversation[:messages] = [summary]
+    session.summarised += 1

@@ -1,34 +1,47 @@
-"""From answers to spec.md, plan.md and tasks.md, committed on the spec branch."""
+"""From answers to spec.md, plan.md and tasks.md: written, held against each other, mended, and committed on the spec branch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from bot.domain import naming, spec_kit
 from bot.domain.actions import Deed, Show
 from bot.domain.cards import DocumentCard
+from bot.domain.documents import DocumentKind
+from bot.domain.drafted import drafts_of, task_from
 from bot.domain.events import (
+    BaseSeen,
     DocumentsCommitted,
     DocumentWritten,
     Event,
     OrderFailed,
+    PlanAnalysed,
     Pressed,
     Said,
+    Scanned,
+    WordsJudged,
 )
-from bot.domain.session import DocumentKind, Session, Speaker
-from bot.domain.spec_kit import TaskDraft
+from bot.domain.session import Session, Speaker
 from bot.domain.states import Phase
-from bot.domain.tasks import Acceptance, Strategy, Task, TaskType
-from bot.flow import mishaps, replies, telling
+from bot.domain.tasks import Task
+from bot.domain.words import WordKind
+from bot.flow import approve, mishaps, place, replies, revise, telling
+
+MAX_REPAIRS = 2
 
 
-def decide(session: Session, event: Event) -> Iterator[Deed]:
+def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - one case per event
     match event:
+        case BaseSeen(base=base):
+            session.recheck = False
+            session.base_commit, session.base_uncommitted = base.commit, base.uncommitted
+        case Scanned(scan=scan):
+            session.scan = scan
+            session.test_command = scan.test_command or session.test_command
         case DocumentWritten() if _is_current(session, event):
-            session.documents = (*session.documents, event.document)
-            if event.document.kind is DocumentKind.TASKS:
-                session.tasks = tasks_from(session, event)
-                session.parallelism = event.parallelism
+            _take(session, event)
+        case PlanAnalysed() if _is_current(session, event):
+            yield from _analysed(session, event)
         case DocumentsCommitted() if session.spec:
             session.spec = session.spec.model_copy(
                 update={"workspace": event.workspace, "commit": event.commit}
@@ -36,47 +49,88 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
             session.documents_shown_at = event.at
             session.enter(Phase.APPROVING)
             yield from _present(session, event)
+            yield from approve.alone(session, event)
+        case WordsJudged():
+            yield from _judged(session, event)
+        case OrderFailed(what="judge_words"):
+            yield from replies.not_judged(session, event)
         case OrderFailed():
             yield from mishaps.give_way(session, event)
         case Said(text=text):
-            yield from replies.noted(session, event, text)
+            yield from replies.heard(session, event, text)
         case Pressed():
             yield telling.stale(session, event)
         case _:
             pass
 
 
-def _is_current(session: Session, event: DocumentWritten) -> bool:
-    return bool(session.spec and event.document.revision == session.spec.revision)
+def _is_current(session: Session, event: DocumentWritten | PlanAnalysed) -> bool:
+    revision = event.document.revision if isinstance(event, DocumentWritten) else event.revision
+    return bool(session.spec and revision == session.spec.revision)
+
+
+def _take(session: Session, event: DocumentWritten) -> None:
+    session.documents = (*session.documents, event.document)
+    if event.document.kind is DocumentKind.TASKS:
+        session.tasks = tasks_from(session, event)
+        session.parallelism, session.score = event.parallelism, event.score
 
 
 def tasks_from(session: Session, event: DocumentWritten) -> list[Task]:
-    """The drafts as tasks. Their ids follow from the session and the revision, so that writing twice changes nothing."""
+    """The drafts as tasks. What was begun in an earlier round stays as it is; ids follow from the session and the
+    revision, so that writing twice changes nothing."""
     revision = event.document.revision
-    ids = {d.key: naming.derived_id(session.id, "task", d.key, str(revision)) for d in event.drafts}
+    begun = [task for task in session.tasks if task.runs or task.state in place.SETTLED]
+    fresh = [draft for draft in event.drafts if draft.key not in {task.key for task in begun}]
+    ids = {task.key: task.id for task in begun}
+    ids |= {d.key: naming.derived_id(session.id, "task", d.key, str(revision)) for d in fresh}
     graph = spec_kit.graph(event.drafts)
     return [
-        Task(
-            id=ids[draft.key],
-            key=draft.key,
-            number=number,
-            name=draft.title,
-            description=draft.description,
-            type=TaskType(draft.type),
-            dependencies=tuple(ids[key] for key in sorted(graph[draft.key])),
-            requirements=draft.requirements,
-            acceptance=_acceptance(draft),
-            files=draft.files,
-            worktree_strategy=Strategy.SHARED if draft.worktree == "shared" else Strategy.NEW,
-            created_at=event.at,
-        )
-        for number, draft in enumerate(event.drafts, 1)
+        *begun,
+        *(
+            task_from(
+                draft,
+                id=ids[draft.key],
+                number=number,
+                dependencies=tuple(ids[key] for key in sorted(graph[draft.key]) if key in ids),
+                at=event.at,
+            )
+            for number, draft in enumerate(fresh, len(begun) + 1)
+        ),
     ]
 
 
-def _acceptance(draft: TaskDraft) -> tuple[Acceptance, ...]:
-    lines: Sequence[str] = draft.acceptance
-    return tuple(Acceptance(id=f"{draft.key}-A{n}", text=text) for n, text in enumerate(lines, 1))
+def _analysed(session: Session, event: PlanAnalysed) -> Iterator[Deed]:
+    """What is critical is mended before anybody sees it, twice at most."""
+    session.analysis = event.analysis.model_copy(update={"score": session.score})
+    session.forecast = event.forecast
+    session.alone, session.approvers = event.policy.alone, event.policy.approvers
+    session.analysed = True
+    if event.analysis.critical and session.repairs < MAX_REPAIRS:
+        session.repairs += 1
+        session.previous, session.documents = session.documents, ()
+        session.analysed = False
+        return
+    if session.seen:
+        since = session.seen[0].revision
+        before, now = session.seen_tasks, drafts_of(session.tasks)
+        session.difference = spec_kit.difference(
+            session.seen, session.documents, before, now, since
+        )
+    yield from ()
+
+
+def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
+    words = replies.judged(session, event.words_id)
+    if words is None:
+        return
+    if event.what is not WordKind.CHANGE:
+        yield from replies.answered(session, event, words)
+        return
+    revise.anew(session, words.text)
+    yield telling.news(
+        f"revising:{telling.revision(session)}", f"Planning anew with what {words.by} said."
+    )
 
 
 def _present(session: Session, event: DocumentsCommitted) -> Iterator[Deed]:

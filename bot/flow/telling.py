@@ -12,17 +12,22 @@ from bot.domain.cards import (
     AnswerCard,
     ApprovalCard,
     Decided,
+    EarlierCard,
     NewsCard,
     OfferCard,
+    PartsCard,
     PlannedTask,
     ProblemCard,
     QuestionsCard,
     ReceivedCard,
     StatusCard,
     TaskLine,
+    WherePart,
 )
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.events import FromPerson, Pressed
+from bot.domain.parts import Going
+from bot.domain.people import Person
 from bot.domain.session import Ending, Session
 from bot.domain.sheets import Element, Tone
 from bot.domain.states import Phase, Status, TaskState
@@ -50,18 +55,67 @@ def received(session: Session) -> Show:
 
 
 def questions(session: Session, decided: Decided | None = None) -> Show:
-    card = QuestionsCard(key="questions", questions=session.intent.clarifications, decided=decided)
-    return Show(card=card)
+    """Those of a plan that is there already are asked for the next one."""
+    planned = bool(session.documents or session.previous)
+    return Show(
+        card=QuestionsCard(
+            key=_key_of("questions", revision(session) + planned),
+            questions=session.intent.clarifications,
+            decided=decided,
+        )
+    )
+
+
+def key_of_plan(session: Session, name: str) -> str:
+    """Of a card that has its turn once a plan: the next plan's is a new message, below what was said meanwhile."""
+    return _key_of(name, revision(session))
+
+
+def _key_of(name: str, plan: int) -> str:
+    return name if plan <= 1 else f"{name}:{plan}"
+
+
+def parts(session: Session, decided: Decided | None = None) -> Show:
+    """Once they are opened, each with the way to its thread."""
+    where = tuple(WherePart(title=p.title, body=p.body, thread=p.thread) for p in session.parts)
+    return Show(card=PartsCard(key="parts", parts=where, decided=decided or _gone(session)))
+
+
+def earlier(session: Session, decided: Decided | None = None) -> Show:
+    found = session.earlier
+    return Show(
+        card=EarlierCard(
+            key="earlier",
+            session=found.session[:8] if found else "",
+            title=found.title if found else "",
+            reason=found.reason if found else "",
+            decided=decided or _gone(session),
+        )
+    )
+
+
+_SAID = {
+    Going.SPLIT: "Opened as sessions of their own",
+    Going.ELSEWHERE: "Goes on there",
+    Going.HERE: "Planned here",
+}
+
+
+def _gone(session: Session) -> Decided | None:
+    going = session.going
+    return Decided(what=_SAID[going.where], by=going.by, at=going.at) if going else None
+
+
+def revision(session: Session) -> int:
+    return session.spec.revision if session.spec else 0
 
 
 def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
-    spec = session.spec
-    revision = spec.revision if spec else 0
     return Show(
         card=ApprovalCard(
-            key=f"approval:{revision}",
-            spec_id=spec.id if spec else "",
-            revision=revision,
+            key=f"approval:{revision(session)}",
+            spec_id=session.spec.id if session.spec else "",
+            revision=revision(session),
             digest=approval.digest(session),
             offer=approval.offer(session),
             base=f"{session.base_branch} at {session.base_commit[:10]}",
@@ -70,6 +124,14 @@ def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
             agent_flags=session.agent_flags,
             test_command=session.test_command,
             usage=session.usage,
+            risk=session.intent.risk or "",
+            risk_reasons=session.intent.risk_reasons,
+            analysis=session.analysis,
+            forecast=session.forecast,
+            difference=session.difference,
+            dry_run=session.dry_run,
+            approvers=session.approvers,
+            approved_by=tuple(str(given.by) for given in session.approvals),
             expires=session.documents_shown_at and session.documents_shown_at + approval.VALID_FOR,
             decided=decided,
         )
@@ -78,7 +140,13 @@ def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
 
 def _planned(session: Session, task: Task) -> PlannedTask:
     after = tuple(p.key for p in map(session.task, task.dependencies) if p)
-    return PlannedTask(key=task.key, name=task.name, after=after, agent=task.agent or session.agent)
+    return PlannedTask(
+        key=task.key,
+        name=task.name,
+        after=after,
+        agent=task.agent or session.agent,
+        done=task.state is TaskState.COMPLETED,
+    )
 
 
 def status(session: Session, at: AwareDatetime, tails: Mapping[str, str] | None = None) -> Show:
@@ -143,10 +211,10 @@ def seconds_of(task: Task, at: AwareDatetime) -> int | None:
 def offer(session: Session, decided: Decided | None = None) -> Show:
     return Show(
         card=OfferCard(
-            key="offer",
+            key=key_of_plan(session, "offer"),
             base=session.base_branch,
             branches=tuple(
-                f"{task.key} {task.name}: {task.workspace.branch}"
+                f"{task.key} {task.name}: {task.workspace.branch}{_titled(task)}"
                 for task in session.in_state(TaskState.COMPLETED)
                 if task.workspace
             ),
@@ -154,6 +222,11 @@ def offer(session: Session, decided: Decided | None = None) -> Show:
             decided=decided,
         )
     )
+
+
+def _titled(task: Task) -> str:
+    """What a pull request of it would be called."""
+    return f" — {task.pull_text.title}" if task.pull_text else ""
 
 
 def news(key: str, title: str, *lines: str, tone: Tone = Tone.PROGRESS, output: str = "") -> Show:
@@ -167,12 +240,20 @@ def trouble(key: str, title: str, reason: str, remedy: str, *choices: Choice) ->
 
 def privately(event: FromPerson, text: str) -> Whisper:
     """A word to the one who tried something that does nothing."""
-    card = AnswerCard(key=f"private:{event.id}", title=text)
-    return Whisper(to=event.by, card=card)
+    return to(event.by, event.id, text)
+
+
+def to(person: Person, about: str, text: str) -> Whisper:
+    """A word to one person, about something they said or pressed."""
+    return Whisper(to=person, card=AnswerCard(key=f"private:{about}", title=text))
 
 
 def answer(event: FromPerson, title: str, *body: Element) -> Show:
-    return Show(card=AnswerCard(key=f"answer:{event.id}", title=title, body=body))
+    return answered(f"answer:{event.id}", title, *body)
+
+
+def answered(key: str, title: str, *body: Element, tone: Tone = Tone.PLAIN) -> Show:
+    return Show(card=AnswerCard(key=key, title=title, tone=tone, body=body))
 
 
 def stale(session: Session, event: Pressed) -> Whisper:
@@ -187,4 +268,8 @@ def stale(session: Session, event: Pressed) -> Whisper:
 
 
 def decided(what: str, event: FromPerson) -> Decided:
-    return Decided(what=what, by=str(event.by), at=event.at)
+    return decided_by(what, event.by, event.at)
+
+
+def decided_by(what: str, by: Person, at: AwareDatetime) -> Decided:
+    return Decided(what=what, by=str(by), at=at)

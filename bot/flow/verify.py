@@ -10,7 +10,7 @@ from bot.domain.session import Session
 from bot.domain.sheets import Tone
 from bot.domain.states import Outcome, TaskState
 from bot.domain.tasks import Task, TaskResult, TaskType, Why
-from bot.flow import blocked, telling
+from bot.flow import blocked, steps, telling
 
 MAX_FAILED_CHECKS = 3
 MAX_FAILED_RUNS = 3
@@ -48,16 +48,12 @@ def _run_failed(session: Session, task: Task, event: RunEnded) -> Iterator[Deed]
     if failed >= MAX_FAILED_RUNS:
         yield from blocked.fail(session, task, f"its agent {how}, {failed} times now", event)
         return
-    task.become(TaskState.NEEDS_CONTINUATION)
     task.go_on(
         f"Your last run {how}. Look at what is there already (git status, git log) and go on from it.",
     )
-    yield telling.news(
-        f"run-failed:{event.run_id}",
-        f"{task.key}: the agent {how}; starting it again ({failed} of {MAX_FAILED_RUNS})",
-        tone=Tone.FAILURE,
-        output=event.end.message,
-    )
+    happened = f"the agent {how} ({failed} of {MAX_FAILED_RUNS})"
+    options = (steps.AGAIN, steps.FRESH, steps.ASK)
+    yield from steps.offer(session, task, event, "run_failed", happened, *options)
 
 
 def _how(event: RunEnded) -> str:
@@ -111,14 +107,13 @@ def _ask_for_evidence(
     if asked > MAX_EVIDENCE_ASKS:
         yield from blocked.block(session, task, f"NO_EVIDENCE: {missing}", event)
         return
-    task.become(TaskState.NEEDS_CONTINUATION)
     task.next_why = Why.NO_EVIDENCE
     task.next_feedback = (
         f"You reported the end, but: {missing} Finish the task and commit all of it."
     )
-    yield telling.news(
-        f"evidence:{task.key}:{asked}", f"{task.key}: the agent says it is done, but {missing}"
-    )
+    happened = f"the agent says it is done, but {missing}"
+    options = (steps.AGAIN, steps.ASK)
+    yield from steps.offer(session, task, event, "no_evidence", happened, *options)
 
 
 def _checked(session: Session, task: Task, event: CheckRan) -> Iterator[Deed]:
@@ -134,18 +129,14 @@ def _checked(session: Session, task: Task, event: CheckRan) -> Iterator[Deed]:
     if failed >= MAX_FAILED_CHECKS:
         yield from blocked.fail(session, task, f"the tests failed {failed} times", event)
         return
-    task.become(TaskState.NEEDS_CONTINUATION)
     task.next_why = Why.CHECK_FAILED
     task.next_feedback = (
         f"The tests were run on your commit {check.commit[:10]} with `{check.command}`: {what}. "
         f"The end of the output:\n\n{check.output}\n\nMend the cause, not the test, and commit."
     )
-    yield telling.news(
-        f"check-failed:{task.key}:{check.number}",
-        f"{task.key}: the tests fail ({what}); sent back to its agent ({failed} of {MAX_FAILED_CHECKS})",
-        tone=Tone.FAILURE,
-        output=check.output[-blocked.SHOWN_OUTPUT :],
-    )
+    happened = f"the tests fail ({what}, {failed} of {MAX_FAILED_CHECKS})"
+    options = (steps.AGAIN, steps.FRESH, steps.ASK)
+    yield from steps.offer(session, task, event, "check_failed", happened, *options)
 
 
 def complete(session: Session, task: Task, event: WorkSeen | CheckRan, why: str) -> Iterator[Deed]:

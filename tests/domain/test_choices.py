@@ -7,7 +7,7 @@ import pytest
 from bot.domain.choices import STOP_WORDS, Command, Word, command_in
 
 
-@pytest.mark.parametrize("word", [word for word in Word if word is not Word.STOP])
+@pytest.mark.parametrize("word", sorted(set(Word) - {Word.STOP, Word.REOPEN}))
 def test_a_command_alone_is_a_command(word: Word) -> None:
     for text in (word, f"/{word}", f"!{word}", word.upper(), f" {word}. "):
         assert command_in(text) == Command(word=word)
@@ -56,9 +56,44 @@ def test_a_command_may_name_a_session_or_a_task(text: str, word: Word, argument:
 
 
 @pytest.mark.parametrize(
+    ("text", "decision", "answer"),
+    [
+        ("reopen D3", "D3", ""),
+        ("reopen d3", "D3", ""),
+        ("/reopen 3", "D3", ""),
+        ("!REOPEN D012.", "D12", ""),
+        ("reopen D3 use OAuth", "D3", "use OAuth"),
+        ("reopen D3: use OAuth", "D3", "use OAuth"),
+        ("ｒｅｏｐｅｎ　Ｄ３：　ＯＡｕｔｈを使う", "D3", "ＯＡｕｔｈを使う"),
+        ("  reopen\tD3\n Use OAuth,\n  as before. ", "D3", "Use OAuth,\n  as before."),
+    ],
+)
+def test_a_decision_is_reopened_by_its_number_and_perhaps_answered_anew(
+    text: str, decision: str, answer: str
+) -> None:
+    assert command_in(text) == Command(word=Word.REOPEN, argument=decision, text=answer)
+
+
+def test_only_a_reopening_carries_a_text() -> None:
+    assert command_in("info 1a2b3c4d please") is None
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "",
+        "reopen",
+        "reopen.",
+        "reopen D0",
+        "reopen D",
+        "reopen the issue",
+        "reopen 1a2b3c4d",
+        "reopen T003",
+        "reopen D3a",
+        "reopen D3,D4",
+        "decisions D3",
+        "decisions 1a2b3c4d",
+        "decisions were made",
         "/",
         "stop using globals",
         "stop it",

@@ -11,9 +11,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from bot.domain.session import SCHEMA, Session
 from bot.domain.snapshot import NewerSchemaError, export, restore
+from bot.domain.snapshot.form import SAID_OF_SESSION, SAID_OF_TASK
 from bot.domain.states import Outcome, Phase, RunState, Status, TaskState
-from tests.adapters.store.anything import THOROUGH, any_of
-from tests.adapters.store.samples import busy, check
+from bot.domain.tasks import Task
+from tests.adapters.store.anything import THOROUGH, any_of, left_out
+from tests.adapters.store.samples import busy, check, everything
 
 EXAMPLE = """
 {
@@ -183,6 +185,21 @@ def test_the_example_is_understood() -> None:
 @given(any_of(Session).map(named))
 def test_every_session_comes_back_as_it_was(session: Session) -> None:
     assert restore(written(session)) == session
+
+
+def test_a_session_with_something_in_every_field_comes_back_as_it_was() -> None:
+    session = everything().session
+    assert list(left_out(session)) == [".schema_version"]
+    assert restore(written(session)) == session
+
+
+def test_what_gwt_has_no_key_for_stands_under_our_own_name() -> None:
+    session = everything().session
+    wanted, saved = session.model_dump(mode="json"), json.loads(written(session))
+    for name in Session.model_fields.keys() - SAID_OF_SESSION:
+        assert saved[name] == wanted[name]
+    for name in Task.model_fields.keys() - SAID_OF_TASK:
+        assert saved["tasks"][0][name] == wanted["tasks"][0][name]
 
 
 @settings(THOROUGH, max_examples=20)

@@ -74,7 +74,7 @@ async def test_a_bug_ends_its_own_session_and_no_other(stage: Stage) -> None:
     stage.llm = type(stage.llm)(model)
     await stage.open()
     await stage.says("break it")
-    await stage.says("build it", OTHER)
+    await stage.says("build the export", OTHER)
     failure = stage.chat.card("failure")
     assert isinstance(failure, ProblemCard)
     assert "ZeroDivisionError" not in str(failure), (
@@ -405,3 +405,38 @@ async def test_after_a_restart_the_holder_keeps_its_place_whoever_is_read_first(
     held = [stage.session(thread).has_place for thread in (THREAD, OTHER)]
     assert held == [False, True]
     assert len(stage.panes.running()) == 2
+
+
+async def test_a_model_that_is_away_is_asked_again_after_ever_longer_pauses(stage: Stage) -> None:
+    stage.llm = type(stage.llm)(lambda call: Unavailable("the model does not answer"))
+    await stage.open()
+    await stage.says("Add discounts")
+    for _ in range(200):
+        await stage.clock.advance(1)
+    assert stage.clock.slept[-8:] == [1, 2, 4, 8, 16, 60, 60, 60]
+
+
+async def test_a_model_that_is_back_is_told_how_things_stand_now(stage: Stage) -> None:
+    asked, away = list[Call](), [False]
+
+    def model(call: Call) -> str | Unavailable:
+        asked.append(call)
+        return Unavailable("the model does not answer") if away[0] else stage.model(call)
+
+    stage.llm = type(stage.llm)(model)
+    await stage.open()
+    await stage.is_planned()
+    await stage.approves()
+    away[0] = True
+    await stage.says("how far are you?")
+    assert '"state": "Running"' in asked[-1].data
+    await stage.agents_work(rounds=2)
+    assert {task.state for task in stage.session().tasks} == {TaskState.COMPLETED}
+
+    away[0], asked[:] = False, []
+    await stage.clock.advance(60)
+    await stage.settle()
+
+    [judged] = [call for call in asked if call.system.startswith("# words")]
+    assert '"state": "Completed"' in judged.data
+    assert '"state": "Running"' not in judged.data

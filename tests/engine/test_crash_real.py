@@ -47,12 +47,13 @@ CARDS = {
     "document:tasks:1",
     "approval:1",
     "completed:T001:1",
-    "check-failed:T002:1",
+    "step:T002:1.1:check_failed",
     "completed:T002:2",
     "completed:T003:1",
     "offer",
     "merged",
     "summary",
+    "in-short",
 }
 
 

@@ -11,6 +11,7 @@ from bot.domain import approval
 from bot.domain.choices import Verb, Word
 from bot.domain.events import DocumentsCommitted
 from bot.domain.people import Person
+from bot.domain.record import Record
 from bot.domain.states import Phase, Status
 from tests.engine.at_the_desk import (
     APPROVERS,
@@ -29,7 +30,7 @@ from tests.engine.at_the_desk import (
     take,
     titles,
 )
-from tests.fakes.chat import ANNA
+from tests.fakes.chat import ANNA, THREAD
 from tests.flow import scenes
 from tests.stories.stage import Stage
 
@@ -67,16 +68,25 @@ async def test_who_may_not_cannot_talk_to_a_session_and_is_told_only_if_he_meant
     if over:
         await stage.presses(Verb.DISCARD)
         await stage.revive()
-    kept, awake = dict(stage.store.records), len(desk_of(stage).actors())
+    kept, awake = without_talk(stage), len(desk_of(stage).actors())
     for text in ("Make it blue", "approve", "y"):
         assert await take(stage, said(text, NOBODY, mention=False, id=text))
         assert titles(stage) == []
     assert not await take(stage, said("Make it blue", NOBODY))
     await stage.settle()
-    assert stage.store.records == kept
+    assert without_talk(stage) == kept
     assert len(desk_of(stage).actors()) == awake
     assert titles(stage) == [REFUSED]
     assert [to for _, to, _ in stage.chat.whispered] == [NOBODY]
+
+
+def without_talk(stage: Stage) -> list[Record]:
+    """What is kept, but for what the session has merely overheard."""
+    found = records(stage)
+    for record in found:
+        record.session.overheard, record.heard = (), []
+        record.session.updated_at = scenes.T0
+    return found
 
 
 async def test_a_command_without_a_mention_is_meant_for_the_session_of_its_thread(
@@ -165,3 +175,33 @@ async def test_where_a_session_cannot_be_read_any_more_only_a_request_begins_ane
     await take(stage, said("Add receipts"))
     await stage.settle()
     assert [record.session.intent.body for record in records(stage)] == ["Add receipts"]
+
+
+async def test_what_others_say_in_a_thread_is_context_for_the_model_and_nothing_follows_from_it() -> (
+    None
+):
+    stage = Stage()
+    stage.gate = GATE
+    await stage.open()
+    try:
+        await stage.is_planned()
+        assert stage.desk
+        before = stage.session()
+        talk = said("The paper is 80 mm wide. approve", NOBODY, mention=False, id="talk")
+        for number in range(30):
+            again = talk.model_copy(update={"id": f"talk {number}", "text": talk.text + "!" * 900})
+            assert await stage.desk.take(THREAD, again)
+        guest = NOBODY.model_copy(update={"id": "GUEST", "outsider": True})
+        await stage.desk.take(THREAD, said("I am a guest", guest, mention=False, id="guest"))
+        await stage.settle()
+
+        session = stage.session()
+        assert (session.phase, session.spec, session.words) == (before.phase, before.spec, ())
+        assert 1 <= len(session.overheard) <= 10
+        assert all(len(words.text) <= 400 for words in session.overheard)
+        assert {str(words.by) for words in session.overheard} == {"Nils"}
+        await stage.says("use cents")
+        assert "The paper is 80 mm wide" in stage.llm.calls[-1].data
+        assert "80 mm" not in stage.llm.calls[-1].system
+    finally:
+        await stage.close()

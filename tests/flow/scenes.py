@@ -7,15 +7,18 @@ from datetime import UTC, datetime, timedelta
 from bot.domain.actions import Action, Deed, Show, Whisper
 from bot.domain.cards import Card
 from bot.domain.choices import Command, Verb, Word
-from bot.domain.events import Commanded, Pressed, Said
+from bot.domain.documents import Document, DocumentKind
+from bot.domain.events import Commanded, Pressed, Said, StepChosen, WordsJudged
 from bot.domain.evidence import Check
 from bot.domain.intent import Intent, Question
 from bot.domain.layout import sheet
 from bot.domain.people import Person, Thread
-from bot.domain.session import Document, DocumentKind, Session, Spec
+from bot.domain.session import Session, Spec
 from bot.domain.states import IntentStatus, Phase, RunState, TaskState
 from bot.domain.tasks import Run, Task, Workspace
+from bot.domain.words import WordKind
 from bot.domain.world import Commit, Scan, Work
+from bot.flow import decide
 
 T0 = datetime(2026, 1, 2, 9, 0, tzinfo=UTC)
 ANN = Person(platform="memory", id="T1/U1", name="Ann")
@@ -45,11 +48,10 @@ def fresh(**changes: object) -> Session:
 
 def surveyed(**changes: object) -> Session:
     session = fresh(
-        phase=Phase.CLARIFYING,
         intent=Intent(id="7682b3a8", body="Add discounts", created_at=T0),
         base_branch="main",
         base_commit="b" * 40,
-        spec=Spec(id="SPEC-7682b3a8", workspace=workspace("agent/spec-7682b3a8")),
+        spec=Spec(id="SPEC-7682b3a8", workspace=workspace("agent/spec-7682b3a8"), commit="d" * 40),
     )
     for name, value in changes.items():
         setattr(session, name, value)
@@ -58,7 +60,7 @@ def surveyed(**changes: object) -> Session:
 
 def asked(*questions: Question) -> Session:
     chosen = questions or (question(1), question(2))
-    session = surveyed(asked=True, scan=Scan(commit="b" * 40))
+    session = surveyed(phase=Phase.CLARIFYING, asked=True, scan=Scan(commit="b" * 40))
     session.intent = session.intent.model_copy(update={"clarifications": chosen})
     return session
 
@@ -80,6 +82,8 @@ def awaiting_approval(*tasks: Task) -> Session:
         tasks=list(tasks) or [task("T001")],
         test_command=TEST,
         documents_shown_at=T0,
+        scan=Scan(commit="b" * 40),
+        analysed=True,
     )
 
 
@@ -171,6 +175,31 @@ def pressed(verb: Verb, about: str = "", text: str = "", by: Person = ANN) -> Pr
 def commanded(word: Word, argument: str = "") -> Commanded:
     command = Command(word=word, argument=argument)
     return Commanded(id=f"command:{word}", at=later(), by=ANN, command=command)
+
+
+def judged(text: str, what: WordKind, reply: str = "") -> WordsJudged:
+    """What the model makes of what `said(text)` said."""
+    id = f"said:{text}"
+    return WordsJudged(
+        id=f"judged:{text}", at=later(), answers=f"words:{id}", words_id=id, what=what, reply=reply
+    )
+
+
+def by_default(session: Session, option: str = "") -> list[Deed]:
+    """Every step that waits is chosen; without an option the default is."""
+    pending = [session.step, *(task.step for task in session.tasks)]
+    deeds: list[Deed] = []
+    for step in pending:
+        if step:
+            chosen = StepChosen(
+                id=f"chosen:{step.id}",
+                at=later(),
+                answers=f"step:{step.id}",
+                step_id=step.id,
+                option=option,
+            )
+            deeds += decide(session, chosen)
+    return deeds
 
 
 def cards(actions: list[Deed]) -> list[Card]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.actions import HoldPlace, StopRun
+from bot.domain.actions import Deed, HoldPlace, StopRun
 from bot.domain.cards import ApprovalCard, ProblemCard, QuestionsCard, StoppedCard
 from bot.domain.choices import Verb, Word
 from bot.domain.events import (
@@ -13,6 +13,7 @@ from bot.domain.events import (
     OrderFailed,
     PlaceGranted,
     RunStopped,
+    Scanned,
     Ticked,
     TroubleBegan,
     TroubleEnded,
@@ -21,7 +22,7 @@ from bot.domain.events import (
 from bot.domain.session import Session
 from bot.domain.states import Outcome, Phase, RunState, Status, TaskState
 from bot.domain.tasks import Why
-from bot.domain.world import Removal
+from bot.domain.world import Removal, Scan
 from bot.flow import decide, due, held_back
 from tests.flow.scenes import (
     asked,
@@ -32,11 +33,13 @@ from tests.flow.scenes import (
     fresh,
     later,
     pressed,
+    question,
     run,
     running,
     said,
     surveyed,
     task,
+    verbs,
     verifying,
     whispers,
 )
@@ -143,15 +146,51 @@ def test_discard_ends_agents_cleans_up_and_lists_what_stays() -> None:
 
 def test_trouble_is_told_once_and_its_end_too() -> None:
     session = surveyed()
-    began = TroubleBegan(id="t", at=later(), reason="AI settings are required", remedy="Set …")
-    [card] = cards(decide(session, began))
+    [card] = cards(decide(session, trouble("scan")))
     assert isinstance(card, ProblemCard)
     assert card.retrying
     assert session.trouble
 
-    [card] = cards(decide(session, TroubleEnded(id="u", at=later())))
+    [card] = cards(decide(session, TroubleEnded(id="u", at=later(), order="scan")))
     assert isinstance(card, ProblemCard)
     assert card.over
+    assert session.trouble == ""
+
+
+def trouble(order: str) -> TroubleBegan:
+    return TroubleBegan(id=f"t:{order}", at=later(), order=order, reason="The model is down.")
+
+
+def troubles(deeds: list[Deed]) -> list[tuple[str, bool]]:
+    found = [card for card in cards(deeds) if isinstance(card, ProblemCard)]
+    return [(card.key, card.over) for card in found]
+
+
+def test_an_outage_that_holds_two_things_up_is_told_once_and_over_when_both_go_on() -> None:
+    session = executing(running("T001"))
+    decide(session, said("use cents"))
+    decide(session, said("and euros"))
+    words, place = "words:said:use cents", next(order.key for order in due(session))
+    assert troubles(decide(session, trouble(words))) == [("trouble:1", False)]
+    assert troubles(decide(session, trouble(place))) == []
+    assert troubles(decide(session, TroubleEnded(id="u", at=later(), order=words))) == []
+    assert session.trouble
+    ended = TroubleEnded(id="v", at=later(), order=place)
+    assert troubles(decide(session, ended)) == [("trouble:1", True)]
+
+
+def test_the_next_outage_is_told_anew_where_people_look() -> None:
+    session = surveyed()
+    for number in (1, 2):
+        assert troubles(decide(session, trouble("scan"))) == [(f"trouble:{number}", False)]
+        decide(session, TroubleEnded(id="u", at=later(), order="scan"))
+
+
+def test_nobody_is_told_to_wait_for_what_is_not_wanted_any_more() -> None:
+    session = surveyed()
+    decide(session, trouble("scan"))
+    scanned = Scanned(id="s", at=later(), answers="scan", scan=Scan(commit="b" * 40))
+    assert troubles(decide(session, scanned)) == [("trouble:1", True)]
     assert session.trouble == ""
 
 
@@ -174,12 +213,6 @@ def test_an_operator_who_wants_to_be_asked_finds_the_session_paused() -> None:
     shown = cards(decide(session, Woken(id="w", at=later(), restarted=True, hold=True)))
     assert session.status is Status.PAUSED
     assert any(isinstance(card, StoppedCard) for card in shown)
-
-
-def test_words_during_the_work_are_kept_and_answered_honestly() -> None:
-    session = executing(running("T001"))
-    assert whispers(decide(session, said("how is it going, old friend?")))
-    assert session.conversation[-1].content == "how is it going, old friend?"
 
 
 @pytest.mark.parametrize("word", [Word.STATUS, Word.TASKS, Word.USAGE, Word.INFO, Word.LOGS])
@@ -248,15 +281,15 @@ def test_branches_that_never_came_to_be_are_not_listed_as_kept() -> None:
 
 @pytest.mark.parametrize("how", ["restart", "stop", "discard"])
 def test_trouble_is_not_said_to_go_on_when_nobody_tries_any_more(how: str) -> None:
-    session = asked()
-    decide(session, TroubleBegan(id="t", at=later(), reason="The model is down."))
+    session = surveyed()
+    decide(session, trouble("scan"))
     event = {
         "restart": Woken(id="w", at=later(), restarted=True),
         "stop": pressed(Verb.STOP),
         "discard": pressed(Verb.DISCARD),
     }[how]
     shown = [card for card in cards(decide(session, event)) if isinstance(card, ProblemCard)]
-    assert [(card.key, card.over) for card in shown] == [("trouble", True)]
+    assert [(card.key, card.over) for card in shown] == [("trouble:1", True)]
     assert session.trouble == ""
 
 
@@ -268,3 +301,30 @@ def test_a_yes_from_before_the_plan_was_shown_approves_nothing() -> None:
     assert whispers(deeds)
     decide(session, said("yes", at=later(180)))
     assert session.phase is Phase.EXECUTING
+
+
+@pytest.mark.parametrize("status", [Status.PAUSED, Status.FAILED, Status.DISCARDED])
+def test_a_decision_is_not_opened_again_where_nothing_would_follow_from_it(status: Status) -> None:
+    session = awaiting_approval()
+    session.status = status
+    answered = question(1, answer="first")
+    session.intent = session.intent.model_copy(update={"clarifications": (answered,)})
+    assert whispers(decide(session, commanded(Word.REOPEN, "D1")))
+    assert session.phase is Phase.APPROVING
+    assert session.intent.clarifications == (answered,)
+
+
+def test_who_tries_again_is_shown_what_waits_for_a_person() -> None:
+    session = awaiting_approval()
+    decide(session, Broke(id="b", at=later(), reason="a bug"))
+    shown = cards(decide(session, pressed(Verb.TRY_AGAIN)))
+    assert [card.kind for card in shown] == ["problem", "approval"]
+
+
+def test_a_failure_that_is_discarded_has_no_buttons_any_more() -> None:
+    session = awaiting_approval()
+    [card] = cards(decide(session, Broke(id="b", at=later(), reason="a bug")))
+    assert verbs(card) == [Verb.TRY_AGAIN, Verb.DISCARD]
+    first, *_ = cards(decide(session, pressed(Verb.DISCARD)))
+    assert first.key == card.key
+    assert verbs(first) == []

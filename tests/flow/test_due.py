@@ -47,13 +47,15 @@ def test_documents_are_written_one_after_the_other_then_committed() -> None:
     session = awaiting_approval()
     session.phase = Phase.SPECIFYING
     documents = session.documents
-    session.documents = ()
+    session.documents, session.analysed = (), False
     assert orders(session) == ["write:spec:1"]
     session.documents = documents[:1]
     assert orders(session) == ["write:plan:1"]
     session.documents = documents[:2]
     assert orders(session) == ["write:tasks:1"]
     session.documents = documents
+    assert orders(session) == ["analyse:1"]
+    session.analysed = True
     assert orders(session) == ["commit:1"]
 
 

@@ -30,6 +30,7 @@ from bot.flow import decide, due
 from tests.flow.scenes import (
     T0,
     awaiting_approval,
+    by_default,
     cards,
     check,
     executing,
@@ -65,9 +66,22 @@ def ended(run_id: str, outcome: Outcome = Outcome.FINISHED, exit_code: int | Non
     )
 
 
-def seen(key: str, what: Work) -> WorkSeen:
+def ends(
+    session: Session, outcome: Outcome = Outcome.FINISHED, exit_code: int | None = 0, task: int = 0
+) -> str:
+    """The last run of a task, started as it should be; its id."""
+    chosen = session.tasks[task]
+    assert chosen.run
+    if chosen.run.state is RunState.STARTING:
+        chosen.update_run(chosen.run.become(RunState.RUNNING))
+    decide(session, ended(chosen.run.id, outcome, exit_code))
+    return chosen.run.id
+
+
+def seen(key: str, what: Work, run_id: str = "") -> WorkSeen:
+    look = f"look:{run_id or key + '-r1'}"
     return WorkSeen(
-        id="s", at=later(), answers="look", task_id=f"id-{key}", work=what, evidence="ev-1"
+        id="s", at=later(), answers=look, task_id=f"id-{key}", work=what, evidence="ev-1"
     )
 
 
@@ -75,7 +89,7 @@ def checked(key: str, number: int, exit_code: int | None, output: str = "") -> C
     return CheckRan(
         id=f"c{number}",
         at=later(),
-        answers="check",
+        answers=f"check:id-{key}:{number}",
         task_id=f"id-{key}",
         check=check(number, exit_code, output),
     )
@@ -101,6 +115,7 @@ def test_no_more_agents_work_at_once_than_the_plan_says() -> None:
     session.parallelism = 2
 
     decide(session, granted())
+    by_default(session)
 
     assert len(session.in_state(TaskState.RUNNING)) == 2
     assert len(session.in_state(TaskState.READY)) == 1
@@ -126,10 +141,17 @@ def test_branches_are_named_after_tasks_and_never_like_one_that_exists() -> None
 
 
 def test_a_name_that_was_taken_meanwhile_is_replaced() -> None:
-    session = executing(running("T001", RunState.STARTING, workspace=workspace("agent/task-t001")))
+    named = workspace("agent/task-t001", ready=False, start="")
+    session = executing(running("T001", RunState.STARTING, workspace=named))
     decide(
         session,
-        NameTaken(id="n", at=later(), answers="w", task_id="id-T001", branch="agent/task-t001"),
+        NameTaken(
+            id="n",
+            at=later(),
+            answers="workspace:T001-r1",
+            task_id="id-T001",
+            branch="agent/task-t001",
+        ),
     )
     assert session.tasks[0].workspace
     assert session.tasks[0].workspace.branch == "agent/task-t001-2"
@@ -148,7 +170,9 @@ def test_a_started_run_is_running() -> None:
     session = executing(running("T001", RunState.STARTING))
     decide(
         session,
-        RunStarted(id="s", at=later(), answers="start", run_id="T001-r1", pane_id="%1", pid=7),
+        RunStarted(
+            id="s", at=later(), answers="start:T001-r1", run_id="T001-r1", pane_id="%1", pid=7
+        ),
     )
     assert session.tasks[0].run
     assert session.tasks[0].run.state is RunState.RUNNING
@@ -163,7 +187,7 @@ def test_a_collision_of_predecessors_is_handed_to_the_tasks_own_agent() -> None:
     ready = WorkspaceReady(
         id="w",
         at=later(),
-        answers="w",
+        answers="workspace:T002-r1",
         task_id="id-T002",
         workspace=workspace("agent/t002", merged=("id-T001",)),
         conflicts=("a.py",),
@@ -194,8 +218,8 @@ def test_a_late_word_about_an_earlier_run_changes_nothing() -> None:
 def test_an_end_without_commits_is_sent_back_twice_then_a_person_is_asked() -> None:
     session = executing(running("T001"))
     for number in (1, 2, 3):
-        decide(session, ended(session.tasks[0].runs[-1].id))
-        deeds = decide(session, seen("T001", work()))
+        run_id = ends(session)
+        deeds = [*decide(session, seen("T001", work(), run_id)), *by_default(session)]
         if number < 3:
             assert session.tasks[0].state is TaskState.RUNNING
             assert session.tasks[0].runs[-1].why is Why.NO_EVIDENCE
@@ -208,6 +232,7 @@ def test_an_end_without_commits_is_sent_back_twice_then_a_person_is_asked() -> N
 def test_uncommitted_work_is_sent_back() -> None:
     session = executing(verifying("T001"))
     decide(session, seen("T001", work("feat: x", uncommitted=("b.py",))))
+    by_default(session)
     assert session.tasks[0].runs[-1].feedback.startswith("You reported the end, but: These changes")
 
 
@@ -224,6 +249,7 @@ def test_failing_tests_go_back_to_the_same_conversation(exit_code: int | None) -
     session = executing(verifying("T001"))
     decide(session, seen("T001", work("feat: x")))
     decide(session, checked("T001", 1, exit_code, "AssertionError: 3 != 4"))
+    by_default(session)
     again = session.tasks[0].runs[-1]
     assert (again.number, again.resumes, again.why) == (2, True, Why.CHECK_FAILED)
     assert again.conversation == session.tasks[0].runs[0].conversation
@@ -234,9 +260,9 @@ def failed_three_times() -> Session:
     session = executing(running("T001"), task("T002", dependencies=("id-T001",)), task("T003"))
     session.parallelism = 1
     for number in (1, 2, 3):
-        decide(session, ended(session.tasks[0].runs[-1].id))
-        decide(session, seen("T001", work("feat: x")))
+        decide(session, seen("T001", work("feat: x"), ends(session)))
         decide(session, checked("T001", number, 1, f"failure {number}"))
+        by_default(session)
     return session
 
 
@@ -294,7 +320,8 @@ def test_a_run_that_fails_is_tried_three_times(outcome: Outcome, exit_code: int 
     for number in (1, 2, 3):
         assert session.tasks[0].state is TaskState.RUNNING
         assert len(session.tasks[0].runs) == number
-        decide(session, ended(session.tasks[0].runs[-1].id, outcome, exit_code))
+        ends(session, outcome, exit_code)
+        by_default(session)
     assert session.tasks[0].state is TaskState.FAILED
 
 
@@ -327,7 +354,7 @@ def test_a_worktree_that_is_gone_blocks_the_task_and_retry_makes_it_again() -> N
 
 def test_a_check_that_cannot_run_is_tried_again_without_a_new_agent() -> None:
     session = executing(verifying("T001"))
-    decide(session, refused("run_check", "check"))
+    decide(session, refused("run_check", "look:T001-r1"))
     assert session.tasks[0].state is TaskState.BLOCKED
     decide(session, pressed(Verb.RETRY, "id-T001:1"))
     assert session.tasks[0].state is TaskState.VERIFYING
@@ -336,8 +363,7 @@ def test_a_check_that_cannot_run_is_tried_again_without_a_new_agent() -> None:
 
 def test_the_place_is_let_go_when_only_people_can_go_on() -> None:
     session = failed_three_times()
-    decide(session, ended(session.tasks[2].runs[-1].id))
-    decide(session, seen("T003", work("feat: x")))
+    decide(session, seen("T003", work("feat: x"), ends(session, task=2)))
     decide(session, checked("T003", 1, 0))
     assert session.has_place is False
     assert session.wants_place_since is None
@@ -412,10 +438,9 @@ def test_a_place_granted_before_a_stop_is_not_held_after_it() -> None:
     assert session.status is Status.QUEUED
 
 
-def test_a_check_that_settles_the_last_task_in_the_queue_leaves_the_queue() -> None:
-    session = executing(verifying("T001", work=work("feat: x")), status=Status.QUEUED)
-    session.has_place = False
-    decide(session, checked("T001", 1, 0))
+def test_whoever_has_nothing_left_to_do_leaves_the_queue() -> None:
+    session = queued(task("T001", TaskState.COMPLETED))
+    decide(session, Ticked(id="t", at=later()))
     assert (session.status, session.phase) == (Status.ACTIVE, Phase.FINISHING)
 
 

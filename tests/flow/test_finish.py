@@ -6,9 +6,10 @@ import pytest
 
 from bot.domain.cards import NewsCard, OfferCard, SummaryCard
 from bot.domain.choices import Verb
-from bot.domain.events import CleanedUp, MergedLocally, OrderFailed
+from bot.domain.events import CleanedUp, MergedLocally, OrderFailed, WorkDescribed
 from bot.domain.session import Ending, Session
 from bot.domain.states import IntentStatus, OverallStatus, Phase, RunState, Status, TaskState
+from bot.domain.tasks import PullText
 from bot.domain.world import Removal
 from bot.flow import decide, due
 from tests.flow.scenes import (
@@ -33,6 +34,7 @@ def finishing() -> Session:
         checks=[check(1, 1), check(2, 0)],
         work=work("feat: x"),
         evidence_refs=("ev-1", "ev-2"),
+        pull_text=PullText(title="feat: x", body="What: x"),
     )
     return executing(done, phase=Phase.FINISHING, has_place=False, wants_place_since=None)
 
@@ -53,6 +55,19 @@ def test_the_merge_is_a_persons_choice() -> None:
     assert isinstance(card, OfferCard)
     assert card.decided
     assert [order.kind for order in due(session)] == ["merge_locally"]
+
+
+def test_the_offer_waits_for_what_the_pull_requests_would_say() -> None:
+    session = finishing()
+    session.tasks[0].pull_text = None
+    [order] = due(session)
+    text = PullText(title="feat: discounts", body="What: discounts.")
+    told = WorkDescribed(
+        id="d", at=later(), answers=order.key, task_id=session.tasks[0].id, text=text
+    )
+    [card] = cards(decide(session, told))
+    assert isinstance(card, OfferCard)
+    assert "feat: discounts" in card.branches[0]
 
 
 def test_a_second_choice_says_who_was_first() -> None:
@@ -103,6 +118,19 @@ def test_after_the_merge_comes_the_clean_up_then_the_summary() -> None:
     assert summary.kept == ()
     assert (session.status, session.phase) == (Status.COMPLETED, Phase.DONE)
     assert session.intent.status is IntentStatus.DONE
+
+
+def test_the_end_of_a_later_plan_is_told_anew_and_leaves_what_was_told_before() -> None:
+    first, second = finishing(), finishing()
+    assert second.spec
+    second.spec = second.spec.model_copy(update={"revision": 2})
+    told = [
+        {card.key for event in happened for card in cards(decide(session, event))}
+        for session in (first, second)
+        for happened in [[pressed(Verb.MERGE), merged(), cleaned()]]
+    ]
+    assert told[0] & told[1] == {"status"}
+    assert {"offer", "merged", "summary"} <= told[0]
 
 
 def test_what_could_not_be_removed_stands_in_the_summary_with_the_reason() -> None:

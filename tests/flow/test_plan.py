@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 from bot.domain import approval
+from bot.domain.actions import Show
 from bot.domain.cards import ApprovalCard, DocumentCard, QuestionsCard, ReceivedCard
 from bot.domain.choices import Verb
+from bot.domain.documents import Document, DocumentKind
 from bot.domain.events import (
+    AnswersRead,
+    BaseSeen,
     DocumentsCommitted,
     DocumentWritten,
     OrderFailed,
     QuestionsFound,
+    Scanned,
     Surveyed,
 )
-from bot.domain.session import Document, DocumentKind
+from bot.domain.people import Person
 from bot.domain.spec_kit import TaskDraft
 from bot.domain.states import IntentStatus, Phase, Status
+from bot.domain.words import WordKind
 from bot.domain.world import AgentReady, Base, Scan, Usage
-from bot.flow import decide
+from bot.flow import decide, due
 from bot.flow.clarify import numbered_answers
 from tests.flow.scenes import (
     ANN,
@@ -26,6 +34,7 @@ from tests.flow.scenes import (
     awaiting_approval,
     cards,
     fresh,
+    judged,
     later,
     pressed,
     question,
@@ -67,7 +76,7 @@ def test_the_first_card_says_where_the_work_happens_and_what_stays_untouched() -
 
     assert isinstance(card, ReceivedCard)
     assert (card.repository, card.branch, card.uncommitted) == ("/srv/shop", "main", 2)
-    assert session.phase is Phase.CLARIFYING
+    assert session.phase is Phase.INTAKE
     assert session.spec
     assert session.spec.workspace.branch == session.spec.id.lower().replace("spec-", "agent/spec-")
 
@@ -115,7 +124,9 @@ def test_all_questions_come_on_one_card() -> None:
 
 def test_without_questions_planning_begins_at_once() -> None:
     session = surveyed(scan=Scan(commit="b"))
-    found = QuestionsFound(id="e", at=later(), answers="q", title="D", type="fix", questions=())
+    found = QuestionsFound(
+        id="e", at=later(), answers="questions", title="D", type="fix", questions=()
+    )
     decide(session, found)
     assert session.phase is Phase.SPECIFYING
 
@@ -150,24 +161,81 @@ def test_plain_words_find_their_questions(text: str, answers: dict[int, str]) ->
     assert numbered_answers(text, (question(1), question(2))) == answers
 
 
-def test_an_answer_to_one_question_leaves_the_default_for_the_other() -> None:
+def test_what_is_not_answered_stays_open_and_is_seen_to_be() -> None:
     session = asked()
-    decide(session, said("D2: second"))
+
+    [card] = cards(decide(session, said("D2: second")))
+
+    assert [q.answer for q in session.intent.clarifications] == [None, "second"]
+    assert session.phase is Phase.CLARIFYING
+    assert isinstance(card, QuestionsCard)
+    assert card.decided is None
+    assert "1 question is still open" in titles([Show(card=card)])[0]
+    decide(session, pressed(Verb.DEFAULTS))
     assert [q.answer for q in session.intent.clarifications] == ["first", "second"]
     assert session.phase is Phase.SPECIFYING
 
 
+def read(found: dict[int, str], **more: object) -> AnswersRead:
+    return AnswersRead.model_validate(
+        {
+            "id": "r",
+            "at": later(),
+            "answers": "answers:said:hm",
+            "words_id": "said:hm",
+            "found": found,
+            **more,
+        }
+    )
+
+
+def test_free_words_are_read_by_the_model_and_go_to_their_questions() -> None:
+    session = asked()
+    assert decide(session, said("hm")) == []
+    assert [order.key for order in due(session)] == ["answers:said:hm"]
+
+    decide(session, read({2: "the second", 7: "never asked"}))
+
+    assert [q.answer for q in session.intent.clarifications] == [None, "the second"]
+    assert [q.answered_by for q in session.intent.clarifications] == ["", "Ann"]
+    assert [order.key for order in due(session)] == []
+
+
 def test_words_that_answer_nothing_are_asked_about_and_nothing_is_decided() -> None:
     session = asked()
-    assert whispers(decide(session, said("hm, let me think about that")))
+    decide(session, said("hm"))
+    assert whispers(decide(session, read({})))
     assert session.phase is Phase.CLARIFYING
     assert all(q.answer is None for q in session.intent.clarifications)
+
+
+def test_the_rest_takes_its_defaults_when_somebody_says_so() -> None:
+    session = asked()
+    decide(session, said("hm"))
+    decide(session, read({2: "second"}, defaults=True))
+    assert [q.answer for q in session.intent.clarifications] == ["first", "second"]
+    assert session.phase is Phase.SPECIFYING
+
+
+def test_what_the_model_cannot_tell_is_named_and_stays_open() -> None:
+    session = asked()
+    decide(session, said("hm"))
+    [told] = whispers(decide(session, read({1: "first"}, unclear=(2,))))
+    assert "D2" in told
+    assert [q.answer for q in session.intent.clarifications] == ["first", None]
+
+
+def test_a_question_that_only_the_person_can_answer_takes_no_default() -> None:
+    session = asked(question(1), question(2, options=(), default=""))
+    decide(session, pressed(Verb.DEFAULTS))
+    assert [q.answer for q in session.intent.clarifications] == ["first", None]
+    assert session.phase is Phase.CLARIFYING
 
 
 def tasks_written(*drafts: TaskDraft) -> DocumentWritten:
     document = Document(kind=DocumentKind.TASKS, revision=1, text="# Tasks", sha256="1" * 64)
     return DocumentWritten(
-        id="e", at=later(), answers="w", document=document, drafts=drafts, parallelism=2
+        id="e", at=later(), answers="write:tasks:1", document=document, drafts=drafts, parallelism=2
     )
 
 
@@ -177,13 +245,14 @@ def test_drafts_become_tasks_that_know_their_predecessors() -> None:
     decide(
         session,
         tasks_written(
-            TaskDraft(key="T001", title="Discounts", acceptance=("they work",)),
+            TaskDraft(key="T001", title="Discounts", acceptance=("they work",), complexity="high"),
             TaskDraft(key="T002", title="Checkout", depends_on=("T001",)),
         ),
     )
     first, second = session.tasks
     assert second.dependencies == (first.id,)
     assert first.acceptance[0].id == "T001-A1"
+    assert (first.complexity, second.complexity) == ("high", "")
 
 
 def test_a_document_of_an_earlier_revision_is_ignored() -> None:
@@ -200,7 +269,7 @@ def test_all_three_documents_are_shown_in_full_before_the_approval_is_asked_for(
     session.phase = Phase.SPECIFYING
     assert session.spec
     committed = DocumentsCommitted(
-        id="e", at=later(), answers="c", workspace=session.spec.workspace, commit="f" * 40
+        id="e", at=later(), answers="commit:1", workspace=session.spec.workspace, commit="f" * 40
     )
 
     shown = cards(decide(session, committed))
@@ -260,7 +329,8 @@ def test_an_approval_after_a_day_gets_a_fresh_card_instead() -> None:
 
     assert whispers(deeds)
     assert session.phase is Phase.APPROVING
-    [card] = cards(deeds)
+    assert [order.key for order in due(session)] == ["base"]
+    [card] = cards(decide(session, base_seen("b" * 40, at=later(25 * 3600))))
     assert verbs(card)[0] is Verb.APPROVE
 
     twice = late.model_copy(update={"id": "twice", "at": later(25 * 3600 + 1)})
@@ -270,6 +340,27 @@ def test_an_approval_after_a_day_gets_a_fresh_card_instead() -> None:
     fresh = pressed(Verb.APPROVE, approval.offer(session))
     decide(session, fresh.model_copy(update={"at": later(25 * 3600 + 60)}))
     assert session.phase is Phase.EXECUTING
+
+
+def base_seen(commit: str, at: datetime) -> BaseSeen:
+    base = Base(repository="/srv/shop", branch="main", commit=commit)
+    return BaseSeen(id="base", at=at, answers="base", base=base)
+
+
+def test_an_old_plan_is_made_anew_when_the_base_has_moved() -> None:
+    session = awaiting_approval()
+    late = pressed(Verb.APPROVE, approval.offer(session)).model_copy(
+        update={"at": later(25 * 3600)}
+    )
+    decide(session, late)
+
+    decide(session, base_seen("e" * 40, at=later(25 * 3600)))
+
+    assert (session.phase, session.base_commit) == (Phase.SPECIFYING, "e" * 40)
+    assert session.spec
+    assert session.spec.revision == 2
+    assert "moved" in session.change_request
+    assert [order.key for order in due(session)] == ["scan"]
 
 
 @pytest.mark.parametrize("change", ["agent", "flags", "base", "document"])
@@ -309,7 +400,22 @@ def test_yes_in_the_thread_approves_and_other_words_ask_for_changes() -> None:
 
     session = awaiting_approval()
     decide(session, said("please use cents"))
+    assert session.phase is Phase.APPROVING
+    assert [order.key for order in due(session)] == ["words:said:please use cents"]
+    decide(session, judged("please use cents", WordKind.CHANGE))
+    assert session.phase is Phase.SPECIFYING
     assert session.change_request == "please use cents"
+
+
+@pytest.mark.parametrize("what", [WordKind.TALK, WordKind.QUESTION])
+def test_a_question_about_the_plan_is_answered_and_changes_nothing(what: WordKind) -> None:
+    session = awaiting_approval()
+    offer = approval.offer(session)
+    decide(session, said("what is T001?"))
+    shown = cards(decide(session, judged("what is T001?", what, "Discount codes.")))
+    assert len(shown) == (1 if what is WordKind.QUESTION else 0)
+    assert (session.phase, approval.offer(session)) == (Phase.APPROVING, offer)
+    assert not session.words
 
 
 def test_the_approver_is_named_on_the_card() -> None:
@@ -318,3 +424,40 @@ def test_the_approver_is_named_on_the_card() -> None:
     assert titles(deeds)[0].startswith("Shall I build SPEC-7682b3a8")
     assert session.approval
     assert session.approval.by == ANN
+
+
+def test_an_empty_answer_is_none() -> None:
+    session = asked()
+    blank = pressed(Verb.ANSWER).model_copy(update={"answers": {1: " ", 2: "second"}})
+    decide(session, blank)
+    assert [q.answer for q in session.intent.clarifications] == [None, "second"]
+
+
+def test_nobody_piles_up_answers_without_end_while_the_model_is_away() -> None:
+    session = asked()
+    told = [whispers(decide(session, said(f"hm {number}"))) for number in range(25)]
+    assert len(session.words) == 20
+    assert told[0] == []
+    assert told[-1]
+
+
+def test_tests_that_came_with_a_new_base_are_run() -> None:
+    session = awaiting_approval()
+    session.phase, session.documents, session.test_command = Phase.SPECIFYING, (), ""
+    session.base_commit = "e" * 40
+    scan = Scan(commit="e" * 40, test_command="make test")
+    decide(session, Scanned(id="s", at=later(), answers="scan", scan=scan))
+    assert session.test_command == "make test"
+
+
+def test_of_two_approvals_the_one_from_the_day_before_does_not_count() -> None:
+    session = awaiting_approval()
+    session.approvers = 2
+    decide(session, pressed(Verb.APPROVE, approval.offer(session)))
+    assert len(session.approvals) == 1
+    bea = Person(platform="memory", id="T1/U2", name="Bea")
+    late = pressed(Verb.APPROVE, approval.offer(session), by=bea)
+    decide(session, late.model_copy(update={"at": later(25 * 3600)}))
+    decide(session, base_seen("b" * 40, later(25 * 3600)))
+    assert session.approvals == ()
+    assert session.phase is Phase.APPROVING

@@ -46,6 +46,8 @@ class TaskDraft(Fact):
     """The FR ids it serves."""
     type: TaskType = TaskType.IMPLEMENTATION
     worktree: WorktreeStrategy = WorktreeStrategy.NEW
+    complexity: str = ""
+    """low, med or high: how much its agent is told."""
     agent: str = ""
 
 
@@ -68,8 +70,8 @@ def phases(drafts: Sequence[TaskDraft]) -> Phases:
     """Put every draft into its phase. One of no story stands where its dependencies allow, else where it was named."""
     edges = _explicit(drafts)
     with_story = {draft.key for draft in drafts if story_number(draft)}
-    before_stories = _reachable(with_story, edges)
-    after_stories = {draft.key for draft in drafts if _reachable({draft.key}, edges) & with_story}
+    before_stories = reachable(with_story, edges)
+    after_stories = {draft.key for draft in drafts if reachable({draft.key}, edges) & with_story}
     found = Phases([], [], {}, [])
     story_seen = False
     for draft in drafts:
@@ -98,6 +100,17 @@ def graph(drafts: Sequence[TaskDraft]) -> dict[str, set[str]]:
     return edges
 
 
+def reachable(starts: set[str], edges: dict[str, set[str]]) -> set[str]:
+    """Everything the tasks need, directly or not."""
+    found: set[str] = set()
+    ahead = list(starts)
+    while ahead:
+        fresh = edges[ahead.pop()] - found
+        found |= fresh
+        ahead += fresh
+    return found
+
+
 def problems(drafts: Sequence[TaskDraft]) -> list[str]:
     """What must be mended before these tasks can be carried out, one sentence each."""
     counted = Counter(draft.key for draft in drafts)
@@ -124,17 +137,6 @@ def _explicit(drafts: Sequence[TaskDraft]) -> dict[str, set[str]]:
     for draft in drafts:
         edges[draft.key] |= {key for key in draft.depends_on if key in edges and key != draft.key}
     return edges
-
-
-def _reachable(starts: set[str], edges: dict[str, set[str]]) -> set[str]:
-    """Everything the tasks need, directly or not."""
-    found: set[str] = set()
-    ahead = list(starts)
-    while ahead:
-        fresh = edges[ahead.pop()] - found
-        found |= fresh
-        ahead += fresh
-    return found
 
 
 def _chain(tasks: list[TaskDraft], before: set[str], edges: dict[str, set[str]]) -> set[str]:

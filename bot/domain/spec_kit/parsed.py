@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from bot.domain.facts import Fact
+from bot.domain.spec_kit.prose import (
+    Keys,
+    begins_with_needs,
+    needs,
+    needs_of_a_note,
+    normal,
+    number,
+)
 from bot.domain.spec_kit.sections import Line, heading, lines
 
+_BULLET = r"(?:[-*+•・‣◦●○–—－＊＋]|[0-9０-９]{1,9}[.)．）、])[ \t\u3000]*"
 _BOX = re.compile(
-    r"(?P<indent>[ \t]*)(?:[-*+]|[0-9]+[.)])[ \t]+\[(?P<done>[ xX✓✔~-]?)\][ \t]*(?P<rest>.*)"
+    rf"""(?P<indent>[ \t\u3000]*(?:>[ \t]*){{0,9}})
+        (?: {_BULLET} | (?=[\[［☐☑☒⬜✅][^\[\]［］]{{0,3}}[\]］]?[ \t\u3000]*[*_`\[(]{{0,4}}[TＴ][0-9０-９]) )
+        (?: [\[［][ \t\u3000]*(?P<done>[xXｘＸ✓✔☑✅済~/>!?-]?)\ufe0f?[ \t\u3000]*[\]］]
+          | (?P<symbol>[☐☑☒⬜✅])\ufe0f?(?=[ \t\u3000]*[*_`\[(]{{0,4}}[TＴ][0-9０-９]) )
+        [ \t\u3000]* (?P<rest>.*)""",
+    re.VERBOSE,
 )
-_TAG = re.compile(r"[ \t]*(?:\[([^\[\]]+)\](?!\()|［([^［］]+)］|【([^【】]+)】)[ \t]*")
-_KEY = re.compile(r"[*_`\[(]*(T[0-9]{1,4}[a-z]?)\b[*_`\])]*[ \t]*[:.：、]?[*_`]*", re.IGNORECASE)
-_STORY = re.compile(r"US[ -]?([0-9]{1,3})(?:\s*[-–〜~]\s*(?:US)?([0-9]{1,3}))?", re.IGNORECASE)
-
-_ID = r"[*`]{0,3}T[0-9]{1,4}[a-z]?[*`]{0,3}"
-_RANGE = rf"{_ID}(?:\s?(?:[-–—〜～~]|to|through|から)\s?{_ID})?"
-_IDS = rf"{_RANGE}(?:(?:\s*[,、，;/&+と]\s*|\s+(?:and|or)\s+|,\s*and\s+|\s*(?:および|及び)\s*){_RANGE}){{0,60}}"
-_DEPENDS = re.compile(
-    rf"""(?: \b(?:depend(?:s|ent|ing|encies|ency)?(?:\s+on)?|deps?|after|requires?|needs?|blocked\s+by|prerequisites?|waits?\s+for)
-           | 依存(?:先|関係|タスク)? | 前提(?:条件|タスク)? )
-        [*_]{{0,3}} \s*[:：]?\s* [*_]{{0,3}} \s* (?:(?:the\s+)?(?:tasks?|completion\s+of)\s+)? (?P<behind>{_IDS})
-      | (?P<ahead>{_IDS}) \s* (?: (?:が|の)?(?:完了|終了|実装|マージ)?(?:した|の)?(?:後|あと) | (?:が|の)?完了(?:待ち|が必要) | [にへ]依存
-          | を(?:前提|待)| が(?:必要|前提) )""",
+_DONE = frozenset("xXｘＸ✓✔☑✅済")
+_TAG = re.compile(r"[ \t\u3000]*(?:\[([^\[\]]+)\](?!\()|［([^［］]+)］|【([^【】]+)】)[ \t\u3000]*")
+# Behind the id stands no other word, and nothing that makes it part of a sentence: T001-T003, T001を直す.
+_KEY = re.compile(
+    r"""(?: [^\w\s\[(【［\\]{1,4}[ \t\u3000]+ )? [*_`~\[(【［]*
+        ([TＴ][0-9０-９]{1,4}[a-z]?)(?![0-9０-９A-Za-z]|[-–〜～~.][0-9T]|[のがをにはとへでもや])
+        [*_`~\])】］]* (?: [ \t\u3000]*[:.：、][*_`]* | [ \t\u3000]+[-–—|](?=[ \t\u3000]) )? [ \t\u3000]*""",
     re.VERBOSE | re.IGNORECASE,
 )
+_STORY = re.compile(r"US[ -]?([0-9]{1,3})(?:\s?[-–〜~]\s?(?:US)?([0-9]{1,3}))?", re.IGNORECASE)
 _WIDEST_RANGE = 200
 
 
@@ -65,9 +75,11 @@ def parse_tasks(markdown: str) -> ParsedTasks:
 class _Reading:
     def __init__(self) -> None:
         self._tasks: list[ParsedTask] = []
+        self._details: list[list[str]] = []
         self._without_key: list[int] = []
         self._warnings: list[str] = []
         self._phase = ""
+        self._highest = 0
         self._indent = 0
         self._open = False
         """Do indented lines still belong to the last task?"""
@@ -85,10 +97,17 @@ class _Reading:
             self._take_detail(line.text)
 
     def result(self) -> ParsedTasks:
+        self._highest = max((number(task.key) for task in self._tasks), default=0)
         self._name_the_nameless()
         self._rename_doubles()
-        keys = [task.key for task in self._tasks]
-        tasks = [self._with_dependencies(task, keys) for task in self._tasks]
+        there = {task.key for task in self._tasks}
+        keys = Keys.of(there)
+        tasks = [
+            self._with_dependencies(
+                task.model_copy(update={"details": tuple(details)}), there, keys
+            )
+            for task, details in zip(self._tasks, self._details, strict=True)
+        ]
         return ParsedTasks(tasks=tuple(tasks), warnings=tuple(self._warnings))
 
     def _take_box(self, line: Line, box: re.Match[str]) -> None:
@@ -100,18 +119,19 @@ class _Reading:
             return
         if not key:
             self._without_key.append(len(self._tasks))
-        if key and key != _normal(key):
-            self._warnings.append(f"line {line.number}: {key} was read as {_normal(key)}")
+        if key and key != normal(key):
+            self._warnings.append(f"line {line.number}: {key} was read as {normal(key)}")
         if not text:
             self._warnings.append(f"line {line.number}: the task has no text")
+        self._details.append([])
         self._tasks.append(
             ParsedTask(
-                key=_normal(key),
+                key=normal(key),
                 text=text,
-                done=box["done"] in {"x", "X", "✓", "✔"},
-                parallel=any(tag.upper() == "P" for tag in tags),
+                done=(box["done"] or box["symbol"] or " ") in _DONE,
+                parallel=any(_plain(tag) == "P" for tag in tags),
                 stories=tuple(dict.fromkeys(story for tag in tags for story in _stories(tag))),
-                tags=tuple(tag for tag in tags if tag.upper() != "P" and not _stories(tag)),
+                tags=tuple(tag for tag in tags if _plain(tag) != "P" and not _stories(tag)),
                 phase=self._phase,
                 line=line.number,
             )
@@ -119,11 +139,11 @@ class _Reading:
         self._open, self._indent = True, indent
 
     def _take_detail(self, text: str) -> None:
-        if len(text) - len(text.lstrip()) <= self._indent:
+        within = text.expandtabs(4)
+        if len(within) - len(within.lstrip()) <= self._indent:
             self._open = False
             return
-        last = self._tasks[-1]
-        self._tasks[-1] = last.model_copy(update={"details": (*last.details, text.strip())})
+        self._details[-1].append(text.strip())
 
     def _name_the_nameless(self) -> None:
         for at in self._without_key:
@@ -145,31 +165,26 @@ class _Reading:
             seen.add(self._tasks[at].key)
 
     def _free_key(self) -> str:
-        numbers = [int(re.sub("[^0-9]", "", task.key) or 0) for task in self._tasks]
-        return f"T{max(numbers, default=0) + 1:03}"
+        self._highest += 1
+        return f"T{self._highest:03}"
 
-    def _with_dependencies(self, task: ParsedTask, keys: list[str]) -> ParsedTask:
-        """What the line and its details say in prose."""
-        said = list(_DEPENDS.finditer(" ".join(task.text.split())))
-        if not said:
-            # Below a task only a line about dependencies tells of them, not a description that mentions a task.
-            notes = (
-                _DEPENDS.match(" ".join(text.lstrip("-*+ _").split())) for text in task.details
-            )
-            said = [note for note in notes if note]
-        named = [key for found in said for key in _listed(found["behind"] or found["ahead"], keys)]
+    def _with_dependencies(self, task: ParsedTask, there: set[str], keys: Keys) -> ParsedTask:
+        """What the line says in prose, else what its details say."""
+        named = needs(task.text, keys) or [
+            key for detail in task.details for key in needs_of_a_note(detail, keys)
+        ]
         known: list[str] = []
         for key in dict.fromkeys(named):
             if key == task.key:
                 self._warnings.append(
                     f"line {task.line}: {key} depends on itself, which was left out"
                 )
-            else:
-                known.append(key)
-                if key not in keys:
-                    self._warnings.append(
-                        f"line {task.line}: {task.key} depends on {key}, which is not there"
-                    )
+                continue
+            known.append(key)
+            if key not in there:
+                self._warnings.append(
+                    f"line {task.line}: {task.key} depends on {key}, which is not there"
+                )
         return task.model_copy(update={"depends_on": tuple(known)})
 
 
@@ -177,43 +192,27 @@ def _taken_apart(rest: str) -> tuple[str, list[str], str]:
     """Id, tags and text, whichever of id and tags comes first."""
     key = ""
     tags: list[str] = []
-    while rest:
-        if not key and (found := _KEY.match(rest)):
-            key, rest = found[1], rest[found.end() :].lstrip()
-        elif found := _TAG.match(rest):
-            tags += [part.strip() for part in re.split(r"[,、/]", found[1] or found[2] or found[3])]
-            rest = rest[found.end() :]
+    at = 0
+    while at < len(rest):
+        found = None if key or begins_with_needs(rest, at) else _KEY.match(rest, at)
+        if found:
+            key = unicodedata.normalize("NFKC", found[1])
+        elif found := _TAG.match(rest, at):
+            inner = found[1] or found[2] or found[3]
+            tags += [part.strip() for part in re.split(r"[,、/・]", inner)]
         else:
             break
-    return key, tags, rest.strip().removeprefix("\\")
+        at = found.end()
+    return key, tags, rest[at:].strip().removeprefix("\\")
 
 
-def _normal(key: str) -> str:
-    """T1, t001 → T001."""
-    found = re.fullmatch(r"[Tt]([0-9]{1,4})([A-Za-z]?)", key)
-    return f"T{int(found[1]):03}{found[2].lower()}" if found else key
+def _plain(tag: str) -> str:
+    return unicodedata.normalize("NFKC", tag).upper()
 
 
 def _stories(tag: str) -> list[str]:
-    found = _STORY.fullmatch(tag)
+    found = _STORY.fullmatch(_plain(tag))
     if not found:
         return []
     first, last = int(found[1]), int(found[2] or found[1])
-    return [f"US{number}" for number in range(first, min(last, first + _WIDEST_RANGE) + 1)]
-
-
-def _listed(ids: str, keys: list[str]) -> list[str]:
-    """The ids of a list with ranges; of a range, those that exist between its ends."""
-    found: list[str] = []
-    for part in re.finditer(_RANGE, ids, re.IGNORECASE):
-        ends = [_normal(key) for key in re.findall(r"T[0-9]{1,4}[a-z]?", part[0], re.IGNORECASE)]
-        found.append(ends[0])
-        if len(ends) == 2:
-            found += [key for key in keys if _number(ends[0]) < _number(key) < _number(ends[1])] + [
-                ends[1]
-            ]
-    return found
-
-
-def _number(key: str) -> int:
-    return int(re.sub("[^0-9]", "", key) or 0)
+    return [f"US{story}" for story in range(first, min(last, first + _WIDEST_RANGE) + 1)]

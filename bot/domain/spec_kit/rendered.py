@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bot.domain.spec_kit.drafts import Phases, TaskDraft, graph, phases
 
+# At the beginning of a title a bracket would be read as a tag, the others as what parts it from the id.
+_READ_AS_MARK = re.compile(r"[\[\\【［:.：、]|[-–—|](?: |$)")
 _TEST_FILE = re.compile(r"(?:^|[/_.-])(?:tests?|specs?|__tests__)(?=$|[/_.-])", re.IGNORECASE)
 
 
@@ -120,8 +122,7 @@ def _phase(heading: str, purpose: list[str], tasks: list[TaskDraft]) -> Iterator
 
 def _task(draft: TaskDraft) -> Iterator[str]:
     title = _line(draft.title)
-    # A bracket here would be read as a tag.
-    title = f"\\{title}" if title.startswith(("[", "\\", "【", "［")) else title
+    title = f"\\{title}" if _READ_AS_MARK.match(title) else title
     marks = f"{'[P] ' if draft.parallel else ''}{f'[{draft.story}] ' if draft.story else ''}"
     paths = [path for path in draft.files if path not in title]
     where = f" in {', '.join(paths)}" if paths else ""

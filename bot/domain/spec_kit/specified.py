@@ -1,9 +1,8 @@
-"""spec.md and plan.md: what must be in them, which ids they define, and how answers are written into them."""
+"""spec.md and plan.md: what must be in them, and which ids and stories they define."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from bot.domain.spec_kit.sections import heading, lines
 
@@ -61,32 +60,10 @@ def story_titles(spec: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in lines(spec):
         level, title = heading(line)
-        story = _STORY.fullmatch(title) if level == 3 else None
+        story = _STORY.fullmatch(" ".join(title.split())) if level == 3 else None
         if story:
             found.setdefault(f"US{int(story[1])}", story[2])
     return found
-
-
-def with_clarifications(spec_markdown: str, date: str, answers: Sequence[tuple[str, str]]) -> str:
-    """The spec with questions and answers written down under the day. Doing it twice adds nothing."""
-    bullets = [f"- Q: {_line(question)} → A: {_line(answer)}" for question, answer in answers]
-    text = [line.text for line in lines(spec_markdown)]
-    fresh = [bullet for bullet in dict.fromkeys(bullets) if bullet not in text]
-    if not fresh:
-        return spec_markdown
-    start, end = _extent(spec_markdown, 2, "Clarifications")
-    if start < 0:
-        # Answers stand before what they explain, as in the template: after title and metadata.
-        first = _extent(spec_markdown, 2, "")[0]
-        at = first if first >= 0 else len(text)
-        return _inserted(text, at, ["## Clarifications", "", f"### Session {date}", "", *fresh])
-    day, day_end = _extent(spec_markdown, 3, f"Session {date}", start, end)
-    if day < 0:
-        return _inserted(text, end, [f"### Session {date}", "", *fresh])
-    while day_end > day + 1 and not text[day_end - 1].strip():
-        day_end -= 1
-    gap = [""] if day_end == day + 1 else []
-    return "\n".join([*text[:day_end], *gap, *fresh, *text[day_end:]]).rstrip("\n") + "\n"
 
 
 def _missing(markdown: str, wanted: dict[str, str]) -> list[str]:
@@ -110,28 +87,3 @@ def _ids(spec: str, prefix: str) -> tuple[str, ...]:
     ]
     mentioned = re.findall(_MENTIONED.format(prefix=prefix), "\n".join(plain))
     return tuple(dict.fromkeys(defined or mentioned))
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _extent(
-    markdown: str, level: int, title: str, after: int = -1, before: int = 10**9
-) -> tuple[int, int]:
-    """From which line (from 0) to before which the section reaches; -1 where there is none."""
-    start = -1
-    at = 0
-    for at, line in enumerate(lines(markdown)):
-        found, text = heading(line)
-        if start >= 0 and 0 < found <= level:
-            return start, at
-        if start < 0 and found == level and after < at < before and text.startswith(title):
-            start = at
-    return start, min(at + 1, before)
-
-
-def _inserted(text: list[str], at: int, block: list[str]) -> str:
-    head = "\n".join(text[:at]).rstrip("\n")
-    tail = "\n".join(text[at:]).strip("\n")
-    return "\n\n".join(part for part in (head, "\n".join(block), tail) if part) + "\n"

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from bot.domain.actions import CleanUp, MergeLocally
-from bot.domain.events import CleanedUp, MergedLocally
+import logging
+
+from bot.domain.actions import CleanUp, MergeLocally, SumUp
+from bot.domain.events import CleanedUp, MergedLocally, SummedUp
 from bot.domain.evidence import Check
 from bot.domain.naming import worktree_path
 from bot.domain.session import Session
 from bot.domain.states import Status, TaskState
 from bot.domain.tasks import Workspace
-from bot.domain.world import Removal
+from bot.domain.world import Removal, Usage
+from bot.engine.brain.texts import sum_up as summed_up
 from bot.engine.perform.checking import check_of
 from bot.engine.world import World
-from bot.errors import Refused
+from bot.errors import PortError, Refused
+
+log = logging.getLogger("bot.perform")
 
 
 async def merge_locally(world: World, session: Session, order: MergeLocally) -> MergedLocally:
@@ -71,6 +76,17 @@ def _answer(
     )
 
 
+async def sum_up(world: World, session: Session, order: SumUp) -> SummedUp:
+    """The end is told already: the model's words only come on top, and nobody waits for them."""
+    try:
+        text, usage = await summed_up(world.llm, session)
+    except PortError as trouble:
+        log.info("not summed up", extra={"data": {"id": session.id, "why": trouble.reason}})
+        text, usage = "", Usage()
+    text = world.masker.mask(text)
+    return SummedUp(**world.mark(), answers=order.key, usage=usage, text=text)
+
+
 async def clean_up(world: World, session: Session, order: CleanUp) -> CleanedUp:
     """Safe to do twice: what is gone is gone. Nothing goes without proof that it is safe."""
     for task in session.tasks:
@@ -78,7 +94,7 @@ async def clean_up(world: World, session: Session, order: CleanUp) -> CleanedUp:
             await world.panes.stop(task.run.name)
     # also what an order had only begun when it was called off
     workspaces = [task.workspace for task in session.tasks if task.workspace and task.runs]
-    if session.spec and (session.documents or session.previous):
+    if session.spec and (session.documents or session.spec.revision > 1):
         workspaces.append(session.spec.workspace)
     removals = [await _removed(world, session, workspace) for workspace in workspaces]
     return CleanedUp(**world.mark(), answers=order.key, removals=tuple(removals))

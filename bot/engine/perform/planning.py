@@ -2,19 +2,52 @@
 
 from __future__ import annotations
 
-from bot.domain.actions import CommitDocuments, FindQuestions, WriteDocument
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from bot.domain.actions import (
+    AnalysePlan,
+    CommitDocuments,
+    FindQuestions,
+    LookAtBase,
+    ReadAnswers,
+    WriteDocument,
+)
 from bot.domain.approval import sha256
-from bot.domain.events import DocumentsCommitted, DocumentWritten, QuestionsFound
-from bot.domain.session import Document, DocumentKind, Session
+from bot.domain.documents import Document, DocumentKind
+from bot.domain.events import (
+    AnswersRead,
+    BaseSeen,
+    DocumentsCommitted,
+    DocumentWritten,
+    PlanAnalysed,
+    QuestionsFound,
+    WishPart,
+)
+from bot.domain.forecast import forecast
+from bot.domain.intent import Risk, Source
+from bot.domain.parts import Earlier
+from bot.domain.people import Thread
+from bot.domain.planned import Policy
+from bot.domain.session import Session
+from bot.domain.states import Status
 from bot.domain.tasks import Workspace
 from bot.engine import brain
-from bot.engine.world import World
+from bot.engine.brain import EarlierSession
+from bot.engine.world import Rules, World
 from bot.errors import Refused
+
+MOST_EARLIER = 10
+MOST_HISTORY = 20
+LONGEST_EXCERPT = 600
+"""Of the specification of an earlier session."""
 
 
 async def find_questions(world: World, session: Session, order: FindQuestions) -> QuestionsFound:
-    found, usage = await brain.questions(world.llm, session)
+    earlier = _earlier(world, session)
+    found, usage = await brain.understand(world.llm, session, earlier)
     found = world.masker.mask_model(found)
+    there = next((one for one in earlier if one.id == found.continues), None)
     return QuestionsFound(
         **world.mark(),
         answers=order.key,
@@ -22,7 +55,73 @@ async def find_questions(world: World, session: Session, order: FindQuestions) -
         title=found.title,
         type=found.type,
         risk=found.risk,
-        questions=found.numbered(),
+        risk_reasons=tuple(found.risk_reasons),
+        questions=found.asked(session),
+        vague=found.vague,
+        dry_run=found.dry_run,
+        parts=tuple(WishPart(title=part.title, body=part.body) for part in found.parts),
+        earlier=Earlier(session=there.id, title=there.title, reason=found.continues_reason)
+        if there
+        else None,
+    )
+
+
+def _earlier(world: World, session: Session) -> tuple[EarlierSession, ...]:
+    """Finished sessions that a request may go on with. One that was sent here, or is a part, goes on with none."""
+    if session.going is not None or session.intent.parent is not None:
+        return ()
+    same = _finished(world, session, lambda thread: _is_near(thread, session.thread))
+    known = (past for past in same if past.documents and _is_known(past, session))
+    return tuple(
+        EarlierSession(id=past.id, title=past.title, spec=_excerpt(past))
+        for past in islice(known, MOST_EARLIER)
+    )
+
+
+def _is_near(there: Thread, here: Thread) -> bool:
+    return (there.platform, there.workspace) == (here.platform, here.workspace)
+
+
+def _is_known(past: Session, session: Session) -> bool:
+    """What was said in one channel is told in no other; to oneself alone, all of one's own."""
+    here, there = session.thread, past.thread
+    if here.direct:
+        return past.owner.id == session.owner.id
+    return here.place == there.place and not there.direct
+
+
+def _excerpt(past: Session) -> str:
+    return _text(past, DocumentKind.SPEC)[:LONGEST_EXCERPT]
+
+
+def _finished(
+    world: World, session: Session, wanted: Callable[[Thread], bool] = lambda thread: True
+) -> Iterator[Session]:
+    """Completed sessions of the same repository, the newest first; each is read only when it is wanted."""
+    for listed in world.store.sessions():
+        if listed.id == session.id or listed.repository != session.repository:
+            continue
+        if listed.status != Status.COMPLETED or not wanted(listed.thread):
+            continue
+        record = world.store.find(listed.id)
+        if record:
+            yield record.session
+
+
+async def read_answers(world: World, session: Session, order: ReadAnswers) -> AnswersRead:
+    words = next((words for words in session.words if words.id == order.words_id), None)
+    if words is None:
+        raise Refused("those words no longer wait to be read")
+    given, usage = await brain.read_answers(world.llm, session, words)
+    given = world.masker.mask_model(given)
+    return AnswersRead(
+        **world.mark(),
+        answers=order.key,
+        usage=usage,
+        words_id=order.words_id,
+        found=given.found,
+        defaults=given.defaults,
+        unclear=given.unclear,
     )
 
 
@@ -39,7 +138,38 @@ async def write_document(world: World, session: Session, order: WriteDocument) -
         ),
         drafts=world.masker.mask_model(written.drafts),
         parallelism=written.parallelism,
+        score=written.score,
     )
+
+
+async def analyse_plan(world: World, session: Session, order: AnalysePlan) -> PlanAnalysed:
+    analysis, usage = await brain.analyse(world.llm, session)
+    return PlanAnalysed(
+        **world.mark(),
+        answers=order.key,
+        usage=usage,
+        revision=order.revision,
+        analysis=world.masker.mask_model(analysis),
+        forecast=forecast(tuple(islice(_finished(world, session), MOST_HISTORY))),
+        policy=policy(world.rules, session),
+    )
+
+
+def policy(rules: Rules, session: Session) -> Policy:
+    """Who must say yes. Nothing starts alone that no person has asked for, or whose risk nobody has judged."""
+    risk, human = session.intent.risk, session.intent.source is Source.HUMAN
+    return Policy(
+        alone=rules.low_risk_alone and risk is Risk.LOW and human,
+        approvers=max(1, rules.high_risk_approvers) if risk is Risk.HIGH else 1,
+    )
+
+
+async def look_at_base(world: World, session: Session, order: LookAtBase) -> BaseSeen:
+    """Of the branch the session began on, also where somebody has checked out another one since."""
+    seen = await world.repository.base(session.repository)
+    commit = await world.repository.tip(session.repository, session.base_branch)
+    base = seen.model_copy(update={"branch": session.base_branch, "commit": commit})
+    return BaseSeen(**world.mark(), answers=order.key, base=base)
 
 
 async def commit_documents(
@@ -56,6 +186,7 @@ async def commit_documents(
         )
     except Refused as refusal:
         raise explained(refusal, workspace) from refusal
+    await _on_the_base(world, session, workspace)
     files = {f"{spec.directory}/{kind.file}": _text(session, kind) for kind in DocumentKind}
     message = f"docs({spec.id}): specification, revision {order.revision}"
     commit = await world.worktrees.commit_files(workspace.path, files, message)
@@ -65,6 +196,17 @@ async def commit_documents(
         workspace=workspace.model_copy(update={"ready": True, "start": session.base_commit}),
         commit=commit,
     )
+
+
+async def _on_the_base(world: World, session: Session, workspace: Workspace) -> None:
+    """Agents begin where the plan stands: that must hold what the plan was made for, should the base have moved."""
+    message = f"chore: bring {session.base_branch} into the plan"
+    merged = await world.worktrees.merge(workspace.path, session.base_commit, message)
+    if merged.conflicts:
+        raise Refused(
+            f"{session.base_branch} and the plan's branch {workspace.branch} collide in {', '.join(merged.conflicts)}",
+            f"Settle that on the branch {workspace.branch}, then try again.",
+        )
 
 
 def explained(refusal: Refused, workspace: Workspace) -> Refused:

@@ -35,6 +35,7 @@ async def survey(world: World, session: Session, order: Survey) -> Surveyed:
         base=base,
         agent=agent,
         agent_flags=world.agents.flags(agent.agent),
+        context_window=world.rules.context_window(),
     )
 
 

@@ -1,0 +1,89 @@
+"""Everything a session can want done. Each action is safe to do twice: it is done again after a crash.
+
+Orders follow from the state (`bot/flow/due.py`): while the state demands one it is under way, and when the state
+no longer does it is called off. Deeds follow from an event, once each.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from bot.domain.actions.deeds import Deed, Show, StopRun, Whisper
+from bot.domain.actions.planning import (
+    AnalysePlan,
+    ChooseStep,
+    CommitDocuments,
+    FindQuestions,
+    JudgeContinuation,
+    JudgeImpact,
+    JudgeWords,
+    LookAtBase,
+    OpenSession,
+    PassOn,
+    Planning,
+    ReadAnswers,
+    ScanRepository,
+    SummariseTalk,
+    Survey,
+    WriteDocument,
+)
+from bot.domain.actions.wish import Wish
+from bot.domain.actions.working import (
+    AwaitRun,
+    CleanUp,
+    DescribeWork,
+    HoldPlace,
+    ListBranches,
+    LookAtWork,
+    MergeLocally,
+    PrepareWorkspace,
+    RunCheck,
+    StartRun,
+    SumUp,
+    Working,
+)
+
+__all__ = [
+    "Action",
+    "AnalysePlan",
+    "AwaitRun",
+    "ChooseStep",
+    "CleanUp",
+    "CommitDocuments",
+    "Deed",
+    "DescribeWork",
+    "FindQuestions",
+    "HoldPlace",
+    "JudgeContinuation",
+    "JudgeImpact",
+    "JudgeWords",
+    "ListBranches",
+    "LookAtBase",
+    "LookAtWork",
+    "MergeLocally",
+    "OpenSession",
+    "Order",
+    "PassOn",
+    "Planning",
+    "PrepareWorkspace",
+    "ReadAnswers",
+    "RunCheck",
+    "ScanRepository",
+    "Show",
+    "StartRun",
+    "StopRun",
+    "SumUp",
+    "SummariseTalk",
+    "Survey",
+    "Whisper",
+    "Wish",
+    "Working",
+    "WriteDocument",
+]
+
+Order = Planning | Working
+"""Work that the state demands."""
+
+Action = Annotated[Order | Deed, Field(discriminator="kind")]

@@ -1,0 +1,45 @@
+"""Something to be done once, come what may."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from bot.domain.actions.wish import Wish
+from bot.domain.cards import Card
+from bot.domain.people import Person
+
+
+class Show(Wish):
+    """Put a card into the thread: posted, or edited where its key already stands."""
+
+    kind: Literal["show"] = "show"
+    card: Card
+
+    @property
+    def key(self) -> str:
+        return f"show:{self.card.key}"
+
+
+class Whisper(Wish):
+    """Tell one person only."""
+
+    kind: Literal["whisper"] = "whisper"
+    to: Person
+    card: Card
+
+    @property
+    def key(self) -> str:
+        return f"whisper:{self.to.id}:{self.card.key}"
+
+
+class StopRun(Wish):
+    kind: Literal["stop_run"] = "stop_run"
+    run_id: str
+
+    @property
+    def key(self) -> str:
+        return f"stop:{self.run_id}"
+
+
+Deed = Show | Whisper | StopRun
+"""Something to be done once, come what may."""

@@ -1,0 +1,56 @@
+"""What people do, as a chat delivers it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from bot.domain.choices import Command, Verb
+from bot.domain.events.happening import FromPerson
+
+
+class Said(FromPerson):
+    kind: Literal["said"] = "said"
+    text: str
+    mention: bool = True
+
+
+class Pressed(FromPerson):
+    kind: Literal["pressed"] = "pressed"
+    verb: Verb
+    about: str = ""
+    text: str = ""
+    answers: dict[int, str] = Field(default_factory=dict[int, str])
+    """By the number of the question."""
+
+
+class Commanded(FromPerson):
+    kind: Literal["commanded"] = "commanded"
+    command: Command
+    mention: bool = True
+
+
+class Opened(FromPerson):
+    """Somebody opens the form behind a button. Nothing happens but that they are let, or told why not."""
+
+    kind: Literal["opened"] = "opened"
+    verb: Verb
+
+
+class Continued(FromPerson):
+    """What somebody asked for in a thread of its own, and then said that it goes on with this finished session."""
+
+    kind: Literal["continued"] = "continued"
+    text: str
+
+
+class Overheard(FromPerson):
+    """What somebody who may not ask for anything said to others in the thread: context, and never more."""
+
+    kind: Literal["overheard"] = "overheard"
+    text: str
+
+
+FromPeople = Said | Pressed | Commanded | Opened
+"""What a chat delivers."""

@@ -1,0 +1,193 @@
+"""The plan: specification and implementation plan in Markdown, the tasks, and all three held against each other."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from bot.domain import spec_kit
+from bot.domain.documents import DocumentKind
+from bot.domain.drafted import drafts_of
+from bot.domain.planned import Analysis, Covered, Finding, Severity
+from bot.domain.session import Session
+from bot.domain.spec_kit import TaskDraft
+from bot.domain.world import Usage
+from bot.engine.brain.asking import Answer, ask, parsed, unfenced
+from bot.engine.brain.breakdown import break_down, rendered, spec_text
+from bot.engine.brain.material import decisions, findings, is_gone, live_change, told
+from bot.engine.brain.plain import plain_plan, plain_spec
+from bot.engine.brain.standing import Line, Sentence
+from bot.ports import Llm
+
+MAX_FINDINGS = 50
+LONGEST = 100_000
+"""Characters of a document: it is shown in full, in as many messages as that takes."""
+_LETTERS = {
+    "duplication": "D",
+    "ambiguity": "A",
+    "underspecification": "U",
+    "constitution": "C",
+    "coverage": "E",
+    "inconsistency": "I",
+}
+_UNSETTLED = re.compile(r"\[\s*NEEDS CLARIFICATION", re.IGNORECASE)
+
+
+class SeenFinding(Answer):
+    category: Literal[
+        "duplication",
+        "ambiguity",
+        "underspecification",
+        "constitution",
+        "coverage",
+        "inconsistency",
+    ]
+    severity: Severity
+    where: Line = ""
+    summary: Sentence = Field(min_length=1)
+    recommendation: Sentence = ""
+
+    @field_validator("category", mode="before")
+    @classmethod
+    def _lower(cls, category: object) -> object:
+        return category.strip().lower() if isinstance(category, str) else category
+
+    @field_validator("severity", mode="before")
+    @classmethod
+    def _upper(cls, severity: object) -> object:
+        return severity.strip().upper() if isinstance(severity, str) else severity
+
+
+class SeenFindings(Answer):
+    findings: list[SeenFinding]
+
+
+@dataclass(frozen=True)
+class Written:
+    text: str
+    drafts: tuple[TaskDraft, ...] = ()
+    parallelism: int = 1
+    score: int | None = None
+    """Of the tasks, of 100."""
+
+
+async def document(
+    llm: Llm, session: Session, kind: DocumentKind, today: date
+) -> tuple[Written, Usage]:
+    """One of the three, from the request, the decisions, and those that stand before it."""
+    match kind:
+        case DocumentKind.SPEC:
+            text, usage = await _prose(llm, "specify", session, _check_spec(session), plain_spec)
+            return Written(_with_decisions(session, text, today)), usage
+        case DocumentKind.PLAN:
+            text, usage = await _prose(llm, "plan", session, spec_kit.check_plan, plain_plan)
+            return Written(text), usage
+        case DocumentKind.TASKS:
+            graded, usage = await break_down(llm, session)
+            found = graded.breakdown
+            text = rendered(session, found, today.isoformat())
+            return Written(text, tuple(found.tasks), found.parallelism, graded.score), usage
+
+
+async def _prose(
+    llm: Llm,
+    name: str,
+    session: Session,
+    check: Callable[[str], list[str]],
+    fallback: Callable[[Session], str],
+) -> tuple[str, Usage]:
+    def parse(text: str) -> str:
+        markdown = unfenced(text)
+        if len(markdown) > LONGEST:
+            raise ValueError(
+                f"the document has {len(markdown)} characters; at most {LONGEST} are allowed"
+            )
+        missing = check(markdown)
+        if missing:
+            raise ValueError("missing: " + "; ".join(missing))
+        return markdown.rstrip() + "\n"
+
+    data = told(session, name, findings=findings(session))
+    return await ask(llm, name, data, parse, lambda: fallback(session), None, prose=str)
+
+
+def _check_spec(session: Session) -> Callable[[str], list[str]]:
+    """What is still open becomes an assumption; a mark is left only where the request itself speaks of such marks."""
+
+    def check(markdown: str) -> list[str]:
+        left = _UNSETTLED.search(markdown) and not _UNSETTLED.search(session.intent.body)
+        unsettled = ["every [NEEDS CLARIFICATION] settled by an assumption"] if left else []
+        return spec_kit.check_spec(markdown) + unsettled
+
+    return check
+
+
+def _with_decisions(session: Session, spec: str, today: date) -> str:
+    taken = [(q.number, q.text, q.answer) for q in decisions(session) if q.answer is not None]
+    return spec_kit.with_clarifications(spec, today.isoformat(), taken) if taken else spec
+
+
+async def analyse(llm: Llm, session: Session) -> tuple[Analysis, Usage]:
+    """What the model finds, and what anybody can count. Without a usable answer the counting alone."""
+    tasks = _tasks(session)
+    coverage = spec_kit.coverage(spec_text(session), tasks)
+    data = told(
+        session,
+        "analyze",
+        tasks=[draft.model_dump(mode="json") for draft in tasks],
+        coverage={covered.requirement: list(covered.tasks) for covered in coverage},
+    )
+    seen, usage = await ask(
+        llm,
+        "analyze",
+        data,
+        parsed(SeenFindings),
+        lambda: SeenFindings(findings=[]),
+        SeenFindings,
+        prose=_read_by_people,
+    )
+    return Analysis(
+        findings=_numbered([*_uncovered(coverage), *seen.findings]), coverage=coverage
+    ), usage
+
+
+def _tasks(session: Session) -> tuple[TaskDraft, ...]:
+    change = live_change(session)
+    if change and change.drafts:
+        return change.drafts
+    return drafts_of([task for task in session.tasks if not is_gone(task)])
+
+
+def _uncovered(coverage: Sequence[Covered]) -> Iterator[SeenFinding]:
+    for covered in coverage:
+        if not covered.tasks:
+            yield SeenFinding(
+                category="coverage",
+                severity=Severity.CRITICAL,
+                where=covered.requirement,
+                summary=f"{covered.requirement} is served by no task.",
+                recommendation=f"Add a task for {covered.requirement}, or name it in the task that serves it.",
+            )
+
+
+def _read_by_people(seen: SeenFindings) -> str:
+    return "\n".join(f"{one.summary}\n{one.recommendation}" for one in seen.findings)
+
+
+def _numbered(seen: Sequence[SeenFinding]) -> tuple[Finding, ...]:
+    """The weightiest first, each with its category's letter and a number."""
+    order = list(Severity)
+    ranked = sorted(seen, key=lambda one: order.index(one.severity))[:MAX_FINDINGS]
+    counted = Counter[str]()
+    found: list[Finding] = []
+    for one in ranked:
+        letter = _LETTERS[one.category]
+        counted[letter] += 1
+        found.append(Finding(id=f"{letter}{counted[letter]}", **one.model_dump()))
+    return tuple(found)

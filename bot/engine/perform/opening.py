@@ -1,0 +1,65 @@
+"""Sessions that a session opens: a root message of their own in the channel, and the first word in their thread."""
+
+from __future__ import annotations
+
+from bot.domain.actions import OpenSession, PassOn
+from bot.domain.cards import RootCard
+from bot.domain.events import Begun, Continued, PassedOn, SessionOpened
+from bot.domain.naming import derived_id
+from bot.domain.parts import Part
+from bot.domain.session import Session
+from bot.engine.perform.telling import chat_of
+from bot.engine.world import World
+from bot.errors import Refused
+
+
+async def open_session(world: World, session: Session, order: OpenSession) -> SessionOpened:
+    """Safe to do twice: the root message is known by its key, and the session by its id."""
+    part = next((part for part in session.parts if part.session == order.session), None)
+    if part is None:
+        raise Refused("that session is no longer wanted")
+    chat = chat_of(world, session.thread.platform)
+    thread = await chat.open(session.thread, world.masker.mask_model(_root(session, part)))
+    world.nursery.begin(thread, part.session, _first_word(world, session, part))
+    return SessionOpened(**world.mark(), answers=order.key, session=part.session, thread=thread)
+
+
+def _root(session: Session, part: Part) -> RootCard:
+    return RootCard(
+        key=f"root:{part.session}",
+        session=part.session.replace("-", "")[:8],
+        title=part.title,
+        request=part.body,
+        by=str(part.by),
+        origin=session.thread,
+        origin_title=session.title,
+    )
+
+
+def _first_word(world: World, session: Session, part: Part) -> Begun:
+    return Begun(
+        id=derived_id(part.session, "begun"),
+        at=world.clock.now(),
+        by=part.by,
+        text=part.body,
+        title=part.title if part.child else "",
+        parent=session.intent.id if part.child else None,
+        origin=session.thread,
+        origin_title=session.title,
+    )
+
+
+async def pass_on(world: World, session: Session, order: PassOn) -> PassedOn:
+    """Safe to do twice: the word has an id of its own, and is heard once."""
+    record = world.store.find(order.session)
+    if record is None:
+        raise Refused(f"the session {order.session[:8]} is no longer there")
+    event = Continued(
+        id=derived_id(session.id, "passed on"),
+        at=world.clock.now(),
+        by=session.owner,
+        text=session.intent.body,
+    )
+    if why_not := world.nursery.pass_on(record.session.thread, event):
+        raise Refused(why_not, "Ask there, or have it planned here.")
+    return PassedOn(**world.mark(), answers=order.key, session=order.session)

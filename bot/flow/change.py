@@ -1,0 +1,239 @@
+"""A change of mind while tasks run: only what it touches stops, is planned anew and goes on; the others never notice.
+
+It stands beside the phase. Nothing of it counts until a person confirms the difference that is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import AwareDatetime
+
+from bot.domain import approval, spec_kit
+from bot.domain.actions import Deed
+from bot.domain.choices import Verb
+from bot.domain.documents import DocumentKind
+from bot.domain.drafted import drafts_of
+from bot.domain.events import (
+    DocumentWritten,
+    Event,
+    FromPerson,
+    ImpactJudged,
+    OrderFailed,
+    PlanAnalysed,
+    Pressed,
+    Said,
+)
+from bot.domain.intent import Question
+from bot.domain.people import Person
+from bot.domain.session import Approval, Session, Speaker
+from bot.domain.words import Change, ChangeStage
+from bot.flow import approve, changed, telling
+
+ORDERS = frozenset({"judge_impact", "write_document", "analyse_plan"})
+
+
+def concerns(session: Session, event: Event) -> bool:
+    """Whether an event is about the change that is under way."""
+    change = session.change
+    if change is None:
+        return False
+    match event:
+        case ImpactJudged() | DocumentWritten() | PlanAnalysed():
+            return True
+        case OrderFailed(what=what):
+            return what in ORDERS
+        case Pressed(verb=Verb.APPROVE | Verb.CHANGE | Verb.DROP):
+            return True
+        case Said(text=text):
+            return change.stage is ChangeStage.AWAITING and (
+                approve.is_yes(text) or approve.is_no(text)
+            )
+        case _:
+            return False
+
+
+def decide(session: Session, change: Change, event: Event) -> Iterator[Deed]:
+    match event:
+        case ImpactJudged() if event.change_id == change.id:
+            yield from _judged(session, change, event)
+        case DocumentWritten() if event.document.revision == change.revision:
+            yield from _written(session, change, event)
+        case PlanAnalysed(revision=revision) if revision == change.revision:
+            awaiting = {"stage": ChangeStage.AWAITING, "shown_at": event.at}
+            analysis = event.analysis.model_copy(update={"score": change.score})
+            change = change.model_copy(update={**awaiting, "analysis": analysis})
+            session.change, session.approvals = change, ()
+            yield changed.wanted(session, change)
+        case OrderFailed(reason=reason, remedy=remedy):
+            yield from _give_up(session, f"It could not be planned: {reason} {remedy}".strip())
+        case Pressed():
+            yield from _pressed(session, change, event)
+        case Said(text=text) if approve.is_yes(text) and _is_early(change, event):
+            yield telling.privately(event, approve.TOO_EARLY)
+        case Said(text=text) if approve.is_yes(text):
+            yield from _confirm(session, change, event)
+        case Said():
+            yield telling.privately(
+                event, "Say what should be different, or press Forget the change."
+            )
+        case _:
+            pass
+
+
+def begin(
+    session: Session,
+    text: str,
+    by: Person,
+    id: str,
+    at: AwareDatetime,
+    decision: Question | None = None,
+) -> Iterator[Deed]:
+    """One at a time: what is said while one is under way is added to it."""
+    session.changes += 1
+    if session.change is None:
+        revision = telling.revision(session) + 1
+        session.change = Change(
+            id=id, text=text, by=by, at=at, revision=revision, decision=decision
+        )
+    else:
+        yield from _more(session, session.change, text)
+    yield telling.news(
+        f"change:{session.changes}", "A change of plan: looking at what it touches.", text
+    )
+
+
+def _more(session: Session, change: Change, text: str) -> Iterator[Deed]:
+    if change.stage is ChangeStage.AWAITING:
+        yield changed.wanted(
+            session, change, telling.decided_by("Said differently", change.by, change.at)
+        )
+    session.change = change.model_copy(
+        update={
+            "text": f"{change.text}\n\n{text}",
+            "stage": ChangeStage.JUDGING,
+            "revision": change.revision + 1,
+            "documents": (),
+            "drafts": (),
+            "analysis": None,
+            "shown_at": None,
+        }
+    )
+
+
+def _judged(session: Session, change: Change, event: ImpactJudged) -> Iterator[Deed]:
+    """Hold what is touched, at once: an agent must not go on with what nobody wants any more."""
+    touched = {affected.task_id for affected in event.affected}
+    changed.release(session, [id for id in change.held if id not in touched])
+    change = change.model_copy(
+        update={
+            "stage": ChangeStage.DRAFTING,
+            "affected": event.affected,
+            "reason": event.reason,
+            "held": tuple(id for id in change.held if id in touched),
+        }
+    )
+    yield from changed.hold_touched(session, change, event.at)
+    stops, goes_on = changed.stops(session), changed.goes_on(session)
+    lines = (
+        f"Stops: {'; '.join(stops) or 'nothing'}",
+        f"Goes on: {', '.join(goes_on) or 'nothing'}",
+        *((event.reason,) if event.reason else ()),
+    )
+    title = "A change of plan: planning what it touches anew."
+    yield telling.news(f"change:{session.changes}", title, *lines)
+
+
+def _written(session: Session, change: Change, event: DocumentWritten) -> Iterator[Deed]:
+    update: dict[str, object] = {"documents": (*change.documents, event.document)}
+    if event.document.kind is DocumentKind.TASKS:
+        drafts = spec_kit.merged(drafts_of(session.tasks), event.drafts, changed.keys(session))
+        if problems := spec_kit.problems(drafts):
+            yield from _give_up(session, f"No plan came out of it: {'; '.join(problems[:3])}.")
+            return
+        update |= {
+            "drafts": drafts,
+            "score": event.score,
+            "parallelism": event.parallelism,
+            "stage": ChangeStage.ANALYSING,
+        }
+    session.change = change.model_copy(update=update)
+
+
+def _is_early(change: Change, event: Said) -> bool:
+    """Said before the card was there to be read."""
+    return bool(change.shown_at and event.at < change.shown_at)
+
+
+def _pressed(session: Session, change: Change, event: Pressed) -> Iterator[Deed]:
+    current = change.stage is ChangeStage.AWAITING and event.about == approval.offer_of_change(
+        session, change
+    )
+    if not current:
+        yield telling.stale(session, event)
+    elif event.verb is Verb.APPROVE:
+        yield from _confirm(session, change, event)
+    elif event.verb is Verb.DROP:
+        yield changed.wanted(session, change, telling.decided("Forgotten", event))
+        session.say(Speaker.USER, "Forgot the change", event.at)
+        _forget(session, change)
+    elif event.text.strip():
+        session.say(Speaker.USER, event.text, event.at)
+        yield from begin(session, event.text, event.by, event.id, event.at)
+    else:
+        yield telling.privately(event, approve.WHAT)
+
+
+def _confirm(session: Session, change: Change, event: FromPerson) -> Iterator[Deed]:
+    if change.analysis and change.analysis.critical:
+        yield telling.privately(
+            event, "This has critical findings and cannot be confirmed. Say it differently."
+        )
+        return
+    if change.shown_at and event.at - change.shown_at > approval.VALID_FOR:
+        session.change = change = change.model_copy(update={"shown_at": event.at})
+        session.approvals = ()
+        yield telling.privately(event, "That is older than 24 hours; here it is afresh.")
+        yield changed.wanted(session, change)
+        return
+    if not changed.edits_only(session, change) and approve.wants_another(session, event):
+        given = _given(session, change, event)
+        yield from approve.one_of_several(
+            session, event, given, lambda one: changed.wanted(one, change)
+        )
+        return
+    yield changed.wanted(session, change, telling.decided("Change confirmed", event))
+    yield from changed.hold_touched(session, change, event.at)
+    _take_over(session, session.change or change, event)
+    session.say(Speaker.USER, f"Confirmed the change: {change.text}", event.at)
+    yield telling.status(session, event.at)
+
+
+def _take_over(session: Session, change: Change, event: FromPerson) -> None:
+    """From here on the plan is the new one."""
+    session.approval = _given(session, change, event)
+    changed.take_over(session, change, event.at)
+    session.documents, session.parallelism = change.documents, change.parallelism
+    session.analysis = change.analysis
+    if change.decision:
+        session.intent = session.intent.with_question(change.decision)
+    if session.spec:
+        session.spec = session.spec.model_copy(update={"revision": change.revision, "commit": ""})
+    session.change = None
+
+
+def _given(session: Session, change: Change, event: FromPerson) -> Approval:
+    digest = approval.digest_of_change(session, change)
+    return Approval(by=event.by, at=event.at, digest=digest, revision=change.revision)
+
+
+def _give_up(session: Session, why: str) -> Iterator[Deed]:
+    """Nothing has changed, and nothing is held any longer."""
+    yield telling.news(f"change:{session.changes}", "The change was not made.", why)
+    if session.change:
+        _forget(session, session.change)
+
+
+def _forget(session: Session, change: Change) -> None:
+    changed.release(session, change.held)
+    session.change = None

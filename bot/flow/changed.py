@@ -1,0 +1,206 @@
+"""What a change makes of the tasks: what is shown of it, and what becomes of each when it is confirmed or forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from pydantic import AwareDatetime
+
+from bot.domain import approval, naming, spec_kit
+from bot.domain.actions import Deed, Show
+from bot.domain.cards import ApprovalCard, Decided, PlannedTask
+from bot.domain.drafted import apply, drafts_of, task_from
+from bot.domain.session import Session
+from bot.domain.spec_kit import TaskDraft
+from bot.domain.states import TaskState
+from bot.domain.tasks import Counters, Task, TaskResult, Why
+from bot.domain.words import Change
+from bot.flow import blocked, mishaps, place, telling
+
+GO_ON = "You were stopped for a change that was then forgotten. Look at what is there and go on."
+
+
+def keys(session: Session) -> frozenset[str]:
+    """Of the tasks the change touches."""
+    affected = session.change.affected if session.change else ()
+    return frozenset(task.key for task in map(session.task, (a.task_id for a in affected)) if task)
+
+
+def stops(session: Session) -> tuple[str, ...]:
+    affected = session.change.affected if session.change else ()
+    found = ((session.task(a.task_id), a.why) for a in affected)
+    return tuple(f"{task.key} {task.name} ({why})" for task, why in found if task)
+
+
+def goes_on(session: Session) -> tuple[str, ...]:
+    touched = keys(session)
+    return tuple(
+        f"{task.key} {task.name}"
+        for task in session.tasks
+        if task.key not in touched and task.state not in place.SETTLED
+    )
+
+
+def edits_only(session: Session, change: Change) -> bool:
+    """No new task and no other agent: what was approved is only put differently."""
+    now = {task.key: task.agent for task in session.tasks}
+    return all(draft.key in now and draft.agent == now[draft.key] for draft in change.drafts)
+
+
+def wanted(session: Session, change: Change, decided: Decided | None = None) -> Show:
+    return Show(
+        card=ApprovalCard(
+            # a change that was forgotten had the same revision, and its card stands far above
+            key=f"approval:{change.revision}:{naming.short(change.id)}",
+            spec_id=session.spec.id if session.spec else "",
+            revision=change.revision,
+            digest=approval.digest_of_change(session, change),
+            offer=approval.offer_of_change(session, change),
+            base=f"{session.base_branch} at {session.base_commit[:10]}",
+            tasks=tuple(_planned(session, draft) for draft in change.drafts),
+            parallelism=change.parallelism,
+            agent_flags=session.agent_flags,
+            test_command=session.test_command,
+            usage=session.usage,
+            analysis=change.analysis,
+            difference=spec_kit.difference(
+                session.documents,
+                change.documents,
+                drafts_of(session.tasks),
+                change.drafts,
+                telling.revision(session),
+            ),
+            approvers=session.approvers if not edits_only(session, change) else 1,
+            approved_by=tuple(str(given.by) for given in session.approvals),
+            change=change.text,
+            stops=stops(session),
+            goes_on=goes_on(session),
+            edits_only=edits_only(session, change),
+            expires=change.shown_at and change.shown_at + approval.VALID_FOR,
+            decided=decided,
+        )
+    )
+
+
+def _planned(session: Session, draft: TaskDraft) -> PlannedTask:
+    done = any(t.key == draft.key and t.state is TaskState.COMPLETED for t in session.tasks)
+    return PlannedTask(
+        key=draft.key,
+        name=draft.title,
+        after=draft.depends_on,
+        agent=draft.agent or session.agent,
+        done=done and draft.key not in keys(session),
+    )
+
+
+def hold_touched(session: Session, change: Change, at: AwareDatetime) -> Iterator[Deed]:
+    """Also what has begun to move since it was judged: somebody may have had it tried again."""
+    held = [*change.held]
+    for affected in change.affected:
+        task = session.task(affected.task_id)
+        if task and task.state in place.HOLDABLE:
+            yield from mishaps.end_run(task, at)
+            task.become(TaskState.BLOCKED, f"{blocked.WAITING} the change {change.by} asked for")
+            held.append(task.id)
+    session.change = change.model_copy(update={"held": tuple(dict.fromkeys(held))})
+
+
+def release(session: Session, held: Iterable[str]) -> None:
+    for task in map(session.task, held):
+        if task and task.state is TaskState.BLOCKED:
+            let_go_on(task)
+
+
+def let_go_on(task: Task) -> None:
+    """The change was forgotten: on with it from where it was held."""
+    match task.blocked_from:
+        case TaskState.RUNNING | TaskState.NEEDS_CONTINUATION:
+            task.become(TaskState.NEEDS_CONTINUATION)
+            task.go_on(GO_ON)
+        case TaskState.VERIFYING:
+            task.become(TaskState.VERIFYING)
+            # what was seen before is no reason to believe it now
+            task.work_of = ""
+        case TaskState.INTEGRATING:
+            task.become(TaskState.INTEGRATING)
+        case _:
+            task.become(TaskState.PENDING)
+
+
+def take_over(session: Session, change: Change, at: AwareDatetime) -> None:
+    """The change was confirmed: the tasks become what it says. Those it does not touch stay as they are."""
+    touched = keys(session)
+    drafts = {draft.key: draft for draft in change.drafts}
+    old = {draft.key: draft for draft in drafts_of(session.tasks)}
+    removed = [t for t in session.tasks if t.key in touched and t.key not in drafts]
+    _remove(session, removed)
+    ids = {task.key: task.id for task in session.tasks}
+    for task in session.tasks:
+        draft = drafts.get(task.key)
+        if task.key not in touched or draft is None:
+            continue
+        if draft == old[task.key]:
+            if task.id in change.held and task.state is TaskState.BLOCKED:
+                let_go_on(task)
+        else:
+            apply(draft, task, _dependencies(session, draft, ids))
+            _again(session, task, change)
+    _add(session, change, drafts.values(), ids, at)
+
+
+def _remove(session: Session, tasks: Iterable[Task]) -> None:
+    gone = frozenset(task.id for task in tasks)
+    for task in tasks:
+        if task.state not in (TaskState.CANCELLED, TaskState.REPLACED):
+            task.become(TaskState.CANCELLED)
+            task.result = TaskResult(success=False, error="no longer wanted")
+    for other in session.tasks:
+        other.dependencies = tuple(id for id in other.dependencies if id not in gone)
+
+
+def _dependencies(session: Session, draft: TaskDraft, ids: Mapping[str, str]) -> tuple[str, ...]:
+    """Nobody waits for what a person has left out since this was planned."""
+    gone = {task.id for task in session.in_state(TaskState.CANCELLED, TaskState.REPLACED)}
+    return tuple(ids[key] for key in draft.depends_on if key in ids and ids[key] not in gone)
+
+
+def _again(session: Session, task: Task, change: Change) -> None:
+    """With what it is now. What its agent has done already is kept, and gone on from."""
+    if task.state in (TaskState.CANCELLED, TaskState.REPLACED):
+        return
+    task.counters, task.past, task.result, task.completed_at = Counters(), (), None, None
+    task.pull_text = None
+    if task.runs:
+        task.become(TaskState.NEEDS_CONTINUATION)
+        task.next_why = Why.CHANGED
+        task.next_feedback = (
+            f"The task has changed since you began: {change.text}\n\nAbove it stands as it is now. "
+            "Look at what is there already, and change what no longer fits."
+        )
+    elif task.state is TaskState.PENDING or not place.is_free(session, task):
+        if task.state is not TaskState.PENDING:
+            task.become(TaskState.PENDING)
+    else:
+        task.become(TaskState.READY)
+
+
+def _add(
+    session: Session,
+    change: Change,
+    drafts: Iterable[TaskDraft],
+    ids: dict[str, str],
+    at: AwareDatetime,
+) -> None:
+    fresh = [draft for draft in drafts if draft.key not in ids]
+    for draft in fresh:
+        ids[draft.key] = naming.derived_id(session.id, "task", draft.key, str(change.revision))
+    for number, draft in enumerate(fresh, len(session.tasks) + 1):
+        session.tasks.append(
+            task_from(
+                draft,
+                id=ids[draft.key],
+                number=number,
+                dependencies=_dependencies(session, draft, ids),
+                at=at,
+            )
+        )

@@ -1,0 +1,93 @@
+"""Answers to commands about one session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bot.domain.actions import Deed, Show
+from bot.domain.choices import Word
+from bot.domain.events import Commanded
+from bot.domain.layout import duration
+from bot.domain.session import Session
+from bot.domain.sheets import Element, Fields, Table, Text
+from bot.domain.tasks import Task
+from bot.flow import decisions, telling
+
+
+def answer(session: Session, event: Commanded) -> Iterator[Deed]:
+    match event.command.word:
+        case Word.STATUS:
+            yield Show(card=telling.status_card(session, event.at, {}, key=f"answer:{event.id}"))
+        case Word.TASKS:
+            yield telling.answer(event, "Tasks", *_tasks(session, event))
+        case Word.USAGE:
+            yield telling.answer(event, "Usage", _usage(session))
+        case Word.INFO:
+            yield telling.answer(event, session.title, _info(session))
+        case Word.DECISIONS:
+            yield telling.answer(event, "Decisions", *decisions.listed(session))
+        case Word.LOGS:
+            yield telling.answer(event, "Logs", *_logs(session, event.command.argument))
+        case _:
+            yield telling.privately(event, "I cannot do that here. help lists the commands.")
+
+
+def _tasks(session: Session, event: Commanded) -> Iterator[Element]:
+    if not session.tasks:
+        yield Text(text="There is no plan yet.")
+        return
+    rows = tuple(_task_row(session, task, event) for task in session.tasks)
+    yield Table(head=("Task", "What", "State", "After", "Time", "Branch"), rows=rows)
+
+
+def _task_row(session: Session, task: Task, event: Commanded) -> tuple[str, ...]:
+    after = ", ".join(p.key for p in map(session.task, task.dependencies) if p)
+    branch = task.workspace.branch if task.workspace else ""
+    time = duration(telling.seconds_of(task, event.at))
+    return (task.key, task.name, task.state, after, time, branch)
+
+
+def _usage(session: Session) -> Fields:
+    usage, runs = session.usage, sum(len(task.runs) for task in session.tasks)
+    return Fields(
+        pairs=(
+            ("Model calls", str(usage.calls)),
+            ("Tokens", f"about {usage.prompt_tokens} in, {usage.reply_tokens} out"),
+            ("Agent runs", str(runs)),
+        )
+    )
+
+
+def _info(session: Session) -> Fields:
+    spec = f"{session.spec.id}, revision {session.spec.revision}" if session.spec else "none yet"
+    pairs = [
+        ("Session", session.id),
+        ("Status", f"{session.status} · {session.phase}"),
+        ("Repository", session.repository),
+        ("Base", f"{session.base_branch} at {session.base_commit[:10]}"),
+        ("Spec", spec),
+        ("Asked by", str(session.owner)),
+        ("Since", f"{session.created_at:%Y-%m-%d %H:%M} UTC"),
+    ]
+    if session.failure:
+        pairs.append(("Problem", session.failure))
+    return Fields(pairs=tuple(pairs))
+
+
+def _logs(session: Session, key: str) -> Iterator[Element]:
+    """Where the transcripts of runs and the output of checks are kept."""
+    chosen = [t for t in session.tasks if not key or t.key.lower() == key.lower()]
+    rows = [
+        (task.key, f"run {run.number}", run.outcome or run.state, run.log_path or "–")
+        for task in chosen
+        for run in task.runs
+    ]
+    rows += [
+        (task.key, f"check {c.number}", "passed" if c.passed else "failed", c.output_path or "–")
+        for task in chosen
+        for c in task.checks
+    ]
+    if rows:
+        yield Table(head=("Task", "What", "How it went", "File"), rows=tuple(rows))
+    else:
+        yield Text(text="There is nothing to show yet.")

@@ -1,0 +1,55 @@
+"""The card that waits for a person, whatever it is: from the session alone, so that it can be shown again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bot.domain.actions import Deed, Show
+from bot.domain.cards import Decided, StoppedCard
+from bot.domain.session import Session
+from bot.domain.states import Phase, Status
+from bot.domain.words import ChangeStage
+from bot.flow import blocked, changed, telling
+
+
+def card(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
+    """The card that waits for a person: again, should it have been lost; or with what became of it."""
+    if session.over:
+        return
+    if session.status is Status.PAUSED and not decided:
+        yield stopped(session)
+    elif session.phase is Phase.INTAKE:
+        yield from _at_first(session, decided)
+    elif session.phase is Phase.CLARIFYING and session.asked:
+        yield telling.questions(session, decided)
+    elif session.phase is Phase.EXECUTING:
+        yield from blocked.waiting(session, decided)
+        if session.change and session.change.stage is ChangeStage.AWAITING:
+            yield changed.wanted(session, session.change, decided)
+    elif session.phase is Phase.APPROVING:
+        yield telling.approval_wanted(session, decided)
+    elif session.phase is Phase.FINISHING and session.ending is None:
+        yield telling.offer(session, decided)
+
+
+def _at_first(session: Session, decided: Decided | None) -> Iterator[Deed]:
+    """Where shall it be carried out? Or: what is meant at all?"""
+    if session.earlier:
+        yield telling.earlier(session, decided)
+    elif session.parts:
+        yield telling.parts(session, decided)
+    elif session.vague:
+        yield telling.questions(session, decided)
+
+
+def stopped(session: Session, decided: Decided | None = None) -> Show:
+    """The same card for the same stop, however often it is shown."""
+    return Show(
+        card=StoppedCard(
+            key=f"stopped:{session.stops}",
+            by=session.stopped_by,
+            stopped_runs=session.stopped_runs,
+            session=session.short,
+            decided=decided,
+        )
+    )

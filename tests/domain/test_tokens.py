@@ -1,0 +1,96 @@
+"""What a text costs, how the endpoint's figures correct that, and when talk has grown too old."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.domain.session import Session, Speaker
+from bot.domain.tokens import UNKNOWN, VERBATIM, budget, estimate, scale_from, talk_to_summarise
+from bot.domain.world import Usage
+from tests.flow.scenes import fresh, later
+
+
+def reported(tokens: int, estimated: int = 100) -> Usage:
+    return Usage(calls=1, prompt_tokens=tokens, estimated=estimated)
+
+
+def talking(messages: int, size: int, first: Speaker = Speaker.USER) -> Session:
+    session = fresh()
+    for number in range(messages):
+        role = first if number == 0 else Speaker.USER
+        session.say(role, "x" * size, later(number))
+    return session
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"), [("", 0), ("a", 1), ("abc", 1), ("abcd", 2), ("修正", 2), ("🙂", 2)]
+)
+def test_three_bytes_are_one_token(text: str, tokens: int) -> None:
+    assert estimate(text) == tokens
+
+
+def test_the_scale_makes_a_text_cheaper_or_dearer() -> None:
+    assert (estimate("x" * 300, 0.5), estimate("x" * 300, 2.0)) == (50, 200)
+
+
+@given(st.text())
+def test_any_text_can_be_estimated(text: str) -> None:
+    assert estimate(text) >= 0
+    assert estimate("half a pair: \ud83d") > 0
+
+
+def test_an_endpoint_that_reports_nothing_teaches_nothing() -> None:
+    assert scale_from(reported(0), 1.2) == 1.2
+    assert scale_from(reported(50, 0), 1.2) == 1.2
+
+
+def test_the_scale_goes_towards_what_is_reported_step_by_step() -> None:
+    first = scale_from(reported(50), 1.0)
+    assert 0.5 < first < 1.0
+    scale = first
+    for _ in range(30):
+        scale = scale_from(reported(50), scale)
+    assert scale == pytest.approx(0.5, abs=0.01)
+
+
+@given(
+    st.integers(min_value=0, max_value=10**9),
+    st.integers(min_value=0, max_value=10**9),
+    st.floats(min_value=0.3, max_value=2.0),
+)
+def test_no_figure_drives_the_scale_out_of_its_bounds(tokens: int, sent: int, old: float) -> None:
+    assert 0.3 <= scale_from(reported(tokens, sent), old) <= 2.0
+
+
+@pytest.mark.parametrize(
+    ("window", "tokens"), [(0, UNKNOWN), (-1, UNKNOWN), (16_000, 12_800), (128_000, 102_400)]
+)
+def test_four_fifths_of_a_window_may_be_filled(window: int, tokens: int) -> None:
+    assert budget(window) == tokens
+
+
+def test_a_short_conversation_is_not_summarised_however_long_its_messages_are() -> None:
+    assert talk_to_summarise(talking(VERBATIM, 50_000), 0) == 0
+
+
+def test_many_short_messages_are_not_summarised() -> None:
+    assert talk_to_summarise(talking(60, 30), 0) == 0
+
+
+def test_all_but_the_last_messages_are_summarised_when_half_of_what_may_be_sent_is_talk() -> None:
+    assert talk_to_summarise(talking(25, 900), 0) == 5
+    assert talk_to_summarise(talking(25, 900), 128_000) == 0
+
+
+def test_a_model_that_counts_more_tokens_gets_its_summary_earlier() -> None:
+    session = talking(25, 600)
+    assert talk_to_summarise(session, 0) == 0
+    session.token_scale = 1.5
+    assert talk_to_summarise(session, 0) == 5
+
+
+def test_a_summary_alone_is_not_summarised_again() -> None:
+    assert talk_to_summarise(talking(VERBATIM + 1, 3_000, Speaker.SYSTEM), 0) == 0
+    assert talk_to_summarise(talking(VERBATIM + 2, 3_000, Speaker.SYSTEM), 0) == 2

@@ -1,0 +1,205 @@
+"""What the model is told, and what is left out where it cannot take all of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.domain.documents import Document, DocumentKind
+from bot.domain.intent import Intent
+from bot.domain.session import Session, Speaker
+from bot.domain.states import Phase, TaskState
+from bot.domain.tokens import VERBATIM, estimate
+from bot.domain.words import Affected, Change, ChangeStage
+from bot.domain.world import Scan
+from bot.engine.brain.asking import prompt
+from bot.engine.brain.material import fitted, kept_tasks, material, room, tasks_now, told
+from tests.flow.scenes import ANN, T0, asked, executing, later, question, running, surveyed, task
+
+FIELDS = ("source_overview", "directory_tree", "project_meta", "specs_summary", "conventions")
+KINDS = ("tasks", "plan", "spec")
+
+
+def text_of(kind: str, text: str, revision: int = 1) -> Document:
+    return Document(kind=DocumentKind(kind), revision=revision, text=text, sha256="0" * 64)
+
+
+def changing() -> Session:
+    """A change that touches T002 is drafted while T001 is done."""
+    session = executing(task("T001", TaskState.COMPLETED), running("T002"))
+    session.change = Change(
+        id="c1",
+        text="use cents",
+        by=ANN,
+        at=T0,
+        stage=ChangeStage.DRAFTING,
+        revision=2,
+        affected=(Affected(task_id="id-T002", why="it shows prices"),),
+        documents=(text_of("spec", "# new spec", 2),),
+    )
+    return session
+
+
+def large(size: int = 6_000) -> dict[str, Any]:
+    """Everything there can be, each text of its own letter."""
+    messages = [
+        {"role": "System" if n == 0 else "User", "content": f"{n} " + "m" * 300} for n in range(40)
+    ]
+    return {
+        "request": "r" * 500,
+        "decisions": [{"id": "D1", "question": "q", "answer": "a" * 500}],
+        "repository": {name: name[0] * size for name in FIELDS} | {"files": 3},
+        "previous": {kind: kind[0] * size for kind in KINDS},
+        "spec": "S" * 2_000,
+        "tasks": [{"key": "T001", "description": "t" * 500}],
+        "conversation": messages,
+    }
+
+
+def size_of(data: dict[str, Any]) -> int:
+    return estimate(json.dumps(data, ensure_ascii=False))
+
+
+def test_decisions_are_told_by_their_numbers_and_open_questions_as_open() -> None:
+    session = asked(question(1, answer="first"), question(2), question(3, answer=""))
+    data = material(session)
+    assert data["decisions"] == [
+        {"id": "D1", "question": "Question 1?", "answer": "first"},
+        {"id": "D3", "question": "Question 3?", "answer": ""},
+    ]
+    assert data["open_questions"] == [
+        {
+            "id": "D2",
+            "text": "Question 2?",
+            "options": ["first", "second"],
+            "default": "first",
+        }
+    ]
+
+
+def test_the_language_is_that_of_the_request() -> None:
+    assert material(surveyed(intent=Intent(body="割引コードを追加して")))["language"] == "Japanese"
+    assert material(surveyed(intent=Intent(body="Add discounts")))["language"] == "English"
+
+
+def test_the_talk_is_told_in_its_order_with_who_said_it() -> None:
+    session = surveyed()
+    session.say(Speaker.SYSTEM, "so far", later())
+    session.say(Speaker.USER, "go on", later())
+    assert material(session)["conversation"] == [
+        {"role": "System", "content": "so far"},
+        {"role": "User", "content": "go on"},
+    ]
+
+
+def test_while_a_change_is_drafted_its_documents_are_the_current_ones() -> None:
+    session = changing()
+    data = material(session)
+    assert (data["spec"], data["plan"]) == ("# new spec", "")
+    assert data["previous"] == {kind: f"# {kind}" for kind in ("spec", "plan", "tasks")}
+    assert data["change_request"] == "use cents"
+
+
+def test_before_the_work_begins_the_former_revision_is_the_previous_one() -> None:
+    session = surveyed(
+        phase=Phase.SPECIFYING,
+        change_request="smaller",
+        previous=(text_of("spec", "# old"),),
+        documents=(text_of("spec", "# new", 2),),
+    )
+    data = material(session)
+    assert (data["spec"], data["previous"], data["change_request"]) == (
+        "# new",
+        {"spec": "# old"},
+        "smaller",
+    )
+
+
+def test_the_tasks_of_a_running_plan_are_told_with_their_states_and_what_a_change_touches() -> None:
+    seen = {str(t["key"]): (t["state"], t["affected"]) for t in tasks_now(changing())}
+    assert seen == {"T001": ("Completed", False), "T002": ("Running", True)}
+
+
+def test_a_plan_that_nobody_has_begun_is_written_anew_as_a_whole() -> None:
+    session = executing(task("T001"), task("T002"), phase=Phase.SPECIFYING)
+    assert kept_tasks(session) == []
+    session.tasks[0].become(TaskState.READY)
+    session.tasks[0].become(TaskState.CANCELLED)
+    assert [one.key for one in kept_tasks(session)] == ["T001"]
+
+
+def test_what_fits_is_told_whole() -> None:
+    data = large()
+    assert fitted(data, 10**6) == data
+
+
+def test_the_data_given_is_never_changed() -> None:
+    data, same = large(), large()
+    fitted(data, 100)
+    assert data == same
+
+
+def test_what_was_read_of_the_repository_is_cut_first_and_in_this_order() -> None:
+    data, whole = large(), size_of(large())
+    for cut, field in enumerate(FIELDS):
+        found: Any = fitted(data, whole - 2_100 * cut - 500)["repository"]
+        shortened = [name for name in FIELDS if found[name].endswith("… (shortened)")]
+        assert shortened == list(FIELDS[: cut + 1]), field
+        assert found[field].startswith(field[0])
+        assert found["files"] == 3
+
+
+def test_old_talk_goes_next_the_oldest_first_but_never_the_summary_nor_the_last_messages() -> None:
+    data: dict[str, Any] = {**large(), "repository": {}}
+    found: Any = fitted(data, size_of(data) - 400)
+    left = [message["content"].split()[0] for message in found["conversation"]]
+    assert left == ["0", *(str(n) for n in range(5, 40))]
+    assert found["previous"] == data["previous"]
+    found = fitted(data, 1)
+    assert found["conversation"][0]["content"] == "… (shortened)"
+    assert found["conversation"][1:] == data["conversation"][-VERBATIM:]
+
+
+def test_the_former_documents_are_cut_last() -> None:
+    data: dict[str, Any] = {**large(), "repository": {}, "conversation": []}
+    found: Any = fitted(data, size_of(data) - 3_000)
+    assert [len(found["previous"][kind]) < 6_000 for kind in KINDS] == [True, True, False]
+
+
+def test_what_people_asked_for_decided_and_said_last_is_never_cut() -> None:
+    data = large()
+    found = fitted(data, 1)
+    for name in ("request", "decisions", "spec", "tasks"):
+        assert found[name] == data[name]
+
+
+def test_nothing_is_cut_in_the_middle_of_a_character() -> None:
+    for size in range(600, 640):
+        found: Any = fitted({"repository": {"conventions": "規約🙂" * 500}}, size)
+        assert "\ufffd" not in found["repository"]["conventions"]
+
+
+@given(st.integers(min_value=4_000, max_value=30_000), st.floats(min_value=0.3, max_value=2.0))
+def test_it_is_never_more_than_was_allowed_while_anything_may_be_cut(
+    tokens: int, scale: float
+) -> None:
+    found = fitted(large(), tokens, scale)
+    if scale <= 0.6:  # what is never cut needs some 3,500 tokens by itself
+        assert estimate(json.dumps(found, ensure_ascii=False), scale) <= tokens + 1
+
+
+def test_prompt_data_and_answer_go_into_a_model_whose_window_nobody_knows() -> None:
+    session = surveyed(scan=Scan(commit="b" * 40, source_overview="x" * 200_000))
+    data = told(session, "clarify", earlier=[])
+    used = size_of(data) + estimate(prompt("clarify"))
+    assert 8_000 < used <= 12_000 - 3_000 + 2
+    assert room(session, prompt("clarify")) < 12_000 - 3_000
+
+
+def test_a_larger_window_takes_more() -> None:
+    session = surveyed(scan=Scan(commit="b" * 40, source_overview="x" * 200_000))
+    session.context_window = 200_000
+    assert told(session, "clarify")["repository"] == material(session)["repository"]

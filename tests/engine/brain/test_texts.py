@@ -1,0 +1,198 @@
+"""Texts about finished work, and the verdict on it: what the model may write, and what stands there without it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bot.domain.conventional import problem_of
+from bot.domain.evidence import Judgement
+from bot.domain.session import Session
+from bot.domain.states import TaskState
+from bot.domain.tasks import Acceptance, Task, TaskType
+from bot.engine.brain import texts
+from bot.engine.brain.asking import prompt
+from tests.fakes.llm import ScriptedLlm
+from tests.flow.scenes import T0, check, executing, task, work
+
+DIFF = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
+
+
+def finished(**changes: object) -> Task:
+    done = task(
+        "T001",
+        TaskState.VERIFYING,
+        name="Discount codes.",
+        description="Take a code",
+        acceptance=(Acceptance(id="T001-A1", text="A code lowers the price"),),
+        requirements=("FR-001",),
+        work=work("feat: codes", "test: codes"),
+        checks=[check(1, 0)],
+    )
+    for name, value in changes.items():
+        setattr(done, name, value)
+    return done
+
+
+def answer(**fields: object) -> str:
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def sent(llm: ScriptedLlm, call: int = 0) -> dict[str, object]:
+    return json.loads(llm.calls[call].data)
+
+
+def plan(*tasks: Task) -> Session:
+    return executing(*tasks)
+
+
+# pull requests
+
+
+async def test_a_pull_request_is_described_from_the_diff() -> None:
+    done = finished()
+    llm = ScriptedLlm([answer(title="feat(basket): take codes", body="Codes lower the price.")])
+    text, usage = await texts.describe(llm, plan(done), done, DIFF, done.checks)
+    assert (text.title, text.body) == ("feat(basket): take codes", "Codes lower the price.")
+    assert usage.calls == 1
+    assert llm.calls[0].system == prompt("pull_request")
+    data = sent(llm)
+    assert data["diff"] == DIFF
+    assert data["commits"] == ["test: codes", "feat: codes"]
+    assert data["checks"] == [
+        {"command": "python3 -m unittest", "commit": "1" * 12, "result": "passed"}
+    ]
+    assert "A code lowers the price" in str(data["task"])
+
+
+async def test_a_title_that_breaks_the_convention_is_asked_for_again() -> None:
+    done = finished()
+    llm = ScriptedLlm([answer(title=t, body="b") for t in ("feat: feat: codes", "feat: codes")])
+    text, _ = await texts.describe(llm, plan(done), done, DIFF, ())
+    assert text.title == "feat: codes"
+    assert "once more" in str(sent(llm, 1)["what_was_wrong"])
+
+
+async def test_without_the_model_a_pull_request_says_what_git_and_the_tests_say() -> None:
+    done = finished()
+    llm = ScriptedLlm(["no", answer(title="Codes", body="b"), answer(title="feat: codes")])
+    text, usage = await texts.describe(llm, plan(done), done, DIFF, done.checks)
+    assert text.title == "feat: discount codes"
+    assert usage.calls == 3
+    for fact in (
+        "Take a code",
+        "- A code lowers",
+        "- test: codes\n- feat: codes",
+        "unittest` passed",
+    ):
+        assert fact in text.body
+
+
+@pytest.mark.parametrize(
+    ("kind", "intent", "prefix"),
+    [
+        (TaskType.IMPLEMENTATION, "feature", "feat"),
+        (TaskType.IMPLEMENTATION, "fix", "fix"),
+        (TaskType.DOCUMENTATION, "feature", "docs"),
+        (TaskType.INTEGRATION, "refactor", "fix"),
+    ],
+)
+def test_a_plain_title_follows_the_task_and_the_request(
+    kind: TaskType, intent: str, prefix: str
+) -> None:
+    done = finished(type=kind, name="割引コードを追加する。" * 20)
+    session = plan(done)
+    session.intent = session.intent.model_copy(update={"type": intent})
+    title = texts.plain_pull_text(session, done, ()).title
+    assert title.startswith(f"{prefix}: 割引コード")
+    assert problem_of(title) == ""
+
+
+async def test_a_long_diff_is_shortened_file_by_file() -> None:
+    done = finished()
+    one = "diff --git a/{0}.py b/{0}.py\n@@ -1 +1,900 @@\n" + "+日本語の行です\n" * 900
+    llm = ScriptedLlm([answer(title="feat: codes", body="b")])
+    await texts.describe(llm, plan(done), done, "".join(map(one.format, range(9))), ())
+    assert len(llm.calls[0].data.encode()) < 24_000
+    assert all(f"{n}.py +900" in str(sent(llm)["diff"]) for n in range(9))
+
+
+# the verdict
+
+
+async def test_a_task_is_judged_by_its_diff_and_its_acceptance() -> None:
+    done = finished()
+    llm = ScriptedLlm([answer(verdict="continue", missing=["Round down"], score=60)])
+    found, _ = await texts.judge(llm, plan(done), done, DIFF)
+    verdict = found.at(T0)
+    assert (verdict.outcome, verdict.missing, verdict.score) == (
+        Judgement.CONTINUE,
+        ("Round down",),
+        60,
+    )
+    assert llm.calls[0].system == prompt("judge")
+    assert sent(llm)["acceptance"] == ["A code lowers the price"]
+    assert sent(llm)["diff"] == DIFF
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"verdict": "finished"}, "verdict"),
+        ({"verdict": "done", "missing": ["Rounding"]}, "missing"),
+        ({"verdict": "blocked"}, "reasons"),
+        ({"verdict": "done", "score": 101}, "score"),
+    ],
+)
+async def test_a_verdict_that_contradicts_itself_is_asked_for_again(
+    wrong: dict[str, object], told: str
+) -> None:
+    done = finished()
+    llm = ScriptedLlm([answer(**wrong), answer(verdict="done", reasons=["All is there."])])
+    found, _ = await texts.judge(llm, plan(done), done, DIFF)
+    assert found.verdict is Judgement.DONE
+    assert told in str(sent(llm, 1)["what_was_wrong"])
+
+
+@pytest.mark.parametrize(
+    ("checks", "outcome"),
+    [((0,), Judgement.DONE), ((0, 1), Judgement.CONTINUE), ((), Judgement.BLOCKED)],
+)
+async def test_without_the_model_the_tests_decide(
+    checks: tuple[int, ...], outcome: Judgement
+) -> None:
+    done = finished(checks=[check(n, code) for n, code in enumerate(checks, 1)])
+    found, _ = await texts.judge(ScriptedLlm(["?", "??", "???"]), plan(done), done, DIFF)
+    assert found.verdict is outcome
+    assert found.reasons
+
+
+async def test_failing_tests_cannot_be_talked_away() -> None:
+    done = finished(checks=[check(1, 1)])
+    llm = ScriptedLlm([answer(verdict="done", reasons=[f"Fine {n}."]) for n in range(3)])
+    found, _ = await texts.judge(llm, plan(done), done, DIFF)
+    assert found.verdict is Judgement.CONTINUE
+
+
+# the end of a session
+
+
+async def test_a_session_is_summed_up_in_the_models_words() -> None:
+    llm = ScriptedLlm([answer(text="Codes work now.")])
+    text, _ = await texts.sum_up(llm, plan(finished()))
+    assert text == "Codes work now."
+    assert llm.calls[0].system == prompt("summary")
+    assert sent(llm)["checks"] == [
+        {"task": "T001", "command": "python3 -m unittest", "commit": "1" * 12, "result": "passed"}
+    ]
+
+
+async def test_without_the_model_a_session_is_summed_up_in_numbers() -> None:
+    done = finished(state=TaskState.COMPLETED, name="Codes")
+    session = plan(done, task("T002", TaskState.CANCELLED), task("T003", TaskState.REPLACED))
+    text, _ = await texts.sum_up(ScriptedLlm(["", answer(text=""), "{"]), session)
+    assert text == (
+        "1 of 2 tasks are completed. Completed: T001 Codes. Not completed: T002 Task T002. "
+        "The last tests passed for 1 of 1 tasks."
+    )

@@ -1,0 +1,27 @@
+"""What is answered without any session: every command is explained, and no key is ever shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bot.domain.choices import Word
+from bot.engine.front import HELP
+from tests.stories.stage import Stage
+
+
+def test_help_explains_every_command() -> None:
+    assert sorted(command.split()[0] for command, _ in HELP) == sorted(Word)
+
+
+async def test_keys_are_set_or_not_set_and_never_shown() -> None:
+    stage = Stage()
+    set_ = {"OPENAI_API_KEY": True, "SLACK_BOT_TOKEN": False}
+    stage.rules = replace(stage.rules, keys=lambda: set_)
+    await stage.open()
+    await stage.commands_(Word.KEYS)
+    await stage.close()
+    [(_, _, card)] = stage.chat.whispered
+    told = card.model_dump(mode="json")["body"]
+    assert [element["pairs"] for element in told] == [
+        [["OPENAI_API_KEY", "SET"], ["SLACK_BOT_TOKEN", "NOT SET"]]
+    ]

@@ -1,0 +1,68 @@
+"""What must hold the moment an agent is started or the base is moved: people have said so, to exactly this."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bot.domain.cards import ApprovalCard
+from bot.domain.choices import Verb
+from bot.domain.session import Ending, Session
+from bot.domain.tasks import Run, Task
+from bot.domain.world import Launch
+from bot.flow.approve import is_yes
+from tests.engine.worst.scene import Scene, agrees
+
+
+def wrong_start(scene: Scene, name: str, folder: str, launch: Launch) -> Iterator[str]:
+    """No agent starts but on a task of a plan that was shown and approved, as that plan says, alone in its worktree."""
+    found = scene.run_of_pane(name)
+    if found is None:
+        yield f"{name} was started for no task"
+        return
+    session, task, run = found
+    given = session.approval
+    if given is None:
+        yield f"{task.key} was started, and nobody had approved"
+        return
+    shown = scene.plan(session.thread, given.digest, given.at)
+    if shown is None:
+        yield f"{task.key} was started, and the plan was never shown"
+        return
+    if given.revision != (session.spec.revision if session.spec else 0):
+        yield f"{task.key} was started by revision {given.revision}, which is not the current one"
+    yield from _not_approved(scene, session, shown)
+    yield from _otherwise_than_shown(scene, task, run, launch, shown)
+    others = [other for other in scene.panes.running() if scene.panes.folders[other] == folder]
+    if others:
+        yield f"{task.key} was started where {others} is at work"
+
+
+def _not_approved(scene: Scene, session: Session, shown: ApprovalCard) -> Iterator[str]:
+    given = session.approval
+    said = [d.event for d in scene.ledger.deeds if d.thread == session.thread.key]
+    yes = [event for event in said if agrees(event, shown.digest, is_yes)]
+    if not any(given and (event.at, event.by) == (given.at, given.by) for event in yes):
+        yield f"nobody said yes to revision {shown.revision}, and yet it runs"
+    if len({event.by.id for event in yes}) < shown.approvers:
+        yield f"revision {shown.revision} runs without its {shown.approvers} approvers"
+
+
+def _otherwise_than_shown(
+    scene: Scene, task: Task, run: Run, launch: Launch, shown: ApprovalCard
+) -> Iterator[str]:
+    planned = {line.key: line for line in shown.tasks}.get(task.key)
+    if planned is None:
+        yield f"{task.key} was started and is not in the approved plan"
+    elif not planned.agent == run.agent == launch.argv[0]:
+        yield f"{task.key} was started with {launch.argv[0]} instead of {planned.agent}"
+    elif scene.agents.flags(run.agent) != shown.agent_flags:
+        yield f"{task.key} was started with other flags than were approved"
+
+
+def wrong_merge(scene: Scene, commit: str) -> Iterator[str]:
+    """The base moves only for a session whose offer somebody has pressed Merge on."""
+    for session in scene.sessions:
+        pressed = [event.by for event in scene.ledger.pressed(session.thread, Verb.MERGE)]
+        if session.ending is Ending.MERGE and session.ending_by in pressed:
+            return
+    yield f"{commit[:10]} was merged, and nobody asked for it"
