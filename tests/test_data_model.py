@@ -148,6 +148,14 @@ def test_every_saved_field_stands_in_the_page_and_nothing_else_does(model: type[
     assert sorted(told) == sorted(model.model_fields)
 
 
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_every_model_is_found_in_the_file_the_page_names(model: type[BaseModel]) -> None:
+    heading = rf"^### {model.__name__}\n\n.*\((\S+)\)$"
+    assert re.findall(heading, PAGE.read_text("utf-8"), re.MULTILINE) == [
+        model.__module__.replace(".", "/") + ".py"
+    ]
+
+
 @pytest.mark.parametrize("kind", ENUMERATIONS, ids=lambda kind: kind.__name__)
 def test_every_saved_enumeration_stands_in_the_page_with_its_values(kind: type[StrEnum]) -> None:
     told = {row[0]: row[1] for row in PAGE_TABLES["Enumerations"]}

@@ -20,6 +20,14 @@ from bot.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 LONGEST_FUNCTION = 40
+READS_JAPANESE = (
+    "flow/approve",
+    "flow/clarify",
+    "domain/choices",
+    "domain/vague",
+    "domain/spec_kit/",
+)
+"""Modules that know Japanese words, because they read what people and models write."""
 
 
 def project() -> dict[str, Any]:
@@ -143,6 +151,17 @@ def test_prompts_are_packaged_and_each_is_asked() -> None:
     assert "exclude" not in wheel
     asking = "".join(path.read_text(encoding="utf-8") for path in sources("bot/engine"))
     assert [name for name in sorted(files) if f'"{name}"' not in asking] == []
+
+
+def test_fixed_texts_are_english() -> None:
+    japanese = re.compile("[\u3041-\u30ff\u4e00-\u9fff]")
+    found = [
+        str(path.relative_to(ROOT))
+        for path in sources("bot")
+        if not str(path.relative_to(ROOT / "bot")).startswith(READS_JAPANESE)
+        and japanese.search(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
 
 
 def test_a_file_opens_with_what_it_is_for() -> None:

@@ -10,9 +10,11 @@ import sys
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.played.model import PlayedModel
+from adapters.played.pace import HELD
 from adapters.played.sample import make_sample
 from adapters.store import JournalStore
 from bot.domain.session import Session
@@ -28,13 +30,36 @@ PATIENCE = 30.0
 """Seconds anything may take on a busy machine."""
 
 
+@dataclass(frozen=True)
+class Pane:
+    """One in which an agent lives."""
+
+    run: str
+    id: str
+    pid: int
+
+
+class Hold:
+    """Agents that are started with this pace stand still, so that they can be looked at, until they are released."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "go"
+
+    @property
+    def pace(self) -> dict[str, str]:
+        return {"GWT_BOT_PACE": f"{HELD}{self._path}"}
+
+    def release(self) -> None:
+        self._path.touch()
+
+
 class Serving:
     """One home, one repository; as many lives of the bot as wanted."""
 
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self.home, self.shop = folder / "home", folder / "shop"
         self._out = folder / "out"
-        self._environ = {
+        self.environ = {
             "PATH": os.environ["PATH"],
             "HOME": str(folder),
             "LANG": "C.UTF-8",
@@ -48,6 +73,8 @@ class Serving:
         self._process: subprocess.Popen[bytes] | None = None
         self.model = ""
         """Where the model is played."""
+        self.played: PlayedModel | None = None
+        """It, for those who want it to behave badly."""
 
     @property
     def out(self) -> str:
@@ -64,7 +91,7 @@ class Serving:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.stories.served"],
                 cwd=ROOT,
-                env={**self._environ, **environ},
+                env={**self.environ, **environ},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
@@ -117,6 +144,14 @@ class Serving:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         return tuple(name for name in done.stdout.split() if name.startswith("run-"))
 
+    def panes(self) -> tuple[Pane, ...]:
+        """Of this home's server, those in which agents are alive."""
+        wanted = "#{session_name} #{pane_id} #{pane_pid} #{pane_dead}"
+        command = ("tmux", "-L", socket_name(self.home), "list-panes", "-a", "-F", wanted)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        found = (line.split() for line in done.stdout.splitlines() if line.startswith("run-"))
+        return tuple(Pane(run, id, int(pid)) for run, id, pid, dead in found if dead == "0")
+
     async def until(self, seen: Callable[[], object]) -> None:
         async with asyncio.timeout(PATIENCE):
             while not seen():  # noqa: ASYNC110 - another process changes it
@@ -149,7 +184,7 @@ async def serving(folder: Path, **environ: str) -> AsyncGenerator[Serving, None]
             **environ,
         }
         bot = Serving(folder, {name: value for name, value in settings.items() if value})
-        bot.model = model.base_url
+        bot.model, bot.played = model.base_url, model
         try:
             yield bot
         finally:

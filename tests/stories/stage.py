@@ -101,6 +101,21 @@ THREE = [
 ]
 
 
+ANSWERS: dict[str, object] = {
+    "clarify": QUESTIONS,
+    "answers": {"answers": []},
+    "breakdown": {"score": 90, "issues": []},
+    "analyze": {"findings": []},
+    "words": {"kind": "change", "reason": "Something else is wanted."},
+    "impact": {"affected": [], "reason": "Nothing is touched."},
+    "continue": {"verdict": "new", "reason": "It is something else."},
+    "pull_request": {"title": "feat: discounts", "body": "What: discounts."},
+    "summary": {"text": "All of it was built."},
+    "compress": {"summary": "They talked."},
+}
+"""To each question of the model but those that depend on what is told."""
+
+
 class CrashError(BaseException):
     """The bot was killed."""
 
@@ -175,7 +190,7 @@ class Stage:
         self.commands = FakeCommands([PASSED])
         self.agents = FakeAgents()
         self.clock = FakeClock()
-        self.llm = ScriptedLlm(self.model)
+        self.llm = ScriptedLlm(self.model, mask=self.masker.mask)
         self.drafts = drafts or THREE
         self.rules = Rules(repository=self.repository.path, agent="played")
         self.platform = "memory"
@@ -186,13 +201,18 @@ class Stage:
     def model(self, call: Call) -> str:
         """What the model answers, unless a story says otherwise."""
         heading = call.system.partition("\n")[0].removeprefix("# ")
-        plan = {"parallelism": 2, "tasks": self.drafts}
-        return {
-            "clarify": json.dumps(QUESTIONS),
-            "specify": SPEC,
-            "plan": PLAN,
-            "tasks": json.dumps(plan),
-        }[heading]
+        told = json.loads(call.data)
+        if heading in (documents := {"specify": SPEC, "plan": PLAN}):
+            return documents[heading]
+        return json.dumps(self.answers(heading, told))
+
+    def answers(self, heading: str, told: dict[str, Any]) -> object:
+        """The one question of that name, answered by its data alone."""
+        if heading == "tasks":
+            return {"parallelism": 2, "tasks": self.drafts}
+        if heading == "next_step":
+            return {"choice": told["default"], "reason": "It is the plain thing to do."}
+        return ANSWERS[heading]
 
     async def open(self) -> None:
         """A new life of the bot. One that dies while it opens is followed by another."""

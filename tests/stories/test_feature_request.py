@@ -60,7 +60,8 @@ async def test_a_request_becomes_merged_work(stage: Stage) -> None:
     assert isinstance(summary, SummaryCard)
     assert summary.result.overall_status is OverallStatus.COMPLETE
     assert summary.agent_runs == 4
-    assert summary.usage.calls == 4
+    # questions, three documents, two looks at them, a step, and what a pull request of each would say
+    assert summary.usage.calls == 10
 
 
 async def test_the_first_answer_says_where_the_work_will_happen(stage: Stage) -> None:
@@ -168,7 +169,7 @@ async def test_stop_ends_all_agents_and_resume_goes_on_with_their_conversations(
 async def test_words_while_paused_wait_and_are_come_back_to(stage: Stage) -> None:
     await stage.says("Add discounts")
     await stage.commands_(Word.STOP)
-    await stage.says("D1: yes")
+    await stage.says("D1: yes, D2: down")
     assert stage.session().phase is Phase.CLARIFYING
     assert "paused" in str(stage.chat.whispered[-1])
 
@@ -253,7 +254,7 @@ async def test_a_repository_that_cannot_be_used_is_explained_and_can_be_tried_ag
 async def test_missing_tmux_is_told_once_and_work_goes_on_when_it_is_there(stage: Stage) -> None:
     stage.panes.missing = "tmux is required"
     await stage.says("Add discounts")
-    card = stage.chat.card("trouble")
+    card = stage.chat.card("trouble:1")
     assert isinstance(card, ProblemCard)
     assert card.retrying
     await stage.clock.advance(30)
@@ -262,7 +263,7 @@ async def test_missing_tmux_is_told_once_and_work_goes_on_when_it_is_there(stage
     await stage.clock.advance(120)
     await stage.settle()
     assert isinstance(stage.chat.card("questions"), QuestionsCard)
-    over = stage.chat.card("trouble")
+    over = stage.chat.card("trouble:1")
     assert isinstance(over, ProblemCard)
     assert over.over
 
@@ -291,7 +292,8 @@ async def test_a_model_that_talks_nonsense_is_asked_twice_more_then_done_without
     session = stage.session()
     assert session.phase is Phase.APPROVING
     assert [task.key for task in session.tasks] == ["T001"]
-    assert stage.llm.count == 4 * 3
+    # one who says the same wrong thing twice is not asked a third time
+    assert stage.llm.count == 5 * 2
     assert isinstance(stage.approval_card(), ApprovalCard)
 
 

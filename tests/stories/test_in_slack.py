@@ -231,6 +231,8 @@ async def by_form(bed: SlackBed, mika: SlackPerson, card: Message) -> None:
 
 async def in_words(bed: SlackBed, mika: SlackPerson, card: Message) -> None:
     await mika.reply("D1: 2")
+    await mika.sees("2 questions are still open")
+    await mika.presses("Use defaults for the rest")
 
 
 def select_of(blocks: list[Json]) -> str:

@@ -80,7 +80,7 @@ async def test_a_known_secret_goes_nowhere_whoever_says_it(stage: Stage) -> None
     stage.repository.commit("main", {"CLAUDE.md": f"The token is {SECRET}."}, "docs: rules")
     stage.commands.answer(Executed(exit_code=1, seconds=0.1, output=f"refused: {SECRET}"), PASSED)
     await stage.says(f"Add discounts, the token is {SECRET}")
-    await stage.says(f"D1: {SECRET}")
+    await stage.says(f"D1: {SECRET}, D2: up")
     await stage.presses(Verb.CHANGE, stage.approval_card().offer, f"use {SECRET}")
     await stage.approves()
     for name in stage.panes.running():
@@ -108,7 +108,7 @@ async def test_a_secret_that_the_model_says_is_masked_before_anybody_sees_it(sta
     def talkative(call: Call) -> str:
         return answer(call).replace("iscounts", f"iscounts {SECRET}")
 
-    stage.llm = ScriptedLlm(talkative)
+    stage.llm = ScriptedLlm(talkative, mask=stage.masker.mask)
     await stage.revive()
     await stage.is_planned()
     assert stage.session().phase is Phase.APPROVING

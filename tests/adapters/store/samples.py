@@ -1,4 +1,4 @@
-"""Records to store: small ones, long ones, and one that is nearly empty."""
+"""Records to store: small ones, long ones, one that is nearly empty, and one with something in every field."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from bot.domain.events import Said
 from bot.domain.evidence import Check
 from bot.domain.people import Person, Thread
 from bot.domain.record import Record
-from bot.domain.session import Session, Speaker
+from bot.domain.session import SCHEMA, Session, Speaker
 from bot.domain.states import Outcome, Status, TaskState
 from bot.domain.tasks import Run, Task, Workspace
+from tests.adapters.store.anything import Filled
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
 ALICE = Person(platform="slack", id="T1:U1", name="alice")
@@ -50,6 +51,12 @@ def busy(name: str = "one") -> Record:
     busy.outbox = [Survey(), show("a"), show("b")]
     busy.heard = ["e-1", "e-2"]
     return busy
+
+
+def everything(name: str = "one") -> Record:
+    """One with something in every field: a change of mind, words that wait, parts, steps, a forecast …"""
+    filled = Filled()
+    return filled.one(Record, session=filled.one(Session, id=name, schema_version=SCHEMA))
 
 
 def run(name: str) -> Run:

@@ -15,7 +15,7 @@ from bot.domain.session import SCHEMA, Session
 from bot.domain.snapshot import restore
 from bot.domain.states import Status
 from tests.adapters.store.disks import CountingDisk, files_no_larger_than
-from tests.adapters.store.samples import busy, record
+from tests.adapters.store.samples import busy, everything, record
 from tests.domain.test_snapshot import EXAMPLE, differences, example
 
 EXAMPLE_ID = "a1b2c3d4-e5f6-7890-abcd-ef1234567890"
@@ -43,6 +43,24 @@ def test_a_saved_session_is_exported_soon(store: JournalStore, tmp_path: Path) -
     store.save(busy())
     eventually(exported(tmp_path).exists)
     assert restore(exported(tmp_path).read_bytes()) == busy().session
+
+
+def test_no_field_is_lost_in_the_journal_or_in_the_export(tmp_path: Path) -> None:
+    store = JournalStore(tmp_path, export_delay=3600)
+    store.save(everything())
+    store.close()
+    assert JournalStore(tmp_path, export_delay=3600).load() == [everything()]
+    assert restore(exported(tmp_path).read_bytes()) == everything().session
+
+
+def test_a_session_is_whole_again_from_its_export_alone(tmp_path: Path) -> None:
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    store = JournalStore(here, export_delay=3600)
+    store.save(everything())
+    store.close()
+    other = JournalStore(elsewhere, export_delay=3600)
+    exported(elsewhere).write_bytes(exported(here).read_bytes())
+    assert [loaded.session for loaded in other.load()] == [everything().session]
 
 
 def test_the_export_follows_every_save(store: JournalStore, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from adapters.store.parts import Parts
 from bot.domain.record import Record
 from bot.errors import BrokenStateError
 from tests.adapters.store.anything import THOROUGH, any_of
-from tests.adapters.store.samples import busy, said
+from tests.adapters.store.samples import busy, everything, said
 
 T = TypeVar("T")
 
@@ -49,6 +49,14 @@ def test_any_record_may_become_any_other(records: list[Record]) -> None:
         assert rows.record() == record
         assert parts.session() == record.session
         parts, _ = Parts.restored(rows.rows)  # as after a restart
+
+
+def test_every_field_may_come_and_go() -> None:
+    parts, rows = Parts(), Rows()
+    for record in (busy(), everything(), busy()):
+        rows.apply(parts.take(record))
+        assert rows.record() == record
+        assert parts.session() == record.session
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -44,7 +44,7 @@ def check(
 ) -> None:
     """Fails with a list of all that is wrong.
 
-    `roots`: channels where the bot may write outside threads (True: everywhere). `unacked`: a test that cuts
+    `roots`: where the bot may write outside threads: channels, or single messages (True: everywhere). `unacked`: a test that cuts
     connections or crashes the app may leave envelopes unacked. `forgiven`: refusals the test provoked.
     """
     wrong = [
@@ -70,9 +70,9 @@ def _acks(bed: SlackBed) -> Iterator[str]:
 def _outside(bed: SlackBed, roots: Collection[str] | bool) -> Iterator[str]:
     if roots is True:
         return
-    allowed = roots or ()
+    allowed = frozenset(roots or ())
     for one in bed.world.messages:
-        if one.by_our_bot and not one.thread and one.channel not in allowed:
+        if one.by_our_bot and not one.thread and allowed.isdisjoint((one.channel, one.ts)):
             yield f"outside a thread, in {one.channel}: {one.text[:80]}"
 
 
