@@ -25,7 +25,7 @@ from bot.domain.people import Person
 from bot.domain.session import Approval, Session, Speaker
 from bot.domain.states import IntentStatus, Phase
 from bot.domain.words import WordKind
-from bot.flow import finish, mishaps, place, replies, revise, telling
+from bot.flow import finish, mishaps, place, replies, revise, standing, telling
 
 _YES = frozenset(
     {"approve", "approved", "yes", "y", "ok", "lgtm", "go", "承認", "はい", "実行して"}
@@ -161,7 +161,7 @@ def _start(session: Session, by: Person, event: Happening) -> Iterator[Deed]:
         session.enter(Phase.FINISHING)
         yield from finish.begin(session, event)
     else:
-        yield telling.status(session, event.at)
+        yield standing.status(session, event.at)
 
 
 def expired(session: Session, event: FromPerson) -> bool:

@@ -28,7 +28,7 @@ from bot.domain.intent import Question
 from bot.domain.people import Person
 from bot.domain.session import Approval, Session, Speaker
 from bot.domain.words import Change, ChangeStage
-from bot.flow import approve, changed, telling
+from bot.flow import approve, changed, standing, telling
 
 ORDERS = frozenset({"judge_impact", "write_document", "analyse_plan"})
 
@@ -206,7 +206,7 @@ def _confirm(session: Session, change: Change, event: FromPerson) -> Iterator[De
     yield from changed.hold_touched(session, change, event.at)
     _take_over(session, session.change or change, event)
     session.say(Speaker.USER, f"Confirmed the change: {change.text}", event.at)
-    yield telling.status(session, event.at)
+    yield standing.status(session, event.at)
 
 
 def _take_over(session: Session, change: Change, event: FromPerson) -> None:

@@ -11,13 +11,13 @@ from bot.domain.layout import duration
 from bot.domain.session import Session
 from bot.domain.sheets import Element, Fields, Table, Text
 from bot.domain.tasks import Task
-from bot.flow import decisions, telling
+from bot.flow import decisions, standing, telling
 
 
 def answer(session: Session, event: Commanded) -> Iterator[Deed]:
     match event.command.word:
         case Word.STATUS:
-            yield Show(card=telling.status_card(session, event.at, {}, key=f"answer:{event.id}"))
+            yield Show(card=standing.status_card(session, event.at, {}, key=f"answer:{event.id}"))
         case Word.TASKS:
             yield telling.answer(event, "Tasks", *_tasks(session, event))
         case Word.USAGE:
@@ -43,7 +43,7 @@ def _tasks(session: Session, event: Commanded) -> Iterator[Element]:
 def _task_row(session: Session, task: Task, event: Commanded) -> tuple[str, ...]:
     after = ", ".join(p.key for p in map(session.task, task.dependencies) if p)
     branch = task.workspace.branch if task.workspace else ""
-    time = duration(telling.seconds_of(task, event.at))
+    time = duration(standing.seconds_of(task, event.at))
     return (task.key, task.name, task.state, after, time, branch)
 
 

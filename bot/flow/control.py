@@ -24,7 +24,17 @@ from bot.domain.events import (
 )
 from bot.domain.session import Session, Speaker
 from bot.domain.states import IntentStatus, Status, TaskState
-from bot.flow import afterwards, commands, decisions, mishaps, pending, place, replies, telling
+from bot.flow import (
+    afterwards,
+    commands,
+    decisions,
+    mishaps,
+    pending,
+    place,
+    replies,
+    standing,
+    telling,
+)
 
 _VERBS = frozenset({Verb.STOP, Verb.RESUME, Verb.DISCARD, Verb.TRY_AGAIN})
 _ALWAYS = Commanded | Overheard | RunStopped | TroubleBegan | TroubleEnded | Woken | Broke
@@ -143,7 +153,7 @@ def _pause(session: Session, event: Happening, by: str) -> Iterator[Deed]:
     place.let_go(session)
     session.say(Speaker.SYSTEM, f"Stopped by {by}", event.at)
     yield from stopped
-    yield telling.status(session, event.at)
+    yield standing.status(session, event.at)
     yield pending.stopped(session)
 
 
@@ -182,7 +192,7 @@ def discard(session: Session, event: FromPerson) -> Iterator[Deed]:
     session.parts = tuple(part for part in session.parts if part.thread)
     session.become(Status.DISCARDED)
     session.say(Speaker.USER, "Discarded", event.at)
-    yield telling.status(session, event.at)
+    yield standing.status(session, event.at)
 
 
 def _woken(session: Session, event: Woken) -> Iterator[Deed]:
@@ -194,5 +204,5 @@ def _woken(session: Session, event: Woken) -> Iterator[Deed]:
         yield from _pause(session, event, "the restart (ON_RESTART=ask)")
         return
     if session.status is not Status.PAUSED:
-        yield telling.status(session, event.at)
+        yield standing.status(session, event.at)
     yield from pending.card(session)

@@ -31,7 +31,16 @@ from bot.domain.session import Session
 from bot.domain.states import Phase, RunState, Status
 from bot.domain.tasks import Task, Why, Workspace
 from bot.domain.words import WordKind
-from bot.flow import blocked, change, finish, place, replies, steps, telling, verify
+from bot.flow import (
+    blocked,
+    change,
+    finish,
+    place,
+    replies,
+    standing,
+    steps,
+    verify,
+)
 
 
 def decide(session: Session, event: Event) -> Iterator[Deed]:
@@ -46,7 +55,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
         session.enter(Phase.FINISHING)
         yield from finish.begin(session, event)
     elif not isinstance(event, Ticked | Said):
-        yield telling.status(session, event.at)
+        yield standing.status(session, event.at)
 
 
 def _heard(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - one case per event
@@ -74,7 +83,7 @@ def _heard(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
         case Pressed():
             yield from blocked.pressed(session, event)
         case Ticked(tails=tails):
-            yield telling.status(session, event.at, tails)
+            yield standing.status(session, event.at, tails)
         case Said(text=text):
             yield from replies.heard(session, event, text)
         case _:

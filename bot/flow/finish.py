@@ -24,12 +24,12 @@ from bot.domain.sheets import Tone
 from bot.domain.states import IntentStatus, OverallStatus, Phase, Status, TaskState
 from bot.domain.tasks import PullText, Task, TaskType
 from bot.domain.words import WordKind
-from bot.flow import replies, revise, telling
+from bot.flow import replies, revise, standing, telling
 
 
 def begin(session: Session, event: Happening) -> Iterator[Deed]:
     """Nothing was completed: there is nothing to merge, only to clean up."""
-    yield telling.status(session, event.at)
+    yield standing.status(session, event.at)
     if not session.in_state(TaskState.COMPLETED):
         session.ending = Ending.KEEP
     elif not undescribed(session):
@@ -131,7 +131,7 @@ def end(session: Session, event: Happening) -> Iterator[Deed]:
     session.enter(Phase.DONE)
     session.become(Status.COMPLETED)
     session.say(Speaker.ASSISTANT, f"Ended: {session.result.overall_status}", event.at)
-    yield telling.status(session, event.at)
+    yield standing.status(session, event.at)
     yield summary(session, event)
 
 
@@ -192,7 +192,7 @@ def summary(session: Session, event: Happening) -> Show:
             key=telling.key_of_plan(session, "summary"),
             title=session.title,
             result=result,
-            tasks=tuple(telling.task_line(task, event.at, {}) for task in session.tasks),
+            tasks=tuple(standing.task_line(task, event.at, {}) for task in session.tasks),
             checks=tuple(_check_line(task) for task in session.tasks if task.check),
             evidence=tuple(_evidence_line(task) for task in session.tasks if task.work),
             merged=merged,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pydantic import AwareDatetime
 
 from bot.domain import approval
@@ -20,20 +18,16 @@ from bot.domain.cards import (
     ProblemCard,
     QuestionsCard,
     ReceivedCard,
-    StatusCard,
-    TaskLine,
     WherePart,
 )
-from bot.domain.choices import Choice, Style, Verb
+from bot.domain.choices import Choice, Verb
 from bot.domain.events import FromPerson, Pressed
 from bot.domain.parts import Going
 from bot.domain.people import Person
 from bot.domain.session import Ending, Session
 from bot.domain.sheets import Element, Tone
-from bot.domain.states import Phase, Status, TaskState
+from bot.domain.states import TaskState
 from bot.domain.tasks import Task
-
-STOP = Choice(label="Stop", verb=Verb.STOP, style=Style.DANGER)
 
 
 def received(session: Session) -> Show:
@@ -147,65 +141,6 @@ def _planned(session: Session, task: Task) -> PlannedTask:
         agent=task.agent or session.agent,
         done=task.state is TaskState.COMPLETED,
     )
-
-
-def status(session: Session, at: AwareDatetime, tails: Mapping[str, str] | None = None) -> Show:
-    return Show(card=status_card(session, at, tails or {}))
-
-
-def status_card(
-    session: Session, at: AwareDatetime, tails: Mapping[str, str], key: str = "status"
-) -> StatusCard:
-    return StatusCard(
-        key=key,
-        title=session.title,
-        session=session.short,
-        status=session.status,
-        phase=session.phase,
-        queue_position=session.queue_position or None,
-        waiting=session.queue_waiting,
-        tasks=tuple(task_line(task, at, tails) for task in session.tasks),
-        usage=session.usage,
-        trouble=session.trouble,
-        at=at,
-        choices=(STOP,) if key == "status" and stoppable(session) else (),
-    )
-
-
-def stoppable(session: Session) -> bool:
-    return session.phase is Phase.EXECUTING and session.status in (Status.ACTIVE, Status.QUEUED)
-
-
-def task_line(task: Task, at: AwareDatetime, tails: Mapping[str, str]) -> TaskLine:
-    run = task.run
-    tail = tails.get(run.id, "") if run and run.alive else ""
-    return TaskLine(
-        key=task.key,
-        name=task.name,
-        state=task.state,
-        note=_note(task),
-        seconds=seconds_of(task, at),
-        tail=tail,
-    )
-
-
-def _note(task: Task) -> str:
-    if task.blocked:
-        return task.blocked
-    if (
-        task.state in (TaskState.RUNNING, TaskState.NEEDS_CONTINUATION)
-        and task.counters.failed_checks
-    ):
-        return f"tests failed {task.counters.failed_checks}×, being mended"
-    if task.state is TaskState.COMPLETED and task.workspace:
-        return task.workspace.branch
-    return ""
-
-
-def seconds_of(task: Task, at: AwareDatetime) -> int | None:
-    if task.started_at is None:
-        return None
-    return max(0, int(((task.completed_at or at) - task.started_at).total_seconds()))
 
 
 def offer(session: Session, decided: Decided | None = None) -> Show:

@@ -1,8 +1,6 @@
-"""People, agents and time around the worst model: mostly they do what is plausible, often enough what is not."""
+"""People who work with the worst model: mostly they do what is plausible, often enough what is not."""
 
 from __future__ import annotations
-
-from collections.abc import Awaitable, Callable
 
 from bot.domain import approval
 from bot.domain.choices import Command, Verb, Word
@@ -12,13 +10,10 @@ from bot.domain.session import Session
 from bot.domain.states import Phase, Status, TaskState
 from bot.domain.tasks import Task
 from bot.domain.words import ChangeStage
-from bot.domain.world import Executed
-from bot.errors import Refused
 from tests.engine.worst.answers import INJECTION, TITLE
+from tests.engine.worst.around import Around
 from tests.engine.worst.scene import BEN, MALLORY, Scene
 from tests.fakes.chat import ANNA, THREAD
-from tests.fakes.commands import PASSED
-from tests.stories.stage import FAILED
 
 REQUESTS = ("Add discounts", "割引コードを追加してください", "fix it", "Add a receipt, plan only")
 WORDS = (
@@ -42,37 +37,25 @@ WORDS = (
     ),
     *("hm", "D9: x", "the rest as you like", INJECTION, TITLE, "x" * 9000, "\x00\u202e", "{}"),
 )
-CHECKS = (
-    *(PASSED, PASSED, PASSED, PASSED, PASSED, FAILED),
-    Executed(exit_code=2, seconds=1.0, output=f"{INJECTION}\n{TITLE}"),
-    Executed(exit_code=None, seconds=900.0, output="still running"),
-    Refused("There is no such program.", "Install it."),
-)
 MOST_SESSIONS = 9
 
 
 class People:
     def __init__(self, scene: Scene) -> None:
         self._scene, self._chance = scene, scene.chance
+        self._around = Around(scene)
         self._threads = 0
         self.did = ""
         """In a few words."""
 
     async def turn(self) -> None:
         """A second passes, one thing is done, and all that follows from it happens."""
-        self._scene.commands.answer(self._chance.choice(CHECKS))
-        await self._scene.clock.advance(1)
+        await self._around.begins()
+        deeds = (self._plausible, self._talk, self._wild_press, self._command, self._new_request)
         act = self._chance.choices(
-            (
-                self._plausible,
-                self._agents,
-                self._talk,
-                self._wild_press,
-                self._command,
-                self._world,
-            ),
-            (40, 28, 8, 10, 6, 8),
+            [*deeds, self._around.agents, self._around.time_or_world], (40, 8, 10, 6, 1, 28, 7)
         )[0]
+        self.did = act.__name__
         await act()
         await self._scene.settle()
 
@@ -145,30 +128,6 @@ class People:
             key = self._chance.choice(session.tasks).key
             await self._says(thread, f"Please do {key} in another way")
 
-    async def _agents(self) -> None:
-        """Some of those at work come to an end, well or not."""
-        scene = self._scene
-        for name in scene.panes.running():
-            if (
-                self._chance.random() < 0.6
-                and scene.panes.folders[name] in scene.worktrees.standing
-            ):
-                self._ends(name)
-        self.did = "agents"
-
-    def _ends(self, name: str) -> None:
-        scene, folder = self._scene, self._scene.panes.folders[name]
-        how = self._chance.choice(["well"] * 9 + ["idle", "dirty", "clash", "failed", "vanished"])
-        if how in ("well", "clash"):
-            file = "shared.py" if how == "clash" else f"{name}.py"
-            scene.worktrees.agent_commits(folder, {file: f"{name}\n"}, f"feat: {INJECTION[:30]}")
-        if how == "dirty":
-            scene.worktrees.agent_leaves(folder, {"left.py": name})
-        if how == "vanished":
-            scene.panes.vanish(name)
-        else:
-            scene.panes.finish(name, int(how == "failed"), message=f"Done. {INJECTION}")
-
     async def _talk(self) -> None:
         await self._says(self._thread(), self._chance.choice(WORDS))
 
@@ -196,31 +155,6 @@ class People:
         await self._does(
             self._thread(), Commanded.model_validate({**self._mark(), "command": command})
         )
-
-    async def _world(self) -> None:
-        acts: list[Callable[[], Awaitable[None]]] = [
-            *(self._time_passes, self._looks_around, self._dies, self._base_moves),
-            *(self._other_flags, self._new_request, self._scene.ticks),
-        ]
-        act = self._chance.choice(acts)
-        self.did = act.__name__
-        await act()
-
-    async def _time_passes(self) -> None:
-        await self._scene.clock.advance(self._chance.choice([5, 90, 90, 25 * 3600]))
-
-    async def _looks_around(self) -> None:
-        await self._scene.looks_around()
-
-    async def _dies(self) -> None:
-        await self._scene.revive()
-
-    async def _base_moves(self) -> None:
-        self._scene.repository.commit("main", {"README.md": f"{self._scene.heard}\n"}, "docs: more")
-
-    async def _other_flags(self) -> None:
-        """The operator changes the settings, and mostly back again."""
-        self._scene.agents.auto_flags = self._chance.choice(["--yes", "--yes", "--all"])
 
     async def _new_request(self) -> None:
         if len(self._scene.records) < MOST_SESSIONS:
