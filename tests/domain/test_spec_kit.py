@@ -713,3 +713,15 @@ def test_a_spec_that_ends_with_its_answers_or_has_no_sections_is_extended_too() 
     )
     more = with_clarifications(bare, "2025-01-02", [(2, "B?", "b")])
     assert more.endswith("- Q: A? → A: a (D1)\n- Q: B? → A: b (D2)\n")
+
+
+def test_a_story_that_builds_on_another_is_not_said_to_start_at_once() -> None:
+    drafts = [
+        TaskDraft(key="T001", title="Codes", story="US1"),
+        TaskDraft(key="T002", title="Receipt", story="US2"),
+        TaskDraft(key="T003", title="Checkout", story="US3", depends_on=("T001",)),
+    ]
+    text = render_tasks("Basket", "SPEC-1a2b3c4d", drafts, "a basket", "2026-01-02")
+    assert "User Story 1**: no dependencies, can start at once" in text
+    assert "User Story 2**: no dependencies, can start at once" in text
+    assert "User Story 3**: after User Story 1" in text

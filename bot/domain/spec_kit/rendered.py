@@ -141,7 +141,7 @@ def _order(drafts: Sequence[TaskDraft], ordered: Phases, headings: list[str]) ->
     yield "## Dependencies & Execution Order"
     if len(headings) > 1:
         yield "### Phase Dependencies"
-        yield "\n".join(_phase_lines(ordered, headings))
+        yield "\n".join(_phase_lines(drafts, ordered, headings))
     if ordered.stories:
         yield "### User Story Dependencies"
         yield "\n".join(_story_lines(drafts, ordered))
@@ -158,12 +158,18 @@ def _order(drafts: Sequence[TaskDraft], ordered: Phases, headings: list[str]) ->
         yield "\n".join(["```text", *lines, "```"])
 
 
-def _phase_lines(ordered: Phases, headings: list[str]) -> Iterator[str]:
+def _phase_lines(
+    drafts: Sequence[TaskDraft], ordered: Phases, headings: list[str]
+) -> Iterator[str]:
     opening = bool(ordered.setup) + bool(ordered.foundation)
     closing = len(headings) - 1 if ordered.polish else len(headings)
+    builds_on = [others for _, others in _stories_needed(drafts, ordered)]
     for at, heading in enumerate(headings):
         name = heading.split(" (")[0]
-        if at == 0 or (opening <= at < closing and opening == 0):
+        others = builds_on[at - opening] if opening <= at < closing else []
+        if others:
+            yield f"- **{name}**: after {_stories(others)}"
+        elif at == 0 or (opening <= at < closing and opening == 0):
             yield f"- **{name}**: no dependencies, can start at once"
         elif at < opening:
             yield f"- **{name}**: after phase {at}"
@@ -174,14 +180,24 @@ def _phase_lines(ordered: Phases, headings: list[str]) -> Iterator[str]:
 
 
 def _story_lines(drafts: Sequence[TaskDraft], ordered: Phases) -> Iterator[str]:
+    for number, others in _stories_needed(drafts, ordered):
+        needs = f"builds on {_stories(others)}" if others else "needs no other story"
+        yield f"- **User Story {number} (P{number})**: {needs}"
+
+
+def _stories(numbers: list[int]) -> str:
+    return ", ".join(f"User Story {number}" for number in numbers)
+
+
+def _stories_needed(
+    drafts: Sequence[TaskDraft], ordered: Phases
+) -> Iterator[tuple[int, list[int]]]:
+    """Each story, in order, and those it builds on."""
     story_of = {task.key: number for number, tasks in ordered.stories.items() for task in tasks}
     edges = graph(drafts)
     for number, tasks in sorted(ordered.stories.items()):
-        others = {story_of[key] for task in tasks for key in edges[task.key] if key in story_of} - {
-            number
-        }
-        needs = ", ".join(f"User Story {other}" for other in sorted(others))
-        yield f"- **User Story {number} (P{number})**: {f'builds on {needs}' if needs else 'needs no other story'}"
+        needed = {story_of[key] for task in tasks for key in edges[task.key] if key in story_of}
+        yield number, sorted(needed - {number})
 
 
 def _waves(drafts: Sequence[TaskDraft]) -> list[list[TaskDraft]]:
