@@ -70,4 +70,6 @@ class Change(Fact):
     score: int | None = None
     """Of its tasks, of 100."""
     analysis: Analysis | None = None
+    repairs: int = 0
+    """How often it was written anew because of critical findings."""
     shown_at: AwareDatetime | None = None

@@ -183,7 +183,7 @@ class Desk:
         if actor := self._actor_of(thread):
             return actor
         # also where the session's file was broken and put aside
-        if isinstance(event, Said) and event.mention and thread.root:
+        if isinstance(event, Said) and event.mention and thread.root and event.text.strip():
             return self._awaken(self._begun(thread, event))
         return None
 

@@ -28,7 +28,7 @@ from bot.domain.intent import Question
 from bot.domain.people import Person
 from bot.domain.session import Approval, Session, Speaker
 from bot.domain.words import Change, ChangeStage
-from bot.flow import approve, changed, standing, telling
+from bot.flow import approve, changed, revise, standing, telling
 
 ORDERS = frozenset({"judge_impact", "write_document", "analyse_plan"})
 
@@ -60,11 +60,7 @@ def decide(session: Session, change: Change, event: Event) -> Iterator[Deed]:
         case DocumentWritten() if event.document.revision == change.revision:
             yield from _written(session, change, event)
         case PlanAnalysed(revision=revision) if revision == change.revision:
-            awaiting = {"stage": ChangeStage.AWAITING, "shown_at": event.at}
-            analysis = event.analysis.model_copy(update={"score": change.score})
-            change = change.model_copy(update={**awaiting, "analysis": analysis})
-            session.change, session.approvals = change, ()
-            yield changed.wanted(session, change)
+            yield from _analysed(session, change, event)
         case OrderFailed(reason=reason, remedy=remedy):
             yield from _give_up(session, f"It could not be planned: {reason} {remedy}".strip())
         case Pressed():
@@ -116,6 +112,7 @@ def _more(session: Session, change: Change, text: str) -> Iterator[Deed]:
             "documents": (),
             "drafts": (),
             "analysis": None,
+            "repairs": 0,
             "shown_at": None,
         }
     )
@@ -158,6 +155,20 @@ def _written(session: Session, change: Change, event: DocumentWritten) -> Iterat
             "stage": ChangeStage.ANALYSING,
         }
     session.change = change.model_copy(update=update)
+
+
+def _analysed(session: Session, change: Change, event: PlanAnalysed) -> Iterator[Deed]:
+    """What is critical is mended before anybody sees it, as for any plan; then people are asked."""
+    if event.analysis.critical and change.repairs < revise.MAX_REPAIRS:
+        again = {"stage": ChangeStage.DRAFTING, "documents": (), "drafts": ()}
+        repairs = {"analysis": event.analysis, "repairs": change.repairs + 1}
+        session.change = change.model_copy(update={**again, **repairs})
+        return
+    awaiting = {"stage": ChangeStage.AWAITING, "shown_at": event.at}
+    analysis = event.analysis.model_copy(update={"score": change.score})
+    change = change.model_copy(update={**awaiting, "analysis": analysis})
+    session.change, session.approvals = change, ()
+    yield changed.wanted(session, change)
 
 
 def _is_early(change: Change, event: Said) -> bool:

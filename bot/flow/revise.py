@@ -5,6 +5,9 @@ from __future__ import annotations
 from bot.domain.drafted import drafts_of
 from bot.domain.session import Session
 
+MAX_REPAIRS = 2
+"""So often a plan with critical findings is mended before people see it."""
+
 
 def anew(session: Session, wish: str) -> None:
     """A new revision. What is half written is forgotten; what people have not seen, they need not compare with."""

@@ -27,8 +27,6 @@ from bot.domain.tasks import Task
 from bot.domain.words import WordKind
 from bot.flow import approve, mishaps, place, replies, revise, telling
 
-MAX_REPAIRS = 2
-
 
 def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - one case per event
     match event:
@@ -106,7 +104,7 @@ def _analysed(session: Session, event: PlanAnalysed) -> Iterator[Deed]:
     session.forecast = event.forecast
     session.alone, session.approvers = event.policy.alone, event.policy.approvers
     session.analysed = True
-    if event.analysis.critical and session.repairs < MAX_REPAIRS:
+    if event.analysis.critical and session.repairs < revise.MAX_REPAIRS:
         session.repairs += 1
         session.previous, session.documents = session.documents, ()
         session.analysed = False

@@ -13,6 +13,7 @@ from bot.domain.events import DocumentsCommitted
 from bot.domain.people import Person
 from bot.domain.record import Record
 from bot.domain.states import Phase, Status
+from bot.engine.desk import NOTHING_HERE
 from tests.engine.at_the_desk import (
     APPROVERS,
     CHANNEL,
@@ -205,3 +206,12 @@ async def test_what_others_say_in_a_thread_is_context_for_the_model_and_nothing_
         assert "80 mm" not in stage.llm.calls[-1].system
     finally:
         await stage.close()
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "\x00\x1b"])
+async def test_a_mention_without_a_word_begins_nothing_and_is_answered(
+    stage: Stage, text: str
+) -> None:
+    assert await take(stage, said(text), UNKNOWN)
+    assert titles(stage) == [NOTHING_HERE]
+    assert records(stage) == []

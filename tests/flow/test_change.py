@@ -85,23 +85,26 @@ def written(kind: DocumentKind, revision: int, *drafts: TaskDraft) -> DocumentWr
     )
 
 
-def drafted(session: Session, *drafts: TaskDraft, analysis: Analysis | None = None) -> ApprovalCard:
-    """The documents are written and analysed; the card that asks for a confirmation."""
+def analysed(session: Session, analysis: Analysis, *drafts: TaskDraft) -> list[ApprovalCard]:
+    """The documents are written and analysed; the cards that ask for a confirmation."""
     assert session.change
     revision = session.change.revision
     decide(session, written(DocumentKind.SPEC, revision))
     decide(session, written(DocumentKind.PLAN, revision))
     decide(session, written(DocumentKind.TASKS, revision, *drafts))
-    analysed = PlanAnalysed(
+    result = PlanAnalysed(
         id="a",
         at=later(),
         answers=f"analyse:{revision}",
         revision=revision,
-        analysis=analysis or Analysis(),
+        analysis=analysis,
     )
-    found = [card for card in cards(decide(session, analysed)) if isinstance(card, ApprovalCard)]
-    assert len(found) == 1
-    return found[0]
+    return [card for card in cards(decide(session, result)) if isinstance(card, ApprovalCard)]
+
+
+def drafted(session: Session, *drafts: TaskDraft, analysis: Analysis | None = None) -> ApprovalCard:
+    [card] = analysed(session, analysis or Analysis(), *drafts)
+    return card
 
 
 def wider(session: Session, *more: TaskDraft) -> tuple[TaskDraft, ...]:
@@ -307,8 +310,22 @@ def test_a_stale_press_for_a_change_does_nothing() -> None:
     assert session.change
 
 
+def test_critical_findings_of_a_change_are_mended_twice_before_anybody_sees_them() -> None:
+    session = asked_for(at_work(), "T002")
+    finding = Finding(id="C1", severity=Severity.CRITICAL, category="constitution", summary="no")
+    analysis = Analysis(findings=(finding,))
+    for _ in range(2):
+        assert not analysed(session, analysis, *wider(session))
+        assert "write:spec:2" in keys(list(due(session)))
+        assert session.tasks[1].state is TaskState.BLOCKED
+    assert analysed(session, Analysis(), *wider(session))
+    assert confirm(session) == []
+
+
 def test_critical_findings_keep_a_change_from_being_confirmed() -> None:
     session = asked_for(at_work(), "T002")
+    assert session.change
+    session.change = session.change.model_copy(update={"repairs": 2})
     finding = Finding(id="C1", severity=Severity.CRITICAL, category="constitution", summary="no")
     drafted(session, *wider(session), analysis=Analysis(findings=(finding,)))
     assert "critical" in confirm(session)[0]
