@@ -175,7 +175,8 @@ class Lives:
         if when in self._steps and not self._dead.is_set():
             self._steps[when] -= 1
             if self._steps[when] == 0:
-                self._die()
+                # what is on its way to the chat just then ends, too
+                self.way.end(f"{when} a delivery")
         return self._dead.is_set()
 
     def _die(self) -> None:
