@@ -68,6 +68,7 @@ class Settings(BaseSettings):
     gwt_test_command: str = ""
     gwt_check_seconds: float = Field(default=900, gt=0)
     on_restart: OnRestart = OnRestart.CONTINUE
+    gwt_parallel: int = Field(default=10, ge=1, le=10)
     gwt_low_risk_alone: bool = False
     gwt_high_risk_approvers: int = Field(default=1, ge=1, le=9)
     progress_seconds: float = Field(default=120, ge=1)

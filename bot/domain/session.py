@@ -134,6 +134,8 @@ class Session(Living):
     """Those given for the current revision, while more are wanted."""
     approval: Approval | None = None
     parallelism: int = 2
+    most_at_once: int = 10
+    """Agents, whatever the plan says: the operator's limit."""
     tasks: list[Task] = Field(default_factory=list[Task])
 
     parts: tuple[Part, ...] = ()

@@ -34,6 +34,8 @@ class Rules:
     progress_seconds: float = 120
     sandboxed: bool = False
     hold_on_restart: bool = False
+    most_at_once: int = 10
+    """Agents in one session, whatever its plan says."""
     low_risk_alone: bool = False
     """A plan of low risk may start without a person."""
     high_risk_approvers: int = 1

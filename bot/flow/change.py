@@ -151,7 +151,7 @@ def _written(session: Session, change: Change, event: DocumentWritten) -> Iterat
         update |= {
             "drafts": drafts,
             "score": event.score,
-            "parallelism": event.parallelism,
+            "parallelism": min(event.parallelism, session.most_at_once),
             "stage": ChangeStage.ANALYSING,
         }
     session.change = change.model_copy(update=update)

@@ -86,7 +86,7 @@ def _begin(session: Session, event: Surveyed) -> None:
     session.base_branch, session.base_commit = base.branch, base.commit
     session.base_uncommitted = base.uncommitted
     session.agent, session.agent_flags = event.agent.agent, event.agent_flags
-    session.context_window = event.context_window
+    session.context_window, session.most_at_once = event.context_window, event.most_at_once
     if session.spec is None:
         spec_id = naming.spec_id_from(naming.derived_id(session.id, "spec"))
         branch = f"agent/{spec_id.lower()}"

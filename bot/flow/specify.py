@@ -71,7 +71,8 @@ def _take(session: Session, event: DocumentWritten) -> None:
     session.documents = (*session.documents, event.document)
     if event.document.kind is DocumentKind.TASKS:
         session.tasks = tasks_from(session, event)
-        session.parallelism, session.score = event.parallelism, event.score
+        session.parallelism = min(event.parallelism, session.most_at_once)
+        session.score = event.score
 
 
 def tasks_from(session: Session, event: DocumentWritten) -> list[Task]:

@@ -18,7 +18,6 @@ from bot.domain.steps import Option, Step
 from bot.domain.tasks import Run, Task, Why
 from bot.flow import blocked, circles, place, telling
 
-MOST_AT_ONCE = 10
 MORE = "more"
 AGAIN = Option(
     id="again", says="Tell its agent what happened; it goes on in the same conversation."
@@ -147,7 +146,7 @@ def _is_a_choice(session: Session, waiting: list[Task], room: int) -> bool:
 def _put(session: Session, waiting: list[Task], event: Happening) -> None:
     ready = [task for task in waiting if task.state is TaskState.READY]
     options = [Option(id=task.key, says=f"Start {task.key} {task.name} first.") for task in ready]
-    if session.parallelism < MOST_AT_ONCE:
+    if session.parallelism < session.most_at_once:
         more = f"Start one more at once than planned ({session.parallelism + 1})."
         options.append(Option(id=MORE, says=more))
     id = ":".join(["start", *(task.key for task in ready)])

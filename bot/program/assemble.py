@@ -135,6 +135,7 @@ def _rules(plan: Plan, settings: Settings) -> Rules:
         check_seconds=settings.gwt_check_seconds,
         progress_seconds=settings.progress_seconds,
         hold_on_restart=settings.on_restart is OnRestart.ASK,
+        most_at_once=settings.gwt_parallel,
         low_risk_alone=settings.gwt_low_risk_alone,
         high_risk_approvers=settings.gwt_high_risk_approvers,
         context_window=lambda: _settings_now(plan.current).llm_context_window,

@@ -255,6 +255,18 @@ def test_drafts_become_tasks_that_know_their_predecessors() -> None:
     assert (first.complexity, second.complexity) == ("high", "")
 
 
+def test_a_plan_gets_no_more_agents_at_once_than_the_operator_lets() -> None:
+    session = awaiting_approval()
+    session.phase, session.documents, session.most_at_once = (
+        Phase.SPECIFYING,
+        session.documents[:2],
+        3,
+    )
+    drafts = [TaskDraft(key="T001", title="Discounts")]
+    decide(session, tasks_written(*drafts).model_copy(update={"parallelism": 7}))
+    assert session.parallelism == 3
+
+
 def test_a_document_of_an_earlier_revision_is_ignored() -> None:
     session = awaiting_approval()
     assert session.spec

@@ -132,6 +132,15 @@ def test_more_may_start_at_once_than_planned_if_the_model_thinks_so() -> None:
     assert len(session.in_state(TaskState.RUNNING)) == 2
 
 
+def test_no_more_start_at_once_than_the_operator_lets_whatever_plan_and_model_say() -> None:
+    session = executing(task("T001"), task("T002"), parallelism=1, most_at_once=1)
+    decide(session, Ticked(id="t", at=later()))
+    assert session.step
+    assert [option.id for option in session.step.options] == ["T001", "T002"]
+    decide(session, chosen(session, "more"))
+    assert len(session.in_state(TaskState.RUNNING)) == 1
+
+
 def test_it_is_asked_once_and_not_again_for_those_it_has_put_in_order() -> None:
     session = executing(task("T001"), task("T002"), task("T003"), parallelism=1)
     decide(session, Ticked(id="t", at=later()))

@@ -23,6 +23,7 @@ class Surveyed(Result):
     agent: AgentReady
     agent_flags: str = ""
     context_window: int = 0
+    most_at_once: int = 10
 
 
 class Scanned(Result):

@@ -36,6 +36,7 @@ async def survey(world: World, session: Session, order: Survey) -> Surveyed:
         agent=agent,
         agent_flags=world.agents.flags(agent.agent),
         context_window=world.rules.context_window(),
+        most_at_once=world.rules.most_at_once,
     )
 
 

@@ -17,7 +17,6 @@ from bot.domain.session import Session
 from bot.domain.states import Phase, RunState, Status, TaskState
 from bot.flow.afterwards import MOST_CONTINUES
 from bot.flow.blocked import WAITING
-from bot.flow.steps import MOST_AT_ONCE
 from bot.flow.verify import MAX_EVIDENCE_ASKS, MAX_FAILED_CHECKS, MAX_FAILED_RUNS
 from tests.engine.worst.scene import MAY, Scene
 
@@ -92,9 +91,9 @@ def bounds_hold(scene: Scene) -> Iterator[str]:
                 yield f"{task.key} was asked for evidence {count.evidence_asks} times"
         if session.continues > MOST_CONTINUES:
             yield f"{session.short} was continued {session.continues} times"
-        if session.parallelism > MOST_AT_ONCE:
+        if session.parallelism > session.most_at_once:
             yield f"{session.short} wants {session.parallelism} at once"
-    if len(scene.panes.running()) > MOST_AT_ONCE:
+    if len(scene.panes.running()) > scene.rules.most_at_once:
         yield f"{len(scene.panes.running())} agents at once"
 
 
