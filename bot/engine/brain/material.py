@@ -57,11 +57,7 @@ def material(session: Session) -> dict[str, object]:
         "spec_id": session.spec.id if session.spec else "",
         "base_branch": session.base_branch,
         "repository": session.scan.model_dump(mode="json") if session.scan else {},
-        "decisions": [
-            {"id": q.decision, "question": q.text, "answer": q.answer}
-            for q in decisions(session)
-            if q.answer is not None
-        ],
+        "decisions": decisions_told(session),
         "open_questions": open_questions(session),
         "change_request": wanted_change(session),
         "previous": former(session),
@@ -90,6 +86,14 @@ def decisions(session: Session) -> tuple[Question, ...]:
     if change and change.decision:
         intent = intent.with_question(change.decision)
     return intent.clarifications
+
+
+def decisions_told(session: Session) -> list[dict[str, object]]:
+    return [
+        {"id": q.decision, "question": q.text, "answer": q.answer}
+        for q in decisions(session)
+        if q.answer is not None
+    ]
 
 
 def live_change(session: Session) -> Change | None:

@@ -14,7 +14,7 @@ from bot.domain.language import language_of
 from bot.domain.session import Message, Session
 from bot.domain.tasks import Task
 from bot.domain.tokens import BYTES_PER_TOKEN, budget
-from bot.engine.brain.material import SHORTENED
+from bot.engine.brain.material import SHORTENED, decisions_told
 
 MOST = 24_000
 """Tokens."""
@@ -32,11 +32,7 @@ def basics(session: Session, said: str = "") -> dict[str, object]:
         "request": session.intent.body,
         "title": session.title,
         "language": language_of(session.intent.body) or language_of(said),
-        "decisions": [
-            {"id": q.decision, "question": q.text, "answer": q.answer}
-            for q in session.intent.clarifications
-            if q.answer is not None
-        ],
+        "decisions": decisions_told(session),
     }
 
 
