@@ -23,6 +23,8 @@ class Words(Fact):
     text: str
     mention: bool = False
     """The bot was named: it is looked at before what others merely wrote."""
+    may_stop: bool = True
+    """Whether this one may end agents."""
 
 
 class WordKind(StrEnum):
@@ -55,6 +57,8 @@ class Change(Fact):
     text: str
     by: Person
     at: AwareDatetime
+    may_stop: bool = True
+    """Whether what it touches is held at once; else only when somebody who may approve confirms it."""
     stage: ChangeStage = ChangeStage.JUDGING
     revision: int
     """The one it leads to."""

@@ -102,7 +102,8 @@ class Desk:
             return await self._refuse(thread, event)
         if isinstance(event, Opened):
             return True
-        event = self._world.masker.mask_model(event)
+        may_stop = self._gate.grants(thread, event.by, Role.STOP)
+        event = self._world.masker.mask_model(event).model_copy(update={"may_stop": may_stop})
         if await self._answered_elsewhere(thread, event):
             return True
         actor = self._actor_for(thread, event)

@@ -45,8 +45,9 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
             yield from _judged(session, event)
         case Continued(text=text):
             session.say(Speaker.USER, text, event.at)
-            words = Words(id=event.id, by=event.by, at=event.at, text=text)
-            yield from _more(session, words, f"{event.by} asked for it elsewhere.")
+            yield from _more(
+                session, replies.words_of(event, text), f"{event.by} asked for it elsewhere."
+            )
         case SessionOpened():
             yield from elsewhere.opened(session, event)
         case OrderFailed(what="sum_up"):
@@ -112,7 +113,9 @@ def _judged(session: Session, event: ContinuationJudged) -> Iterator[Deed]:
         case "continue":
             yield from _more(session, words, event.reason)
         case "talk":
-            if event.reply:
+            if not event.reason:
+                yield telling.to(words.by, words.id, replies.NOT_UNDERSTOOD)
+            elif event.reply:
                 yield telling.answered(
                     f"reply:{words.id}", f"To {words.by}", Text(text=event.reply)
                 )

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pydantic import AwareDatetime
-
 from bot.domain import approval, spec_kit
 from bot.domain.actions import Deed
 from bot.domain.choices import Verb
@@ -25,10 +23,9 @@ from bot.domain.events import (
     Said,
 )
 from bot.domain.intent import Question
-from bot.domain.people import Person
 from bot.domain.session import Approval, Session, Speaker
-from bot.domain.words import Change, ChangeStage
-from bot.flow import approve, changed, revise, standing, telling
+from bot.domain.words import Change, ChangeStage, Words
+from bot.flow import approve, changed, replies, revise, standing, telling
 
 ORDERS = frozenset({"judge_impact", "write_document", "analyse_plan"})
 
@@ -77,36 +74,35 @@ def decide(session: Session, change: Change, event: Event) -> Iterator[Deed]:
             pass
 
 
-def begin(
-    session: Session,
-    text: str,
-    by: Person,
-    id: str,
-    at: AwareDatetime,
-    decision: Question | None = None,
-) -> Iterator[Deed]:
+def begin(session: Session, words: Words, decision: Question | None = None) -> Iterator[Deed]:
     """One at a time: what is said while one is under way is added to it."""
     session.changes += 1
     if session.change is None:
-        revision = telling.revision(session) + 1
         session.change = Change(
-            id=id, text=text, by=by, at=at, revision=revision, decision=decision
+            id=words.id,
+            text=words.text,
+            by=words.by,
+            at=words.at,
+            may_stop=words.may_stop,
+            revision=telling.revision(session) + 1,
+            decision=decision,
         )
     else:
-        yield from _more(session, session.change, text)
+        yield from _more(session, session.change, words)
     yield telling.news(
-        f"change:{session.changes}", "A change of plan: looking at what it touches.", text
+        f"change:{session.changes}", "A change of plan: looking at what it touches.", words.text
     )
 
 
-def _more(session: Session, change: Change, text: str) -> Iterator[Deed]:
+def _more(session: Session, change: Change, words: Words) -> Iterator[Deed]:
     if change.stage is ChangeStage.AWAITING:
         yield changed.wanted(
             session, change, telling.decided_by("Said differently", change.by, change.at)
         )
     session.change = change.model_copy(
         update={
-            "text": f"{change.text}\n\n{text}",
+            "text": f"{change.text}\n\n{words.text}",
+            "may_stop": words.may_stop,
             "stage": ChangeStage.JUDGING,
             "revision": change.revision + 1,
             "documents": (),
@@ -130,10 +126,13 @@ def _judged(session: Session, change: Change, event: ImpactJudged) -> Iterator[D
             "held": tuple(id for id in change.held if id in touched),
         }
     )
-    yield from changed.hold_touched(session, change, event.at)
+    session.change = change
+    if change.may_stop:
+        yield from changed.hold_touched(session, change, event.at)
     stops, goes_on = changed.stops(session), changed.goes_on(session)
+    when = "" if change.may_stop else " when it is confirmed"
     lines = (
-        f"Stops: {'; '.join(stops) or 'nothing'}",
+        f"Stops{when}: {'; '.join(stops) or 'nothing'}",
         f"Goes on: {', '.join(goes_on) or 'nothing'}",
         *((event.reason,) if event.reason else ()),
     )
@@ -190,7 +189,7 @@ def _pressed(session: Session, change: Change, event: Pressed) -> Iterator[Deed]
         _forget(session, change)
     elif event.text.strip():
         session.say(Speaker.USER, event.text, event.at)
-        yield from begin(session, event.text, event.by, event.id, event.at)
+        yield from begin(session, replies.words_of(event, event.text))
     else:
         yield telling.privately(event, approve.WHAT)
 

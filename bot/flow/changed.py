@@ -74,6 +74,7 @@ def wanted(session: Session, change: Change, decided: Decided | None = None) -> 
             approved_by=tuple(str(given.by) for given in session.approvals),
             change=change.text,
             stops=stops(session),
+            held=change.may_stop,
             goes_on=goes_on(session),
             edits_only=edits_only(session, change),
             expires=change.shown_at and change.shown_at + approval.VALID_FOR,

@@ -10,7 +10,7 @@ from bot.domain.intent import Question
 from bot.domain.session import Session, Speaker
 from bot.domain.sheets import Element, Table, Text
 from bot.domain.states import Phase
-from bot.flow import change, clarify, revise, telling
+from bot.flow import change, clarify, replies, revise, telling
 
 
 def listed(session: Session) -> Iterator[Element]:
@@ -44,7 +44,7 @@ def reopen(session: Session, event: Commanded) -> Iterator[Deed]:
             yield from _while_planning(session, event, question, text)
         case Phase.EXECUTING if session.change is None:
             wish, decision = _wish(question, text), _decided(event, question, text)
-            yield from change.begin(session, wish, event.by, event.id, event.at, decision)
+            yield from change.begin(session, replies.words_of(event, wish), decision)
         case Phase.EXECUTING:
             yield telling.privately(event, "Settle the change that waits first, then reopen this.")
         case _:

@@ -96,7 +96,7 @@ def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
     if words is None:
         return
     if event.what is WordKind.CHANGE:
-        yield from change.begin(session, words.text, words.by, words.id, event.at)
+        yield from change.begin(session, words)
     else:
         yield from replies.answered(session, event, words)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bot.domain import tokens
 from bot.domain.actions import Deed
-from bot.domain.events import OrderFailed, Overheard, Said, TalkSummarised, WordsJudged
+from bot.domain.events import FromPerson, OrderFailed, Overheard, Said, TalkSummarised, WordsJudged
 from bot.domain.session import Message, Session, Speaker
 from bot.domain.sheets import Text
 from bot.domain.words import WordKind, Words
@@ -39,8 +39,18 @@ def wait(session: Session, event: Said, text: str) -> Iterator[Deed]:
             event, "Too much waits to be read already; please say that again later."
         )
         return
-    words = Words(id=event.id, by=event.by, at=event.at, text=text, mention=event.mention)
-    session.words = (*session.words, words)
+    session.words = (*session.words, words_of(event, text, mention=event.mention))
+
+
+def words_of(event: FromPerson, text: str, *, mention: bool = True) -> Words:
+    return Words(
+        id=event.id,
+        by=event.by,
+        at=event.at,
+        text=text,
+        mention=mention,
+        may_stop=event.may_stop,
+    )
 
 
 def overheard(session: Session, event: Overheard) -> None:

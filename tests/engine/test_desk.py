@@ -215,3 +215,17 @@ async def test_a_mention_without_a_word_begins_nothing_and_is_answered(
     assert await take(stage, said(text), UNKNOWN)
     assert titles(stage) == [NOTHING_HERE]
     assert records(stage) == []
+
+
+@pytest.mark.parametrize(("who", "may"), [(STARTER, False), (ANNA, True)], ids=["starter", "all"])
+async def test_a_word_says_whether_who_said_it_may_end_agents(
+    stage: Stage, who: Person, may: bool
+) -> None:
+    await stage.is_planned()
+    stage.llm.hold()
+    claimed = said("make it blue", who, id="blue").model_copy(update={"may_stop": not may})
+    await take(stage, claimed)
+    await stage.settle()
+    [words] = records(stage)[0].session.words
+    assert words.may_stop is may
+    stage.llm.release()

@@ -138,6 +138,23 @@ def test_only_what_is_touched_stops_and_at_once() -> None:
     assert session.phase is Phase.EXECUTING
 
 
+def test_who_may_not_stop_agents_does_not_stop_them_by_wishing_for_something_else() -> None:
+    session = at_work()
+    decide(session, said(WISH).model_copy(update={"may_stop": False}))
+    decide(session, judged(WISH, WordKind.CHANGE))
+    deeds = decide(session, impact(session, "T002"))
+    assert not [deed for deed in deeds if isinstance(deed, StopRun)]
+    assert session.tasks[1].state is TaskState.RUNNING
+    card = drafted(session, *wider(session))
+    assert not card.held
+
+    about = approval.offer_of_change(session, session.change) if session.change else ""
+    deeds = decide(session, pressed(Verb.APPROVE, about))
+
+    assert [deed.run_id for deed in deeds if isinstance(deed, StopRun)] == ["T002-r1"]
+    assert session.tasks[1].runs[-1].why is Why.CHANGED
+
+
 def test_the_documents_are_written_one_after_the_other_then_analysed_then_shown() -> None:
     session = asked_for(at_work(), "T002")
     assert "write:spec:2" in keys(list(due(session)))

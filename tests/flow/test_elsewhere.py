@@ -39,6 +39,7 @@ from tests.flow.scenes import (
     task,
     titles,
     verbs,
+    whispers,
     work,
 )
 
@@ -241,6 +242,13 @@ def test_something_new_becomes_a_session_of_its_own_linked_from_here() -> None:
     assert "2.0" in shown[0].model_dump_json()
     assert session.parts == ()
     assert session.status is Status.COMPLETED
+
+
+def test_a_wish_that_the_model_could_not_read_is_not_lost_in_silence() -> None:
+    session = finished()
+    decide(session, said("also mfa"))
+    unread = verdict("talk").model_copy(update={"reason": ""})
+    assert "could not tell" in whispers(decide(session, unread))[0]
 
 
 def test_thanks_are_no_request() -> None:

@@ -58,6 +58,8 @@ class ApprovalCard(Shown):
     """It is a change while tasks run: what was asked for."""
     stops: tuple[str, ...] = ()
     """Of such a change: the tasks it holds, and why, a line each."""
+    held: bool = True
+    """Whether those are held already; else they go on until it is confirmed."""
     goes_on: tuple[str, ...] = ()
     """And those that never notice."""
     edits_only: bool = False

@@ -16,6 +16,8 @@ class Happening(Fact):
 
 class FromPerson(Happening):
     by: Person
+    may_stop: bool = True
+    """Whether this one may end agents: the gate says so, whoever delivers it."""
 
 
 class Result(Happening):

@@ -185,5 +185,6 @@ def _promise(card: ApprovalCard) -> str:
     if _blocking(card):
         return digest
     if card.change:
-        return f"Until you decide, only what stops is held up. {digest}{until}"
+        held = "only what stops is held up" if card.held else "everything goes on"
+        return f"Until you decide, {held}. {digest}{until}"
     return f"Once approved, I work alone until it is done. {digest}{until}"
