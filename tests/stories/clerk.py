@@ -120,6 +120,7 @@ class Lives:
         self._number = 0
         self._steps: dict[str, int] = {}
         self._dead = asyncio.Event()
+        self._up = asyncio.Event()
 
     @property
     def book(self) -> list[list[str]]:
@@ -150,8 +151,13 @@ class Lives:
 
     async def _live_until(self, over: asyncio.Task[None]) -> None:
         """Or until it dies."""
+        self._up.clear()
         dead = asyncio.create_task(self._dead.wait())
         life = asyncio.create_task(self._live())
+        up = asyncio.create_task(self._up.wait())
+        # a life that is called off while it opens its folder would still write there beside the next one
+        await asyncio.wait({dead, up, life}, return_when=asyncio.FIRST_COMPLETED)
+        up.cancel()
         await asyncio.wait({dead, over, life}, return_when=asyncio.FIRST_COMPLETED)
         for task in (dead, life):
             task.cancel()
@@ -162,6 +168,7 @@ class Lives:
     async def _live(self) -> None:
         async with self._open(self._folder) as chat:
             clerk = Clerk(self._folder, chat, self._is_last)
+            self._up.set()
             async with asyncio.TaskGroup() as group:
                 group.create_task(chat.listen(clerk.deliver))
                 group.create_task(clerk.work())
