@@ -4,6 +4,7 @@
 #   make run       talk to the bot in this terminal
 #   make serve     the bot in Slack and Matrix, whichever is configured
 #   make test      the tests (ARGS="-k words" for some of them)
+#   make test-agents   the real agent CLIs against a played model: fetches them first, more than a gigabyte (ARGS="-k claude")
 #   make check     what CI does: style, types, import rules, dependencies, tests
 #   make lock      write the locked requirements anew (UPGRADE=--upgrade for newer versions)
 #   make bench     the benchmarks, one after the other
@@ -21,7 +22,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 LOCK := $(UV) pip compile --quiet pyproject.toml --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links $(UPGRADE)
 
-.PHONY: help demo run serve test lint check lock bench needs
+.PHONY: help demo run serve test test-agents lint check lock bench needs
 .DELETE_ON_ERROR:
 
 help:
@@ -39,6 +40,10 @@ serve: $(VENV)/.installed-chats
 # worksteal: some files take seconds and most take none
 test: $(VENV)/.installed-dev
 	@$(BIN)/pytest -q -n 2 --dist worksteal $(ARGS)
+
+test-agents: $(VENV)/.installed-dev
+	@tests/clis/fetch
+	@$(BIN)/pytest -q -m clis tests/clis $(ARGS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -26,7 +26,7 @@ from adapters.llm import LlmAccess, OpenAiLlm
 from adapters.log import start_logging
 from adapters.played import STAGE_VARIABLE
 from adapters.played.model import PlayedModel
-from adapters.store import JournalStore
+from adapters.store import EvidenceFiles, JournalStore, TaskLogFiles
 from benchmarks.scan import git, made, seconds_of_the_list
 from bot.domain.cards import QuestionsCard
 from bot.domain.masking import Masker
@@ -34,6 +34,7 @@ from bot.domain.people import Thread
 from bot.domain.world import Reply, Scan
 from bot.engine.desk import Desk
 from bot.engine.gate import Gate, everyone_of
+from bot.engine.logbook import Logbook
 from bot.engine.world import Rules, World
 from tests.fakes.agents import FakeAgents
 from tests.fakes.chat import THREAD, MemoryChat
@@ -134,6 +135,8 @@ async def at_work(home: Path, top: Path) -> AsyncGenerator[Bot, None]:
             rules=Rules(repository=str(top), agent="played"),
             masker=masker,
             home=str(home),
+            archive=EvidenceFiles(home, masker),
+            logbook=Logbook(TaskLogFiles(home, masker)),
         )
         desk = Desk(world, Gate(everyone_of(THREAD.platform, frozenset({chat.person.id}))))
         await desk.open()

@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from importlib.metadata import version
 
 from bot.errors import BotError
-from bot.program import console, demo, serve
+from bot.program import console, demo, doctor, serve
 
 
 def main() -> None:
@@ -34,6 +34,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("serve", help="listen in Slack and Matrix, whichever is configured")
     commands.add_parser("console", help="talk to the bot here, about the repository you stand in")
+    commands.add_parser("doctor", help="look at everything that is needed, and how to mend it")
     played = commands.add_parser(
         "demo", help="see the whole story on a sample repository, no account needed"
     )
@@ -47,6 +48,8 @@ def _chosen(arguments: argparse.Namespace) -> Coroutine[None, None, None]:
         return demo.run(auto=arguments.auto, fresh=arguments.fresh)
     if arguments.command == "serve":
         return serve.run()
+    if arguments.command == "doctor":
+        return doctor.run()
     return console.run()
 
 

@@ -5,17 +5,24 @@ Every call that changes the world is safe to do twice: it looks first whether it
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
 from bot.domain.cards import Card
+from bot.domain.dialogs import Dialog
 from bot.domain.events import FromPeople
+from bot.domain.evidence import Evidence, EvidenceInventory
+from bot.domain.hosting import Fetched, Hosted, MergeTried, Pull, PullWanted
 from bot.domain.people import Person, Thread
 from bot.domain.record import Record
+from bot.domain.session import Session
+from bot.domain.tasklog import LogEntry, TaskLog
 from bot.domain.world import (
     AgentReady,
     Base,
+    Checkout,
+    Collision,
     Commit,
     Executed,
     Launch,
@@ -86,6 +93,10 @@ class Agents(Protocol):
         """How to start it on one instruction."""
         ...
 
+    def understood(self, agent: str, end: RunEnd, screen: str, at: datetime) -> RunEnd:
+        """The end of a run with what only its CLI's own words tell: a limit of its account, and until when."""
+        ...
+
 
 class Panes(Protocol):
     """Agents in tmux. A run's tmux session is named after the run, so one run never starts twice."""
@@ -118,6 +129,21 @@ class Panes(Protocol):
         """Type text into the pane byte for byte, once the program there is ready, then Enter."""
         ...
 
+    def dialogs(self, name: str) -> AsyncGenerator[Dialog | None]:
+        """What the program in the pane asks a person, as soon as it does; None once it no longer asks. Without an end."""
+        ...
+
+    async def answer(self, name: str, dialog: Dialog, option: str) -> bool:
+        """Type the option's keys, if the very dialog still stands there. Whether the screen has moved on.
+
+        Refused: it is not asked any more, or the option is none of its.
+        """
+        ...
+
+    def attach(self, name: str) -> str:
+        """The command with which a person looks at the pane from a terminal of their own, and types there."""
+        ...
+
     async def names(self) -> tuple[str, ...]:
         """All runs that have a pane."""
         ...
@@ -146,6 +172,10 @@ class Repository(Protocol):
 
     async def commit_exists(self, path: str, commit: str) -> bool: ...
 
+    async def checkout(self, path: str) -> Checkout:
+        """How the main checkout looks now, read without touching its index."""
+        ...
+
 
 class Worktrees(Protocol):
     """Branches and worktrees of tasks. Nothing here touches the main checkout."""
@@ -157,8 +187,25 @@ class Worktrees(Protocol):
         """
         ...
 
-    async def merge(self, path: str, branch: str, message: str) -> Merged:
-        """Merge a branch into the worktree's branch; aborted on conflict."""
+    async def copy_ignored(
+        self, repository: str, path: str, patterns: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        """Copy files of the main checkout that git ignores and a pattern names into the worktree. What was copied."""
+        ...
+
+    async def merge(self, path: str, branch: str, message: str, *, plan: str = "") -> Merged:
+        """Merge a branch or commit into the worktree's branch; aborted on conflict.
+
+        `plan`: the bot's own folder of documents; a conflict in nothing else is settled with the worktree's copy.
+        """
+        ...
+
+    async def collisions(self, repository: str, branches: tuple[str, ...]) -> tuple[Collision, ...]:
+        """Which of these branches would not merge with each other: tried without touching anything."""
+        ...
+
+    async def take_in(self, repository: str, source: str, commit: str) -> None:
+        """Have a commit of another repository on this machine at hand here, on no branch."""
         ...
 
     async def commit_files(self, path: str, files: dict[str, str], message: str) -> str:
@@ -187,9 +234,20 @@ class Worktrees(Protocol):
         ...
 
     async def remove(
-        self, repository: str, path: str, branch: str, merged_into: str | None
+        self,
+        repository: str,
+        path: str,
+        branch: str,
+        merged_into: str | None,
+        merged_tip: str = "",
+        *,
+        plan: str = "",
     ) -> Removal:
-        """Remove a worktree and, if everything on the branch is in `merged_into`, the branch. Never forced."""
+        """Remove a worktree and, if everything on the branch is in `merged_into`, the branch. Never forced.
+
+        `merged_tip`: a commit that is known to be merged elsewhere, squashed perhaps; a branch that stands there may go.
+        `plan`: the branch may also go if it has changed nothing but this folder, and `merged_into` holds the same there.
+        """
         ...
 
     async def remove_scratch(self, repository: str, path: str) -> None:
@@ -197,6 +255,45 @@ class Worktrees(Protocol):
         ...
 
     async def log(self, repository: str, since: str, until: str) -> tuple[Commit, ...]: ...
+
+
+class Forge(Protocol):
+    """A host of repositories and pull requests. `slug` is the owner/name that was found when the session began."""
+
+    async def find(self, repository: str) -> Hosted | None:
+        """Where the repository is hosted; None: nowhere that is known, or nobody has given a token for it."""
+        ...
+
+    async def publish(self, repository: str, slug: str, branch: str, commit: str) -> None:
+        """Have the branch stand at the commit on the forge.
+
+        Refused: it holds work there that is not in the commit, or the token may not write.
+        """
+        ...
+
+    async def open(self, slug: str, wanted: PullWanted) -> Pull:
+        """The open pull request of that branch: found, and brought up to date, or made."""
+        ...
+
+    async def look(self, slug: str, number: int) -> Pull:
+        """How it stands, with what its checks and its readers say."""
+        ...
+
+    async def make_ready(self, slug: str, number: int) -> Pull:
+        """It is a draft no longer."""
+        ...
+
+    async def merge(self, slug: str, number: int, head: str, title: str) -> MergeTried:
+        """Merge it if it stands at `head`. It may be merged already: then that is the answer."""
+        ...
+
+    async def fetch(self, slug: str, branch: str) -> Fetched:
+        """Copy a branch of the forge to this machine, into no checkout."""
+        ...
+
+    async def unpublish(self, slug: str, branch: str, commit: str) -> str:
+        """Let the branch on the forge go, if it stands at that commit. Why it was left; empty: it is gone."""
+        ...
 
 
 class Commands(Protocol):
@@ -231,8 +328,38 @@ class Store(Protocol):
         """What had to be put aside, one sentence each."""
         ...
 
-    def evidence(self, name: str, content: str) -> str:
-        """Keep a hashed, masked record of something that really happened. The file's path."""
+
+class Archive(Protocol):
+    """Evidence: hashed, masked records of what really happened, each with the raw log it was drawn from."""
+
+    async def keep(
+        self, evidence: Evidence, *, session_id: str, task_id: str, raw: str = "", source: str = ""
+    ) -> Evidence:
+        """Write it down, with the text `raw`, else with what the file `source` holds. Twice is once."""
+        ...
+
+    async def inventory(self, evidence_ids: Iterable[str]) -> EvidenceInventory:
+        """What is there of the evidence that a session names, and whether it is as it was kept."""
+        ...
+
+
+class Logs(Protocol):
+    """One log of events per task."""
+
+    async def note(self, session: Session, found: Mapping[str, Sequence[LogEntry]]) -> None:
+        """Add entries to the logs of tasks, each once, and bring the rest of these logs up to date."""
+        ...
+
+    async def read(self, session_id: str) -> tuple[TaskLog, ...]:
+        """All logs of a session, in the order in which they were begun."""
+        ...
+
+    async def unsettled(self) -> tuple[str, ...]:
+        """Ids of sessions with a log that does not tell of its task's end."""
+        ...
+
+    async def tidy(self) -> None:
+        """Let go of what is too old, and of the oldest where there is no room left."""
         ...
 
 

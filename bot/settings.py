@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from enum import StrEnum
 from pathlib import Path
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from bot.domain.evidence import TaskLimits
 from bot.errors import SettingsError
 from bot.full_ids import MatrixPeople, MatrixPlaces, SlackPeople, SlackPlaces
 
@@ -19,6 +21,7 @@ _SECRET = (
     "slack_app_token",
     "slack_signing_secret",
     "matrix_access_token",
+    "github_token",
 )
 
 
@@ -40,6 +43,14 @@ class Provider(StrEnum):
     ANTHROPIC = "anthropic"
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"
+
+
+class MergeMethod(StrEnum):
+    """How pull requests are merged."""
+
+    SQUASH = "squash"
+    MERGE = "merge"
+    REBASE = "rebase"
 
 
 class Settings(BaseSettings):
@@ -67,11 +78,27 @@ class Settings(BaseSettings):
     gwt_agent_env: str = ""
     gwt_test_command: str = ""
     gwt_check_seconds: float = Field(default=900, gt=0)
+    gwt_other_agents: str = ""
+    gwt_set_up: str = ""
+    gwt_copy_files: str = ""
+    gwt_most_files: int = Field(default=0, ge=0)
+    gwt_most_tests: int = Field(default=0, ge=0)
+    gwt_most_seconds: int = Field(default=0, ge=0)
     on_restart: OnRestart = OnRestart.CONTINUE
     gwt_parallel: int = Field(default=10, ge=1, le=10)
     gwt_low_risk_alone: bool = False
     gwt_high_risk_approvers: int = Field(default=1, ge=1, le=9)
     progress_seconds: float = Field(default=120, ge=1)
+
+    gwt_pull_requests: bool = True
+    github_token: SecretStr = SecretStr("")
+    github_repository: str = ""
+    github_api_url: str = "https://api.github.com"
+    github_app_id: str = ""
+    github_app_key_file: Path | None = None
+    github_app_installation: str = ""
+    github_merge_method: MergeMethod | None = None
+    github_poll_seconds: float = Field(default=60, ge=1)
 
     slack_bot_token: SecretStr = SecretStr("")
     slack_app_token: SecretStr = SecretStr("")
@@ -99,6 +126,18 @@ class Settings(BaseSettings):
     def _custom_if_empty(cls, provider: object) -> object:
         return provider or Provider.CUSTOM
 
+    @field_validator("github_merge_method", "github_app_key_file", mode="before")
+    @classmethod
+    def _none_if_empty(cls, value: object) -> object:
+        return value or None
+
+    @field_validator("github_repository")
+    @classmethod
+    def _owner_and_name(cls, slug: str) -> str:
+        if slug and not re.fullmatch(r"[A-Za-z0-9-]{1,39}/[A-Za-z0-9._-]{1,100}", slug):
+            raise ValueError("must be owner/name")
+        return slug
+
     @field_validator("llm_context_window")
     @classmethod
     def _room_for_a_plan(cls, tokens: int) -> int:
@@ -111,7 +150,7 @@ class Settings(BaseSettings):
     def _absolute(cls, path: Path) -> Path:
         return path.expanduser().absolute()
 
-    @field_validator("openai_base_url", "matrix_homeserver", "slack_api_url")
+    @field_validator("openai_base_url", "matrix_homeserver", "slack_api_url", "github_api_url")
     @classmethod
     def _url(cls, url: str) -> str:
         if url and not url.startswith(("http://", "https://")):
@@ -123,6 +162,15 @@ class Settings(BaseSettings):
         """Known values that must never be shown: name → value."""
         kept = {name: getattr(self, name) for name in _SECRET}
         return {name.upper(): v.get_secret_value() for name, v in kept.items() if v}
+
+    @property
+    def limits(self) -> TaskLimits:
+        """What a task may use up before a person is asked. 0 in the settings: no limit."""
+        return TaskLimits(
+            max_files=self.gwt_most_files or None,
+            max_tests=self.gwt_most_tests or None,
+            max_seconds=self.gwt_most_seconds or None,
+        )
 
     def keys(self) -> dict[str, bool]:
         """Which keys are set. Never their values."""

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from bot.domain.evidence import Evidence
 from bot.domain.record import Record
 from bot.domain.session import Session
+from bot.domain.tasklog import SessionLog, TaskLog, TaskLogIndex
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "data-model.md"
@@ -134,7 +135,8 @@ def tables(page: str) -> dict[str, list[list[str]]]:
 
 
 PAGE_TABLES = tables(PAGE.read_text("utf-8"))
-SAVED = sorted(reachable(Session, Evidence), key=lambda kind: kind.__name__)
+ROOTS = (Session, Evidence, TaskLog, TaskLogIndex, SessionLog)
+SAVED = sorted(reachable(*ROOTS), key=lambda kind: kind.__name__)
 MODELS: list[type[BaseModel]] = [
     Record,  # of what waits in it only the names are told
     *(kind for kind in SAVED if issubclass(kind, BaseModel)),

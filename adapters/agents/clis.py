@@ -4,103 +4,46 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
-CONVERSATION = "{conversation}"
-"""Replaced by the id of the conversation."""
-PROMPT_FILE = "{prompt_file}"
-"""Replaced by the path of the prompt, by whoever starts the pane."""
-PROMPT = "{prompt}"
-"""Replaced by the prompt itself. Linux takes at most 128 KiB of it."""
-
-
-class PromptBy(StrEnum):
-    """How a CLI is given its prompt."""
-
-    STDIN = "stdin"
-    """Its length has no limit there, and a CLI that has read to the end waits for no keyboard."""
-    ARGUMENT = "argument"
-
-
-class ToldBy(StrEnum):
-    """What tells that a run is over."""
-
-    EXIT = "exit"
-    """The process ends. Started headless, every CLI here does. A hook at the end of a turn could only tell it too
-    early: a hook of the repository's own may still send the agent on, and the exit code is not known yet."""
-    MARKER = "marker"
-    """It prints the marker of the run."""
-
-
-@dataclass(frozen=True)
-class AsRoot:
-    """A CLI that does not work as root unless a variable says that nothing can be broken."""
-
-    variable: str
-    value: str
-
-
-@dataclass(frozen=True)
-class AgentCli:
-    name: str
-    kind: str
-    """What the saved session calls it."""
-    command: tuple[str, ...]
-    """Program and options for a new conversation."""
-    resume: tuple[str, ...] = ()
-    """The same to go on with a conversation. Empty: it chooses its own ids, which are not known beforehand; a further
-    run is a new conversation, and the prompt tells what came before."""
-    auto_flags: str = ""
-    """The options that let it work without asking. They stand in the command, and on the approval card."""
-    version: tuple[str, ...] = ()
-    """The command that prints its version; empty: the program and `--version`."""
-    prompt_by: PromptBy = PromptBy.STDIN
-    streams_json: bool = False
-    """It prints a JSON event a line, which are turned into readable lines for the pane."""
-    told_by: ToldBy = ToldBy.EXIT
-    receives: tuple[str, ...] = ()
-    """The environment variables of the bot that reach it, beside those every pane has."""
-    sets: tuple[tuple[str, str], ...] = ()
-    """Variables it always gets."""
-    as_root: AsRoot | None = None
-    marker: str = ""
-    """A file that must be at the top of the repository."""
-    stages: tuple[str, ...] = ()
-    """It works only where GWT_BOT_STAGE is one of these. Empty: everywhere."""
-
-    @property
-    def version_command(self) -> tuple[str, ...]:
-        return self.version or (self.command[0], "--version")
-
+from adapters.agents import said
+from adapters.agents.asking import claude_asks
+from adapters.agents.claude_hooks import SETTINGS, claude_hooks
+from adapters.agents.entry import (
+    CONVERSATION,
+    CONVERSATION_BEGINS,
+    PROMPT,
+    PROMPT_FILE,
+    SPOOL,
+    AgentCli,
+    AsRoot,
+    Login,
+    Place,
+    PromptBy,
+    RepositorySetting,
+    Streams,
+    ToldBy,
+)
 
 NETWORK = (
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "NODE_EXTRA_CA_CERTS",
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
 )
 STAGE_VARIABLE = "GWT_BOT_STAGE"
 
 _CLAUDE = (
     "claude",
-    "--print",
     "--dangerously-skip-permissions",
     # These would ask a person, and nobody sits at the pane.
     "--disallowed-tools=AskUserQuestion,ExitPlanMode,EnterPlanMode",
-    # Its plain output says nothing until the very end.
-    "--output-format=stream-json",
-    "--verbose",
 )
-_GEMINI = ("gemini", "--approval-mode=yolo", "--skip-trust")
+_CLAUDE_PANE = (*_CLAUDE, f"--settings={SPOOL}/{SETTINGS}")
+# Its plain output says nothing until the very end.
+_CLAUDE_PRINT = (*_CLAUDE, "--print", "--output-format=stream-json", "--verbose")
+_CLAUDE_HOME = ("CLAUDE_CONFIG_DIR", ".claude")
+_GEMINI = ("gemini", "--approval-mode=yolo", "--skip-trust", "--output-format=stream-json")
+_OPENCODE = ("opencode", "run", "--auto", "--format=json")
 _PLAYED = (
     sys.executable,
     "-P",  # a folder `adapters` of the repository is not to be taken for ours
@@ -116,10 +59,15 @@ _PLAYED = (
 CLAUDE = AgentCli(
     name="claude",
     kind="ClaudeCode",
-    command=(*_CLAUDE, "--session-id", CONVERSATION),
-    resume=(*_CLAUDE, "--resume", CONVERSATION),
+    # The prompt as an argument: typed too early it is lost. Behind `--`, for it may begin with anything.
+    command=(*_CLAUDE_PANE, "--session-id", CONVERSATION, "--", PROMPT),
+    resume=(*_CLAUDE_PANE, "--resume", CONVERSATION, "--", PROMPT),
+    keeps=Place(*_CLAUDE_HOME, f"projects/*/{CONVERSATION}.jsonl"),
     auto_flags="--dangerously-skip-permissions",
-    streams_json=True,
+    oldest="2.1.145",  # from then on it tells at the end of a turn what still runs in the background
+    prompt_by=PromptBy.ARGUMENT,
+    told_by=ToldBy.HOOK,
+    files=claude_hooks,
     receives=(
         *NETWORK,
         "ANTHROPIC_API_KEY",
@@ -133,23 +81,87 @@ CLAUDE = AgentCli(
     ),
     sets=(("DISABLE_AUTOUPDATER", "1"),),
     as_root=AsRoot("IS_SANDBOX", "1"),
+    login=Login(
+        variables=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
+        places=(
+            Place(*_CLAUDE_HOME, ".credentials.json"),
+            Place("CLAUDE_CONFIG_DIR", "", ".claude.json"),
+        ),
+        keys=("claudeAiOauth", "oauthAccount", "primaryApiKey"),
+        remedy="Run `claude` once in a terminal and log in, or set ANTHROPIC_API_KEY.",
+    ),
+    asks=claude_asks,
+    settings=(
+        RepositorySetting(
+            ".claude/settings.json",
+            ("hooks", "apiKeyHelper", "statusLine", "env", "awsAuthRefresh", "otelHeadersHelper"),
+        ),
+        RepositorySetting(
+            ".claude/settings.json", ("ask",), "can have it ask a person for permission"
+        ),
+        RepositorySetting(
+            ".claude/settings.json",
+            ("Stop",),
+            "can keep it at work when it has told its end (claude-print waits for that)",
+        ),
+        RepositorySetting(".mcp.json", does="starts tool servers"),
+    ),
+    limits=said.CLAUDE,
+)
+CLAUDE_PRINT = AgentCli(
+    name="claude-print",
+    kind="ClaudeCode",
+    command=(*_CLAUDE_PRINT, "--session-id", CONVERSATION),
+    resume=(*_CLAUDE_PRINT, "--resume", CONVERSATION),
+    keeps=CLAUDE.keeps,
+    auto_flags=CLAUDE.auto_flags,
+    oldest=CLAUDE.oldest,
+    streams=Streams.CLAUDE,
+    receives=CLAUDE.receives,
+    sets=CLAUDE.sets,
+    as_root=CLAUDE.as_root,
+    login=CLAUDE.login,
+    settings=CLAUDE.settings,
+    limits=CLAUDE.limits,
 )
 CODEX = AgentCli(
     name="codex",
     kind="Codex",
     # `exec` needs no background daemon, which would go on working when its pane is gone.
-    command=("codex", "exec", "--yolo", "-"),
+    command=("codex", "exec", "--json", "--yolo", "-"),
+    resume=("codex", "exec", "resume", "--json", "--yolo", CONVERSATION, "-"),
+    keeps=Place("CODEX_HOME", ".codex", f"sessions/*/*/*/rollout-*{CONVERSATION}.jsonl*"),
+    own_ids=r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
     auto_flags="--yolo",
+    oldest="0.169.0",
+    streams=Streams.CODEX,
     # Not OPENAI_API_KEY: that may be the key of the master model.
     receives=(*NETWORK, "CODEX_API_KEY", "CODEX_HOME"),
+    login=Login(
+        variables=("CODEX_API_KEY",),
+        places=(
+            Place("CODEX_HOME", ".codex", "auth.json"),
+            Place("CODEX_HOME", ".codex", "config.toml"),
+        ),
+        keys=("OPENAI_API_KEY", "tokens", "model_provider"),
+        remedy="Run `codex login`, or set CODEX_API_KEY.",
+    ),
+    settings=(
+        RepositorySetting(".codex/config.toml"),
+        RepositorySetting(".codex/hooks.json"),
+    ),
+    limits=said.CODEX,
 )
 GEMINI = AgentCli(
     name="gemini",
     kind="Gemini",
     command=(*_GEMINI, "--session-id", CONVERSATION),
     resume=(*_GEMINI, "--resume", CONVERSATION),
+    keeps=Place("", ".gemini", f"tmp/*/chats/session-*{CONVERSATION_BEGINS}.json*"),
     # Without --skip-trust a new folder silently takes it out of the automatic mode.
     auto_flags="--approval-mode=yolo --skip-trust",
+    oldest="0.61.0",
+    streams=Streams.GEMINI,
     receives=(
         *NETWORK,
         "GEMINI_API_KEY",
@@ -160,12 +172,31 @@ GEMINI = AgentCli(
         "GOOGLE_GENAI_USE_VERTEXAI",
     ),
     sets=(("GEMINI_CLI_NO_RELAUNCH", "true"),),
+    login=Login(
+        variables=("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"),
+        places=(Place("", ".gemini", "settings.json"), Place("", ".gemini", "oauth_creds.json")),
+        keys=("selectedType", "refresh_token"),
+        remedy="Run `gemini` once in a terminal and choose how to log in, or set GEMINI_API_KEY.",
+    ),
+    settings=(
+        RepositorySetting(
+            ".gemini/settings.json", ("hooks", "mcpServers", "tools", "discoveryCommand")
+        ),
+        RepositorySetting(".gemini/.env", does="changes its environment"),
+        RepositorySetting(".env", ("GEMINI_", "GOOGLE_"), "changes its environment"),
+        RepositorySetting(".gemini/extensions", does="adds extensions"),
+    ),
+    limits=said.GEMINI,
 )
 OPENCODE = AgentCli(
     name="opencode",
     kind="OpenCode",
-    command=("opencode", "run", "--auto"),
+    command=_OPENCODE,
+    resume=(*_OPENCODE, "--session", CONVERSATION),
+    own_ids=r"ses_\w{8,60}",
     auto_flags="--auto",
+    oldest="1.18.0",
+    streams=Streams.OPENCODE,
     receives=(
         *NETWORK,
         "OPENCODE_CONFIG",
@@ -174,19 +205,32 @@ OPENCODE = AgentCli(
         "OPENROUTER_API_KEY",
     ),
     sets=(("OPENCODE_DISABLE_AUTOUPDATE", "1"),),
+    login=Login(
+        variables=("ANTHROPIC_API_KEY", "OPENROUTER_API_KEY"),
+        places=(
+            Place("XDG_DATA_HOME", ".local/share", "opencode/auth.json"),
+            Place("OPENCODE_CONFIG", ""),
+            Place("OPENCODE_CONFIG_DIR", ".config/opencode", "opencode.json"),
+            Place("OPENCODE_CONFIG_DIR", ".config/opencode", "opencode.jsonc"),
+        ),
+        keys=("key", "apiKey", "refresh", "provider"),
+        remedy="Run `opencode auth login`.",
+    ),
+    settings=(
+        RepositorySetting("opencode.json", ("plugin", "mcp", "command", "permission", "lsp")),
+        RepositorySetting("opencode.jsonc", ("plugin", "mcp", "command", "permission", "lsp")),
+        RepositorySetting(".opencode/plugin"),
+        RepositorySetting(".opencode/plugins"),
+        RepositorySetting(".opencode/tool"),
+    ),
+    limits=said.OPENCODE,
 )
 PLAYED = AgentCli(
     name="played",
     kind="Other",
     command=_PLAYED,
     resume=(*_PLAYED, "--resume"),
-    version=(
-        sys.executable,
-        "-P",
-        "-m",
-        "adapters.played.agent",
-        "--version",
-    ),
+    version=(*_PLAYED[:4], "--version"),
     prompt_by=PromptBy.ARGUMENT,
     receives=(STAGE_VARIABLE, "GWT_BOT_PLAY", "GWT_BOT_PACE"),
     sets=(("PYTHONPATH", str(Path(__file__).parents[2])),),
@@ -197,5 +241,5 @@ PLAYED = AgentCli(
 
 def known(other: AgentCli | None) -> Mapping[str, AgentCli]:
     """Every CLI by its name, with the one the operator has named."""
-    entries = (CLAUDE, CODEX, GEMINI, OPENCODE, PLAYED, *((other,) if other else ()))
-    return {cli.name: cli for cli in entries}
+    entries = (CLAUDE, CLAUDE_PRINT, CODEX, GEMINI, OPENCODE, PLAYED)
+    return {cli.name: cli for cli in (*entries, *((other,) if other else ()))}

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import shlex
 import shutil
-import signal
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from datetime import datetime, tzinfo
 from pathlib import Path
 
-from adapters.agents.clis import (
+from adapters.agents.clis import STAGE_VARIABLE, known
+from adapters.agents.entry import (
     CONVERSATION,
     PROMPT,
     PROMPT_FILE,
-    STAGE_VARIABLE,
+    SPOOL,
     AgentCli,
     PromptBy,
     ToldBy,
-    known,
 )
-from bot.domain.world import AgentReady, Launch
+from adapters.agents.limits import limit_in
+from adapters.agents.preflight import brought, kept, logged_in, older
+from adapters.agents.version import NoVersion, version_told
+from bot.domain.states import Outcome
+from bot.domain.world import AgentReady, Launch, RunEnd
 from bot.errors import Refused
 
 _PANE = ("PATH", "HOME", "LANG", "LC_ALL", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL")
 """What a program needs to be itself; nothing secret is among it."""
-_SCREEN = (sys.executable, "-I", str(Path(__file__).with_name("screen.py")))
-_VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
+_SCREEN = (sys.executable, "-I", str(Path(__file__).with_name("screen")))
 
 
 class AgentClis:
@@ -43,13 +44,16 @@ class AgentClis:
         passed_on: Iterable[str] = (),
         seconds: float = 20.0,
         user: Callable[[], int] = os.geteuid,
+        zone: tzinfo | None = None,
     ) -> None:
+        """`zone`: where the machine's clock is read; none: where it stands."""
         self._environ = dict(environ)
         self._passed_on = tuple(passed_on)
         """Names of further variables that the operator lets agents have."""
         self._clis = known(_other(other_command) if other_command else None)
         self._seconds = seconds
         self._user = user
+        self._zone = zone
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._clis)
@@ -66,32 +70,56 @@ class AgentClis:
         if cli is None:
             return _not_ready(agent, f"There is no agent called “{agent}”.", self._choices())
         obstacle = self._obstacle(cli, repository)
-        return obstacle or await self._try_version(cli)
+        if obstacle is not None:
+            return obstacle
+        ready = await self._try_version(cli)
+        return self._judged(cli, ready, repository) if ready.ok else ready
 
     def flags(self, agent: str) -> str:
         return self.cli(agent).auto_flags
 
     def marked(self, agent: str) -> bool:
-        """Never: started headless, every CLI ends by itself."""
-        return self.cli(agent).told_by is not ToldBy.EXIT
+        """Whether it has nothing better to tell its end by."""
+        return self.cli(agent).told_by is ToldBy.MARKER
 
     def launch(
         self, agent: str, *, prompt: str, conversation: str, resume: bool, nonce: str, spool: str
     ) -> Launch:
         cli = self.cli(agent)
-        command = cli.resume if resume and cli.resume else cli.command
-        argv = tuple(conversation if word == CONVERSATION else word for word in command)
+        goes_on = resume and self._known_to(cli, conversation)
+        words = {CONVERSATION: conversation, PROMPT: PROMPT, PROMPT_FILE: PROMPT_FILE}
+        argv = tuple(
+            words.get(word) or word.replace(SPOOL, spool)
+            for word in (cli.resume if goes_on else cli.command)
+        )
         # By its full path: a program of that name in the repository is never taken for it.
         argv = (self._found(argv[0]) or argv[0], *argv[1:])
-        if cli.streams_json:
-            argv = (*_SCREEN, *argv)
+        if cli.streams is not None:
+            argv = (*_SCREEN, cli.streams.value, f"{spool}/report", *argv)
         passed = {
             name: self._environ[name]
             for name in (*cli.receives, *self._passed_on)
             if self._environ.get(name)
         }
-        stdin = "prompt" if cli.prompt_by is PromptBy.STDIN else "terminal"
-        return Launch(argv=argv, env=dict(cli.sets) | passed, stdin=stdin)
+        return Launch(
+            argv=argv,
+            env=dict(cli.sets) | passed,
+            files=dict(cli.files(spool)) if cli.files else {},
+            stdin="prompt" if cli.prompt_by is PromptBy.STDIN else "terminal",
+        )
+
+    def understood(self, agent: str, end: RunEnd, screen: str, at: datetime) -> RunEnd:
+        """Only of a failure, and only its own words: the screen shows the agent's work, too, and is not asked."""
+        if end.outcome is not Outcome.FAILED or end.limit is not None:
+            return end
+        limit = limit_in(end.message, self.cli(agent).limits, at, self._zone)
+        return end.model_copy(update={"limit": limit}) if limit else end
+
+    def _known_to(self, cli: AgentCli, conversation: str) -> bool:
+        """A run may have ended before its conversation began; and no CLI goes on with one it has never heard of."""
+        if not cli.resume or (cli.own_ids and not re.fullmatch(cli.own_ids, conversation)):
+            return False
+        return cli.keeps is None or kept(cli.keeps, conversation, self._environ)
 
     def _choices(self) -> str:
         return f"Choose one of: {', '.join(self._clis)}."
@@ -136,55 +164,29 @@ class AgentClis:
             "is a sandbox.",
         )
 
+    def _judged(self, cli: AgentCli, ready: AgentReady, repository: str) -> AgentReady:
+        """It starts: is it new enough, has somebody logged in, and what is there to be warned of?"""
+        if older(ready.version, cli.oldest):
+            problem = f"`{cli.command[0]}` is version {ready.version}, and {cli.oldest} is needed."
+            return _not_ready(cli.name, problem, "Install a newer one.")
+        if not logged_in(cli.login, self._environ):
+            problem = f"Nobody has logged in to `{cli.command[0]}`, as far as can be seen here."
+            return _not_ready(cli.name, problem, cli.login.remedy if cli.login else "")
+        asks = cli.asks(self._environ, repository) if cli.asks else ()
+        return ready.model_copy(update={"warnings": (*asks, *brought(cli, repository))})
+
     async def _try_version(self, cli: AgentCli) -> AgentReady:
         program, *arguments = cli.version_command
+        environment = {name: self._environ[name] for name in _PANE if name in self._environ}
+        path = self._found(program) or program
         try:
-            process = await asyncio.create_subprocess_exec(
-                self._found(program) or program,
-                *arguments,
-                env=self._clean() | dict(cli.sets),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                start_new_session=True,
+            version = await version_told(
+                (path, *arguments), environment | dict(cli.sets), self._seconds
             )
-        except OSError as error:
-            reason = f"`{program}` cannot be started: {error.strerror}."
-            return _not_ready(
-                cli.name, reason, "Install it again, or name another agent: GWT_AGENT."
-            )
-        output = await self._answer(process)
-        if output is None:
-            reason = f"`{program}` did not tell its version within {self._seconds:g} seconds."
-            return _not_ready(
-                cli.name, reason, f"Run `{shlex.join(cli.version_command)}` yourself."
-            )
-        if process.returncode != 0:
-            reason = f"`{program}` fails: {_last_line(output) or f'exit code {process.returncode}'}"
-            return _not_ready(
-                cli.name, reason, f"Run `{shlex.join(cli.version_command)}` yourself."
-            )
-        found = _VERSION.search(output)
-        return AgentReady(agent=cli.name, ok=True, version=found.group() if found else "")
-
-    async def _answer(self, process: asyncio.subprocess.Process) -> str | None:
-        """What it printed; None when it took too long, and was ended with all its children."""
-        told = False
-        try:
-            output, _ = await asyncio.wait_for(process.communicate(), self._seconds)
-            told = True
-        except TimeoutError:
-            return None
-        else:
-            return output.decode("utf-8", "replace")
-        finally:
-            if not told:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                await process.wait()
-
-    def _clean(self) -> dict[str, str]:
-        return {name: self._environ[name] for name in _PANE if name in self._environ}
+        except NoVersion as failure:
+            remedy = failure.remedy or f"Run `{shlex.join(cli.version_command)}` yourself."
+            return _not_ready(cli.name, f"`{program}` {failure.reason}", remedy)
+        return AgentReady(agent=cli.name, ok=True, version=version)
 
     def _found(self, program: str) -> str | None:
         return shutil.which(program, path=self._environ.get("PATH", os.defpath))
@@ -215,7 +217,3 @@ def _misused(cli: AgentCli) -> bool:
 
 def _not_ready(agent: str, problem: str, remedy: str) -> AgentReady:
     return AgentReady(agent=agent, ok=False, problem=problem, remedy=remedy)
-
-
-def _last_line(output: str) -> str:
-    return (output.strip().splitlines() or [""])[-1][:300]

@@ -25,6 +25,10 @@ SWITCHED_OFF: tuple[str, ...] = (
     "worktree.useRelativePaths=false",
     "diff.ignoreSubmodules=dirty",
     "i18n.logOutputEncoding=UTF-8",
+    # the other way round: switched on, whatever the repository says
+    "protocol.version=2",
+    "fetch.fsckObjects=true",
+    "transfer.fsckObjects=true",
 )
 NAME, MAIL = "gwt-bot", "gwt-bot@localhost"
 FIXED = {
@@ -42,6 +46,9 @@ FIXED = {
     "GIT_SSH_COMMAND": "false",
     "GIT_MERGE_AUTOEDIT": "no",
     "GIT_ALLOW_PROTOCOL": "none",
+    # both could tell of other parents than a commit has, and what is merged would be believed; a missing file is no graft
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": "/dev/null/none",
     "GIT_AUTHOR_NAME": NAME,
     "GIT_AUTHOR_EMAIL": MAIL,
     "GIT_COMMITTER_NAME": NAME,

@@ -20,6 +20,11 @@ class Held:
         """What the bot knows of a worktree of its own."""
         return self._page.worktrees.get(str(path))
 
+    @property
+    def is_at_work(self) -> bool:
+        """Whether the bot has any worktree here."""
+        return bool(self._page.worktrees)
+
     def owns(self, branch: str, path: Path) -> bool:
         """Whether the bot created this branch for this worktree."""
         return self._page.branches.get(branch) == str(path)

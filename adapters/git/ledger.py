@@ -44,6 +44,9 @@ class Made(BaseModel):
     branch: str = ""
     stage: Stage
     start: str
+    """What was checked out when it was made."""
+    origin: str = ""
+    """The commit its branch began with; empty: not known."""
     git_dir: str = ""
     keys: Mapping[str, str] = {}
     """Of its own config.worktree: watched key → digest."""

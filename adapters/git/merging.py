@@ -7,6 +7,7 @@ from collections.abc import Callable
 from adapters.git.ledger import Merging
 from adapters.git.place import Place
 from adapters.git.run import Git, translated
+from adapters.git.settling import Settling
 from adapters.git.tree import Tree, readable
 from bot.domain.world import Merged
 from bot.errors import Refused
@@ -19,11 +20,20 @@ class Merges:
     def __init__(self, git: Git, tree: Tree) -> None:
         self._git = git
         self._tree = tree
+        self._settling = Settling(git)
 
     async def merge(
-        self, at: Place, other: str, message: str, *, lock: int, begun: Merging | None, note: Note
+        self,
+        at: Place,
+        other: str,
+        message: str,
+        *,
+        lock: int,
+        begun: Merging | None,
+        note: Note,
+        plan: str = "",
     ) -> Merged:
-        """Merge the commit `other` into what is checked out."""
+        """Merge the commit `other` into what is checked out. Collisions below `plan` alone are settled with our copy."""
         if begun is not None:
             await self._undo(at, begun, lock)
             note(None)
@@ -36,11 +46,11 @@ class Merges:
                 "Commit them first.",
             )
         note(Merging(head=head, other=other))
-        merged = await self._try(at, other, message, lock)
+        merged = await self._try(at, other, message, lock, plan)
         note(None)
         return merged
 
-    async def _try(self, at: Place, other: str, message: str, lock: int) -> Merged:
+    async def _try(self, at: Place, other: str, message: str, lock: int, plan: str) -> Merged:
         answer = await self._git.write(
             *("merge", "--quiet", "--no-edit", "--no-ff", "--no-verify", "--no-stat"),
             *("--no-overwrite-ignore", "--strategy=ort", "-m", message, other),
@@ -50,11 +60,17 @@ class Merges:
         )
         if answer.code == 0:
             return Merged(commit=await self._tree.commit(at, "HEAD"))
-        unmerged = await self._git.read("ls-files", "--unmerged", "-z", at=at)
-        conflicts = tuple(dict.fromkeys(readable(f.partition("\t")[2]) for f in unmerged.fields))
+        unmerged = await self._settling.unmerged(at)
+        others = [one for one in unmerged if not plan or not one.path.startswith(f"{plan}/")]
+        if (
+            unmerged
+            and not others
+            and await self._settling.settle(at, unmerged, plan, message, lock)
+        ):
+            return Merged(commit=await self._tree.commit(at, "HEAD"))
         await self._abort(at, lock)
-        if conflicts:
-            return Merged(conflicts=conflicts)
+        if unmerged:
+            return Merged(conflicts=tuple(readable(one.path) for one in others or unmerged))
         # neither merged nor in conflict: an untracked file in the way, unrelated histories, a full disk
         raise translated("merge", answer)
 
@@ -78,10 +94,10 @@ class Merges:
 
     async def _touched(self, at: Place, begun: Merging) -> list[str]:
         """What a merge changes: that which the other side has changed since they parted."""
-        parted = await self._git.read("merge-base", begun.head, begun.other, at=at, ok=(0, 1))
-        if parted.code:
+        parted = await self._tree.parted(at, begun.head, begun.other)
+        if parted is None:
             return []
-        changes = await self._tree.touched(at, parted.text, begun.other)
+        changes = await self._tree.touched(at, parted, begun.other)
         return [path for _, path in changes]
 
     async def _restore(self, at: Place, paths: list[str], lock: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from adapters.git.by_hand import ByHand
 from adapters.git.held import Held
 from adapters.git.ledger import Made, Stage
 from adapters.git.place import is_there
@@ -28,17 +29,21 @@ class Preparing:
         self._tree = tree
         self._trust = trust
         self._recovery = Recovery(git)
+        self._by_hand = ByHand(tree)
 
     async def prepare(self, held: Held, branch: str, path: Path, start: str) -> str:
         """A worktree at `path` on `branch`, begun at `start`. The branch's head."""
         start = await self._tree.commit(held.main, start)
+        await self._by_hand.require_branch(held.main, path, held.made(path))
         found = at_path(standing(held.main), path)
         if found is not None and _is_usable(found, path, held.made(path)):
             return await self._adopted(held, branch, path, start, found)
         await self._clear(held, path)
         remove_stale_locks(held.main, path, None, branch)
         tip = await self._free_tip(held, branch, path, start)
-        held.note(path, Made(branch=branch, stage=Stage.PREPARING, start=tip or start))
+        begun = Made(branch=branch, stage=Stage.PREPARING, start=tip or start)
+        origin = await self._origin(held, branch, path, tip or start, start)
+        held.note(path, begun.model_copy(update={"origin": origin}))
         if tip is None:
             await self._create(held, branch, start)
         await self._add(held, path, branch)
@@ -75,17 +80,22 @@ class Preparing:
         if found.branch != branch:
             on = found.branch or "no branch"
             raise Refused("taken", f"The worktree {path} is on {on}, not on {branch}.")
-        made = held.made(path)
-        if made is None or made.stage is not Stage.READY or made.git_dir != str(found.git_dir):
-            begun = Made(branch=branch, stage=Stage.READY, start=made.start if made else start)
-            await self._ready(held, path, begun)
         tip = await self._tree.tip(held.main, branch)
         if tip is None:
-            raise Refused(
-                f"the branch {branch} is gone, its worktree {path} is still there",
-                f"Bring it back: git branch {branch} <commit> (git reflog knows the commit).",
-            )
+            raise Refused(f"the branch {branch} is gone, and the worktree {path} stands on it")
+        made = held.made(path)
+        if made is None or made.stage is not Stage.READY or made.git_dir != str(found.git_dir):
+            origin = await self._origin(held, branch, path, tip, start)
+            begun = Made(branch=branch, stage=Stage.READY, start=made.start if made else start)
+            await self._ready(held, path, begun.model_copy(update={"origin": origin}))
         return tip
+
+    async def _origin(self, held: Held, branch: str, path: Path, tip: str, start: str) -> str:
+        """Where the branch began, as far as it is known: a plan may be moved to a newer start than its branch had."""
+        made = held.made(path)
+        if made is not None and made.branch == branch and made.origin:
+            return made.origin
+        return start if await self._tree.contains(held.main, tip, start) else ""
 
     async def _clear(self, held: Held, path: Path) -> None:
         """Away with what a killed git left of ours at this path. Refused where it is not provably ours."""

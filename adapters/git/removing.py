@@ -8,6 +8,7 @@ from pathlib import Path
 from adapters.git.held import Held
 from adapters.git.ledger import Made, Stage
 from adapters.git.place import Place, first_line, is_there
+from adapters.git.proofs import Elsewhere, Proofs
 from adapters.git.recovery import Recovery, remove_stale_locks
 from adapters.git.run import Git
 from adapters.git.standing import Standing, at_path, at_work_in, nameless, standing
@@ -23,26 +24,21 @@ class Removing:
         self._tree = tree
         self._trust = trust
         self._recovery = Recovery(git)
+        self._proofs = Proofs(tree)
 
-    async def remove(self, held: Held, path: Path, branch: str, merged_into: str | None) -> Removal:
-        """The worktree, and the branch if everything on it is in `merged_into`."""
-        merged = await self._tree.commit(held.main, merged_into) if merged_into else None
+    async def remove(self, held: Held, path: Path, branch: str, kept: Elsewhere) -> Removal:
+        """The worktree, and the branch if everything on it is kept elsewhere."""
         tip = await self._tree.tip(held.main, branch)
-        if reason := await self._unmerged(held.main, branch, tip, merged):
-            return _removal(held, path, branch, tip is None, reason)
+        missing = await self._proofs.missing(held.main, branch, tip, kept) if tip else ""
+        if missing:
+            return _removal(held, path, branch, False, missing)
         if reason := await self._remove_worktree(held, path, branch):
             return _removal(held, path, branch, tip is None, reason)
-        if tip is None or merged is None:
+        if tip is None or not kept.is_told:
             why = "" if tip is None else "nothing says that it was merged: the branch is kept"
             return _removal(held, path, branch, tip is None, why)
         reason = await self._remove_branch(held, branch, tip)
         return _removal(held, path, branch, not reason, reason)
-
-    async def _unmerged(self, main: Place, branch: str, tip: str | None, merged: str | None) -> str:
-        if tip is None or merged is None or await self._tree.contains(main, merged, tip):
-            return ""
-        commits = await self._tree.commits(main, merged, tip)
-        return f"{branch} has {len(commits)} commits that are not merged"
 
     async def _remove_worktree(self, held: Held, path: Path, branch: str) -> str:
         """Why it was left; empty when it is gone."""

@@ -7,17 +7,17 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from adapters.git.checkout import Checkouts
 from adapters.git.ledger import Ledger
 from adapters.git.place import Place, is_directory, main_checkout, resolved
 from adapters.git.run import INHERITED, Git
 from adapters.git.scan import SECONDS, scanned
 from adapters.git.standing import WORKTREES
 from adapters.git.trust import Trust
-from bot.domain.world import Base, Scan
+from bot.domain.world import Base, Checkout, Scan
 from bot.errors import Refused, Unavailable
 
 OLDEST = (2, 36)
-_VERSION = re.compile(r"git version (\d+)\.(\d+)")
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -36,6 +36,7 @@ class GitRepository:
         self._git = Git(environment, umask=umask)
         self._ledger = Ledger(home)
         self._trust = Trust(self._git, self._ledger)
+        self._checkouts = Checkouts(self._git)
 
     async def base(self, path: str) -> Base:
         await self._require_git()
@@ -103,12 +104,17 @@ class GitRepository:
         await self._trust.check(main)
         return await self._is_commit(main, commit)
 
+    async def checkout(self, path: str) -> Checkout:
+        main = main_checkout(path)
+        await self._trust.check(main)
+        return await self._checkouts.look(main)
+
     async def _require_git(self) -> None:
-        answer = await self._git.read("version", at=Path("/"))
-        found = _VERSION.match(answer.text)
-        if found and (int(found[1]), int(found[2])) < OLDEST:
+        major, minor = await self._git.version()
+        if (major, minor) < OLDEST:
             raise Unavailable(
-                f"git 2.36 or newer is required, this is {answer.text}", "Install a newer git."
+                f"git 2.36 or newer is required, this is git {major}.{minor}",
+                "Install a newer git.",
             )
 
     async def _main_checkout_of(self, path: Path) -> Place:

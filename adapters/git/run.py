@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,7 @@ ERROR_LIMIT = 64 * 1024
 SECONDS = 300.0
 GRACE_SECONDS = 2.0
 
+_VERSION = re.compile(r"git version (\d+)\.(\d+)")
 _BUSY = (".lock': File exists",)
 _FULL = ("No space left on device", "Disk quota exceeded", "Input/output error")
 
@@ -87,9 +90,17 @@ class Git:
         lock: int,
         ok: Sequence[int] = (0,),
         stdin: bytes = b"",
+        protocol: str = "",
     ) -> Answer:
-        """Run a command that changes something, under the repository's lock."""
-        return await self._run(arguments, at, ok, stdin, OUTPUT_LIMIT, {}, lock)
+        """Run a command that changes something, under the repository's lock. `protocol`: the one it may use, if any."""
+        extra = {"GIT_ALLOW_PROTOCOL": protocol} if protocol else {}
+        return await self._run(arguments, at, ok, stdin, OUTPUT_LIMIT, extra, lock)
+
+    async def version(self) -> tuple[int, int]:
+        """Of the git that is installed. One that does not say is taken for new."""
+        answer = await self.read("version", at=Path("/"))
+        found = _VERSION.match(answer.text)
+        return (int(found[1]), int(found[2])) if found else (sys.maxsize, 0)
 
     async def _run(
         self,
@@ -102,13 +113,14 @@ class Git:
         lock: int | None,
     ) -> Answer:
         process = await self._start(arguments, at, extra, lock)
+        command = next((word for word in arguments if not word.startswith("-")), "")
         try:
             async with asyncio.timeout(self._seconds):
                 answer = await _talk(process, stdin, limit)
         except TimeoutError as error:
             await _end(process)
             raise Unavailable(
-                f"git {arguments[0]} took longer than {self._seconds:.0f} s",
+                f"git {command} took longer than {self._seconds:.0f} s",
                 "Look whether the disk or a git filter is slow.",
             ) from error
         except BaseException:
@@ -116,7 +128,7 @@ class Git:
             raise
         if answer.code in ok or answer.truncated:
             return answer
-        raise translated(arguments[0], answer)
+        raise translated(command, answer)
 
     async def _start(
         self, arguments: Sequence[str], at: Place | Path, extra: dict[str, str], lock: int | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
@@ -10,6 +11,7 @@ from adapters.git.run import Git
 from bot.domain.world import Commit, Work
 from bot.errors import Refused
 
+_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 STATUS_LIMIT = 4 * 1024 * 1024
 
 
@@ -18,7 +20,7 @@ class Tree:
         self._git = git
 
     async def commit(self, at: Place, name: str) -> str:
-        """The commit a name (a hash, a branch, HEAD) stands for."""
+        """The commit a name (a full hash, a branch, HEAD) stands for."""
         found = await self.commit_or_none(at, name)
         if found is None:
             raise Refused(f"there is no commit {name!r} in the repository")
@@ -28,7 +30,8 @@ class Tree:
         if not name:
             return None
         answer = await self._git.read(
-            *("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"),
+            *("rev-parse", "--verify", "--quiet", "--end-of-options"),
+            f"{_spelled(name)}^{{commit}}",
             at=at,
             ok=(0, 1, 128),
         )
@@ -43,6 +46,11 @@ class Tree:
             *("merge-base", "--is-ancestor", older, newer), at=at, ok=(0, 1)
         )
         return answer.code == 0
+
+    async def parted(self, at: Place, one: str, other: str) -> str | None:
+        """The last commit two have in common."""
+        answer = await self._git.read("merge-base", one, other, at=at, ok=(0, 1))
+        return answer.text if answer.code == 0 else None
 
     async def commits(self, at: Place, since: str, until: str) -> tuple[Commit, ...]:
         answer = await self._git.read("log", "-z", "--format=%H %s", f"{since}..{until}", at=at)
@@ -108,6 +116,13 @@ class Tree:
         fields = answer.fields
         pairs = zip(fields[::2], fields[1::2], strict=True)
         return [(kind, path if raw else readable(path)) for kind, path in pairs]
+
+
+def _spelled(name: str) -> str:
+    """In full: git would take a tag or a planted file of that name before the branch."""
+    if name == "HEAD" or name.startswith("refs/") or _HASH.fullmatch(name):
+        return name
+    return f"refs/heads/{name}"
 
 
 def readable(path: str) -> str:

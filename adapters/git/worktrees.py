@@ -9,7 +9,10 @@ import contextlib
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from pathlib import Path
 
+from adapters.git.by_hand import ByHand
+from adapters.git.copying import Bounds, Copying
 from adapters.git.exclude import keep_out_of_status
+from adapters.git.forecast import Forecast
 from adapters.git.held import Held
 from adapters.git.ledger import Ledger
 from adapters.git.lock import Locks
@@ -17,14 +20,16 @@ from adapters.git.merging import Merges
 from adapters.git.moving_base import MovingBase
 from adapters.git.place import Place, main_checkout
 from adapters.git.preparing import Preparing
+from adapters.git.proofs import Elsewhere
 from adapters.git.recovery import remove_stale_locks
 from adapters.git.removing import Removing
 from adapters.git.run import INHERITED, Git
 from adapters.git.standing import checked_branch, checked_path
+from adapters.git.taking_in import TakingIn
 from adapters.git.tree import Tree
 from adapters.git.trust import Trust
 from adapters.git.writing import checked, write_inside
-from bot.domain.world import Commit, Merged, Removal, Work
+from bot.domain.world import Collision, Commit, Merged, Removal, Work
 
 
 class GitWorktrees:
@@ -36,6 +41,7 @@ class GitWorktrees:
         environment: Mapping[str, str] | None = None,
         *,
         umask: int = INHERITED,
+        copy_bounds: Bounds | None = None,
     ) -> None:
         self._git = Git(environment, umask=umask)
         self._ledger = Ledger(home)
@@ -46,6 +52,10 @@ class GitWorktrees:
         self._preparing = Preparing(self._git, self._tree, self._trust)
         self._removing = Removing(self._git, self._tree, self._trust)
         self._moving_base = MovingBase(self._git, self._tree, self._preparing)
+        self._by_hand = ByHand(self._tree)
+        self._copying = Copying(self._git, home, copy_bounds or Bounds())
+        self._forecast = Forecast(self._git, self._tree)
+        self._taking_in = TakingIn(self._git)
 
     async def prepare(self, repository: str, branch: str, path: str, start: str) -> str:
         checked_branch(branch)
@@ -54,7 +64,24 @@ class GitWorktrees:
             keep_out_of_status(held.main)
             return await self._preparing.prepare(held, branch, place, start)
 
-    async def merge(self, path: str, branch: str, message: str) -> Merged:
+    async def copy_ignored(
+        self, repository: str, path: str, patterns: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        main = main_checkout(repository)
+        at = await self._readable(str(checked_path(main, path)))
+        return await self._copying.copy(main, at, patterns)
+
+    async def collisions(self, repository: str, branches: tuple[str, ...]) -> tuple[Collision, ...]:
+        main = main_checkout(repository)
+        await self._trust.check(main)
+        return await self._forecast.collisions(main, branches)
+
+    async def take_in(self, repository: str, source: str, commit: str) -> None:
+        async with self._held(repository) as held:
+            await self._taking_in.take_in(held, Path(source), commit)
+
+    async def merge(self, path: str, branch: str, message: str, *, plan: str = "") -> Merged:
+        folder = "/".join(checked(plan.rstrip("/"))) if plan else ""
         main, place = _located(path)
         async with self._held(str(main.top)) as held:
             at = await self._writable(held, place)
@@ -67,6 +94,7 @@ class GitWorktrees:
                 lock=held.lock,
                 begun=made.merging if made else None,
                 note=held.merge_note(place),
+                plan=folder,
             )
 
     async def commit_files(self, path: str, files: dict[str, str], message: str) -> str:
@@ -101,12 +129,23 @@ class GitWorktrees:
             await self._moving_base.move(held, base_branch, commit)
 
     async def remove(
-        self, repository: str, path: str, branch: str, merged_into: str | None
+        self,
+        repository: str,
+        path: str,
+        branch: str,
+        merged_into: str | None,
+        merged_tip: str = "",
+        *,
+        plan: str = "",
     ) -> Removal:
         checked_branch(branch)
+        folder = "/".join(checked(plan.rstrip("/"))) if plan else ""
+        kept = Elsewhere(merged_into, merged_tip, folder)
         async with self._held(repository) as held:
             place = checked_path(held.main, path)
-            return await self._removing.remove(held, place, branch, merged_into)
+            removal = await self._removing.remove(held, place, branch, kept)
+            await self._taking_in.let_go(held)
+            return removal
 
     async def remove_scratch(self, repository: str, path: str) -> None:
         async with self._held(repository) as held:
@@ -129,12 +168,18 @@ class GitWorktrees:
 
     async def _readable(self, path: str) -> Place:
         main, place = _located(path)
-        return await self._trust.worktree(main, place)
+        at = await self._trust.worktree(main, place)
+        page = self._ledger.page(main.top)
+        await self._by_hand.require_branch(
+            main, place, page.worktrees.get(str(place)) if page else None
+        )
+        return at
 
     async def _writable(self, held: Held, place: Path) -> Place:
         at = await self._trust.worktree(held.main, place)
         made = held.made(place)
         remove_stale_locks(held.main, place, at.git_dir, made.branch if made else "")
+        await self._by_hand.require_branch(held.main, place, made)
         return at
 
     async def _commit(self, at: Place, names: tuple[str, ...], message: str, lock: int) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 from bot.errors import Refused, Unavailable
 
 TEMPORARY = ".gwt-bot.new"
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def checked(path: str) -> tuple[str, ...]:
@@ -32,18 +32,18 @@ def write_inside(top: Path, files: dict[str, str]) -> None:
             with _directory(top, parts[:-1]) as directory:
                 _write(directory, parts[-1], content.encode())
         except OSError as error:
-            raise _translated(error, "/".join(parts)) from error
+            raise translated(error, "/".join(parts)) from error
 
 
 @contextlib.contextmanager
 def _directory(top: Path, parts: tuple[str, ...]) -> Generator[int]:
     """The directory's descriptor, opened step by step so that no step can be a link."""
-    current = os.open(top, _DIRECTORY)
+    current = os.open(top, DIRECTORY)
     try:
         for part in parts:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(part, 0o777, dir_fd=current)
-            inner = os.open(part, _DIRECTORY, dir_fd=current)
+            inner = os.open(part, DIRECTORY, dir_fd=current)
             os.close(current)
             current = inner
         yield current
@@ -57,12 +57,12 @@ def _write(directory: int, name: str, content: bytes) -> None:
     mode = 0o666
     with contextlib.suppress(FileNotFoundError):
         mode = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode & 0o777
-    with os.fdopen(os.open(TEMPORARY, _FRESH, mode, dir_fd=directory), "wb") as file:
+    with os.fdopen(os.open(TEMPORARY, FRESH, mode, dir_fd=directory), "wb") as file:
         file.write(content)
     os.replace(TEMPORARY, name, src_dir_fd=directory, dst_dir_fd=directory)
 
 
-def _translated(error: OSError, path: str) -> Refused | Unavailable:
+def translated(error: OSError, path: str) -> Refused | Unavailable:
     if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EIO}:
         return Unavailable("the disk is full", "Make room on the disk.")
     if error.errno in {errno.ELOOP, errno.ENOTDIR}:

@@ -1,7 +1,16 @@
 """Where records live, who may use them, and how they are kept private."""
 
 from adapters.store.disk import Disk, keep_private
+from adapters.store.evidence import EvidenceFiles
 from adapters.store.lock import InstanceLock
 from adapters.store.store import JournalStore
+from adapters.store.tasklogs import TaskLogFiles
 
-__all__ = ["Disk", "InstanceLock", "JournalStore", "keep_private"]
+__all__ = [
+    "Disk",
+    "EvidenceFiles",
+    "InstanceLock",
+    "JournalStore",
+    "TaskLogFiles",
+    "keep_private",
+]

@@ -91,13 +91,6 @@ class JournalStore:
         with self._lock, self._plainly():
             return [*self._noted().lines()]
 
-    def evidence(self, name: str, content: str) -> str:
-        """Done again after a crash, it takes the place of what the lost attempt wrote."""
-        path = self._folder.evidence / (file_name(name) + ".json")
-        with self._plainly():
-            self._disk.replace(path, content.encode())
-        return str(path)
-
     def close(self) -> None:
         """Returns when exports and index are up to date."""
         self._background.close()

@@ -21,14 +21,32 @@ def told(hook: Mapping[str, object]) -> RunEnd | None:
             return _by_hook(Outcome.FINISHED, hook, "last_assistant_message")
         case "StopFailure":
             return _by_hook(
-                Outcome.FAILED, hook, "error_details", "error", "last_assistant_message"
+                Outcome.FAILED, hook, "last_assistant_message", "error_details", "error"
             )
         case _:
             return None
 
 
 def recorded(spool: Spool, *, process_gone: bool, source: CompletionSource) -> RunEnd | None:
-    """The end of the run, if its folder knows of one."""
+    """The end of the run, if its folder knows of one, with what the CLI has told of it."""
+    end = _recorded(spool, process_gone=process_gone, source=source)
+    return end and reported(spool, end)
+
+
+def reported(spool: Spool, end: RunEnd) -> RunEnd:
+    """The end with what the run's report knows: it is there however the run ended."""
+    report = spool.report
+    words = report.error if end.outcome is Outcome.FAILED else ""
+    return end.model_copy(
+        update={
+            "message": (end.message or words or report.message)[:LONGEST_MESSAGE],
+            "conversation": report.conversation,
+            "usage": report.usage,
+        }
+    )
+
+
+def _recorded(spool: Spool, *, process_gone: bool, source: CompletionSource) -> RunEnd | None:
     code = spool.exit_code
     if spool.has("stopped"):
         # the mark is set before the first signal; only the process's end makes it true
@@ -52,7 +70,9 @@ def recorded(spool: Spool, *, process_gone: bool, source: CompletionSource) -> R
 
 
 def _still_at_work(hook: Mapping[str, object]) -> bool:
-    """Background tasks wake the agent again when they end, and it stops a second time."""
+    """Background tasks and what it has set itself a time for wake the agent again, and it stops a second time."""
+    if hook.get("session_crons"):
+        return True
     try:
         tasks = _TASKS.validate_python(hook.get("background_tasks"))
     except ValidationError:

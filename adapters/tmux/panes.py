@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from adapters.tmux.ending import recorded
+from adapters.tmux.asking import Asking
+from adapters.tmux.ending import recorded, reported
+from adapters.tmux.following import Pace
 from adapters.tmux.keyboard import Keyboard, NotRunning
+from adapters.tmux.letting_go import LettingGo
 from adapters.tmux.listing import Listed, Listing, run_name
 from adapters.tmux.output import Output
+from adapters.tmux.people import attach_command
 from adapters.tmux.pipe import Pipe
-from adapters.tmux.processes import Known, end_processes, marks
+from adapters.tmux.processes import Known, marks
 from adapters.tmux.screens import Screens
 from adapters.tmux.server import SIZE, TERM, Rejected, TmuxServer
 from adapters.tmux.spool import Spool, on_disk
 from adapters.tmux.watch import Watch
+from bot.domain.dialogs import Dialog
 from bot.domain.states import Outcome
 from bot.domain.world import CompletionSource, Launch, Pane, RunEnd
 from bot.errors import Refused, Unavailable
-
-TMUX_IS_WAITED_FOR = 1.0
-"""Seconds before a stop goes on without it."""
 
 
 class TmuxPanes:
@@ -39,12 +40,12 @@ class TmuxPanes:
         grace: float = 5.0,
         patience: float = 10.0,
         watch: Watch | None = None,
+        pace: Pace = Pace(),  # noqa: B008 - it is frozen
     ) -> None:
         """`environment` is all the server, and so every pane, gets. `patience`: how long a program may take to ask
         for pasted text before it is taken for one that reads lines."""
         self._root = home / "spool"
         self._environment = dict(environment)
-        self._grace = grace
         self._watch = watch or Watch()
         self._server = TmuxServer(
             socket_name, self._root, environment, heard=self._heard, lost=self._changed
@@ -53,6 +54,11 @@ class TmuxPanes:
         self._pipe = Pipe(self._server)
         self._screens = Screens(self._server, home, mask)
         self._keyboard = Keyboard(self._server, self._watch, patience)
+        self._last = LettingGo(self._server, self._listing, self._screens, grace)
+        self._asking = Asking(
+            self._listing, self._screens, self._keyboard, self._server, self._watch, mask, pace
+        )
+        self._attach = attach_command(socket_name, environment)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def require(self) -> None:
@@ -106,7 +112,7 @@ class TmuxPanes:
                 over = recorded(spool, process_gone=True, source=CompletionSource.STOPPED)
                 if over is None:
                     spool.mark_stopped()
-            return await self._let_go(name)
+            return await self._last.let_go(spool)
 
     async def tail(self, name: str, lines: int) -> str:
         """The last lines on its screen, or of its transcript when the pane is gone."""
@@ -121,13 +127,32 @@ class TmuxPanes:
         listed = (await self._listing.now()).get(name)
         if listed is None or not Known(listed.pid).alive:
             raise NotRunning
-        await self._keyboard.paste(name, listed.pane_id, spool, text)
+        await self._keyboard.until_ready(spool, text)
+        if await self._asking.standing(spool) is not None:
+            raise Refused("The program in the pane asks something.", "Answer it first.")
+        await self._keyboard.paste(listed.pane_id, spool, text)
+
+    def dialogs(self, name: str) -> AsyncGenerator[Dialog | None]:
+        """What the program in the pane asks, as soon as it does; None once it no longer asks. Without an end."""
+        return self._asking.changes(self._spool(name))
+
+    async def answer(self, name: str, dialog: Dialog, option: str) -> bool:
+        """Type the answer, if the very dialog stands there. Whether the screen has moved on."""
+        return await self._asking.answer(self._spool(name), dialog, option)
+
+    def attach(self, name: str) -> str:
+        """The command with which a person comes to the pane."""
+        return self._attach + f"'={run_name(name)}'"
+
+    async def watched(self, name: str) -> bool:
+        """Is a person attached to it?"""
+        return await self._asking.watched(run_name(name))
 
     async def keep_transcript(self, name: str) -> str:
         """Write down what the pane has shown and let it go, with whatever the agent left running."""
         path = self._screens.transcript(run_name(name))
         async with self._alone(name):
-            await self._let_go(name)
+            await self._last.let_go(self._spool(name))
             if not path.exists():
                 await asyncio.to_thread(self._screens.write, name, "")
         return str(path)
@@ -194,34 +219,11 @@ class TmuxPanes:
         if end is not None or not (gone or not here):
             return end
         left_its_screen = name in await self._listing.now()
-        return RunEnd(
-            outcome=Outcome.KILLED if left_its_screen else Outcome.VANISHED, source=source
-        )
-
-    async def _let_go(self, name: str) -> tuple[int, ...]:
-        """End the processes, keep what was shown before or after (a full-screen program takes its screen with it),
-        close the pane."""
-        root, before = 0, ""
-        # without tmux its processes are found too, and must be
-        with contextlib.suppress(Unavailable, TimeoutError):
-            async with asyncio.timeout(TMUX_IS_WAITED_FOR):
-                root, before = await self._before_the_end(name)
-        left = await end_processes(self._spool(name).path, root, self._grace)
-        listed = (await self._listing.now()).get(name)
-        if listed is not None:
-            self._server.reap()
-            await self._screens.keep(name, listed.pane_id, before)
-            await self._server.close_session(name)
-            self._listing.forget()
-        return left
-
-    async def _before_the_end(self, name: str) -> tuple[int, str]:
-        listed = (await self._listing.now()).get(name)
-        if listed is None or not listed.pid:
-            return 0, ""
-        return listed.pid, await self._screens.all_shown(name, listed.pane_id)
+        outcome = Outcome.KILLED if left_its_screen else Outcome.VANISHED
+        return reported(spool, RunEnd(outcome=outcome, source=source))
 
     def _heard(self, news: str) -> None:
+        self._asking.heard(news)
         if news.startswith("%unlinked-window-close"):
             self._changed()
 

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from adapters.tmux.dialogs.page import Shown
 from adapters.tmux.screen import last_lines, readable
 from adapters.tmux.server import Rejected, TmuxServer
 from adapters.tmux.spool import on_disk, open_private
@@ -25,6 +26,17 @@ class Screens:
 
     async def tail(self, run: str, pane_id: str, lines: int) -> str:
         return last_lines(await self._capture(run, pane_id), lines)
+
+    async def shown(self, run: str, pane_id: str) -> Shown:
+        """The screen as it is, masked, with its cursor."""
+        text = await self._capture(run, pane_id)
+        where = "#{cursor_flag} #{pane_height} #{cursor_y}"
+        try:
+            (answer,) = await self._server.ask("display-message", "-p", "-t", pane_id, where)
+            visible, height, row = (int(number) for number in answer.split())
+        except (Rejected, ValueError):
+            visible, height, row = 0, 0, 0  # the pane is gone
+        return Shown(self._mask(readable(text)), height - 1 - row if visible else None)
 
     def last_of_transcript(self, run: str, lines: int) -> str:
         path = self.transcript(run)

@@ -68,6 +68,7 @@ class TmuxServer:
         self._lost = lost
         self._client: ControlClient | None = None
         self._connecting = asyncio.Lock()
+        self._always: list[tuple[str, ...]] = []
         self._pid = 0
 
     async def require(self) -> None:
@@ -96,6 +97,12 @@ class TmuxServer:
         """Ask, once, for something with a pane whose program lives, and only then: tmux 3.3a crashes, with every agent
         in it, when it pastes into a dead one."""
         return await (await self._connected()).ask_if("#{==:#{pane_dead},0}", pane_id, *command)
+
+    async def ask_always(self, *command: str) -> None:
+        """Ask for something that holds for the control client only: now, and of each that takes its place."""
+        if command not in self._always:
+            self._always.append(command)
+            await self.ask(*command)
 
     async def close(self) -> None:
         """Detach. The server lives on with everything in it."""
@@ -154,6 +161,8 @@ class TmuxServer:
         pid, socket = answer[0].split(" ", 1)
         self._pid = int(pid)
         await asyncio.to_thread(self._set_up, socket)
+        for command in self._always:
+            await client.ask(*command)
         return client
 
     async def _start(self) -> None:

@@ -18,13 +18,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from adapters.tmux.wrapper import script
 from bot.domain.facts import Fact
-from bot.domain.world import Launch
+from bot.domain.world import AgentUsage, Launch
 from bot.errors import Refused, Unavailable
 
 LARGEST_HOOK = 1 << 20
 _HOOK = TypeAdapter(dict[str, object])
 _OWN = re.compile(
-    r"prompt\.md|run\.sh|launch|started|exit|stopped|done|ready|past(e|ed|ing)|output"
+    r"prompt\.md|run\.sh|launch|started|exit|stopped|done|ready|past(e|ed|ing)|output|report|heeded"
 )
 
 
@@ -33,6 +33,15 @@ class Kept(Fact):
 
     marker: str = ""
     stdin: Literal["terminal", "prompt", "nothing"] = "terminal"
+
+
+class Report(Fact):
+    """What the program that reads a CLI's events has kept of them."""
+
+    conversation: str = ""
+    message: str = ""
+    error: str = ""
+    usage: AgentUsage | None = None
 
 
 class Spool:
@@ -86,6 +95,15 @@ class Spool:
         except (FileNotFoundError, ValidationError):
             return Kept()
 
+    @property
+    def report(self) -> Report:
+        """Empty where nobody has kept one, or what is there is none."""
+        content = _regular(self.path / "report", 0)
+        try:
+            return Report() if content is None else Report.model_validate_json(content)
+        except ValidationError:
+            return Report()
+
     def mark_stopped(self) -> None:
         """From now on its end is the bot's doing, and it is not started any more."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -122,6 +140,10 @@ class Spool:
 
     def hooks(self) -> Iterator[dict[str, object]]:
         """What the agent's hooks left in the present turn, oldest first; anything unreadable is passed over."""
+        return (hook for _, hook in self.named_hooks())
+
+    def named_hooks(self) -> Iterator[tuple[str, dict[str, object]]]:
+        """The same, each with the name of its file."""
         pasted = self._pasted_at
         try:
             names = sorted(path.name for path in self.path.iterdir() if _is_hook(path.name))
@@ -131,9 +153,14 @@ class Spool:
             content = _regular(self.path / name, pasted)
             if content is not None:
                 try:
-                    yield _HOOK.validate_json(content)
+                    yield name, _HOOK.validate_json(content)
                 except ValidationError:
                     continue
+
+    @property
+    def heeded(self) -> str:
+        """The last hook whose question was found on the screen, or answered."""
+        return (_regular(self.path / "heeded", 0) or b"").decode(errors="replace")
 
     @property
     def _pasted_at(self) -> int:

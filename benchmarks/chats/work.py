@@ -13,11 +13,12 @@ from pathlib import Path
 
 from adapters.clock import SystemClock
 from adapters.log import start_logging
-from adapters.store import JournalStore
+from adapters.store import EvidenceFiles, JournalStore, TaskLogFiles
 from benchmarks.chats.process import Cost
 from bot.domain.masking import Masker
 from bot.engine.desk import Desk
 from bot.engine.gate import Door, Gate
+from bot.engine.logbook import Logbook
 from bot.engine.world import Rules, World
 from bot.ports import Chat
 from tests.fakes.agents import FakeAgents
@@ -88,6 +89,8 @@ def _world(home: Path, chats: dict[str, Chat], store: JournalStore, masker: Mask
         rules=Rules(repository=repository.path, agent="played"),
         masker=masker,
         home=str(home),
+        archive=EvidenceFiles(home, masker),
+        logbook=Logbook(TaskLogFiles(home, masker)),
     )
 
 

@@ -27,6 +27,25 @@ class Verb(StrEnum):
     TRY_AGAIN = "try_again"
     DROP = "drop"
     """Forget a change that was asked for."""
+    REPLY = "reply"
+    """Answer what a program in a pane asks."""
+    ALWAYS = "always"
+    """Answer it so whenever it is asked in this session."""
+    ACCEPT = "accept"
+    """Let it pass as it is."""
+    SEND_BACK = "send_back"
+    CHECK_AGAIN = "check_again"
+    USE_AGENT = "use_agent"
+    SHIP_AGAIN = "ship_again"
+    """Try once more to make a pull request."""
+    WATCH_AGAIN = "watch_again"
+    """Look at the open pull requests again."""
+    MERGE_PULL = "merge_pull"
+    MERGE_PULLS = "merge_pulls"
+    UNNEEDED = "unneeded"
+    """The session need not wait for the pull requests that are open."""
+    MORE = "more"
+    """Do what the final judgement found missing."""
     SPLIT = "split"
     WHOLE = "whole"
     THERE = "there"
@@ -64,6 +83,9 @@ class Word(StrEnum):
     USAGE = "usage"
     INFO = "info"
     LOGS = "logs"
+    TAKEOVER = "takeover"
+    HANDBACK = "handback"
+    CONTINUE = "continue"
     REOPEN = "reopen"
     DECISIONS = "decisions"
     KEYS = "keys"
@@ -80,6 +102,8 @@ class Command(Fact):
 STOP_WORDS = frozenset({"stop", "cancel", "halt", "interrupt", "abort", "中断", "停止", "ストップ"})
 _WITHOUT_ARGUMENT = {Word.SESSIONS, Word.KEYS, Word.HELP, Word.DECISIONS}
 _WITH_ARGUMENT = frozenset(set(Word) - _WITHOUT_ARGUMENT)
+LEVELS = frozenset({"summary", "full"})
+"""How much of a log is shown."""
 MINE = frozenset({"mine", "all-mine"})
 """Instead of an id: every session one has begun."""
 _DECISION = re.compile(r"[dD]?0*([1-9][0-9]{0,2})[:.,]?")
@@ -95,6 +119,8 @@ def command_in(text: str) -> Command | None:
     head = words[0].lower() if words else ""
     if head == Word.REOPEN:
         return _reopened(text)
+    if head == Word.LOGS and len(words) == 3 and words[2].lower() in LEVELS:
+        return Command(word=Word.LOGS, argument=words[1], text=words[2].lower())
     if not words or len(words) > 2:
         return None
     if len(words) == 1:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from enum import StrEnum
 
 from pydantic import AwareDatetime
@@ -79,7 +81,19 @@ class Evidence(Fact):
     raw_evidence_refs: tuple[str, ...] = ()
     integrity_validated: bool = False
     contains_sensitive_data: bool = False
+    """Something had to be masked in it, or in its raw log."""
     summary: str = ""
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256 over all that it says, in one spelling."""
+        said = self.model_dump(mode="json", exclude={"hash", "integrity_validated"})
+        canonical = json.dumps(said, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def sealed(self) -> Evidence:
+        """With the hash of what it says. From now on a changed word shows."""
+        return self.model_copy(update={"hash": self.content_hash, "integrity_validated": True})
 
 
 class LimitViolation(Fact):

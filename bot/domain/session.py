@@ -6,19 +6,22 @@ from enum import StrEnum
 
 from pydantic import AwareDatetime, Field
 
+from bot.domain.dialogs import StandingAnswer
 from bot.domain.documents import Document, DocumentKind
-from bot.domain.evidence import ExecutionResult, Verdict
+from bot.domain.evidence import EvidenceInventory, ExecutionResult, TaskLimits, Verdict
 from bot.domain.facts import Fact, Living
+from bot.domain.hosting import Hosted
 from bot.domain.intent import Intent
 from bot.domain.parts import Chosen, Earlier, Part
 from bot.domain.people import Person, Thread
 from bot.domain.planned import Analysis, Difference, Forecast
+from bot.domain.replanned import Smaller
 from bot.domain.spec_kit import TaskDraft
 from bot.domain.states import PHASES, STATUSES, IntentStatus, Phase, Status, TaskState, move
 from bot.domain.steps import Step
 from bot.domain.tasks import Task, Workspace
 from bot.domain.words import Change, Words
-from bot.domain.world import Removal, Scan, Usage
+from bot.domain.world import Collision, Removal, Scan, Usage
 
 SCHEMA = 1
 """The version of the saved form. A newer one is left alone and told."""
@@ -64,6 +67,8 @@ class Ending(StrEnum):
 
     MERGE = "merge"
     KEEP = "keep"
+    PULLS = "pulls"
+    """It is in pull requests, each merged or declared unneeded."""
 
 
 class Trouble(Fact):
@@ -91,7 +96,17 @@ class Session(Living):
     agent: str = ""
     """The agent CLI its tasks use unless they name another."""
     agent_flags: str = ""
+    other_agents: dict[str, str] = Field(default_factory=dict[str, str])
+    """Agents that could be used instead, with their flags."""
+    let_agents: tuple[str, ...] = ()
+    """Those of them that somebody who may approve has let work here."""
     test_command: str = ""
+    warnings: tuple[str, ...] = ()
+    """What whoever approves should know of the repository and its agent."""
+    hosted: Hosted | None = None
+    """Where pull requests are made; none: the work stays on its branches."""
+    pulls_problem: str = ""
+    """Why nobody looks at its open pull requests any more; a person has to mend it."""
     scan: Scan | None = None
     asked: bool = False
     """Whether the questions were put (there may be none)."""
@@ -134,6 +149,14 @@ class Session(Living):
     """Those given for the current revision, while more are wanted."""
     approval: Approval | None = None
     parallelism: int = 2
+    limits: TaskLimits = TaskLimits()
+    """What a task may use up before a person is asked."""
+    standing_answers: tuple[StandingAnswer, ...] = ()
+    """Dialogs that are answered without asking again."""
+    collisions: tuple[Collision, ...] = ()
+    """Branches that were seen to collide; each pair is told once."""
+    touched: tuple[str, ...] = ()
+    """Files of the main checkout that changed while an agent ran; each is told once."""
     most_at_once: int = 10
     """Agents, whatever the plan says: the operator's limit."""
     tasks: list[Task] = Field(default_factory=list[Task])
@@ -170,7 +193,12 @@ class Session(Living):
     ending_problem: str = ""
     leftovers: tuple[Removal, ...] = ()
     cleaned: bool = False
+    inventory: EvidenceInventory | None = None
+    """What was really found of the evidence at the end."""
     final_verdict: Verdict | None = None
+    """On the whole, when all is done."""
+    proposed: tuple[Smaller, ...] = ()
+    """Tasks for what it found missing."""
     result: ExecutionResult | None = None
     summary: str | None = None
     """The end in the model's words; none: it was not asked yet."""

@@ -6,11 +6,15 @@ from enum import StrEnum
 
 from pydantic import AwareDatetime, Field
 
+from bot.domain.dialogs import Dialog
 from bot.domain.evidence import Check, LimitViolation, TaskLimits, Verdict, VerifiedFile
 from bot.domain.facts import Fact, Living
+from bot.domain.hosting import Pull
+from bot.domain.people import Person
 from bot.domain.states import RUNS, TASKS, Outcome, RunState, TaskState, move
 from bot.domain.steps import Step
-from bot.domain.world import Commit, CompletionSource, Usage, Work
+from bot.domain.tampering import Flag
+from bot.domain.world import AgentUsage, Checkout, Commit, CompletionSource, Work
 
 
 class TaskType(StrEnum):
@@ -57,15 +61,45 @@ class PullText(Fact):
 
 
 class PullRequest(Fact):
+    """Of a task, or of all tasks that share its branch."""
+
     number: int
     url: str
     merged: bool = False
+    seen: Pull | None = None
+    """As the forge showed it last."""
+    head: str = ""
+    """The commit the bot has put there last."""
+    delivered: tuple[str, ...] = ()
+    """Keys of failed checks and of notes that its agent was told already."""
+    wanted_by: Person | None = None
+    """Who wants it merged by the bot."""
+    problem: str = ""
+    """Why the last try to merge it did not work."""
+    unneeded: bool = False
+    """A person said that the session need not wait for it."""
+    taken_in: tuple[str, ...] = ()
+    """Merge commits of the base that are in its branch again."""
+
+    @property
+    def open(self) -> bool:
+        return not self.merged and (self.seen is None or self.seen.open)
 
 
 class TaskResult(Fact):
     success: bool
     summary: str = ""
     error: str | None = None
+
+
+class Hold(StrEnum):
+    """Reasons for which a task waits for a person, who may let it pass."""
+
+    EVIDENCE = "evidence"
+    FLAGS = "flags"
+    """Its tests look as if they had been made to pass."""
+    LIMIT = "limit"
+    VERDICT = "verdict"
 
 
 class Why(StrEnum):
@@ -77,6 +111,14 @@ class Why(StrEnum):
     CHECK_FAILED = "check_failed"
     NO_EVIDENCE = "no_evidence"
     CONFLICT = "conflict"
+    JUDGED = "judged"
+    """The judge found something missing."""
+    FLAGGED = "flagged"
+    """A person sent it back because of how its tests were changed."""
+    CI_FAILED = "ci_failed"
+    REVIEW = "review"
+    LIMITED = "limited"
+    """Its account had nothing left, and has again."""
     RETRY = "retry"
     FEEDBACK = "feedback"
     CHANGED = "changed"
@@ -107,7 +149,18 @@ class Run(Fact):
     message: str = ""
     auto_flag: str | None = None
     log_path: str = ""
-    usage: Usage | None = None
+    usage: AgentUsage | None = None
+    """What the agent says it has used."""
+    attach: str = ""
+    """The command with which a person looks at its pane."""
+    dialog: Dialog | None = None
+    """What it asks a person just now."""
+    dialogs: int = 0
+    """How often it has asked."""
+    reply: str = ""
+    """The option that somebody has chosen, while it is being typed."""
+    before: Checkout | None = None
+    """How the main checkout looked when it began."""
 
     @property
     def name(self) -> str:
@@ -186,6 +239,30 @@ class Task(Living):
     """What git says lies in its worktree, as last looked at."""
     work_of: str = ""
     """The run after which that was."""
+    flags: tuple[Flag, ...] = ()
+    """Signs that its tests were made to pass, in the work as last looked at."""
+    accepted: tuple[str, ...] = ()
+    """What a person let pass: commits whose flags, limits or verdict they have seen."""
+    checked_of: str = ""
+    """The run after which the last check was."""
+    judged_of: str = ""
+    """The run that the last verdict is about."""
+    holds: int = 0
+    """How often a person had to decide about it."""
+    held: Hold | None = None
+    """What kind of reason it is blocked for; none: whatever the sentence says."""
+    taking_in: tuple[str, ...] = ()
+    """Commits of the base that are to be merged into its branch before it goes on."""
+    not_before: AwareDatetime | None = None
+    """When its agent's account has something left again."""
+    taken_by: str = ""
+    """Who works in its pane themselves; the bot keeps its hands off until they hand it back."""
+    told: str = ""
+    """What its next run is told besides what it is started for."""
+    tries: int = 0
+    """How often a pull request of it was tried to be made."""
+    problem: str = ""
+    """Why its pull request cannot be made."""
     verified_files: tuple[VerifiedFile, ...] = ()
     evidence_refs: tuple[str, ...] = ()
     counters: Counters = Counters()
@@ -206,7 +283,7 @@ class Task(Living):
     def become(self, state: TaskState, why: str = "") -> None:
         """Change state. `why` belongs to Blocked and Failed; every other state clears it. What was to be chosen is past."""
         old, self.state = self.state, move(TASKS, self.state, state)
-        self.blocked, self.step = why, None
+        self.blocked, self.step, self.held = why, None, None
         self.blocked_from = old if state is TaskState.BLOCKED else None
 
     def copied(self) -> Task:
@@ -232,6 +309,15 @@ class Task(Living):
             f"{told}\n\nWhat that run was for still holds: {unmet}" if unmet else told
         )
 
+    def note_evidence(self, id: str) -> None:
+        """Each piece once: what is done again after a crash leaves the same."""
+        if id and id not in self.evidence_refs:
+            self.evidence_refs = (*self.evidence_refs, id)
+
+    def look_again(self) -> None:
+        """What was seen, tested and judged before is no reason to believe it now."""
+        self.work_of = self.checked_of = self.judged_of = ""
+
     def count(self, name: str) -> int:
         self.counters = self.counters.plus(name)
         return getattr(self.counters, name)
@@ -239,6 +325,21 @@ class Task(Living):
     @property
     def commits(self) -> tuple[Commit, ...]:
         return self.work.commits if self.work else ()
+
+    @property
+    def asking(self) -> str:
+        """Which time it is that a person is asked: a press on an earlier card does nothing."""
+        return f"{len(self.runs)}" if self.holds <= 1 else f"{len(self.runs)}.{self.holds}"
+
+    @property
+    def report(self) -> str:
+        """What its agent said at the end."""
+        return self.run.message if self.run else ""
+
+    @property
+    def usage(self) -> AgentUsage:
+        """What all its runs have used, as far as they say."""
+        return sum((run.usage for run in self.runs if run.usage), AgentUsage())
 
     @property
     def check(self) -> Check | None:

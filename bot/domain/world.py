@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from bot.domain.facts import Fact
 from bot.domain.states import Outcome
@@ -137,6 +137,31 @@ class Pane(Fact):
     """When the process started: pids are used again."""
 
 
+class AgentUsage(Fact):
+    """What an agent says it has used itself."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    """In US dollars; none: it does not say."""
+
+    def __add__(self, other: AgentUsage) -> AgentUsage:
+        costs = [one for one in (self.cost, other.cost) if one is not None]
+        return AgentUsage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cost=sum(costs) if costs else None,
+        )
+
+
+class Limit(Fact):
+    """An agent's account has nothing left for now."""
+
+    says: str
+    resets_at: AwareDatetime | None = None
+    """None: it does not say."""
+
+
 class RunEnd(Fact):
     """How a run ended, and who noticed."""
 
@@ -145,6 +170,32 @@ class RunEnd(Fact):
     exit_code: int | None = None
     message: str = ""
     """What the agent said last, if it said anything."""
+    conversation: str = ""
+    """The id under which its conversation can be taken up again, where the CLI chose one itself."""
+    usage: AgentUsage | None = None
+    limit: Limit | None = None
+
+
+class Checkout(Fact):
+    """How the main checkout looks: agents have no business there."""
+
+    branch: str
+    commit: str
+    changed: tuple[str, ...] = ()
+    """Files with uncommitted changes, each as `path:mark`; the mark is another one when the file is."""
+
+    def touched_since(self, before: Checkout) -> tuple[str, ...]:
+        """The files whose uncommitted changes are not what they were. Whether its commit moved is told by `commit`."""
+        entries = set(self.changed) ^ set(before.changed)
+        return tuple(sorted({entry.rpartition(":")[0] for entry in entries}))
+
+
+class Collision(Fact):
+    """Two branches that would not merge with each other."""
+
+    one: str
+    other: str
+    files: tuple[str, ...]
 
 
 class Launch(Fact):
@@ -169,6 +220,8 @@ class AgentReady(Fact):
     version: str = ""
     problem: str = ""
     remedy: str = ""
+    warnings: tuple[str, ...] = ()
+    """What whoever approves should know: settings of the repository that run code, a question that will be asked."""
 
 
 class Usage(Fact):

@@ -118,7 +118,9 @@ class Actor:
             session = self.session.copied()
             deeds = decide(session, self._broke(f"deciding on {event.kind} failed"))
         outbox = with_deeds(fitting(self._record.outbox, session, inbox), deeds, self._begun)
+        before = self.session
         self._save(session=session, inbox=inbox, outbox=outbox)
+        self._world.logbook.note(before, event, session)
 
     def _broke(self, reason: str) -> Broke:
         return Broke(**self._world.mark(), reason=f"{reason}; the log has the details")

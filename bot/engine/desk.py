@@ -73,6 +73,9 @@ class Desk:
             actor.tell(self._woken(record.session))
         await self._in_line()
         self._world.places.open()
+        await self._world.logbook.catch_up(
+            [actor.session for actor in self.actors()], self._session_on_disk
+        )
 
     async def _in_line(self) -> None:
         """Until everybody who held or awaited a place stands in line for it again."""
@@ -89,6 +92,11 @@ class Desk:
         for life in self._lives.values():
             life.cancel()
         await asyncio.gather(*self._lives.values(), return_exceptions=True)
+        await self._world.logbook.close()
+
+    def _session_on_disk(self, session_id: str) -> Session | None:
+        record = self._world.store.find(session_id)
+        return record.session if record else None
 
     async def take(self, thread: Thread, event: FromPeople) -> bool:
         """Returns when the event is on disk; False: it was refused, and the person told."""

@@ -16,8 +16,21 @@ _VERB_ROLES = {
     Verb.APPROVE: Role.APPROVE,
     Verb.MERGE: Role.APPROVE,
     Verb.GIVE_UP: Role.APPROVE,
+    Verb.REPLY: Role.APPROVE,
+    Verb.ALWAYS: Role.APPROVE,
+    Verb.ACCEPT: Role.APPROVE,
+    Verb.USE_AGENT: Role.APPROVE,
+    Verb.MERGE_PULL: Role.APPROVE,
+    Verb.MERGE_PULLS: Role.APPROVE,
+    Verb.UNNEEDED: Role.APPROVE,
 }
-_WORD_ROLES = {Word.STOP: Role.STOP, Word.DISCARD: Role.APPROVE, Word.KEYS: Role.ADMIN}
+_WORD_ROLES = {
+    Word.STOP: Role.STOP,
+    Word.DISCARD: Role.APPROVE,
+    Word.TAKEOVER: Role.APPROVE,
+    Word.HANDBACK: Role.APPROVE,
+    Word.KEYS: Role.ADMIN,
+}
 DIRECT = "dm"
 """Stands in a list of places for every conversation of one person with the bot alone."""
 

@@ -13,6 +13,7 @@ from bot.domain.actions import (
     MergeLocally,
     PrepareWorkspace,
     Show,
+    ShowLogs,
     StartRun,
     StopRun,
     Whisper,
@@ -50,7 +51,7 @@ def lane_of(action: Action) -> str:
     """What shares a lane goes one after the other: cards of the thread, all that is done to a run, to the branches,
     and whatever was called off before the same thing is begun anew."""
     match action:
-        case Show() | Whisper():
+        case Show() | Whisper() | ShowLogs():
             return "thread"
         case PrepareWorkspace() | StartRun() | AwaitRun() | StopRun():
             return action.run_id

@@ -24,7 +24,7 @@ MANY = 20
 """Nobody picks from more than this."""
 NOT_ALLOWED = "You may not do that here. Ask whoever runs this bot."
 _VERBS = {Word.STOP: Verb.STOP, Word.RESUME: Verb.RESUME, Word.DISCARD: Verb.DISCARD}
-_OWN_ARGUMENT = frozenset({Word.LOGS, Word.REOPEN})
+_OWN_ARGUMENT = frozenset({Word.LOGS, Word.REOPEN, Word.TAKEOVER, Word.HANDBACK})
 """What stands behind them is a task or a decision of the session, no session."""
 _FIT = {Word.STOP: (Status.ACTIVE, Status.QUEUED), Word.RESUME: (Status.PAUSED,)}
 

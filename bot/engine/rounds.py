@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bot.domain.events import OrderFailed, Ticked, Woken
+from bot.domain.events import CollisionsSeen, OrderFailed, Ticked, Woken
 from bot.domain.session import Session
-from bot.domain.states import Status, TaskState
+from bot.domain.states import Phase, Status, TaskState
 from bot.domain.tasks import Task
 from bot.engine.actor import Actor
 from bot.engine.world import World
-from bot.errors import Refused, Unavailable
+from bot.errors import PortError, Refused, Unavailable
 
 TAIL = 3
 """Lines of a pane that the live status shows."""
@@ -40,11 +40,35 @@ async def observe(world: World, actors: Iterable[Actor]) -> None:
         for task in session.in_state(TaskState.RUNNING):
             if lost := await _lost(world, session, task):
                 actor.tell(lost)
+        if new := await _collisions(world, session):
+            actor.tell(new)
         actor.tell(
             Woken(
                 **world.mark(),
             )
         )
+
+
+async def _collisions(world: World, session: Session) -> CollisionsSeen | None:
+    """Branches at work that would not merge with each other. Each pair is told once; looking costs nothing but time."""
+    at_work = session.in_state(
+        TaskState.RUNNING,
+        TaskState.VERIFYING,
+        TaskState.NEEDS_CONTINUATION,
+        TaskState.INTEGRATING,
+        TaskState.COMPLETED,
+    )
+    live = [task for task in at_work if not (task.pull_request and task.pull_request.merged)]
+    branches = tuple(dict.fromkeys(t.workspace.branch for t in live if t.workspace and t.commits))
+    if session.phase is not Phase.EXECUTING or len(branches) < 2:
+        return None
+    try:
+        found = await world.worktrees.collisions(session.repository, branches)
+    except PortError:
+        return None  # a forecast: nothing hangs on it
+    told = {frozenset((one.one, one.other)) for one in session.collisions}
+    new = tuple(one for one in found if frozenset((one.one, one.other)) not in told)
+    return CollisionsSeen(**world.mark(), collisions=new) if new else None
 
 
 async def _lost(world: World, session: Session, task: Task) -> OrderFailed | None:

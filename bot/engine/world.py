@@ -7,14 +7,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypedDict
 
+from bot.domain.evidence import TaskLimits
 from bot.domain.masking import Masker
+from bot.engine.logbook import Logbook
 from bot.engine.nursery import Nursery
 from bot.engine.places import Places
 from bot.ports import (
     Agents,
+    Archive,
     Chat,
     Clock,
     Commands,
+    Forge,
     Llm,
     Panes,
     Repository,
@@ -40,6 +44,16 @@ class Rules:
     """A plan of low risk may start without a person."""
     high_risk_approvers: int = 1
     """How many different people must approve a plan of high risk."""
+    set_up: tuple[str, ...] = ()
+    """Commands that are run in each new worktree."""
+    copied_files: tuple[str, ...] = ()
+    """Patterns of ignored files that a new worktree gets a copy of."""
+    other_agents: tuple[str, ...] = ()
+    """Agents that may be offered in place of the usual one."""
+    poll_seconds: float = 60
+    """How often open pull requests are looked at."""
+    limits: TaskLimits = field(default_factory=TaskLimits)
+    """What a task may use up before a person is asked."""
     context_window: Callable[[], int] = lambda: 0
     """Tokens the model can take at once, as far as the settings tell."""
     keys: Callable[[], Mapping[str, bool]] = dict
@@ -65,6 +79,10 @@ class World:
     rules: Rules
     masker: Masker
     home: str
+    archive: Archive
+    logbook: Logbook
+    forge: Forge | None = None
+    """None: no pull requests are made at all."""
     places: Places = field(default_factory=Places)
     nursery: Nursery = field(default_factory=Nursery)
 

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from bot.domain.actions import Deed, Show
 from bot.domain.cards import AnswerCard
+from bot.domain.choices import Verb
 from bot.domain.events import (
     Broke,
     CleanedUp,
+    Commanded,
     ContinuationJudged,
     Continued,
     Event,
@@ -23,9 +25,8 @@ from bot.domain.session import Session, Speaker
 from bot.domain.sheets import Bullets, Text, Tone
 from bot.domain.states import IntentStatus, Phase, Status
 from bot.domain.words import Words
-from bot.flow import elsewhere, mishaps, replies, revise, telling
+from bot.flow import conclude, elsewhere, mishaps, place, replies, revise, telling
 
-MOST_CONTINUES = 10
 CAREFUL_FROM = 3
 
 
@@ -52,11 +53,8 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
             yield from elsewhere.opened(session, event)
         case OrderFailed(what="sum_up"):
             session.summary = ""
-        case SummedUp(text=text):
-            session.summary = text
-            if text:
-                key = telling.key_of_plan(session, "in-short")
-                yield telling.answered(key, "In short", Text(text=text))
+        case SummedUp():
+            yield from _summed_up(session, event)
         case OrderFailed(what="judge_continuation"):
             yield from replies.not_judged(session, event)
         case OrderFailed(what="open_session", reason=reason, remedy=remedy):
@@ -64,10 +62,46 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
             yield telling.news(
                 f"not-opened:{event.id}", "I could not open a session for that.", reason, remedy
             )
+        case Pressed(verb=Verb.MORE):
+            yield from continued(session, event)
         case Pressed():
             yield telling.stale(session, event)
         case _:
             pass
+
+
+def _summed_up(session: Session, event: SummedUp) -> Iterator[Deed]:
+    session.summary = event.text
+    conclude.reckon(session)
+    if event.text:
+        key = telling.key_of_plan(session, "in-short")
+        yield telling.answered(key, "In short", Text(text=event.text))
+
+
+def continued(session: Session, event: Pressed | Commanded) -> Iterator[Deed]:
+    """What the final judgement found missing is planned and done, in this session."""
+    if not session.over or session.status is not Status.COMPLETED:
+        yield telling.privately(event, "This session is not finished: it goes on by itself.")
+    elif not session.proposed:
+        yield telling.privately(
+            event, "Nothing was found missing. Say in the thread what you want besides."
+        )
+    elif not _may_continue(session):
+        yield telling.privately(event, _why_not(session) or "It cannot be continued.")
+    else:
+        yield conclude.summary(session, event, telling.decided("Continued", event))
+        words = replies.words_of(event, _missing(session))
+        yield from _continue(session, words, f"{event.by} wants what was found missing.")
+
+
+def _missing(session: Session) -> str:
+    """In words, as a person would ask for it."""
+    return "\n".join(
+        [
+            "The final judgement found that something is missing. Add tasks for it, and keep what is done:",
+            *(f"- {one.name}: {one.description}" for one in session.proposed),
+        ]
+    )
 
 
 def broke(session: Session, event: Broke) -> Iterator[Deed]:
@@ -140,13 +174,13 @@ def _may_continue(session: Session) -> bool:
     return (
         session.status is Status.COMPLETED
         and bool(session.tasks)
-        and (session.continues < MOST_CONTINUES)
+        and (session.continues < place.MOST_CONTINUES)
     )
 
 
 def _why_not(session: Session) -> str:
-    if session.continues >= MOST_CONTINUES:
-        return f"It was continued {MOST_CONTINUES} times already."
+    if session.continues >= place.MOST_CONTINUES:
+        return f"It was continued {place.MOST_CONTINUES} times already."
     return ""
 
 
@@ -159,11 +193,12 @@ def _continue(session: Session, words: Words, reason: str) -> Iterator[Deed]:
     session.ending, session.ending_by, session.ending_problem = None, None, ""
     session.merged_commit, session.cleaned, session.leftovers = "", False, ()
     session.result, session.summary, session.final_verdict = None, None, None
+    session.proposed = ()
     session.recheck = True
     revise.anew(session, words.text)
     session.enter(Phase.SPECIFYING)
     rounds = (
-        f"Round {session.continues} of at most {MOST_CONTINUES}."
+        f"Round {session.continues} of at most {place.MOST_CONTINUES}."
         if session.continues >= CAREFUL_FROM
         else ""
     )

@@ -10,7 +10,7 @@ from bot.domain.choices import Choice, Style, Verb
 from bot.domain.events import FromPerson, Happening, OrderFailed, Pressed
 from bot.domain.session import Session
 from bot.domain.states import Outcome, TaskState
-from bot.domain.tasks import Counters, Task, TaskResult, Why
+from bot.domain.tasks import Counters, Hold, Task, TaskResult, Why
 from bot.flow import mishaps, place, telling
 
 WAITING = "waits for"
@@ -20,13 +20,18 @@ SHOWN_OUTPUT = 1500
 
 def fail(session: Session, task: Task, reason: str, event: Happening) -> Iterator[Deed]:
     task.become(TaskState.FAILED, reason)
+    task.holds += 1
     task.result = TaskResult(success=False, error=reason)
     task.completed_at = event.at
     yield from _needs_you(session, task)
 
 
-def block(session: Session, task: Task, reason: str, event: Happening) -> Iterator[Deed]:
+def block(
+    session: Session, task: Task, reason: str, event: Happening, held: Hold | None = None
+) -> Iterator[Deed]:
+    """`held`: what kind of reason it is, where a person may let it pass."""
     task.become(TaskState.BLOCKED, reason)
+    task.held, task.holds = held, task.holds + 1
     yield from _needs_you(session, task)
 
 
@@ -36,7 +41,7 @@ def hold(session: Session, event: OrderFailed) -> Iterator[Deed]:
     if task is None:
         yield from mishaps.give_way(session, event)
         return
-    if task.state not in (TaskState.RUNNING, TaskState.VERIFYING):
+    if task.state not in (TaskState.RUNNING, TaskState.VERIFYING) and not task.taking_in:
         return
     run = task.run
     if run and run.alive:
@@ -72,7 +77,7 @@ def card_of(session: Session, task: Task, decided: Decided | None = None) -> Sho
     title = f"{task.key} failed: {task.blocked}" if failed else f"{task.key} is blocked"
     return Show(
         card=NeedsYouCard(
-            key=f"needs-you:{task.key}:{len(task.runs)}",
+            key=f"needs-you:{task.key}:{task.asking}",
             title=title,
             reason=task.blocked,
             output=_output(task) if failed else "",
@@ -92,8 +97,9 @@ def _output(task: Task) -> str:
 
 
 def _choices(task: Task) -> tuple[Choice, ...]:
-    about = f"{task.id}:{len(task.runs)}"
+    about = f"{task.id}:{task.asking}"
     return (
+        *_let_pass(task, about),
         Choice(label="Retry", verb=Verb.RETRY, about=about, style=Style.PRIMARY),
         Choice(label="Go on without it", verb=Verb.SKIP, about=about),
         Choice(
@@ -104,6 +110,17 @@ def _choices(task: Task) -> tuple[Choice, ...]:
             confirm="Give this task up, and all that depends on it?",
         ),
     )
+
+
+def _let_pass(task: Task, about: str) -> Iterator[Choice]:
+    """What a person may let pass, having seen it."""
+    if task.held is Hold.LIMIT:
+        yield Choice(label="Go on beyond the limit", verb=Verb.ACCEPT, about=about)
+    if task.held in (Hold.FLAGS, Hold.VERDICT):
+        confirm = "Take this work as it is?"
+        yield Choice(label="Accept as it is", verb=Verb.ACCEPT, about=about, confirm=confirm)
+        asks = "What shall its agent do?"
+        yield Choice(label="Send back…", verb=Verb.SEND_BACK, about=about, asks=asks)
 
 
 def dependents(session: Session, task: Task) -> list[Task]:
@@ -118,9 +135,9 @@ def dependents(session: Session, task: Task) -> list[Task]:
 
 
 def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
-    task_id, _, runs = event.about.partition(":")
+    task_id, _, asking = event.about.partition(":")
     task = session.task(task_id)
-    if task is None or not _asks(task) or runs != str(len(task.runs)):
+    if task is None or not _asks(task) or asking != task.asking:
         yield telling.stale(session, event)
         return
     title, what = f"{task.key} {task.name}", ""
@@ -138,14 +155,12 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
         case _:
             yield telling.stale(session, event)
             return
-    yield _decided(session, task, title, reason, what, event, runs)
+    yield decided(task, title, reason, what, event, asking)
 
 
-def _decided(
-    session: Session, task: Task, title: str, reason: str, what: str, event: FromPerson, runs: str
-) -> Show:
+def decided(task: Task, title: str, reason: str, what: str, event: FromPerson, asking: str) -> Show:
     card = NeedsYouCard(
-        key=f"needs-you:{task.key}:{runs}",
+        key=f"needs-you:{task.key}:{asking}",
         title=title,
         reason=reason,
         decided=telling.decided(what, event),
@@ -159,8 +174,7 @@ def retry(session: Session, task: Task) -> None:
     task.counters, task.past = Counters(), ()
     if task.state is TaskState.BLOCKED and held_from is TaskState.VERIFYING:
         task.become(TaskState.VERIFYING)
-        # what was seen before is no reason to believe it now
-        task.work_of = ""
+        task.look_again()
         return
     if task.runs:
         task.become(TaskState.NEEDS_CONTINUATION)

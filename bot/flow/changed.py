@@ -120,8 +120,7 @@ def let_go_on(task: Task) -> None:
             task.go_on(GO_ON)
         case TaskState.VERIFYING:
             task.become(TaskState.VERIFYING)
-            # what was seen before is no reason to believe it now
-            task.work_of = ""
+            task.look_again()
         case TaskState.INTEGRATING:
             task.become(TaskState.INTEGRATING)
         case _:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bot.domain.actions import Deed, Show
+from bot.domain.actions import Deed, Show, ShowLogs
 from bot.domain.choices import Word
 from bot.domain.events import Commanded
-from bot.domain.layout import duration
+from bot.domain.layout import duration, used
 from bot.domain.session import Session
 from bot.domain.sheets import Element, Fields, Table, Text
 from bot.domain.tasks import Task
@@ -27,7 +27,8 @@ def answer(session: Session, event: Commanded) -> Iterator[Deed]:
         case Word.DECISIONS:
             yield telling.answer(event, "Decisions", *decisions.listed(session))
         case Word.LOGS:
-            yield telling.answer(event, "Logs", *_logs(session, event.command.argument))
+            command = event.command
+            yield ShowLogs(about=event.id, task=command.argument, level=command.text)
         case _:
             yield telling.privately(event, "I cannot do that here. help lists the commands.")
 
@@ -54,6 +55,10 @@ def _usage(session: Session) -> Fields:
             ("Model calls", str(usage.calls)),
             ("Tokens", f"about {usage.prompt_tokens} in, {usage.reply_tokens} out"),
             ("Agent runs", str(runs)),
+            (
+                "Agents' own use",
+                ", ".join(used(standing.agents_usage(session))) or "they do not say",
+            ),
         )
     )
 
@@ -72,22 +77,3 @@ def _info(session: Session) -> Fields:
     if session.failure:
         pairs.append(("Problem", session.failure))
     return Fields(pairs=tuple(pairs))
-
-
-def _logs(session: Session, key: str) -> Iterator[Element]:
-    """Where the transcripts of runs and the output of checks are kept."""
-    chosen = [t for t in session.tasks if not key or t.key.lower() == key.lower()]
-    rows = [
-        (task.key, f"run {run.number}", run.outcome or run.state, run.log_path or "–")
-        for task in chosen
-        for run in task.runs
-    ]
-    rows += [
-        (task.key, f"check {c.number}", "passed" if c.passed else "failed", c.output_path or "–")
-        for task in chosen
-        for c in task.checks
-    ]
-    if rows:
-        yield Table(head=("Task", "What", "How it went", "File"), rows=tuple(rows))
-    else:
-        yield Text(text="There is nothing to show yet.")

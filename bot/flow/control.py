@@ -28,11 +28,13 @@ from bot.flow import (
     afterwards,
     commands,
     decisions,
+    dialogs,
     mishaps,
     pending,
     place,
     replies,
     standing,
+    takeover,
     telling,
 )
 
@@ -121,6 +123,10 @@ def _commanded(session: Session, event: Commanded) -> Iterator[Deed]:
             yield from pending.card(session)
         case Word.REOPEN:
             yield from _reopened(session, event)
+        case Word.TAKEOVER | Word.HANDBACK:
+            yield from takeover.decide(session, event)
+        case Word.CONTINUE:
+            yield from afterwards.continued(session, event)
         case _:
             yield from commands.answer(session, event)
 
@@ -199,6 +205,7 @@ def _woken(session: Session, event: Woken) -> Iterator[Deed]:
     """Back from the dead. Orders follow from the states; only the person must be told."""
     if not event.restarted or session.over:
         return
+    dialogs.after_restart(session)
     yield from mishaps.trouble_over(session, "I was started again, and try anew.")
     if event.hold and session.status in (Status.ACTIVE, Status.QUEUED):
         yield from _pause(session, event, "the restart (ON_RESTART=ask)")

@@ -6,9 +6,16 @@ from collections.abc import Iterator
 
 from bot.domain import naming
 from bot.domain.actions import Deed, HoldPlace
+from bot.domain.choices import Verb
+from bot.domain.collided import told_of_task
 from bot.domain.events import (
+    BaseTakenIn,
     BranchesListed,
     CheckRan,
+    CollisionsSeen,
+    DialogAnswered,
+    DialogClosed,
+    DialogOpened,
     DocumentsCommitted,
     Event,
     Happening,
@@ -17,13 +24,20 @@ from bot.domain.events import (
     PlaceAwaited,
     PlaceGranted,
     Pressed,
+    PullMergeTried,
+    PullOpened,
+    PullsSeen,
+    Result,
     RunEnded,
     RunStarted,
     Said,
     StepChosen,
+    TaskReplanned,
     Ticked,
+    TimeCame,
     WordsJudged,
     WorkDescribed,
+    WorkJudged,
     WorkSeen,
     WorkspaceReady,
 )
@@ -34,13 +48,24 @@ from bot.domain.words import WordKind
 from bot.flow import (
     blocked,
     change,
+    dialogs,
     finish,
+    let_pass,
+    limits,
+    overlap,
     place,
+    pulls,
+    replan,
     replies,
+    shared,
+    ship,
     standing,
     steps,
     verify,
 )
+
+_ABOUT_PULLS = PullOpened | PullsSeen | PullMergeTried | BaseTakenIn
+_PULLS = (Verb.MERGE_PULL, Verb.MERGE_PULLS, Verb.UNNEEDED)
 
 
 def decide(session: Session, event: Event) -> Iterator[Deed]:
@@ -49,8 +74,11 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
         yield from change.decide(session, change_under_way, event)
     else:
         yield from _heard(session, event)
+    yield from pulls.attend(session, event)
     blocked.free(session)
     steps.advance(session, event)
+    if isinstance(event, _ABOUT_PULLS) or (isinstance(event, Pressed) and event.verb in _PULLS):
+        yield from pulls.card(session)
     if place.all_settled(session) and session.change is None:
         session.enter(Phase.FINISHING)
         yield from finish.begin(session, event)
@@ -58,7 +86,25 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
         yield standing.status(session, event.at)
 
 
-def _heard(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - one case per event
+def _heard(session: Session, event: Event) -> Iterator[Deed]:
+    if isinstance(event, Result):
+        yield from _came_back(session, event)
+        return
+    match event:
+        case Pressed():
+            yield from _pressed(session, event)
+        case Ticked(tails=tails):
+            yield from limits.seconds(session, event)
+            yield standing.status(session, event.at, tails)
+        case CollisionsSeen():
+            yield from overlap.seen(session, event)
+        case Said(text=text):
+            yield from replies.heard(session, event, text)
+        case _:
+            pass
+
+
+def _came_back(session: Session, event: Result) -> Iterator[Deed]:  # noqa: C901 - one case per event
     match event:
         case PlaceGranted() | PlaceAwaited() | BranchesListed() | NameTaken() | WorkspaceReady():
             _place_or_workspace(session, event)
@@ -66,8 +112,22 @@ def _heard(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
             _started(session, event)
         case RunEnded():
             yield from verify.ended(session, event)
-        case WorkSeen() | CheckRan():
+        case DialogOpened() | DialogClosed() | DialogAnswered() | OrderFailed(what="answer_dialog"):
+            yield from dialogs.decide(session, event)
+        case WorkSeen() | CheckRan() | WorkJudged():
             yield from verify.decide(session, event)
+        case TaskReplanned() | OrderFailed(what="replan_task"):
+            yield from replan.decide(session, event)
+        case TimeCame() | OrderFailed(what="wait_until"):
+            yield from limits.time_came(session, event)
+        case PullOpened():
+            yield from ship.opened(session, event)
+        case OrderFailed(what="open_pull"):
+            yield from ship.not_opened(session, event)
+        case PullsSeen() | PullMergeTried() | BaseTakenIn():
+            yield from pulls.decide(session, event)
+        case OrderFailed(what="merge_pull" | "watch_pulls"):
+            yield from pulls.decide(session, event)
         case StepChosen() | OrderFailed(what="choose_step"):
             yield from steps.chosen(session, event)
         case WordsJudged():
@@ -80,14 +140,24 @@ def _heard(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
             yield from replies.not_judged(session, event)
         case OrderFailed():
             yield from blocked.hold(session, event)
-        case Pressed():
-            yield from blocked.pressed(session, event)
-        case Ticked(tails=tails):
-            yield standing.status(session, event.at, tails)
-        case Said(text=text):
-            yield from replies.heard(session, event, text)
         case _:
             pass
+
+
+def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
+    match event.verb:
+        case Verb.REPLY | Verb.ALWAYS:
+            yield from dialogs.pressed(session, event)
+        case Verb.ACCEPT | Verb.SEND_BACK:
+            yield from let_pass.pressed(session, event)
+        case Verb.USE_AGENT | Verb.CHECK_AGAIN:
+            yield from limits.pressed(session, event)
+        case Verb.MERGE_PULL | Verb.MERGE_PULLS | Verb.UNNEEDED | Verb.WATCH_AGAIN:
+            yield from pulls.pressed(session, event)
+        case Verb.SHIP_AGAIN | Verb.KEEP:
+            yield from ship.pressed(session, event)
+        case _:
+            yield from blocked.pressed(session, event)
 
 
 def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
@@ -139,7 +209,8 @@ def _name_workspaces(session: Session, event: Happening, existing: set[str]) -> 
     """Names are saved before they are created, so that doing it again uses the same ones."""
     for task in session.tasks:
         if task.workspace is None and task.state not in place.SETTLED:
-            task.workspace = _workspace(session, task, event, existing | _taken(session))
+            own = _workspace(session, task, event, existing | _taken(session))
+            task.workspace = shared.workspace_for(session, task) or own
 
 
 def _workspace(session: Session, task: Task, event: Happening, taken: set[str]) -> Workspace:
@@ -158,13 +229,8 @@ def _workspace_ready(session: Session, event: WorkspaceReady) -> None:
         return  # it was stopped meanwhile; the next run prepares anew, and is told of conflicts
     task.workspace = event.workspace
     if event.conflicts:
-        other = session.task(event.conflicting)
-        branch = other.workspace.branch if other and other.workspace else ""
-        feedback = (
-            f"Before anything else run `git merge {branch}`: the work of {other.key if other else branch} "
-            f"collides with this branch in {', '.join(event.conflicts)}. Resolve the conflicts so that both "
-            "intentions survive, and commit the merge."
-        )
+        other = session.task(event.conflicting) or task
+        feedback = told_of_task(task, other, event.conflicts)
         task.count("conflict_rounds")
         told = "\n\n".join(part for part in (run.feedback, feedback) if part)
         task.update_run(run.model_copy(update={"why": Why.CONFLICT, "feedback": told}))
@@ -173,4 +239,6 @@ def _workspace_ready(session: Session, event: WorkspaceReady) -> None:
 def _started(session: Session, event: RunStarted) -> None:
     task = session.task_of_run(event.run_id)
     if task and task.run and task.run.state is RunState.STARTING:
-        task.update_run(task.run.become(RunState.RUNNING, pane_id=event.pane_id, pid=event.pid))
+        seen = {"attach": event.attach, "before": event.before}
+        running = task.run.become(RunState.RUNNING, pane_id=event.pane_id, pid=event.pid, **seen)
+        task.update_run(running)

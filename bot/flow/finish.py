@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bot.domain.actions import Deed, Show
-from bot.domain.cards import CheckLine, SummaryCard
+from bot.domain.actions import Deed
 from bot.domain.choices import Verb
 from bot.domain.events import (
     CleanedUp,
@@ -14,17 +13,21 @@ from bot.domain.events import (
     MergedLocally,
     OrderFailed,
     Pressed,
+    PullMergeTried,
+    PullsSeen,
+    Result,
     Said,
+    WholeJudged,
     WordsJudged,
     WorkDescribed,
 )
-from bot.domain.evidence import EvidenceInventory, ExecutionResult
+from bot.domain.evidence import Judgement, Verdict
 from bot.domain.session import Ending, Session, Speaker
 from bot.domain.sheets import Tone
-from bot.domain.states import IntentStatus, OverallStatus, Phase, Status, TaskState
-from bot.domain.tasks import PullText, Task, TaskType
+from bot.domain.states import Phase, TaskState
+from bot.domain.tasks import PullText, Task
 from bot.domain.words import WordKind
-from bot.flow import replies, revise, standing, telling
+from bot.flow import conclude, place, pulls, replies, revise, shared, standing, telling
 
 
 def begin(session: Session, event: Happening) -> Iterator[Deed]:
@@ -32,46 +35,112 @@ def begin(session: Session, event: Happening) -> Iterator[Deed]:
     yield standing.status(session, event.at)
     if not session.in_state(TaskState.COMPLETED):
         session.ending = Ending.KEEP
+    elif pulls.with_pull(session):
+        yield from _pulls_settled(session, event)
     elif not undescribed(session):
         yield telling.offer(session)
 
 
 def undescribed(session: Session) -> list[Task]:
-    """Those whose pull request has no words yet: the offer shows them, and waits that long."""
-    done = session.in_state(TaskState.COMPLETED)
-    return [task for task in done if task.pull_text is None and task.run and task.commits]
+    """Those whose pull request has no words yet: it is not made, or offered to be merged, before it has."""
+    done = session.in_state(TaskState.COMPLETED, TaskState.INTEGRATING)
+    return [
+        task
+        for task in done
+        if task.pull_text is None and task.run and task.commits and shared.is_last(session, task)
+    ]
 
 
-def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - one case per event
+def decide(session: Session, event: Event) -> Iterator[Deed]:
     match event:
-        case Pressed(verb=Verb.MERGE) if session.ending is None:
-            yield from _choose(session, event, Ending.MERGE, "Merge chosen")
-        case Pressed(verb=Verb.KEEP) if session.ending is None:
-            yield from _choose(session, event, Ending.KEEP, "Kept on the branches")
+        case Pressed():
+            yield from _pressed(session, event)
+        case PullsSeen() | PullMergeTried() | OrderFailed(what="merge_pull" | "watch_pulls"):
+            yield from _about_pulls(session, event)
+        case Said(text=text):
+            yield from replies.heard(session, event, text)
+        case Result():
+            yield from _came_back(session, event)
+        case _:
+            pass
+
+
+def _came_back(session: Session, event: Result) -> Iterator[Deed]:  # noqa: C901 - one case per event
+    match event:
         case MergedLocally():
             yield from _merged(session, event)
+        case WholeJudged(verdict=verdict, proposed=proposed):
+            session.final_verdict, session.proposed = verdict, proposed
+        case OrderFailed(what="judge_whole", reason=reason):
+            session.final_verdict = Verdict(
+                outcome=Judgement.BLOCKED,
+                reasons=(f"Nobody could judge it: {reason}",),
+                at=event.at,
+            )
         case CleanedUp(removals=removals):
             session.leftovers, session.cleaned = removals, True
-            yield from end(session, event)
+            session.inventory = event.evidence
+            yield from conclude.end(session, event)
         case OrderFailed(what="merge_locally", reason=reason, remedy=remedy):
             yield from _not_merged(session, f"{reason} {remedy}".strip())
         case OrderFailed(what="clean_up"):
             session.cleaned = True
-            yield from end(session, event)
+            yield from conclude.end(session, event)
         case WordsJudged():
             yield from _judged(session, event)
         case WorkDescribed() | OrderFailed(what="describe_work"):
             described(session, event)
-            if not undescribed(session):
+            if not undescribed(session) and not pulls.with_pull(session):
                 yield telling.offer(session)
         case OrderFailed(what="judge_words"):
             yield from replies.not_judged(session, event)
-        case Pressed():
-            yield telling.stale(session, event)
-        case Said(text=text):
-            yield from replies.heard(session, event, text)
         case _:
             pass
+
+
+def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
+    match event.verb:
+        case Verb.MERGE if _may_choose(session):
+            yield from _choose(session, event, Ending.MERGE, "Merge chosen")
+        case Verb.KEEP if _may_choose(session):
+            yield from _choose(session, event, Ending.KEEP, "Kept on the branches")
+        case Verb.MERGE_PULL | Verb.MERGE_PULLS | Verb.UNNEEDED | Verb.WATCH_AGAIN if (
+            session.ending is None
+        ):
+            yield from pulls.pressed(session, event)
+            yield from _pulls_settled(session, event)
+        case _:
+            yield telling.stale(session, event)
+
+
+def _may_choose(session: Session) -> bool:
+    return session.ending is None and not pulls.with_pull(session)
+
+
+def _about_pulls(
+    session: Session, event: PullsSeen | PullMergeTried | OrderFailed
+) -> Iterator[Deed]:
+    """They may bring work back: then the session executes again."""
+    yield from pulls.decide(session, event)
+    yield from pulls.attend(session, event)
+    if place.all_settled(session):
+        yield from _pulls_settled(session, event)
+    else:
+        session.enter(Phase.EXECUTING)
+        yield from pulls.card(session)
+        yield standing.status(session, event.at)
+
+
+def _pulls_settled(session: Session, event: Happening) -> Iterator[Deed]:
+    """All merged, closed, or declared unneeded: nobody is waited for any more."""
+    yield from pulls.card(session)
+    if not pulls.still_open(session) and session.ending is None:
+        session.ending = Ending.PULLS
+
+
+def wants_verdict(session: Session) -> bool:
+    """On the whole, once, before anything is cleaned up."""
+    return session.final_verdict is None and bool(session.in_state(TaskState.COMPLETED))
 
 
 def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
@@ -123,101 +192,3 @@ def _tested(event: MergedLocally) -> str:
 def _not_merged(session: Session, problem: str) -> Iterator[Deed]:
     session.ending, session.ending_by, session.ending_problem = None, None, problem
     yield telling.offer(session)
-
-
-def end(session: Session, event: Happening) -> Iterator[Deed]:
-    session.result = result_of(session)
-    session.intend(_intent_status(session))
-    session.enter(Phase.DONE)
-    session.become(Status.COMPLETED)
-    session.say(Speaker.ASSISTANT, f"Ended: {session.result.overall_status}", event.at)
-    yield standing.status(session, event.at)
-    yield summary(session, event)
-
-
-def _intent_status(session: Session) -> IntentStatus:
-    done = session.in_state(TaskState.COMPLETED)
-    if len(done) == len(session.tasks):
-        return IntentStatus.DONE
-    return IntentStatus.BLOCKED if done else IntentStatus.ERROR
-
-
-def result_of(session: Session) -> ExecutionResult:
-    evidence = tuple(ref for task in session.tasks for ref in task.evidence_refs)
-    return ExecutionResult(
-        overall_status=OverallStatus.worst([overall(session, task) for task in session.tasks]),
-        session_id=session.id,
-        tasks=tuple(task.id for task in session.tasks),
-        evidence_summary=f"{len(evidence)} pieces of evidence",
-        next_action=True,
-        incomplete_task_reasons=tuple(
-            f"{task.key} {task.name}: {_why_not(session, task)}"
-            for task in session.tasks
-            if overall(session, task) is not OverallStatus.COMPLETE
-        ),
-        evidence_inventory=EvidenceInventory(
-            total_evidence_items=len(evidence),
-            missing_evidence_operations=tuple(t.key for t in session.tasks if not t.evidence_refs),
-            raw_evidence_files=evidence,
-        ),
-        selected_model=None,
-    )
-
-
-def overall(session: Session, task: Task) -> OverallStatus:
-    """A task that a person left out is INCOMPLETE; one nobody could test has NO_EVIDENCE."""
-    if task.state is TaskState.FAILED:
-        return OverallStatus.ERROR
-    if task.state is not TaskState.COMPLETED:
-        return OverallStatus.INCOMPLETE
-    tested = bool(task.check and task.check.passed) or task.type is TaskType.INVESTIGATION
-    return OverallStatus.COMPLETE if tested else OverallStatus.NO_EVIDENCE
-
-
-def _why_not(session: Session, task: Task) -> str:
-    if task.state is TaskState.COMPLETED:
-        return "built, but never tested"
-    return task.blocked or (task.result.error if task.result and task.result.error else task.state)
-
-
-def summary(session: Session, event: Happening) -> Show:
-    result = session.result or result_of(session)
-    merged = (
-        f"merged into {session.base_branch} at {session.merged_commit[:10]}"
-        if session.merged_commit
-        else ""
-    )
-    return Show(
-        card=SummaryCard(
-            key=telling.key_of_plan(session, "summary"),
-            title=session.title,
-            result=result,
-            tasks=tuple(standing.task_line(task, event.at, {}) for task in session.tasks),
-            checks=tuple(_check_line(task) for task in session.tasks if task.check),
-            evidence=tuple(_evidence_line(task) for task in session.tasks if task.work),
-            merged=merged,
-            kept=tuple(f"{r.branch}: {r.reason}" for r in session.leftovers if r.reason),
-            usage=session.usage,
-            agent_runs=sum(len(task.runs) for task in session.tasks),
-            seconds=int((event.at - session.created_at).total_seconds()),
-        )
-    )
-
-
-def _check_line(task: Task) -> CheckLine:
-    check = task.checks[-1]
-    result = "passed" if check.passed else f"failed ({check.exit_code})"
-    return CheckLine(
-        task=task.key,
-        command=check.command,
-        commit=check.commit,
-        result=result,
-        tries=len(task.checks),
-    )
-
-
-def _evidence_line(task: Task) -> str:
-    commits = ", ".join(f"{c.sha[:10]} {c.subject}" for c in task.commits)
-    files = len([file for file in task.verified_files if file.exists])
-    seen = "1 file" if files == 1 else f"{files} files"
-    return f"{task.key}: {seen} seen on disk; {commits}"

@@ -87,6 +87,9 @@ def _begin(session: Session, event: Surveyed) -> None:
     session.base_uncommitted = base.uncommitted
     session.agent, session.agent_flags = event.agent.agent, event.agent_flags
     session.context_window, session.most_at_once = event.context_window, event.most_at_once
+    session.limits, session.hosted = event.limits, event.hosted
+    session.other_agents = event.other_agents
+    session.warnings = event.agent.warnings
     if session.spec is None:
         spec_id = naming.spec_id_from(naming.derived_id(session.id, "spec"))
         branch = f"agent/{spec_id.lower()}"

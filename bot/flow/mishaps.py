@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator
 from pydantic import AwareDatetime
 
 from bot.domain.actions import Deed, Show, StopRun
-from bot.domain.cards import ProblemCard
+from bot.domain.cards import Decided, ProblemCard
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.events import (
     FromPerson,
@@ -22,7 +22,7 @@ from bot.domain.sheets import Tone
 from bot.domain.states import Outcome, Status, TaskState
 from bot.domain.tasks import Task
 from bot.domain.world import CompletionSource
-from bot.flow import place, telling
+from bot.flow import dialogs, place, telling
 
 BUG = "Something went wrong in the bot itself"
 
@@ -80,7 +80,12 @@ def end_run(task: Task, at: AwareDatetime) -> Iterator[Deed]:
     run = task.run
     if run and run.alive:
         yield StopRun(run_id=run.id)
-        task.update_run(run.end(Outcome.KILLED, at, ended_by=CompletionSource.STOPPED))
+        if run.dialog:
+            gone = Decided(what="Its agent was ended", by="the bot", at=at)
+            yield from dialogs.ended(task, run, gone)
+        stopped = run.end(Outcome.KILLED, at, ended_by=CompletionSource.STOPPED)
+        task.update_run(stopped.model_copy(update={"dialog": None, "reply": ""}))
+        task.taken_by = ""
 
 
 def trouble(session: Session, event: TroubleBegan | TroubleEnded) -> Iterator[Deed]:

@@ -9,7 +9,7 @@ from bot.domain.cards import Decided, StoppedCard
 from bot.domain.session import Session
 from bot.domain.states import Phase, Status
 from bot.domain.words import ChangeStage
-from bot.flow import blocked, changed, telling
+from bot.flow import blocked, changed, dialogs, pulls, ship, telling
 
 
 def card(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
@@ -23,12 +23,31 @@ def card(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
     elif session.phase is Phase.CLARIFYING and session.asked:
         yield telling.questions(session, decided)
     elif session.phase is Phase.EXECUTING:
-        yield from blocked.waiting(session, decided)
-        if session.change and session.change.stage is ChangeStage.AWAITING:
-            yield changed.wanted(session, session.change, decided)
+        yield from _at_work(session, decided)
     elif session.phase is Phase.APPROVING:
         yield telling.approval_wanted(session, decided)
     elif session.phase is Phase.FINISHING and session.ending is None:
+        yield from _at_the_end(session, decided)
+
+
+def _at_work(session: Session, decided: Decided | None) -> Iterator[Deed]:
+    yield from blocked.waiting(session, decided)
+    yield from dialogs.waiting(session, decided)
+    if not decided:
+        yield from ship.waiting(session)
+    if session.pulls_problem:
+        yield pulls.trouble(session, decided)
+    yield from pulls.card(session, decided)
+    if session.change and session.change.stage is ChangeStage.AWAITING:
+        yield changed.wanted(session, session.change, decided)
+
+
+def _at_the_end(session: Session, decided: Decided | None) -> Iterator[Deed]:
+    if session.pulls_problem:
+        yield pulls.trouble(session, decided)
+    if pulls.with_pull(session):
+        yield from pulls.card(session, decided)
+    else:
         yield telling.offer(session, decided)
 
 

@@ -22,6 +22,8 @@ MOVING = frozenset(
 )
 HOLDABLE = MOVING | {TaskState.PENDING}
 """What can be held for a change."""
+MOST_CONTINUES = 10
+"""Rounds in one session."""
 SETTLED = frozenset({TaskState.COMPLETED, TaskState.CANCELLED, TaskState.REPLACED})
 
 
@@ -46,10 +48,15 @@ def let_go(session: Session) -> None:
 
 def can_move(session: Session) -> bool:
     """Whether some task can go on without a person."""
-    return any(
-        task.state in MOVING or (task.state is TaskState.PENDING and is_free(session, task))
-        for task in session.tasks
-    )
+    return any(_moves(session, task) for task in session.tasks)
+
+
+def _moves(session: Session, task: Task) -> bool:
+    if task.not_before or task.taken_by or task.problem:
+        return False  # it waits for time to pass, or for a person
+    if task.state is TaskState.PENDING:
+        return is_free(session, task)
+    return task.state in MOVING
 
 
 def is_free(session: Session, task: Task) -> bool:

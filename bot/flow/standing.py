@@ -10,8 +10,9 @@ from bot.domain.actions import Show
 from bot.domain.cards import StatusCard, TaskLine
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.session import Session
-from bot.domain.states import Phase, Status, TaskState
+from bot.domain.states import Phase, RunState, Status, TaskState
 from bot.domain.tasks import Task
+from bot.domain.world import AgentUsage
 
 STOP = Choice(label="Stop", verb=Verb.STOP, style=Style.DANGER)
 
@@ -33,10 +34,16 @@ def status_card(
         waiting=session.queue_waiting,
         tasks=tuple(task_line(task, at, tails) for task in session.tasks),
         usage=session.usage,
+        agent_usage=agents_usage(session),
         trouble=session.trouble,
         at=at,
         choices=(STOP,) if key == "status" and stoppable(session) else (),
     )
+
+
+def agents_usage(session: Session) -> AgentUsage:
+    """Of all its agents together, as far as they say."""
+    return sum((task.usage for task in session.tasks), AgentUsage())
 
 
 def stoppable(session: Session) -> bool:
@@ -59,13 +66,30 @@ def task_line(task: Task, at: AwareDatetime, tails: Mapping[str, str]) -> TaskLi
 def _note(task: Task) -> str:
     if task.blocked:
         return task.blocked
+    if task.problem:
+        return f"no pull request: {task.problem}"
+    if waits := _waits(task):
+        return waits
     if (
         task.state in (TaskState.RUNNING, TaskState.NEEDS_CONTINUATION)
         and task.counters.failed_checks
     ):
         return f"tests failed {task.counters.failed_checks}×, being mended"
+    if task.pull_request:
+        return f"#{task.pull_request.number}{' merged' if task.pull_request.merged else ''}"
     if task.state is TaskState.COMPLETED and task.workspace:
         return task.workspace.branch
+    return ""
+
+
+def _waits(task: Task) -> str:
+    """For a person at its pane, for an answer, for time to pass."""
+    if task.taken_by:
+        return f"{task.taken_by} works in its pane"
+    if task.run and task.run.state is RunState.WAITING_INPUT and task.run.dialog:
+        return f"asks: {task.run.dialog.title}"
+    if task.not_before:
+        return f"its account's limit is reached; goes on at {task.not_before:%H:%M} UTC"
     return ""
 
 

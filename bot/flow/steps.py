@@ -7,6 +7,7 @@ waits for the model. Who goes in circles is brought before a person.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from bot.domain import naming
 from bot.domain.actions import ChooseStep, Deed
@@ -15,8 +16,8 @@ from bot.domain.session import Session
 from bot.domain.sheets import Tone
 from bot.domain.states import Status, TaskState
 from bot.domain.steps import Option, Step
-from bot.domain.tasks import Run, Task, Why
-from bot.flow import blocked, circles, place, telling
+from bot.domain.tasks import Run, Task, TaskType, Why
+from bot.flow import blocked, circles, limits, overlap, place, telling
 
 MORE = "more"
 AGAIN = Option(
@@ -25,7 +26,23 @@ AGAIN = Option(
 FRESH = Option(
     id="fresh", says="A new conversation on the same branch, told to try another approach."
 )
+CUT = Option(id="cut", says="Cut the task into smaller ones, which are done in its place.")
 ASK = Option(id="ask", says="Stop here and ask a person.")
+OTHER_AGENT = "agent:"
+MAX_REPLANS = 3
+
+
+def may_be_cut(task: Task) -> bool:
+    """A task, and what it was cut into, may be cut three times in all."""
+    return task.counters.replans < MAX_REPLANS and task.type is not TaskType.INTEGRATION
+
+
+def other_agents(session: Session, task: Task) -> Iterator[Option]:
+    """Those that somebody has let work here."""
+    for agent in session.let_agents:
+        if agent != (task.agent or session.agent):
+            says = f"A new conversation on the same branch with another agent, {agent}."
+            yield Option(id=f"{OTHER_AGENT}{agent}", says=says)
 
 
 def offer(
@@ -77,18 +94,28 @@ def _take(
         yield from blocked.block(session, task, f"{step.happened} {reason}".strip(), event)
         return
     run = task.run
-    task.become(TaskState.NEEDS_CONTINUATION)
-    if option.id == FRESH.id:
-        task.next_why = Why.RETRY
-        task.next_feedback = (
-            f"{task.next_feedback}\n\nThe approach taken so far did not work out: try another one."
-        )
+    if option.id == CUT.id:
+        task.step, task.replan_reason = None, step.happened
+    else:
+        _try_again(task, option)
     yield telling.news(
         f"step:{task.key}:{step.id.partition(':')[2]}",
         f"{task.key}: {step.happened}",
         *(line for line in (_doing(option), reason) if line),
         tone=Tone.FAILURE,
         output=_output(task, run),
+    )
+
+
+def _try_again(task: Task, option: Option) -> None:
+    task.become(TaskState.NEEDS_CONTINUATION)
+    if option.id.startswith(OTHER_AGENT):
+        task.agent = option.id.removeprefix(OTHER_AGENT)
+    elif option.id != FRESH.id:
+        return
+    task.next_why = Why.RETRY
+    task.next_feedback = (
+        f"{task.next_feedback}\n\nThe approach taken so far did not work out: try another one."
     )
 
 
@@ -99,6 +126,10 @@ def _kind(step: Step) -> str:
 def _doing(option: Option) -> str:
     if option.id == FRESH.id:
         return "A new try with another approach."
+    if option.id == CUT.id:
+        return "It is cut into smaller tasks."
+    if option.id.startswith(OTHER_AGENT):
+        return f"A new try by {option.id.removeprefix(OTHER_AGENT)}."
     return "Sent back to its agent."
 
 
@@ -118,7 +149,7 @@ def advance(session: Session, event: Happening) -> None:
             task.become(TaskState.READY)
     ready = _in_order(session, session.in_state(TaskState.READY))
     waiting = [*session.in_state(TaskState.NEEDS_CONTINUATION), *ready]
-    waiting = [task for task in waiting if task.workspace and place.may_begin(session, task)]
+    waiting = list(overlap.apart(session, filter(partial(_can_start, session), waiting)))
     room = session.parallelism - len(session.in_state(TaskState.RUNNING, TaskState.VERIFYING))
     if room > 0 and _is_a_choice(session, waiting, room):
         _put(session, waiting, event)
@@ -127,6 +158,12 @@ def advance(session: Session, event: Happening) -> None:
         session.step = None
     for task in waiting[: max(room, 0)]:
         _start(session, task, event)
+
+
+def _can_start(session: Session, task: Task) -> bool:
+    if task.workspace is None or task.taken_by or task.taking_in:
+        return False
+    return place.may_begin(session, task) and not limits.keeps_waiting(session, task)
 
 
 def _in_order(session: Session, ready: list[Task]) -> list[Task]:
@@ -172,24 +209,30 @@ def _start(session: Session, task: Task, event: Happening) -> None:
     former = task.run
     number = len(task.runs) + 1
     run_id = naming.derived_id(session.id, task.id, "run", str(number))
-    resumes = former is not None and task.next_why is not Why.RETRY
+    agent = task.agent or session.agent
+    resumes = former is not None and task.next_why is not Why.RETRY and former.agent == agent
     task.runs.append(
         Run(
             id=run_id,
             number=number,
-            agent=task.agent or session.agent,
+            agent=agent,
             conversation=former.conversation
             if former and resumes
             else naming.derived_id(run_id, "cli"),
             resumes=resumes,
             why=task.next_why,
-            feedback=task.next_feedback,
+            feedback="\n\n".join(part for part in (task.told, task.next_feedback) if part),
             nonce=naming.derived_nonce(session.id, run_id),
             started_at=event.at,
-            auto_flag=session.agent_flags or None,
+            auto_flag=flags_of(session, agent) or None,
         )
     )
     task.become(TaskState.RUNNING)
     task.started_at = task.started_at or event.at
     task.completed_at = None
-    task.next_why, task.next_feedback = Why.FIRST, ""
+    task.next_why, task.next_feedback, task.told = Why.FIRST, "", ""
+
+
+def flags_of(session: Session, agent: str) -> str:
+    """How a person has let it work."""
+    return session.agent_flags if agent == session.agent else session.other_agents.get(agent, "")

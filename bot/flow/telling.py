@@ -33,6 +33,8 @@ from bot.domain.tasks import Task
 def received(session: Session) -> Show:
     spec_branch = session.spec.workspace.branch if session.spec else ""
     notes = (f"Spec, plan and tasks go to the branch {spec_branch}.",) if spec_branch else ()
+    if session.base_commit:
+        notes = (*notes, _pull_requests(session), *session.warnings)
     return Show(
         card=ReceivedCard(
             key="received",
@@ -46,6 +48,17 @@ def received(session: Session) -> Show:
             notes=notes,
         )
     )
+
+
+def _pull_requests(session: Session) -> str:
+    hosted = session.hosted
+    if hosted is None:
+        return (
+            "No GitHub is configured: the work stays on its branches, and I offer to merge it here."
+        )
+    if hosted.problem:
+        return f"Pull requests would go to {hosted.slug}, but: {hosted.problem} {hosted.remedy}".strip()
+    return f"Pull requests go to {hosted.slug}."
 
 
 def questions(session: Session, decided: Decided | None = None) -> Show:

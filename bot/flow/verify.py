@@ -1,21 +1,23 @@
-"""A run has ended: nothing it says is believed. Git is asked what is there, then the bot runs the tests itself."""
+"""A run has ended: nothing it says is believed. Git is asked what is there, the bot runs the tests itself, a judge compares."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from bot.domain.actions import Deed
-from bot.domain.events import CheckRan, RunEnded, WorkSeen
+from bot.domain.cards import Decided
+from bot.domain.events import CheckRan, Happening, OrderFailed, RunEnded, WorkJudged, WorkSeen
+from bot.domain.evidence import Judgement, Verdict
 from bot.domain.session import Session
 from bot.domain.sheets import Tone
 from bot.domain.states import Outcome, TaskState
-from bot.domain.tasks import Task, TaskResult, TaskType, Why
-from bot.flow import blocked, steps, telling
+from bot.domain.tasks import Hold, Run, Task, TaskType, Why
+from bot.flow import blocked, dialogs, limits, ship, steps, telling
 
 MAX_FAILED_CHECKS = 3
 MAX_FAILED_RUNS = 3
 MAX_EVIDENCE_ASKS = 2
-"""How much of a failed check's output people see; the agent gets more."""
+MAX_JUDGE_CONTINUES = 3
 
 
 def ended(session: Session, event: RunEnded) -> Iterator[Deed]:
@@ -23,23 +25,36 @@ def ended(session: Session, event: RunEnded) -> Iterator[Deed]:
     task = session.task_of_run(event.run_id)
     if task is None or task.run is None or not task.run.alive:
         return
-    end = event.end
-    task.update_run(
-        task.run.end(
-            end.outcome,
-            event.at,
-            exit_code=end.exit_code,
-            ended_by=end.source,
-            message=end.message,
-            log_path=event.log_path,
-        )
-    )
+    if task.run.dialog:
+        gone = Decided(what="Its agent has ended", by="the pane", at=event.at)
+        yield from dialogs.ended(task, task.run, gone)
+    task.update_run(_over(task.run, event))
+    task.note_evidence(event.evidence)
     if task.state is not TaskState.RUNNING:
         return
+    end = event.end
     if end.outcome is Outcome.FINISHED:
         task.become(TaskState.VERIFYING)
+    elif end.limit:
+        yield from limits.account_empty(session, task, event, end.limit)
     else:
         yield from _run_failed(session, task, event)
+
+
+def _over(run: Run, event: RunEnded) -> Run:
+    end = event.end
+    return run.end(
+        end.outcome,
+        event.at,
+        exit_code=end.exit_code,
+        ended_by=end.source,
+        message=end.message,
+        log_path=event.log_path,
+        usage=end.usage,
+        conversation=end.conversation or run.conversation,
+        dialog=None,
+        reply="",
+    )
 
 
 def _run_failed(session: Session, task: Task, event: RunEnded) -> Iterator[Deed]:
@@ -52,7 +67,7 @@ def _run_failed(session: Session, task: Task, event: RunEnded) -> Iterator[Deed]
         f"Your last run {how}. Look at what is there already (git status, git log) and go on from it.",
     )
     happened = f"the agent {how} ({failed} of {MAX_FAILED_RUNS})"
-    options = (steps.AGAIN, steps.FRESH, steps.ASK)
+    options = (steps.AGAIN, steps.FRESH, *steps.other_agents(session, task), steps.ASK)
     yield from steps.offer(session, task, event, "run_failed", happened, *options)
 
 
@@ -65,27 +80,60 @@ def _how(event: RunEnded) -> str:
     return f"ended early ({end.outcome.value.replace('_', ' ')})"
 
 
-def decide(session: Session, event: WorkSeen | CheckRan) -> Iterator[Deed]:
+def decide(
+    session: Session, event: WorkSeen | CheckRan | WorkJudged | OrderFailed
+) -> Iterator[Deed]:
     task = session.task(event.task_id)
-    if task is None or task.state is not TaskState.VERIFYING:
+    if task is None or task.state is not TaskState.VERIFYING or task.run is None:
         return
-    if event.evidence:
-        task.evidence_refs = (*task.evidence_refs, event.evidence)
     match event:
         case WorkSeen():
-            yield from _seen(session, task, event)
+            task.note_evidence(event.evidence)
+            yield from _seen(session, task, task.run, event)
         case CheckRan():
-            yield from _checked(session, task, event)
+            task.note_evidence(event.evidence)
+            yield from _checked(session, task, task.run, event)
+        case WorkJudged():
+            yield from _judged(session, task, task.run, event)
+        case OrderFailed():
+            yield from blocked.hold(session, event)
 
 
-def _seen(session: Session, task: Task, event: WorkSeen) -> Iterator[Deed]:
-    task.work, task.work_of = event.work, task.run.id if task.run else ""
-    task.verified_files = event.verified_files
-    missing = _missing(task, event)
-    if missing:
+def _seen(session: Session, task: Task, run: Run, event: WorkSeen) -> Iterator[Deed]:
+    task.work, task.work_of = event.work, run.id
+    task.verified_files, task.flags = event.verified_files, event.flags
+    yield from _main_touched(session, task, event)
+    if missing := _missing(task, event):
         yield from _ask_for_evidence(session, task, event, missing)
-    elif not session.test_command:
-        yield from complete(session, task, event, "no test command is known, so nothing was tested")
+    elif task.flags and event.work.head not in task.accepted:
+        yield from blocked.block(session, task, _flagged(task), event, Hold.FLAGS)
+    else:
+        yield from limits.files(session, task, event)
+        yield from go_on(session, task, event)
+
+
+def go_on(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
+    """Where everything was looked at already, as after something came from the base, there is nothing left but to ship it."""
+    run = task.run
+    if task.state is not TaskState.VERIFYING or run is None:
+        return
+    if task.work_of == task.judged_of == run.id and not wants_check(session, task, run):
+        yield from ship.begin(session, task, event)
+
+
+def _main_touched(session: Session, task: Task, event: WorkSeen) -> Iterator[Deed]:
+    """Agents have no business in the main checkout. It may have been a person: so it is told, and once."""
+    new = tuple(file for file in event.touched if file not in session.touched)
+    if not new:
+        return
+    session.touched = (*session.touched, *new)
+    yield telling.news(
+        f"touched:{task.key}:{len(task.runs)}",
+        "Your own checkout was changed while an agent was at work",
+        f"{task.key} was running when these changed: {', '.join(new[:8])}. If that was not you, look at them before you "
+        "commit: nothing of it is part of this session.",
+        tone=Tone.FAILURE,
+    )
 
 
 def _missing(task: Task, event: WorkSeen) -> str:
@@ -95,9 +143,13 @@ def _missing(task: Task, event: WorkSeen) -> str:
         return f"These changes are not committed: {files}."
     if event.unmerged:
         return f"This is not merged into your branch: {', '.join(event.unmerged)}."
-    if not event.work.commits and task.type is not TaskType.INVESTIGATION:
-        return "There are no commits on the branch."
-    return ""
+    if task.type is TaskType.INVESTIGATION:
+        return (
+            ""
+            if task.report.strip() or event.work.commits
+            else "There is no report of what was found."
+        )
+    return "" if event.work.commits else "There are no commits on the branch."
 
 
 def _ask_for_evidence(
@@ -105,7 +157,7 @@ def _ask_for_evidence(
 ) -> Iterator[Deed]:
     asked = task.count("evidence_asks")
     if asked > MAX_EVIDENCE_ASKS:
-        yield from blocked.block(session, task, f"NO_EVIDENCE: {missing}", event)
+        yield from blocked.block(session, task, f"NO_EVIDENCE: {missing}", event, Hold.EVIDENCE)
         return
     task.next_why = Why.NO_EVIDENCE
     task.next_feedback = (
@@ -116,13 +168,26 @@ def _ask_for_evidence(
     yield from steps.offer(session, task, event, "no_evidence", happened, *options)
 
 
-def _checked(session: Session, task: Task, event: CheckRan) -> Iterator[Deed]:
+def _flagged(task: Task) -> str:
+    what = "; ".join(dict.fromkeys(flag.says for flag in task.flags[:6]))
+    more = f" and {len(task.flags) - 6} more" if len(task.flags) > 6 else ""
+    return f"its tests may have been made to pass: {what}{more}"
+
+
+def wants_check(session: Session, task: Task, run: Run) -> bool:
+    """Where nothing was changed there is nothing to test."""
+    if not session.test_command or task.checked_of == run.id:
+        return False
+    return bool(task.commits) or task.type is not TaskType.INVESTIGATION
+
+
+def _checked(session: Session, task: Task, run: Run, event: CheckRan) -> Iterator[Deed]:
     check = event.check
     task.checks.append(check)
+    task.checked_of = run.id
     if check.passed:
-        yield from complete(
-            session, task, event, f"`{check.command}` passed in {check.seconds:.0f} s"
-        )
+        yield from limits.tests(session, task, event)
+        yield from go_on(session, task, event)
         return
     failed = task.count("failed_checks")
     what = f"exit code {check.exit_code}" if check.exit_code is not None else "time limit reached"
@@ -135,25 +200,56 @@ def _checked(session: Session, task: Task, event: CheckRan) -> Iterator[Deed]:
         f"The end of the output:\n\n{check.output}\n\nMend the cause, not the test, and commit."
     )
     happened = f"the tests fail ({what}, {failed} of {MAX_FAILED_CHECKS})"
-    options = (steps.AGAIN, steps.FRESH, steps.ASK)
+    options = (steps.AGAIN, steps.FRESH, *steps.other_agents(session, task), *_cut(task), steps.ASK)
     yield from steps.offer(session, task, event, "check_failed", happened, *options)
 
 
-def complete(session: Session, task: Task, event: WorkSeen | CheckRan, why: str) -> Iterator[Deed]:
-    """Without GitHub a task is complete when its branch is ready."""
-    task.become(TaskState.INTEGRATING)
-    task.become(TaskState.COMPLETED)
-    task.completed_at = event.at
-    commits = len(task.commits)
-    summary = f"{commits} commit{'s' if commits != 1 else ''} on {_branch(task)}; {why}"
-    task.result = TaskResult(success=True, summary=summary)
-    yield telling.news(
-        f"completed:{task.key}:{len(task.runs)}",
-        f"{task.key} is done: {task.name}",
-        summary,
-        tone=Tone.SUCCESS,
+def _cut(task: Task) -> Iterator[steps.Option]:
+    if steps.may_be_cut(task):
+        yield steps.CUT
+
+
+def _judged(session: Session, task: Task, run: Run, event: WorkJudged) -> Iterator[Deed]:
+    verdict = event.verdict
+    task.verdicts.append(verdict)
+    task.judged_of = run.id
+    match verdict.outcome:
+        case Judgement.DONE:
+            yield from ship.begin(session, task, event)
+        case Judgement.CONTINUE:
+            yield from _not_yet(session, task, event, verdict)
+        case Judgement.REPLAN if steps.may_be_cut(task):
+            happened = f"the judge says: {_said(verdict)}"
+            options = (steps.CUT, steps.AGAIN, steps.ASK)
+            _mend(task, verdict)
+            yield from steps.offer(session, task, event, "too_large", happened, *options)
+        case Judgement.REPLAN | Judgement.BLOCKED:
+            yield from blocked.block(session, task, _said(verdict), event, Hold.VERDICT)
+
+
+def _not_yet(session: Session, task: Task, event: WorkJudged, verdict: Verdict) -> Iterator[Deed]:
+    continues = task.count("judge_continues")
+    if continues > MAX_JUDGE_CONTINUES:
+        reason = (
+            f"after {MAX_JUDGE_CONTINUES} rounds the judge still misses something: {_said(verdict)}"
+        )
+        yield from blocked.block(session, task, reason, event, Hold.VERDICT)
+        return
+    _mend(task, verdict)
+    happened = (
+        f"the judge misses something ({continues} of {MAX_JUDGE_CONTINUES}): {_said(verdict)}"
+    )
+    yield from steps.offer(session, task, event, "judged", happened, steps.AGAIN)
+
+
+def _mend(task: Task, verdict: Verdict) -> None:
+    missing = "\n".join(f"- {one}" for one in verdict.missing or verdict.reasons)
+    task.next_why = Why.JUDGED
+    task.next_feedback = (
+        "Your work was held against what the task asks for. This is still missing:\n"
+        f"{missing}\n\nDo exactly that, with tests, and commit."
     )
 
 
-def _branch(task: Task) -> str:
-    return task.workspace.branch if task.workspace else "no branch"
+def _said(verdict: Verdict) -> str:
+    return "; ".join((*verdict.missing, *verdict.reasons)[:4]) or verdict.outcome.value

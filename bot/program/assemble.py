@@ -15,12 +15,14 @@ from adapters.agents.launch import AgentClis
 from adapters.clock import SystemClock
 from adapters.commands import ShellCommands
 from adapters.git import GitRepository, GitWorktrees
+from adapters.github import Access, GitHub
 from adapters.log import start_logging
-from adapters.store import InstanceLock, JournalStore
+from adapters.store import EvidenceFiles, InstanceLock, JournalStore, TaskLogFiles
 from adapters.tmux import TmuxPanes
 from bot.engine.actor import Actor
 from bot.engine.desk import Desk
 from bot.engine.gate import Gate
+from bot.engine.logbook import Logbook
 from bot.engine.rounds import observe, tick
 from bot.engine.world import Rules, World
 from bot.errors import PortError, SettingsError, Unavailable
@@ -106,25 +108,58 @@ def _world(
     plan: Plan, settings: Settings, masker: LearningMasker, panes: TmuxPanes, store: JournalStore
 ) -> World:
     environment = pane_environment()
-    names = [name.strip() for name in settings.gwt_agent_env.split(",") if name.strip()]
+    # the demo never speaks to GitHub, whatever is set on the machine
+    demo = plan.stage.get("GWT_BOT_STAGE") == "demo"
     return World(
         chats=plan.chats,
         llm=ChosenLlm(lambda: _settings_now(plan.current), masker, plan.environ),
         agents=AgentClis(
             {**plan.environ, **plan.stage},
             other_command=settings.gwt_agent_command or None,
-            passed_on=names,
+            passed_on=listed(settings.gwt_agent_env),
         ),
         panes=panes,
         repository=GitRepository(settings.gwt_home, environment, umask=plan.umask),
         worktrees=GitWorktrees(settings.gwt_home, environment, umask=plan.umask),
         commands=ShellCommands(environment, masker.mask, umask=plan.umask),
+        forge=None if demo else forge_of(settings, plan.environ, masker.learn),
         store=store,
         clock=SystemClock(),
         rules=_rules(plan, settings),
         masker=masker,
         home=str(settings.gwt_home),
+        archive=EvidenceFiles(settings.gwt_home, masker),
+        logbook=Logbook(TaskLogFiles(settings.gwt_home, masker)),
     )
+
+
+def forge_of(
+    settings: Settings,
+    environ: Mapping[str, str],
+    learn: Callable[[Mapping[str, str]], None],
+) -> GitHub | None:
+    """`learn`: a token that was found somewhere is hidden from then on."""
+    if not settings.gwt_pull_requests:
+        return None
+    access = Access(
+        token=settings.github_token.get_secret_value(),
+        api_url=settings.github_api_url,
+        app_id=settings.github_app_id,
+        app_key_file=str(settings.github_app_key_file or ""),
+        installation=settings.github_app_installation,
+        environ=environ,
+    )
+    return GitHub(
+        settings.gwt_home,
+        access,
+        learned=lambda name, value: learn({name: value}),
+        merge_method=settings.github_merge_method or "",
+        repository=settings.github_repository,
+    )
+
+
+def listed(text: str, separator: str = ",") -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(separator) if part.strip())
 
 
 def _rules(plan: Plan, settings: Settings) -> Rules:
@@ -136,6 +171,11 @@ def _rules(plan: Plan, settings: Settings) -> Rules:
         progress_seconds=settings.progress_seconds,
         hold_on_restart=settings.on_restart is OnRestart.ASK,
         most_at_once=settings.gwt_parallel,
+        set_up=listed(settings.gwt_set_up, "&&&"),
+        copied_files=listed(settings.gwt_copy_files),
+        other_agents=listed(settings.gwt_other_agents),
+        poll_seconds=settings.github_poll_seconds,
+        limits=settings.limits,
         low_risk_alone=settings.gwt_low_risk_alone,
         high_risk_approvers=settings.gwt_high_risk_approvers,
         context_window=lambda: _settings_now(plan.current).llm_context_window,

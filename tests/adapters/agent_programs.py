@@ -10,15 +10,23 @@ from pathlib import Path
 
 import psutil
 
+from adapters.agents.clis import known
 from bot.domain.world import Launch
 
-NAMES = ("claude", "codex", "gemini", "opencode")
+NAMES = ("claude", "claude-print", "codex", "gemini", "opencode")
+OWN_IDS = {
+    "codex": "01a1f0b4-a1db-79a3-9c2a-b30e02fa4d96",
+    "opencode": "ses_e0f4e98cdffe4UEE4LW3zMzU7T",
+}
+"""Those that choose the id of a conversation themselves, with one of theirs."""
+CONVERSATION = "8a3c6d1e-2f4b-4c8d-9e0f-1a2b3c4d5e6f"
+CLIS = known(None)
 _PROGRAM = """\
 #!/bin/sh
-case "$*" in --version) echo "fake-agent 1.2.3 (test)"; exit 0;; esac
+case "$*" in --version) echo "fake-agent 99.2.3 (test)"; exit 0;; esac
 seen=$(dirname "$0")/../seen
 printf '%s\\n' "$@" > "$seen/arguments"
-cat > "$seen/stdin"
+if [ -t 0 ]; then :; else cat > "$seen/stdin"; fi
 env > "$seen/environment"
 if [ -f "$seen/say" ]; then cat "$seen/say"; fi
 exit "$(cat "$seen/code" 2>/dev/null || echo 0)"
@@ -38,11 +46,14 @@ class AgentPrograms:
     """A folder of such programs, and what they saw."""
 
     def __init__(self, home: Path) -> None:
+        home.mkdir(exist_ok=True)
         self.bin = home / "bin"
         self._seen = home / "seen"
         self._prompt = home / "prompt.md"
+        self.spool = home / "spool"
         self.bin.mkdir()
         self._seen.mkdir()
+        self.spool.mkdir()
 
     @property
     def environ(self) -> dict[str, str]:
@@ -52,15 +63,27 @@ class AgentPrograms:
             "HOME": str(self.bin.parent),
             "OPENAI_API_KEY": "sk-of-the-bot",
             "ANTHROPIC_API_KEY": "sk-ant-of-claude",
+            "CODEX_API_KEY": "key-of-codex",
+            "GEMINI_API_KEY": "key-of-gemini",
             "SLACK_BOT_TOKEN": "xoxb-secret",
             "IS_SANDBOX": "1",
             "GWT_BOT_STAGE": "tests",
         }
 
     def add(self, name: str, program: str = _PROGRAM) -> None:
-        path = self.bin / name
+        path = self.bin / name.removesuffix("-print")
         path.write_text(program, encoding="utf-8")
         path.chmod(0o755)
+
+    def remember(self, agent: str, conversation: str) -> None:
+        """As if the CLI had begun that conversation."""
+        keeps = CLIS[agent].keeps
+        if keeps is not None:
+            name = keeps.name.replace("{conversation}", conversation).replace("*", "x")
+            name = name.replace("{conversation_begins}", conversation[:8])
+            path = self.bin.parent / keeps.default / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
 
     def will_say(self, output: str, code: int = 0) -> None:
         (self._seen / "say").write_text(output, encoding="utf-8")
@@ -71,6 +94,8 @@ class AgentPrograms:
         self._prompt.write_text(prompt, encoding="utf-8")
         tokens = {"{prompt}": prompt, "{prompt_file}": str(self._prompt)}
         argv = [tokens.get(word, word) for word in launch.argv]
+        for name, content in launch.files.items():
+            (self.spool / name).write_text(content, encoding="utf-8")
         stdin = self._prompt if launch.stdin == "prompt" else Path(os.devnull)
         with stdin.open("rb") as source:
             done = subprocess.run(

@@ -10,7 +10,14 @@ import pytest
 from adapters.agents.launch import AgentClis
 from bot.domain.world import Launch
 from bot.errors import Refused
-from tests.adapters.agent_programs import NAMES, AgentPrograms, is_gone
+from tests.adapters.agent_programs import (
+    CLIS,
+    CONVERSATION,
+    NAMES,
+    OWN_IDS,
+    AgentPrograms,
+    is_gone,
+)
 
 PROMPT = "# Task T001: 割引\n$(rm -rf /) \"quoted\" 'too' `x`\n" + "long " * 60_000
 ROOT, SOMEBODY = 0, 1000
@@ -24,26 +31,51 @@ def programs(tmp_path: Path) -> AgentPrograms:
     return programs
 
 
-def launch(clis: AgentClis, agent: str, *, resume: bool = False) -> Launch:
+def launch(
+    clis: AgentClis,
+    agent: str,
+    *,
+    conversation: str = CONVERSATION,
+    resume: bool = False,
+    spool: str | Path = "/spool/run-1",
+) -> Launch:
     return clis.launch(
-        agent, prompt=PROMPT, conversation="8a3c", resume=resume, nonce="0f0f", spool="/spool/run-1"
+        agent,
+        prompt=PROMPT,
+        conversation=conversation,
+        resume=resume,
+        nonce="0f0f",
+        spool=str(spool),
     )
 
 
-@pytest.mark.parametrize("agent", NAMES)
+@pytest.mark.parametrize("agent", NAMES[1:])
 @pytest.mark.parametrize("resume", [False, True])
 def test_the_prompt_arrives_byte_for_byte_however_long(
     programs: AgentPrograms, agent: str, resume: bool
 ) -> None:
     clis = AgentClis(programs.environ)
-    assert programs.start(launch(clis, agent, resume=resume), PROMPT).stdin == PROMPT
+    begun = launch(clis, agent, resume=resume, spool=programs.spool)
+    assert programs.start(begun, PROMPT).stdin == PROMPT
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_claude_in_its_pane_gets_the_prompt_as_its_last_argument(
+    programs: AgentPrograms, resume: bool
+) -> None:
+    programs.remember("claude", CONVERSATION)
+    begun = launch(AgentClis(programs.environ), "claude", resume=resume)
+    assert begun.argv[-2:] == ("--", "{prompt}"), "it may begin with a dash"
+    assert begun.stdin == "terminal"
+    short = "-- do 'it'\n$(rm -rf /)"
+    assert programs.start(begun, short).arguments[-2:] == short.splitlines()
 
 
 @pytest.mark.parametrize(
     ("agent", "first", "again"),
     [
-        ("claude", "--session-id 8a3c", "--resume 8a3c"),
-        ("gemini", "--session-id 8a3c", "--resume 8a3c"),
+        (agent, f"--session-id {CONVERSATION}", f"--resume {CONVERSATION}")
+        for agent in ("claude", "claude-print", "gemini")
     ],
 )
 def test_a_conversation_is_begun_and_gone_on_with_under_its_id(
@@ -51,14 +83,30 @@ def test_a_conversation_is_begun_and_gone_on_with_under_its_id(
 ) -> None:
     clis = AgentClis(programs.environ)
     assert first in " ".join(launch(clis, agent).argv)
+    programs.remember(agent, CONVERSATION)
     assert again in " ".join(launch(clis, agent, resume=True).argv)
 
 
-@pytest.mark.parametrize("agent", ["codex", "opencode"])
-def test_a_cli_that_chooses_its_own_ids_begins_anew(programs: AgentPrograms, agent: str) -> None:
+@pytest.mark.parametrize("agent", OWN_IDS)
+def test_a_cli_that_chooses_its_own_ids_goes_on_under_the_id_it_told(
+    programs: AgentPrograms, agent: str
+) -> None:
+    clis, own = AgentClis(programs.environ), OWN_IDS[agent]
+    programs.remember(agent, own)
+    assert own in launch(clis, agent, conversation=own, resume=True).argv
+    assert own not in launch(clis, agent, conversation=own).argv
+
+
+@pytest.mark.parametrize("agent", NAMES)
+def test_a_conversation_the_cli_has_never_heard_of_is_begun(
+    programs: AgentPrograms, agent: str
+) -> None:
     clis = AgentClis(programs.environ)
     assert launch(clis, agent, resume=True) == launch(clis, agent)
-    assert clis.cli(agent).resume == ()
+    odd = "../../*"
+    assert launch(clis, agent, conversation=odd, resume=True) == launch(
+        clis, agent, conversation=odd
+    )
 
 
 @pytest.mark.parametrize("agent", NAMES)
@@ -66,7 +114,7 @@ def test_the_flags_shown_to_people_are_those_that_are_used(
     programs: AgentPrograms, agent: str
 ) -> None:
     clis = AgentClis(programs.environ)
-    started = programs.start(launch(clis, agent), PROMPT)
+    started = programs.start(launch(clis, agent, spool=programs.spool), "x")
     assert clis.flags(agent)
     assert set(clis.flags(agent).split()) <= set(started.arguments)
 
@@ -74,7 +122,7 @@ def test_the_flags_shown_to_people_are_those_that_are_used(
 @pytest.mark.parametrize("agent", NAMES)
 def test_nothing_secret_of_the_bot_reaches_an_agent(programs: AgentPrograms, agent: str) -> None:
     environ = programs.environ | {"GITHUB_TOKEN": "ghp_x", "MATRIX_ACCESS_TOKEN": "syt_x"}
-    started = programs.start(launch(AgentClis(environ), agent), PROMPT)
+    started = programs.start(launch(AgentClis(environ), agent, spool=programs.spool), "x")
     names = set(started.environment)
     assert not names & {"SLACK_BOT_TOKEN", "GITHUB_TOKEN", "MATRIX_ACCESS_TOKEN", "GWT_BOT_STAGE"}
     assert "OPENAI_API_KEY" not in names, "it may be the key of the master model"
@@ -93,7 +141,8 @@ def test_the_exit_code_of_the_agent_is_the_panes(
     programs: AgentPrograms, agent: str, code: int
 ) -> None:
     programs.will_say("", code)
-    assert programs.start(launch(AgentClis(programs.environ), agent), PROMPT).code == code
+    begun = launch(AgentClis(programs.environ), agent, spool=programs.spool)
+    assert programs.start(begun, "x").code == code
 
 
 async def test_a_missing_program_is_told_with_its_name(tmp_path: Path) -> None:
@@ -142,9 +191,9 @@ async def test_a_program_that_tells_no_version_in_time_is_ended_with_its_childre
 async def test_the_version_is_asked_without_the_bots_secrets(
     programs: AgentPrograms, tmp_path: Path
 ) -> None:
-    programs.add("codex", f"#!/bin/sh\nenv > {tmp_path}/environment\necho codex-cli 0.169.0\n")
+    programs.add("codex", f"#!/bin/sh\nenv > {tmp_path}/environment\necho codex-cli 0.169.1\n")
     ready = await AgentClis(programs.environ).ready("codex", "/r")
-    assert ready.version == "0.169.0"
+    assert ready.version == "0.169.1"
     told = (tmp_path / "environment").read_text(encoding="utf-8")
     assert "sk-" not in told
     assert "xoxb" not in told
@@ -154,7 +203,8 @@ async def test_a_program_in_the_repository_is_not_taken_for_the_agent(
     programs: AgentPrograms,
 ) -> None:
     argv = launch(AgentClis(programs.environ), "codex").argv
-    assert argv[0] == str(programs.bin / "codex")
+    assert str(programs.bin / "codex") in argv
+    assert launch(AgentClis(programs.environ), "claude").argv[0] == str(programs.bin / "claude")
 
 
 @pytest.mark.parametrize(
@@ -222,3 +272,15 @@ def test_the_played_agent_starts_from_anywhere_and_refuses_a_foreign_place(
     )
     assert done.returncode == 4
     assert "sample repository" in done.stderr
+
+
+@pytest.mark.parametrize("agent", NAMES)
+async def test_a_version_without_the_options_is_not_enough(
+    programs: AgentPrograms, agent: str
+) -> None:
+    programs.add(agent, "#!/bin/sh\necho fake-agent 0.1.9\n")
+    ready = await AgentClis(programs.environ).ready(agent, "/r")
+    assert not ready.ok
+    assert "0.1.9" in ready.problem
+    assert CLIS[agent].oldest in ready.problem
+    assert ready.remedy

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from adapters.agents.launch import AgentClis
-from bot.domain.world import Launch
+from bot.domain.states import Outcome
+from bot.domain.world import CompletionSource, Launch, RunEnd
 from bot.errors import Refused
 from bot.ports import Agents
-from tests.adapters.agent_programs import NAMES, AgentPrograms
+from tests.adapters.agent_programs import CONVERSATION, NAMES, AgentPrograms
 from tests.fakes.agents import FakeAgents
 
 
@@ -21,6 +23,7 @@ def agents(request: pytest.FixtureRequest, tmp_path: Path) -> Agents:
     programs = AgentPrograms(tmp_path)
     for name in NAMES:
         programs.add(name)
+    programs.remember("claude", CONVERSATION)
     return AgentClis(programs.environ)
 
 
@@ -69,11 +72,24 @@ def test_people_are_told_its_flags_and_its_end_needs_no_marker(agents: Agents, a
     assert launch(agents, agent).marker == ""
 
 
+@pytest.mark.parametrize("agent", NAMES)
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_an_end_that_tells_of_no_limit_stays_as_it_is(
+    agents: Agents, agent: str, outcome: Outcome
+) -> None:
+    end = RunEnd(
+        outcome=outcome,
+        source=CompletionSource.PROCESS_EXIT,
+        message="I have changed what is shown when a limit is reached.",
+    )
+    assert agents.understood(agent, end, "", datetime(2026, 5, 1, tzinfo=UTC)) == end
+
+
 def launch(agents: Agents, agent: str, *, resume: bool = False) -> Launch:
     return agents.launch(
         agent,
         prompt="do the thing",
-        conversation="8a3c",
+        conversation=CONVERSATION,
         resume=resume,
         nonce="0f0f",
         spool="/spool/run-1",

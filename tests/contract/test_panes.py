@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-from collections.abc import AsyncIterator
+import shlex
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
+from bot.domain.dialogs import Dialog, DialogKind, DialogOption
 from bot.domain.states import Outcome
 from bot.domain.world import CompletionSource, Launch
 from bot.errors import Refused
@@ -31,6 +34,10 @@ class World(Protocol):
 
     async def vanish(self, run: str) -> None: ...
 
+    async def asks(self, run: str, question: str) -> None:
+        """Its program asks «question? [y/n]», and goes on working after any answer."""
+        ...
+
 
 class InMemory:
     def __init__(self) -> None:
@@ -45,10 +52,27 @@ class InMemory:
     async def vanish(self, run: str) -> None:
         self.panes.vanish(run)
 
+    async def asks(self, run: str, question: str) -> None:
+        options = tuple(
+            DialogOption(id=key, label=label, keys=(key, "Enter"))
+            for key, label in (("y", "Yes"), ("n", "No"))
+        )
+        dialog = Dialog(id=question, kind=DialogKind.YES_NO, title=question, options=options)
+        self.panes.asks(run, dialog)
+
+
+# It waits for a line at a named pipe: a number is its exit code, other words are what it asks.
+AGENT = """
+while read word rest < "$0"; do
+  case $word in
+    ask) printf '%s [y/n] ' "$rest"; read answer; echo "so be it: $answer" ;;
+    *) exit "$word" ;;
+  esac
+done
+"""
+
 
 class InTmux:
-    """Its agents wait for their exit code at a named pipe."""
-
     def __init__(self, server: OwnServer) -> None:
         self._server = server
         self.panes = server.panes()
@@ -57,10 +81,13 @@ class InTmux:
         pipe = self._pipe(run)
         if not pipe.exists():
             os.mkfifo(pipe)
-        return Launch(argv=("sh", "-c", 'read code < "$0"; exit "$code"', str(pipe)))
+        return Launch(argv=("sh", "-c", AGENT, str(pipe)))
 
     async def finish(self, run: str, exit_code: int) -> None:
-        await until(lambda: self._told(run, exit_code))
+        await until(lambda: self._told(run, str(exit_code)))
+
+    async def asks(self, run: str, question: str) -> None:
+        await until(lambda: self._told(run, f"ask {question}"))
 
     async def vanish(self, run: str) -> None:
         await self._server.tmux("kill-session", "-t", f"={run}")
@@ -68,7 +95,7 @@ class InTmux:
     def _pipe(self, run: str) -> Path:
         return self._server.worktree / f"{run}.pipe"
 
-    def _told(self, run: str, exit_code: int) -> bool:
+    def _told(self, run: str, word: str) -> bool:
         try:
             writer = os.open(self._pipe(run), os.O_WRONLY | os.O_NONBLOCK)
         except OSError as error:
@@ -76,7 +103,7 @@ class InTmux:
                 return False  # the agent is not there yet
             raise
         with os.fdopen(writer, "w") as file:
-            file.write(f"{exit_code}\n")
+            file.write(f"{word}\n")
         return True
 
 
@@ -250,6 +277,95 @@ async def test_nothing_is_pasted_into_a_run_that_is_over(world: World, tmp_path:
         await world.panes.paste("run-1", "go on")
 
 
+async def _next(dialogs: AsyncGenerator[Dialog | None]) -> Dialog | None:
+    async with asyncio.timeout(30):
+        return await anext(dialogs)
+
+
+async def _standing(dialogs: AsyncGenerator[Dialog | None]) -> Dialog:
+    dialog = await _next(dialogs)
+    assert dialog is not None
+    return dialog
+
+
+async def test_what_a_program_asks_is_told_and_its_answer_typed(
+    world: World, tmp_path: Path
+) -> None:
+    await _start(world, "run-1", tmp_path)
+    await world.asks("run-1", "Shall I?")
+    async with aclosing(world.panes.dialogs("run-1")) as dialogs:
+        asked = await _standing(dialogs)
+
+        assert (asked.kind, asked.title) == (DialogKind.YES_NO, "Shall I?")
+        assert [option.id for option in asked.options] == ["y", "n"]
+        assert await world.panes.answer("run-1", asked, "y")
+        assert await _next(dialogs) is None
+
+
+async def test_every_listener_is_told_and_an_old_question_to_a_new_one(
+    world: World, tmp_path: Path
+) -> None:
+    await _start(world, "run-1", tmp_path)
+    async with (
+        aclosing(world.panes.dialogs("run-1")) as one,
+        aclosing(world.panes.dialogs("run-1")) as other,
+    ):
+        told = [asyncio.create_task(_standing(dialogs)) for dialogs in (one, other)]
+        await world.asks("run-1", "Shall I?")
+
+        assert [(await task).title for task in told] == ["Shall I?"] * 2
+    async with aclosing(world.panes.dialogs("run-1")) as late:
+        assert (await _standing(late)).title == "Shall I?"
+
+
+async def test_an_answer_to_what_is_no_longer_asked_is_refused(
+    world: World, tmp_path: Path
+) -> None:
+    await _start(world, "run-1", tmp_path)
+    await world.asks("run-1", "Shall I?")
+    async with aclosing(world.panes.dialogs("run-1")) as dialogs:
+        asked = await _standing(dialogs)
+        with pytest.raises(Refused):
+            await world.panes.answer("run-1", asked, "perhaps")
+        assert await world.panes.answer("run-1", asked, "n")
+        with pytest.raises(Refused):
+            await world.panes.answer("run-1", asked, "n")
+        assert await _next(dialogs) is None
+        await world.asks("run-1", "And now?")
+        assert (await _standing(dialogs)).title == "And now?"
+        with pytest.raises(Refused):
+            await world.panes.answer("run-1", asked, "n")
+
+
+async def test_nothing_is_pasted_while_something_is_asked(world: World, tmp_path: Path) -> None:
+    await _start(world, "run-1", tmp_path)
+    await world.asks("run-1", "Shall I?")
+    async with aclosing(world.panes.dialogs("run-1")) as dialogs:
+        await _standing(dialogs)
+
+    with pytest.raises(Refused, match="asks"):
+        await world.panes.paste("run-1", "go on")
+
+
+async def test_a_question_goes_with_its_run(world: World, tmp_path: Path) -> None:
+    await _start(world, "run-1", tmp_path)
+    await world.asks("run-1", "Shall I?")
+    async with aclosing(world.panes.dialogs("run-1")) as dialogs:
+        asked = await _standing(dialogs)
+        await world.panes.stop("run-1")
+
+        assert await _next(dialogs) is None
+    with pytest.raises(Refused):
+        await world.panes.answer("run-1", asked, "y")
+
+
+async def test_a_person_is_told_how_to_come_to_the_pane(world: World) -> None:
+    command = world.panes.attach("run-1")
+
+    assert shlex.split(command)[-3:] == ["attach", "-t", "=run-1"]
+    assert command.endswith("'=run-1'")
+
+
 async def test_a_run_without_a_pane_has_an_empty_screen(world: World) -> None:
     assert await world.panes.tail("run-1", 10) == ""
 
@@ -260,3 +376,7 @@ async def test_what_is_not_the_name_of_a_run_is_refused(world: World, tmp_path: 
             await world.panes.start(name, str(tmp_path), Launch(argv=("true",)), "")
         with pytest.raises(Refused):
             await world.panes.ended(name)
+        with pytest.raises(Refused):
+            world.panes.dialogs(name)
+        with pytest.raises(Refused):
+            world.panes.attach(name)

@@ -67,3 +67,13 @@ async def test_a_place_without_a_repository_is_refused(world: World, tmp_path: P
     (tmp_path / "empty").mkdir()
     with pytest.raises(Refused, match="not inside a git repository"):
         await world.repository.base(str(tmp_path / "empty"))
+
+
+async def test_two_looks_at_the_checkout_tell_what_was_touched_between(world: World) -> None:
+    world.person_leaves({"code.py": "one = 5\n", "new.py": "n\n"})
+    before = await world.repository.checkout(world.path)
+    assert (before.branch, before.commit) == ("main", world.tip("main"))
+    assert (await world.repository.checkout(world.path)).touched_since(before) == ()
+    world.person_leaves({"code.py": "one = 66\n", "odd: name.py": "o\n"})
+    after = await world.repository.checkout(world.path)
+    assert after.touched_since(before) == ("code.py", "odd: name.py")

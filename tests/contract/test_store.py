@@ -153,9 +153,3 @@ def test_a_line_says_what_and_where(store: Store) -> None:
     assert line.thread == saved.session.thread
     assert (line.title, line.phase, line.repository) == ("one", "intake", "/srv/shop")
     assert line.updated_at == saved.session.updated_at
-
-
-def test_evidence_kept_again_takes_the_place_of_the_first(store: Store) -> None:
-    first = store.evidence("e/1", "{}")
-    assert store.evidence("e/1", '{"commit": "日本"}') == first
-    assert store.evidence("e/2", "{}") != first

@@ -35,7 +35,20 @@ from tests.fakes.chat import ANNA, THREAD
 from tests.flow import scenes
 from tests.stories.stage import Stage
 
-NOT_FOR_STARTERS = (Verb.APPROVE, Verb.DISCARD, Verb.GIVE_UP, Verb.MERGE, Verb.STOP)
+NOT_FOR_STARTERS = (
+    Verb.APPROVE,
+    Verb.DISCARD,
+    Verb.GIVE_UP,
+    Verb.MERGE,
+    Verb.STOP,
+    Verb.REPLY,
+    Verb.ALWAYS,
+    Verb.ACCEPT,
+    Verb.USE_AGENT,
+    Verb.MERGE_PULL,
+    Verb.MERGE_PULLS,
+    Verb.UNNEEDED,
+)
 
 
 @pytest.fixture

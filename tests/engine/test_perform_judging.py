@@ -22,10 +22,12 @@ from bot.domain.states import TaskState
 from bot.domain.steps import Option, Step
 from bot.domain.tasks import Task
 from bot.domain.words import Change, WordKind, Words
+from bot.engine.logbook import Logbook
 from bot.engine.perform import judging
 from bot.engine.world import Rules, World
 from bot.errors import PortError, Refused, Unavailable
 from tests.fakes.agents import FakeAgents
+from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import MemoryChat
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import PASSED, FakeCommands
@@ -68,6 +70,8 @@ class Bench:
             rules=Rules(repository=self.repository.path, agent="played"),
             masker=Masker({"PASSWORD": HIDDEN}),
             home="/home/bot",
+            archive=MemoryArchive(),
+            logbook=Logbook(MemoryLogs()),
         )
 
     def answers(self, *answers: dict[str, object] | PortError) -> None:

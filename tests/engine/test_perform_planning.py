@@ -20,10 +20,12 @@ from bot.domain.record import Record
 from bot.domain.session import Session
 from bot.domain.states import Status, TaskState
 from bot.domain.words import Words
+from bot.engine.logbook import Logbook
 from bot.engine.perform import planning
 from bot.engine.world import Rules, World
 from bot.errors import Refused, Unavailable
 from tests.fakes.agents import FakeAgents
+from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import MemoryChat
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import PASSED, FakeCommands
@@ -65,6 +67,8 @@ class Bench:
             rules=self.rules,
             masker=Masker({"PASSWORD": HIDDEN}),
             home="/home/bot",
+            archive=MemoryArchive(),
+            logbook=Logbook(MemoryLogs()),
         )
 
     def keeps(self, id: str, minute: int = 0, **changes: object) -> Session:

@@ -14,8 +14,9 @@ from bot.domain import approval
 from bot.domain.choices import Command, Verb, Word
 from bot.domain.events import Commanded
 from bot.domain.states import Phase
+from bot.domain.tampering import Flag, Sign
 from bot.domain.world import Executed, Scan
-from bot.engine.brain import texts
+from bot.engine.brain import final, replanning, texts
 from tests.fakes.chat import ANNA, THREAD
 from tests.fakes.commands import PASSED
 from tests.fakes.llm import Call, ScriptedLlm
@@ -38,7 +39,7 @@ CRITICAL = {"category": "ambiguity", "severity": "CRITICAL", "summary": hostile(
 SOURCES = (
     *("request", "answer", "decision", "wish", CHANGES, "question", "more"),
     *("conventions", "old spec", "overview", "file name", "documents", "plan", "task"),
-    *("commit", "diff", "agent", "check", "issue", "finding"),
+    *("commit", "diff", "agent", "check", "issue", "finding", "sign"),
 )
 
 
@@ -95,6 +96,10 @@ class Told(Stage):
                 return {"verdict": "continue", "reason": "More of it."}
             case "judge":
                 return {"verdict": "done", "score": 90}
+            case "final":
+                return {"complete": True, "reasons": [hostile("finding")]}
+            case "replan":
+                return {"tasks": [part(told, name) for name in ("One", "Two", "Three")]}
             case _:
                 return super().answers(heading, told)
 
@@ -110,6 +115,10 @@ class Told(Stage):
             self.worktrees.agent_commits(folder, files, f"feat: {hostile('commit')}")
             self.panes.finish(name, exit_code, message=hostile("agent"))
         await self.settle()
+
+
+def part(told: dict[str, Any], name: str) -> dict[str, object]:
+    return {"name": name, "acceptance": [one["id"] for one in told["task"]["acceptance"]] or ["x"]}
 
 
 def prompt(name: str) -> str:
@@ -148,12 +157,17 @@ async def the_work(stage: Told) -> None:
 
 
 async def the_end(stage: Told) -> None:
-    """The verdict on a task is asked for as no story does it yet."""
+    """The verdict on a task is asked for once more, with all that may come with it, and so is what no story needs."""
     await stage.presses(Verb.MERGE)
     session = stage.session()
     assert session.phase is Phase.DONE
     masked = stage.masker.mask(hostile("diff"))
-    await texts.judge(stage.llm, session, session.tasks[0], masked)
+    sign = Flag(sign=Sign.TEST_DELETED, path="tests/a.py", says=stage.masker.mask(hostile("sign")))
+    report = stage.masker.mask(hostile("agent"))
+    task = session.tasks[0]
+    await texts.judge(stage.llm, session, task, masked, (sign,), report)
+    await replanning.replan(stage.llm, session, task, report)
+    await final.judge_whole(stage.llm, session, stage.clock.now())
     await stage.says(hostile("more"))
 
 

@@ -11,7 +11,7 @@ import pytest
 from bot.domain.cards import ApprovalCard, SummaryCard
 from bot.domain.choices import Verb
 from bot.domain.states import Status
-from bot.flow.afterwards import MOST_CONTINUES
+from bot.flow.place import MOST_CONTINUES
 from tests.engine.worst import deeds, rules
 from tests.engine.worst.people import People
 from tests.engine.worst.scene import Scene

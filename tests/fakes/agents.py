@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 
-from bot.domain.world import AgentReady, Launch
+from bot.domain.states import Outcome
+from bot.domain.world import AgentReady, Launch, Limit, RunEnd
 from bot.errors import Refused
 
 
 class FakeAgents:
-    """`problems` names the agents that cannot run, and why. `asked` and `launched` tell what was wanted."""
+    """`problems` names the agents that cannot run, and why. `asked` and `launched` tell what was wanted.
+
+    A failure whose message begins with `LIMIT` is a limit of an hour.
+    """
 
     def __init__(
         self,
@@ -46,3 +51,9 @@ class FakeAgents:
         self.launched.append((agent, conversation, resume))
         how = "--resume" if resume else "--conversation"
         return Launch(argv=(agent, how, conversation, "{prompt_file}"))
+
+    def understood(self, agent: str, end: RunEnd, screen: str, at: datetime) -> RunEnd:
+        if end.outcome is not Outcome.FAILED or not end.message.startswith("LIMIT"):
+            return end
+        limit = Limit(says=end.message, resets_at=at + timedelta(hours=1))
+        return end.model_copy(update={"limit": limit})

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import AsyncGenerator
 
+from bot.domain.dialogs import Dialog, DialogKind
 from bot.domain.states import Outcome
 from bot.domain.world import CompletionSource, Launch, Pane, RunEnd
 from bot.errors import Refused, Unavailable
@@ -26,6 +28,13 @@ class FakePanes:
         """What a stop of that run leaves alive."""
         self.missing: str = ""
         """Why there is no usable tmux; empty: there is."""
+        self.asked: dict[str, Dialog] = {}
+        """What the program of that run asks now."""
+        self.answered: list[tuple[str, str, str]] = []
+        """Run, title of the dialog, option or words."""
+        self.deaf: set[str] = set()
+        """Runs whose programs do not heed the keys they get."""
+        self._listening: dict[str, list[asyncio.Future[None]]] = {}
         self._panes: dict[str, Pane] = {}
         self._ends: dict[str, RunEnd] = {}
         self._waiting: dict[str, list[asyncio.Future[RunEnd]]] = {}
@@ -58,9 +67,20 @@ class FakePanes:
         self._ends.setdefault(name, end)
         if pane := self._panes.get(name):
             self._panes[name] = pane.model_copy(update={"pid": 0})
+        self.asks(name, None)
         for waiting in self._waiting.pop(name, []):
             if not waiting.done() and not waiting.get_loop().is_closed():
                 waiting.set_result(self._ends[name])
+
+    def asks(self, name: str, dialog: Dialog | None) -> None:
+        """The program asks a person, or (None) no longer does."""
+        if dialog is None:
+            self.asked.pop(name, None)
+        else:
+            self.asked[name] = dialog
+        for listening in self._listening.pop(name, []):
+            if not listening.done() and not listening.get_loop().is_closed():
+                listening.set_result(None)
 
     def running(self) -> tuple[str, ...]:
         """Runs whose agents are at work."""
@@ -112,7 +132,43 @@ class FakePanes:
         _check(name)
         if name not in self._panes or not self._panes[name].pid:
             raise Refused("The agent is not running any more.")
+        if name in self.asked:
+            raise Refused("The program in the pane asks something.", "Answer it first.")
         self.pasted.append((name, text))
+
+    def dialogs(self, name: str) -> AsyncGenerator[Dialog | None]:
+        _check(name)
+        return self._changes(name)
+
+    async def answer(self, name: str, dialog: Dialog, option: str) -> bool:
+        _check(name)
+        if name not in self._panes or not self._panes[name].pid:
+            raise Refused("The agent is not running any more.")
+        standing = self.asked.get(name)
+        if standing is None or standing.id != dialog.id:
+            raise Refused("It is not asked any more.")
+        if standing.kind is not DialogKind.WORDS and standing.option(option) is None:
+            raise Refused("That is none of the options.")
+        self.answered.append((name, standing.title, option))
+        if name in self.deaf:
+            return False
+        self.asks(name, None)
+        return True
+
+    def attach(self, name: str) -> str:
+        _check(name)
+        return f"tmux -L gwt-fake attach -t '={name}'"
+
+    async def _changes(self, name: str) -> AsyncGenerator[Dialog | None]:
+        told: Dialog | None = None
+        while True:
+            if (now := self.asked.get(name)) != told:
+                told = now
+                yield told
+                continue
+            listening: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._listening.setdefault(name, []).append(listening)
+            await listening
 
     async def names(self) -> tuple[str, ...]:
         return tuple(sorted(self._panes))

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from bot.domain.world import Base, BuildSystem, Commit, Scan
+from bot.domain.world import Base, BuildSystem, Checkout, Commit, Scan
 from bot.errors import PortError, Refused
 
 
@@ -35,6 +35,8 @@ class FakeRepository:
         self.heads: dict[str, str] = {}
         self.changes: dict[str, str] = {}
         """Uncommitted files of the main checkout."""
+        self.ignored: dict[str, str] = {}
+        """Files of the main checkout that git ignores."""
         self.commit(self.branch, dict(self.files), "first")
 
     # what people do
@@ -108,6 +110,11 @@ class FakeRepository:
         await self._asked(path)
         return commit in self.commits
 
+    async def checkout(self, path: str) -> Checkout:
+        await self._asked(path)
+        changed = tuple(f"{name}:{_mark(text)}" for name, text in sorted(self.changes.items()))
+        return Checkout(branch=self.branch, commit=self.heads[self.branch], changed=changed)
+
     # for the fake worktrees
 
     def found(self, name: str) -> FakeCommit | None:
@@ -137,3 +144,7 @@ class FakeRepository:
             raise self.problem
         if path != self.path and not path.startswith(f"{self.path}/"):
             raise Refused(f"{path} is not inside a git repository")
+
+
+def _mark(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

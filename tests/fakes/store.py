@@ -27,7 +27,6 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self.records: dict[str, str] = {}
-        self.kept_evidence: dict[str, str] = {}
         self.broken: tuple[str, ...] = ()
         self.full = False
         self.saves = 0
@@ -67,10 +66,6 @@ class MemoryStore:
             for session in sessions
         ]
         return [*sorted(lines, key=lambda line: line.updated_at, reverse=True)]
-
-    def evidence(self, name: str, content: str) -> str:
-        self.kept_evidence[name] = content
-        return f"evidence/{name}.json"
 
 
 def _done(record: Record) -> bool:

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+import itertools
+from collections.abc import Iterable
 
-from bot.domain.world import Commit, Merged, Removal, Work
+from bot.domain.world import Collision, Commit, Merged, Removal, Work
 from bot.errors import PortError, Refused
-from tests.fakes.repository import FakeCommit, FakeRepository
-
-
-@dataclass
-class FakeWorktree:
-    repository: FakeRepository
-    branch: str
-    """Empty: a scratch worktree on no branch."""
-    detached: str = ""
-    left: dict[str, str] = field(default_factory=dict[str, str])
-    """Uncommitted files."""
-
-    @property
-    def head(self) -> str:
-        return self.repository.heads[self.branch] if self.branch else self.detached
+from tests.fakes.histories import clashes, commit_of, is_named, matches, unmerged
+from tests.fakes.repository import FakeRepository
+from tests.fakes.worktree import FakeWorktree
 
 
 class FakeWorktrees:
@@ -32,6 +19,8 @@ class FakeWorktrees:
         self.standing: dict[str, FakeWorktree] = {}
         self.owned: dict[str, str] = {}
         """Branches made here: name → path."""
+        self.vanished: dict[str, FakeWorktree] = {}
+        """Removed by hand, not by `remove`."""
         self.problem: PortError | None = None
         """Raised by every call while it is set."""
 
@@ -47,18 +36,20 @@ class FakeWorktrees:
 
     def vanish(self, path: str) -> None:
         """Somebody removes the directory by hand."""
-        del self.standing[path]
+        self.vanished[path] = self.standing.pop(path)
 
     # the port
 
     async def prepare(self, repository: str, branch: str, path: str, start: str) -> str:
         there = await self._asked(repository)
+        if known := self.standing.get(path) or self.vanished.get(path):
+            known.require_branch()
         here = self.standing.get(path)
         if here is not None:
             if here.branch != branch:
                 raise Refused("taken", f"The worktree {path} is on {here.branch}.")
             return here.head
-        begin = _commit(there, start)
+        begin = commit_of(there, start)
         tip = there.heads.get(branch)
         if tip not in {None, begin.sha} and self.owned.get(branch) != path:
             raise Refused("taken", f"The branch {branch} exists already.")
@@ -66,18 +57,48 @@ class FakeWorktrees:
             raise Refused("taken", f"The branch {branch} is checked out elsewhere.")
         there.heads.setdefault(branch, begin.sha)
         self.owned[branch] = path
-        self.standing[path] = FakeWorktree(there, branch)
+        before = self.vanished.pop(path, None)
+        origin = before.origin if before and before.branch == branch else begin.sha
+        self.standing[path] = FakeWorktree(there, branch, origin=origin)
         return there.heads[branch]
 
-    async def merge(self, path: str, branch: str, message: str) -> Merged:
+    async def copy_ignored(
+        self, repository: str, path: str, patterns: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        there = await self._asked(repository)
         here = await self._worktree(path)
-        other = _commit(here.repository, branch)
+        taken = {*here.copied, *here.left, *there.commits[here.head].files}
+        names = sorted(n for n in there.ignored if n not in taken and is_named(n, patterns))
+        here.copied |= {name: there.ignored[name] for name in names}
+        return tuple(names)
+
+    async def collisions(self, repository: str, branches: tuple[str, ...]) -> tuple[Collision, ...]:
+        there = await self._asked(repository)
+        known = [name for name in dict.fromkeys(branches) if name in there.heads]
+        pairs = itertools.combinations(known, 2)
+        found = {pair: clashes(there, *(there.heads[name] for name in pair)) for pair in pairs}
+        return tuple(
+            Collision(one=one, other=other, files=files)
+            for (one, other), files in found.items()
+            if files
+        )
+
+    async def take_in(self, repository: str, source: str, commit: str) -> None:
+        there, elsewhere = await self._asked(repository), await self._asked(source)
+        if commit not in elsewhere.commits:
+            raise Refused(f"there is no commit {commit!r} in {source}")
+        wanted = elsewhere.ancestors(commit) - there.commits.keys()
+        there.commits |= {sha: it for sha, it in elsewhere.commits.items() if sha in wanted}
+
+    async def merge(self, path: str, branch: str, message: str, *, plan: str = "") -> Merged:
+        here = await self._worktree(path)
+        other = commit_of(here.repository, branch)
         if other.sha in here.repository.ancestors(here.head):
             return Merged(commit=here.head)
         tracked = here.repository.commits[here.head].files
         if dirt := sorted(here.left.keys() & tracked.keys()):
             raise Refused(f"the worktree has uncommitted changes ({dirt[0]})")
-        return _merge(here, other.sha, message)
+        return here.merge(other.sha, message, plan)
 
     async def commit_files(self, path: str, files: dict[str, str], message: str) -> str:
         here = await self._worktree(path)
@@ -91,7 +112,7 @@ class FakeWorktrees:
 
     async def work(self, path: str, since: str, exclude: Iterable[str] = ()) -> Work:
         here = await self._worktree(path)
-        old = _commit(here.repository, since)
+        old = commit_of(here.repository, since)
         before, now = old.files, here.repository.commits[here.head].files
         patterns = tuple(exclude)
         return Work(
@@ -102,12 +123,12 @@ class FakeWorktrees:
             ),
             created_files=tuple(sorted(now.keys() - before.keys())),
             deleted_files=tuple(sorted(before.keys() - now.keys())),
-            uncommitted=tuple(sorted(name for name in here.left if not _matches(name, patterns))),
+            uncommitted=tuple(sorted(name for name in here.left if not matches(name, patterns))),
         )
 
     async def diff(self, path: str, since: str, limit: int) -> str:
         here = await self._worktree(path)
-        before = _commit(here.repository, since).files
+        before = commit_of(here.repository, since).files
         now = here.repository.commits[here.head].files
         changed = sorted(name for name in now if now[name] != before.get(name))
         return "".join(f"+++ b/{name}\n+{now[name]}" for name in changed)[:limit]
@@ -125,14 +146,14 @@ class FakeWorktrees:
             return Merged(commit=here.head)
         here = self.standing[scratch] = FakeWorktree(there, "", tip)
         for name, other in zip(branches, others, strict=True):
-            merged = _merge(here, other, f"Merge branch '{name}'")
+            merged = here.merge(other, f"Merge branch '{name}'")
             if merged.conflicts:
                 return merged
         return Merged(commit=here.head)
 
     async def move_base(self, repository: str, base_branch: str, commit: str) -> None:
         there = await self._asked(repository)
-        new, old = _commit(there, commit).sha, _branch(there, base_branch)
+        new, old = commit_of(there, commit).sha, _branch(there, base_branch)
         if new in there.ancestors(old):
             return
         if old not in there.ancestors(new):
@@ -142,14 +163,23 @@ class FakeWorktrees:
         there.heads[base_branch] = new
 
     async def remove(
-        self, repository: str, path: str, branch: str, merged_into: str | None
+        self,
+        repository: str,
+        path: str,
+        branch: str,
+        merged_into: str | None,
+        merged_tip: str = "",
+        *,
+        plan: str = "",
     ) -> Removal:
         there = await self._asked(repository)
-        reason = self._kept(there, path, branch, merged_into)
         tip = there.heads.get(branch)
+        reason = unmerged(there, branch, tip, merged_into, merged_tip, plan) if tip else ""
+        reason = reason or self._dirt(path)
         if not reason:
             self.standing.pop(path, None)
-            if tip is not None and merged_into is None:
+            self.vanished.pop(path, None)
+            if tip is not None and merged_into is None and not merged_tip:
                 reason = "nothing says that it was merged: the branch is kept"
             elif branch == there.branch:
                 reason = "the branch is checked out"
@@ -173,18 +203,11 @@ class FakeWorktrees:
 
     async def log(self, repository: str, since: str, until: str) -> tuple[Commit, ...]:
         there = await self._asked(repository)
-        return there.between(_commit(there, since).sha, _commit(there, until).sha)
+        return there.between(commit_of(there, since).sha, commit_of(there, until).sha)
 
-    def _kept(self, there: FakeRepository, path: str, branch: str, merged_into: str | None) -> str:
-        """Why nothing may be removed."""
-        tip, here = there.heads.get(branch), self.standing.get(path)
-        if tip is not None and merged_into is not None:
-            merged = _commit(there, merged_into).sha
-            if tip not in there.ancestors(merged):
-                return f"{branch} has commits that are not merged"
-        if here is not None and here.left:
-            return f"uncommitted changes: {', '.join(sorted(here.left))}"
-        return ""
+    def _dirt(self, path: str) -> str:
+        here = self.standing.get(path)
+        return f"uncommitted changes: {', '.join(sorted(here.left))}" if here and here.left else ""
 
     async def _asked(self, repository: str) -> FakeRepository:
         await asyncio.sleep(0)
@@ -200,48 +223,11 @@ class FakeWorktrees:
             raise self.problem
         if path not in self.standing:
             raise Refused(f"the worktree {path} is missing", "Recreate it, or give the task up.")
+        self.standing[path].require_branch()
         return self.standing[path]
-
-
-def _commit(there: FakeRepository, name: str) -> FakeCommit:
-    found = there.found(name)
-    if found is None:
-        raise Refused(f"there is no commit {name!r} in the repository")
-    return found
 
 
 def _branch(there: FakeRepository, name: str) -> str:
     if name not in there.heads:
         raise Refused(f"there is no branch {name} in the repository")
     return there.heads[name]
-
-
-def _merge(here: FakeWorktree, other: str, message: str) -> Merged:
-    """File by file: who changed it since they parted wins; both in different ways is a conflict."""
-    there = here.repository
-    if other in there.ancestors(here.head):
-        return Merged(commit=here.head)
-    common = there.ancestors(here.head) & there.ancestors(other)
-    parted = next((sha for sha in reversed(there.commits) if sha in common), None)
-    nothing: Mapping[str, str] = {}
-    before = there.commits[parted].files if parted else nothing
-    ours, theirs = there.commits[here.head].files, there.commits[other].files
-    changed = {n for n in before.keys() | theirs.keys() if theirs.get(n) != before.get(n)}
-    clash = {n for n in changed if ours.get(n) not in {before.get(n), theirs.get(n)}}
-    if clash:
-        return Merged(conflicts=tuple(sorted(clash)))
-    result = {name: text for name, text in ours.items() if name not in changed}
-    result |= {name: theirs[name] for name in changed if name in theirs}
-    commit = there.make(result, message, (here.head, other))
-    if here.branch:
-        there.heads[here.branch] = commit
-    else:
-        here.detached = commit
-    return Merged(commit=commit)
-
-
-def _matches(path: str, patterns: tuple[str, ...]) -> bool:
-    return any(
-        fnmatchcase(path, pattern) or path.startswith(pattern.rstrip("/") + "/")
-        for pattern in patterns
-    )

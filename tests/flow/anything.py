@@ -8,20 +8,36 @@ from typing import Literal, TypedDict
 
 from bot.domain import actions, events
 from bot.domain.approval import sha256
+from bot.domain.dialogs import Dialog, DialogKind, DialogOption
 from bot.domain.documents import Document, DocumentKind
 from bot.domain.drafted import drafts_of
+from bot.domain.evidence import Judgement, TaskLimits, Verdict
+from bot.domain.hosting import (
+    CiFailure,
+    CiState,
+    Hosted,
+    MergeState,
+    MergeTried,
+    Obstacle,
+    Pull,
+    ReviewNote,
+)
 from bot.domain.intent import Risk, Vague
 from bot.domain.parts import Earlier
 from bot.domain.planned import Analysis, Finding, Policy, Severity
+from bot.domain.replanned import Smaller
 from bot.domain.session import Session
 from bot.domain.spec_kit import TaskDraft
 from bot.domain.states import Outcome, TaskState
+from bot.domain.tampering import Flag, Sign
 from bot.domain.tasks import PullText
 from bot.domain.words import Affected, WordKind
 from bot.domain.world import (
     AgentReady,
+    AgentUsage,
     Base,
     CompletionSource,
+    Limit,
     Removal,
     RunEnd,
     Scan,
@@ -30,6 +46,17 @@ from bot.domain.world import (
 from tests.flow.scenes import REPOSITORY, T0, TEST, THREAD, check, question, work
 
 COMMITS = ("b" * 40, "e" * 40)
+FLAG = Flag(sign=Sign.TEST_DELETED, path="tests/a.py", says="A test is gone.")
+DIALOGS = (
+    Dialog(
+        id="d1",
+        kind=DialogKind.MENU,
+        title="Do you want to proceed?",
+        options=(DialogOption(id="1", label="Yes"), DialogOption(id="2", label="No")),
+        topic="allow",
+    ),
+    Dialog(id="d2", kind=DialogKind.WORDS, title="What is your name?"),
+)
 VERDICTS: tuple[Literal["continue", "new", "talk"], ...] = ("continue", "new", "talk")
 
 
@@ -63,14 +90,14 @@ class Answers:
         m = Came(**self.mark(), answers=order.key, usage=Usage(calls=1))
         if isinstance(order, actions.Working):
             return self._worked(session, order, m)
+        if isinstance(order, actions.Shipping):
+            return self._shipped(session, order, m)
         return self._planned(session, order, m) or self._judged(session, order, m)
 
     def _planned(self, session: Session, order: actions.Order, m: Came) -> events.Event | None:
         match order:
             case actions.Survey():
-                return events.Surveyed(
-                    **m, base=self._base(), agent=AgentReady(agent="played", ok=True)
-                )
+                return self._surveyed(m)
             case actions.ScanRepository():
                 command = TEST if self.maybe(0.8) else ""
                 return events.Scanned(
@@ -111,7 +138,8 @@ class Answers:
                 verdict = self.chance.choice(VERDICTS)
                 return events.ContinuationJudged(**m, words_id=words, what=verdict, reason="so")
             case actions.ChooseStep(step_id=step):
-                option = self.chance.choice(["again", "fresh", "ask", "more", "T002", ""])
+                ways = ["again", "fresh", "ask", "cut", "agent:codex", "more", "T002", ""]
+                option = self.chance.choice(ways)
                 return events.StepChosen(**m, step_id=step, option=option)
             case actions.OpenSession(session=part):
                 thread = THREAD.model_copy(update={"root": part})
@@ -135,17 +163,47 @@ class Answers:
             case actions.StartRun(run_id=run):
                 return events.RunStarted(**m, run_id=run, pane_id="%1", pid=7)
             case actions.AwaitRun(run_id=run):
-                return events.RunEnded(**m, run_id=run, end=self._end())
+                return self._awaited(run, m)
+            case actions.AnswerDialog(run_id=run):
+                return events.DialogAnswered(**m, run_id=run, dialog_id="d", moved=self.maybe(0.8))
+            case actions.WaitUntil(task_id=task):
+                return events.TimeCame(**m, task_id=task)
             case actions.LookAtWork(task_id=task):
                 seen = work("feat: it") if self.maybe(0.8) else work(uncommitted=("a.py",))
-                return events.WorkSeen(**m, task_id=task, work=seen, evidence="e")
+                signs = (FLAG,) if self.maybe(0.1) else ()
+                return events.WorkSeen(**m, task_id=task, work=seen, flags=signs, evidence="e")
             case actions.RunCheck(task_id=task, number=number):
                 ran = check(number, 0 if self.maybe(0.6) else 1, "E: broken")
                 return events.CheckRan(**m, task_id=task, check=ran)
+            case actions.JudgeWork(task_id=task, commit=commit):
+                outcome = self.chance.choice([Judgement.DONE] * 4 + [*Judgement])
+                verdict = Verdict(outcome=outcome, reasons=("so",), at=m["at"])
+                return events.WorkJudged(**m, task_id=task, commit=commit, verdict=verdict)
+            case actions.ReplanTask(task_id=task):
+                parts = tuple(
+                    Smaller(name=f"Part {n}", after=(n - 1,) if n else ()) for n in range(2)
+                )
+                return events.TaskReplanned(
+                    **m, task_id=task, smaller=parts if self.maybe(0.8) else ()
+                )
+
+    def _shipped(self, session: Session, order: actions.Shipping, m: Came) -> events.Event:
+        match order:
             case actions.DescribeWork(task_id=task):
                 return events.WorkDescribed(
                     **m, task_id=task, text=PullText(title="feat: it", body="It.")
                 )
+            case actions.JudgeWhole():
+                verdict = Verdict(outcome=self.chance.choice([*Judgement]), at=m["at"])
+                more = (Smaller(name="More"),) if self.maybe() else ()
+                return events.WholeJudged(**m, verdict=verdict, proposed=more)
+            case (
+                actions.OpenPull()
+                | actions.WatchPulls()
+                | actions.MergePull()
+                | actions.TakeInBase()
+            ):
+                return self._of_the_forge(session, order, m)
             case actions.MergeLocally():
                 problem = "collide" if self.maybe(0.3) else ""
                 return events.MergedLocally(**m, commit="f" * 40, problem=problem)
@@ -153,6 +211,73 @@ class Answers:
                 return events.CleanedUp(**m, removals=self._removals(session))
             case actions.SumUp():
                 return events.SummedUp(**m, text="All was built.")
+
+    def _surveyed(self, m: Came) -> events.Event:
+        return events.Surveyed(
+            **m,
+            base=self._base(),
+            agent=AgentReady(agent="played", ok=True),
+            hosted=Hosted(slug="acme/shop") if self.maybe() else None,
+            other_agents={"codex": "--yolo"},
+            limits=TaskLimits(max_tests=4) if self.maybe(0.3) else TaskLimits(),
+        )
+
+    def _awaited(self, run: str, m: Came) -> events.Event:
+        """It ends, or asks something before, or no longer asks."""
+        luck = self.chance.random()
+        if luck < 0.25:
+            return events.DialogOpened(**m, run_id=run, dialog=self.chance.choice(DIALOGS))
+        if luck < 0.35:
+            return events.DialogClosed(**m, run_id=run)
+        return events.RunEnded(**m, run_id=run, end=self._end(m["at"]))
+
+    def _of_the_forge(self, session: Session, order: actions.Shipping, m: Came) -> events.Event:
+        match order:
+            case actions.OpenPull(task_id=id, commit=commit):
+                known = session.task(id)
+                there = known.pull_request.number if known and known.pull_request else 0
+                pull = self._pull(there or self.number, commit)
+                return events.PullOpened(**m, task_id=id, commit=commit, pull=pull)
+            case actions.WatchPulls(numbers=numbers):
+                number = self.chance.choice(numbers)
+                heads = [
+                    t.pull_request.head
+                    for t in session.tasks
+                    if t.pull_request and t.pull_request.number == number
+                ]
+                return events.PullsSeen(**m, pulls=(self._pull(number, heads[-1], news=True),))
+            case actions.MergePull(task_id=id):
+                merged = self.maybe()
+                tried = MergeTried(
+                    merged=merged,
+                    commit="a" * 40,
+                    obstacle=None if merged else self.chance.choice([*Obstacle]),
+                    reason="it cannot be",
+                )
+                return events.PullMergeTried(**m, task_id=id, tried=tried)
+            case actions.TakeInBase(task_id=id):
+                files = ("a.py",) if self.maybe(0.3) else ()
+                return events.BaseTakenIn(**m, task_id=id, base="a" * 40, conflicts=files)
+            case _:
+                raise AssertionError(order.kind)
+
+    def _pull(self, number: int, head: str, *, news: bool = False) -> Pull:
+        pull = Pull(number=number, url="", head=head)
+        if not news:
+            return pull
+        luck = self.chance.random()
+        if luck < 0.25:
+            return pull.model_copy(update={"open": False, "merged": True, "merge_commit": "a" * 40})
+        if luck < 0.3:
+            return pull.model_copy(update={"open": False})
+        if luck < 0.5:
+            failure = CiFailure(key=f"ci:{self.number}", name="build", output="E")
+            return pull.model_copy(update={"ci": CiState.FAILED, "failures": (failure,)})
+        if luck < 0.6:
+            note = ReviewNote(key=f"n:{self.number}", author="r", trusted=self.maybe(), text="Why?")
+            return pull.model_copy(update={"notes": (note,)})
+        state = self.chance.choice([*MergeState])
+        return pull.model_copy(update={"ci": self.chance.choice([*CiState]), "merge_state": state})
 
     def _base(self) -> Base:
         commit = self.chance.choice(COMMITS)
@@ -239,9 +364,20 @@ class Answers:
             conflicting=task.dependencies[0] if conflicts else "",
         )
 
-    def _end(self) -> RunEnd:
+    def _end(self, at: datetime) -> RunEnd:
         outcome = self.chance.choice([Outcome.FINISHED] * 4 + [Outcome.FAILED, Outcome.VANISHED])
-        return RunEnd(outcome=outcome, source=CompletionSource.HOOK, exit_code=0)
+        limit = None
+        if self.maybe(0.2):
+            resets = at + timedelta(hours=1) if self.maybe() else None
+            limit = Limit(says="You have hit your limit", resets_at=resets)
+        return RunEnd(
+            outcome=outcome,
+            source=CompletionSource.HOOK,
+            exit_code=0,
+            limit=limit,
+            conversation="chosen-by-itself" if self.maybe() else "",
+            usage=AgentUsage(input_tokens=7, cost=0.1),
+        )
 
     def _removals(self, session: Session) -> tuple[Removal, ...]:
         return tuple(

@@ -8,8 +8,16 @@ from bot.domain.actions import Action, Deed, Show, Whisper
 from bot.domain.cards import Card
 from bot.domain.choices import Command, Verb, Word
 from bot.domain.documents import Document, DocumentKind
-from bot.domain.events import Commanded, Pressed, Said, StepChosen, WordsJudged
-from bot.domain.evidence import Check
+from bot.domain.events import (
+    Commanded,
+    Pressed,
+    Said,
+    StepChosen,
+    WholeJudged,
+    WordsJudged,
+    WorkJudged,
+)
+from bot.domain.evidence import Check, Judgement, Verdict
 from bot.domain.intent import Intent, Question
 from bot.domain.layout import sheet
 from bot.domain.people import Person, Thread
@@ -161,6 +169,28 @@ def check(number: int, exit_code: int | None, output: str = "") -> Check:
         seconds=1.0,
         output=output,
         at=later(),
+    )
+
+
+def verdict(key: str, outcome: Judgement = Judgement.DONE, *missing: str) -> WorkJudged:
+    """What the judge says of a task's work, the first time."""
+    said = Verdict(outcome=outcome, missing=missing, reasons=("so",), at=later())
+    return WorkJudged(
+        id=f"verdict:{key}",
+        at=later(),
+        answers=f"judge:id-{key}:1",
+        task_id=f"id-{key}",
+        commit="1" * 40,
+        verdict=said,
+    )
+
+
+def whole_judged(outcome: Judgement = Judgement.DONE) -> WholeJudged:
+    return WholeJudged(
+        id="whole",
+        at=later(),
+        answers="judge-whole:1",
+        verdict=Verdict(outcome=outcome, at=later()),
     )
 
 

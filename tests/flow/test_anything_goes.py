@@ -6,11 +6,12 @@ from random import Random
 
 import pytest
 
-from bot.domain.actions import Deed, HoldPlace, Order, Show, StopRun
+from bot.domain.actions import Deed, HoldPlace, Order, Show, ShowLogs, StopRun, Whisper
 from bot.domain.choices import Command, Verb, Word
 from bot.domain.documents import DocumentKind
 from bot.domain.events import (
     Broke,
+    CollisionsSeen,
     Commanded,
     Event,
     OrderFailed,
@@ -28,6 +29,7 @@ from bot.domain.layout import sheet
 from bot.domain.people import Person
 from bot.domain.states import Phase, Status, TaskState
 from bot.domain.words import ChangeStage
+from bot.domain.world import Collision
 from bot.flow import decide, due, held_back
 from bot.flow.blocked import WAITING
 from tests.flow.anything import Answers, Mark
@@ -43,6 +45,10 @@ COMMANDS = (
     Word.REOPEN,
     Word.TASKS,
     Word.DECISIONS,
+    Word.TAKEOVER,
+    Word.HANDBACK,
+    Word.HANDBACK,
+    Word.CONTINUE,
 )
 STEPS = 160
 _WAY_ON = {Status.PAUSED: Verb.RESUME, Status.FAILED: Verb.TRY_AGAIN}
@@ -110,7 +116,8 @@ class Life:
             case 2:
                 word = self.chance.choice(COMMANDS)
                 text = self.chance.choice(["", "second"]) if word is Word.REOPEN else ""
-                return Commanded(**mark, command=Command(word=word, argument="D1", text=text))
+                argument = "T001" if word in (Word.TAKEOVER, Word.HANDBACK) else "D1"
+                return Commanded(**mark, command=Command(word=word, argument=argument, text=text))
             case 3:
                 verb = self.chance.choice([verb for verb in Verb if verb is not Verb.DISCARD])
                 return Pressed(**mark, verb=verb, answers={1: "first"}, text="wider")
@@ -125,7 +132,10 @@ class Life:
 
     def of_the_bot(self) -> Event:
         mark = self.answers.mark()
-        match self.chance.randint(0, 6):
+        match self.chance.randint(0, 7):
+            case 7:
+                pair = Collision(one="agent/a", other="agent/b", files=("a.py",))
+                return CollisionsSeen(**mark, collisions=(pair,))
             case 0:
                 return Woken(**mark, restarted=True, hold=self.chance.random() < 0.3)
             case 1:
@@ -166,8 +176,10 @@ class Life:
                 self.panes.discard(run_id)
             case Show(card=card):
                 self.offered += [(choice.verb, choice.about) for choice in sheet(card).choices]
-            case _:
-                sheet(deed.card)
+            case Whisper(card=card):
+                sheet(card)
+            case ShowLogs():
+                pass
 
     def check(self) -> None:
         s = self.session
@@ -210,7 +222,9 @@ class Life:
             case Phase.EXECUTING:
                 waiting = s.in_state(TaskState.FAILED, TaskState.BLOCKED)
                 asks = any(not task.blocked.startswith(WAITING) for task in waiting)
-                return asks or bool(s.change and s.change.stage is ChangeStage.AWAITING)
+                person = any(task.problem or task.taken_by for task in s.tasks)
+                change = s.change and s.change.stage is ChangeStage.AWAITING
+                return asks or person or bool(change)
             case Phase.FINISHING:
                 return s.ending is None
             case _:

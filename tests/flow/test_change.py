@@ -214,7 +214,9 @@ def test_new_tasks_start_only_when_the_new_plan_is_committed() -> None:
         workspace=fresh.workspace or session.workspaces[0],
         commit="9" * 40,
     )
-    fresh.workspace = session.workspaces[0].model_copy(update={"branch": "agent/export"})
+    fresh.workspace = session.workspaces[0].model_copy(
+        update={"branch": "agent/export", "path": "/srv/shop/.worktrees/agent-export"}
+    )
     decide(session, committed)
 
     assert session.tasks[-1].state is TaskState.RUNNING

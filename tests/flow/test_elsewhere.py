@@ -23,7 +23,7 @@ from bot.domain.session import Session
 from bot.domain.states import IntentStatus, Phase, RunState, Status, TaskState
 from bot.domain.world import Base, Removal, Scan
 from bot.flow import decide, due
-from bot.flow.afterwards import MOST_CONTINUES
+from bot.flow.place import MOST_CONTINUES
 from tests.flow.scenes import (
     ANN,
     cards,

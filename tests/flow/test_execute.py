@@ -39,6 +39,7 @@ from tests.flow.scenes import (
     run,
     running,
     task,
+    verdict,
     verifying,
     whispers,
     work,
@@ -240,6 +241,8 @@ def test_passing_tests_complete_the_task_and_free_what_waits_for_it() -> None:
     session = executing(verifying("T001"), task("T002", dependencies=("id-T001",)))
     decide(session, seen("T001", work("feat: x")))
     decide(session, checked("T001", 1, 0))
+    assert session.tasks[0].state is TaskState.VERIFYING
+    decide(session, verdict("T001"))
     assert [t.state for t in session.tasks] == [TaskState.COMPLETED, TaskState.RUNNING]
     assert session.tasks[0].evidence_refs == ("ev-1",)
 
@@ -365,6 +368,7 @@ def test_the_place_is_let_go_when_only_people_can_go_on() -> None:
     session = failed_three_times()
     decide(session, seen("T003", work("feat: x"), ends(session, task=2)))
     decide(session, checked("T003", 1, 0))
+    decide(session, verdict("T003"))
     assert session.has_place is False
     assert session.wants_place_since is None
     assert session.phase is Phase.EXECUTING
@@ -374,6 +378,7 @@ def test_without_a_test_command_the_work_counts_but_is_called_untested() -> None
     session = executing(verifying("T001"))
     session.test_command = ""
     decide(session, seen("T001", work("feat: x")))
+    decide(session, verdict("T001"))
     assert session.tasks[0].result
     assert "nothing was tested" in session.tasks[0].result.summary
 
@@ -391,6 +396,7 @@ def test_when_all_tasks_are_settled_the_work_is_finished() -> None:
     session = executing(verifying("T001"))
     decide(session, seen("T001", work("feat: x")))
     decide(session, checked("T001", 1, 0))
+    decide(session, verdict("T001"))
     assert session.phase is Phase.FINISHING
     assert session.wants_place_since is None
 

@@ -22,6 +22,7 @@ from tests.flow.scenes import (
     task,
     verbs,
     whispers,
+    whole_judged,
     work,
 )
 
@@ -107,6 +108,8 @@ def test_after_the_merge_comes_the_clean_up_then_the_summary() -> None:
     decide(session, pressed(Verb.MERGE))
     [news] = cards(decide(session, merged()))
     assert isinstance(news, NewsCard)
+    assert [order.kind for order in due(session)] == ["judge_whole"]
+    decide(session, whole_judged())
     assert [order.kind for order in due(session)] == ["clean_up"]
 
     gone = Removal(branch="agent/t001", path="/w", worktree_gone=True, branch_gone=True)
@@ -127,7 +130,7 @@ def test_the_end_of_a_later_plan_is_told_anew_and_leaves_what_was_told_before() 
     told = [
         {card.key for event in happened for card in cards(decide(session, event))}
         for session in (first, second)
-        for happened in [[pressed(Verb.MERGE), merged(), cleaned()]]
+        for happened in [[pressed(Verb.MERGE), merged(), whole_judged(), cleaned()]]
     ]
     assert told[0] & told[1] == {"status"}
     assert {"offer", "merged", "summary"} <= told[0]
@@ -140,6 +143,7 @@ def test_what_could_not_be_removed_stands_in_the_summary_with_the_reason() -> No
     left = Removal(
         branch="agent/t001", path="/w", worktree_gone=True, branch_gone=False, reason="not merged"
     )
+    decide(session, whole_judged())
     summary = cards(decide(session, cleaned(left)))[-1]
     assert isinstance(summary, SummaryCard)
     assert summary.kept == ("agent/t001: not merged",)
@@ -159,6 +163,7 @@ def test_the_worst_task_is_the_result(
     session = finishing()
     session.tasks.append(task("T002", state, checks=[check(1, 0)] if tested else []))
     decide(session, pressed(Verb.KEEP))
+    decide(session, whole_judged())
     decide(session, cleaned())
     assert session.result
     assert session.result.overall_status is overall

@@ -50,7 +50,7 @@ def test_after_a_failed_check_the_model_is_asked_and_nothing_else_happens_to_the
     assert keys(list(due(session)))[1:] == [f"step:{step_of(session)}"]
     step = session.tasks[0].step
     assert step
-    assert [option.id for option in step.options] == ["again", "fresh", "ask"]
+    assert [option.id for option in step.options] == ["again", "fresh", "cut", "ask"]
 
 
 def test_its_reason_is_shown_with_what_is_done() -> None:

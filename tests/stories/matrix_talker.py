@@ -14,8 +14,12 @@ from tests.stories.conversation import PATIENCE, Scene
 from tests.stories.matrix_person import MatrixPerson
 from tests.stories.serving import Hold, in_matrix, serving
 
-_SURE = "into your local"
-"""What the bot asks once more before it merges."""
+_SURE = {
+    "Merge into main": "into your local",
+    "Merge all, in order": "pull requests into main",
+    "Do not wait for them": "End this session",
+}
+"""What the bot asks once more, and before what."""
 
 
 class MatrixTalker:
@@ -31,11 +35,11 @@ class MatrixTalker:
         await self._mika.reply(text)
 
     async def presses(self, label: str, on: str = "") -> None:
-        """A chip is an emoji and the label. Before it merges the bot asks whether she is sure, on a card of its own."""
+        """A chip is an emoji and the label. Sometimes the bot asks whether she is sure, on a card of its own."""
         key = await self._chip(label, on)
         await self._mika.clicks(key, on, PATIENCE)
-        if label.startswith("Merge"):
-            await self._mika.clicks(key, _SURE, PATIENCE)
+        if sure := _SURE.get(label):
+            await self._mika.clicks(key, sure, PATIENCE)
 
     async def sees(self, *words: str) -> None:
         await self._mika.sees(*words, seconds=PATIENCE)

@@ -21,9 +21,11 @@ from bot.domain.session import Session
 from bot.domain.world import Executed
 from bot.engine.desk import Desk
 from bot.engine.gate import Gate, everyone_of
+from bot.engine.logbook import Logbook
 from bot.engine.rounds import tick
 from bot.engine.world import Rules, World
 from tests.fakes.agents import FakeAgents
+from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import ANNA, THREAD, MemoryChat
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import PASSED, FakeCommands
@@ -112,6 +114,8 @@ ANSWERS: dict[str, object] = {
     "pull_request": {"title": "feat: discounts", "body": "What: discounts."},
     "summary": {"text": "All of it was built."},
     "compress": {"summary": "They talked."},
+    "judge": {"verdict": "done", "reasons": [], "missing": [], "score": 100},
+    "final": {"complete": True},
 }
 """To each question of the model but those that depend on what is told."""
 
@@ -184,6 +188,7 @@ class Stage:
         self.masker = Masker(secrets or {})
         self.chat = MemoryChat()
         self.store = MemoryStore()
+        self.archive, self.logs = MemoryArchive(), MemoryLogs()
         self.panes = FakePanes()
         self.repository = FakeRepository()
         self.worktrees = FakeWorktrees(self.repository)
@@ -244,6 +249,8 @@ class Stage:
             rules=self.rules,
             masker=self.masker,
             home="/home/bot",
+            archive=mortal(self.archive),
+            logbook=Logbook(self.logs),
         )
 
     async def ticks(self) -> None:

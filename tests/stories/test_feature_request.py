@@ -60,8 +60,8 @@ async def test_a_request_becomes_merged_work(stage: Stage) -> None:
     assert isinstance(summary, SummaryCard)
     assert summary.result.overall_status is OverallStatus.COMPLETE
     assert summary.agent_runs == 4
-    # questions, three documents, two looks at them, a step, and what a pull request of each would say
-    assert summary.usage.calls == 10
+    # questions, three documents, two looks at them, a step; of each task a verdict and its words; a verdict on the whole
+    assert summary.usage.calls == 14
 
 
 async def test_the_first_answer_says_where_the_work_will_happen(stage: Stage) -> None:

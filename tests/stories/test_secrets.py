@@ -60,7 +60,10 @@ def everything_that_went_out(stage: Stage) -> Iterator[tuple[str, str]]:
     for run, prompt in stage.panes.prompts.items():
         yield f"prompt of {run}", prompt + stage.panes.launches[run].model_dump_json()
     assert isinstance(stage.store, RememberingStore)
-    for text in (*stage.store.ever, *stage.store.kept_evidence.values()):
+    for evidence in stage.archive.kept.values():
+        # what is kept is masked where it is kept; the bot hands nothing raw over but output and patches
+        yield f"evidence {evidence.evidence_id}", evidence.model_dump_json()
+    for text in stage.store.ever:
         yield f"disk: {around(SECRET, text)}", text
     for name, head in stage.repository.heads.items():
         files = stage.repository.commits[head].files

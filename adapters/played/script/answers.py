@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from adapters.played.script import judging, telling, understanding
+from adapters.played.script import judging, telling, understanding, verdicts
 from adapters.played.script.brief import Brief
 from adapters.played.script.documents import plan, spec
 from adapters.played.script.request import NOTICE
@@ -42,7 +42,9 @@ _REPLIES: Mapping[str, Callable[[Brief], dict[str, object]]] = {
     "impact": judging.impact,
     "next_step": judging.next_step,
     "continue": judging.continuation,
-    "judge": judging.work,
+    "judge": verdicts.work,
+    "replan": verdicts.replan,
+    "final": verdicts.final,
     "compress": telling.compress,
     "pull_request": telling.pull_request,
     "summary": telling.sum_up,

@@ -1,4 +1,4 @@
-"""How the played model judges: people's words, what a change touches, the next step, a plan, finished work."""
+"""How the played model judges: people's words, what a change touches, the next step, a plan."""
 
 from __future__ import annotations
 
@@ -114,19 +114,6 @@ def analyse(brief: Brief) -> dict[str, object]:
         told = phrases.contradiction, phrases.contradiction_advice
         findings.insert(0, _finding("inconsistency", "CRITICAL", "spec.md", *told))
     return {"findings": findings}
-
-
-def work(brief: Brief) -> dict[str, object]:
-    """Done, unless the tests say otherwise."""
-    phrases = brief.texts.replies
-    failed = any(text(check, "result") not in ("", "passed") for check in brief.entries("checks"))
-    told = phrases.failed if failed else phrases.judged
-    return {
-        "verdict": "continue" if failed else "done",
-        "reasons": [f"{told} {phrases.played}"],
-        "missing": [],
-        "score": 40 if failed else 90,
-    }
 
 
 def _name(task: Entry) -> str:

@@ -80,6 +80,18 @@ class ReplyPhrases:
     starts_new: str
     judged: str
     failed: str
+    unmet: str
+    doubtful: str
+    oversized: str
+    suspicious: str
+    take_back: str
+    reportless: str
+    report_wanted: str
+    part: str
+    """What a part of a task that was cut too large is called."""
+    whole: str
+    unserved: str
+    unplanned: str
     told: str
     """How a summary of old talk begins."""
     finished: str

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from bot.domain.actions.deeds import Deed, Show, StopRun, Whisper
+from bot.domain.actions.deeds import Deed, Show, ShowLogs, StopRun, Whisper
 from bot.domain.actions.planning import (
     AnalysePlan,
     ChooseStep,
@@ -29,25 +29,38 @@ from bot.domain.actions.planning import (
     Survey,
     WriteDocument,
 )
-from bot.domain.actions.wish import Wish
-from bot.domain.actions.working import (
-    AwaitRun,
+from bot.domain.actions.shipping import (
     CleanUp,
     DescribeWork,
+    JudgeWhole,
+    MergeLocally,
+    MergePull,
+    OpenPull,
+    Shipping,
+    SumUp,
+    TakeInBase,
+    WatchPulls,
+)
+from bot.domain.actions.wish import Wish
+from bot.domain.actions.working import (
+    AnswerDialog,
+    AwaitRun,
     HoldPlace,
+    JudgeWork,
     ListBranches,
     LookAtWork,
-    MergeLocally,
     PrepareWorkspace,
+    ReplanTask,
     RunCheck,
     StartRun,
-    SumUp,
+    WaitUntil,
     Working,
 )
 
 __all__ = [
     "Action",
     "AnalysePlan",
+    "AnswerDialog",
     "AwaitRun",
     "ChooseStep",
     "CleanUp",
@@ -58,32 +71,42 @@ __all__ = [
     "HoldPlace",
     "JudgeContinuation",
     "JudgeImpact",
+    "JudgeWhole",
     "JudgeWords",
+    "JudgeWork",
     "ListBranches",
     "LookAtBase",
     "LookAtWork",
     "MergeLocally",
+    "MergePull",
+    "OpenPull",
     "OpenSession",
     "Order",
     "PassOn",
     "Planning",
     "PrepareWorkspace",
     "ReadAnswers",
+    "ReplanTask",
     "RunCheck",
     "ScanRepository",
+    "Shipping",
     "Show",
+    "ShowLogs",
     "StartRun",
     "StopRun",
     "SumUp",
     "SummariseTalk",
     "Survey",
+    "TakeInBase",
+    "WaitUntil",
+    "WatchPulls",
     "Whisper",
     "Wish",
     "Working",
     "WriteDocument",
 ]
 
-Order = Planning | Working
+Order = Planning | Working | Shipping
 """Work that the state demands."""
 
 Action = Annotated[Order | Deed, Field(discriminator="kind")]

@@ -32,6 +32,20 @@ class Whisper(Wish):
         return f"whisper:{self.to.id}:{self.card.key}"
 
 
+class ShowLogs(Wish):
+    """What happened to the tasks, from their logs, as the answer to a command."""
+
+    kind: Literal["show_logs"] = "show_logs"
+    about: str
+    """The command's id."""
+    task: str = ""
+    level: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"logs:{self.about}"
+
+
 class StopRun(Wish):
     kind: Literal["stop_run"] = "stop_run"
     run_id: str
@@ -41,5 +55,5 @@ class StopRun(Wish):
         return f"stop:{self.run_id}"
 
 
-Deed = Show | Whisper | StopRun
+Deed = Show | Whisper | ShowLogs | StopRun
 """Something to be done once, come what may."""

@@ -1,4 +1,4 @@
-"""Orders that carry a plan out."""
+"""Orders that carry a plan out: agents at work, what they ask, and whether it is done."""
 
 from __future__ import annotations
 
@@ -72,6 +72,31 @@ class LookAtWork(Wish):
         return f"look:{self.run_id}"
 
 
+class AnswerDialog(Wish):
+    """Type into a pane what somebody chose. It is never done again after a restart: the pane is read anew."""
+
+    kind: Literal["answer_dialog"] = "answer_dialog"
+    task_id: str
+    run_id: str
+    number: int
+
+    @property
+    def key(self) -> str:
+        return f"answer:{self.run_id}:{self.number}"
+
+
+class WaitUntil(Wish):
+    """Until an agent's account has something left again."""
+
+    kind: Literal["wait_until"] = "wait_until"
+    task_id: str
+    at: AwareDatetime
+
+    @property
+    def key(self) -> str:
+        return f"wait:{self.task_id}:{self.at.isoformat()}"
+
+
 class RunCheck(Wish):
     kind: Literal["run_check"] = "run_check"
     task_id: str
@@ -83,43 +108,29 @@ class RunCheck(Wish):
         return f"check:{self.task_id}:{self.number}"
 
 
-class DescribeWork(Wish):
-    """Write what a pull request of this task says."""
+class JudgeWork(Wish):
+    """Is the task done, as its diff and its checks show it?"""
 
-    kind: Literal["describe_work"] = "describe_work"
+    kind: Literal["judge_work"] = "judge_work"
     task_id: str
-    run_id: str
-
-    @property
-    def key(self) -> str:
-        return f"describe:{self.run_id}"
-
-
-class MergeLocally(Wish):
-    kind: Literal["merge_locally"] = "merge_locally"
-
-    @property
-    def key(self) -> str:
-        return "merge"
-
-
-class CleanUp(Wish):
-    kind: Literal["clean_up"] = "clean_up"
-
-    @property
-    def key(self) -> str:
-        return "clean"
-
-
-class SumUp(Wish):
-    """How it went, in a few sentences."""
-
-    kind: Literal["sum_up"] = "sum_up"
+    commit: str
     number: int
 
     @property
     def key(self) -> str:
-        return f"sum_up:{self.number}"
+        return f"judge:{self.task_id}:{self.number}"
+
+
+class ReplanTask(Wish):
+    """Smaller tasks in place of one."""
+
+    kind: Literal["replan_task"] = "replan_task"
+    task_id: str
+    number: int
+
+    @property
+    def key(self) -> str:
+        return f"replan:{self.task_id}:{self.number}"
 
 
 Working = (
@@ -128,10 +139,10 @@ Working = (
     | PrepareWorkspace
     | StartRun
     | AwaitRun
+    | AnswerDialog
+    | WaitUntil
     | LookAtWork
     | RunCheck
-    | DescribeWork
-    | MergeLocally
-    | CleanUp
-    | SumUp
+    | JudgeWork
+    | ReplanTask
 )

@@ -16,6 +16,8 @@ from bot.domain.cards.asking import (
     OfferCard,
     PartsCard,
     PlannedTask,
+    PullLine,
+    PullsCard,
     QuestionsCard,
     StoppedCard,
     WherePart,
@@ -48,6 +50,8 @@ __all__ = [
     "PartsCard",
     "PlannedTask",
     "ProblemCard",
+    "PullLine",
+    "PullsCard",
     "QuestionsCard",
     "ReceivedCard",
     "RootCard",
@@ -71,6 +75,7 @@ Card = Annotated[
     | NewsCard
     | NeedsYouCard
     | OfferCard
+    | PullsCard
     | StoppedCard
     | SummaryCard
     | ProblemCard

@@ -116,6 +116,27 @@ class OfferCard(Shown):
     decided: Decided | None = None
 
 
+class PullLine(Fact):
+    task: str
+    number: int
+    url: str = ""
+    title: str
+    state: str
+    problem: str = ""
+    """Why the last try to merge it did not work."""
+
+
+class PullsCard(Shown):
+    """The pull requests of a session: one message, edited in place."""
+
+    kind: Literal["pulls"] = "pulls"
+    base: str
+    repository: str
+    pulls: tuple[PullLine, ...]
+    choices: tuple[Choice, ...] = ()
+    decided: Decided | None = None
+
+
 class StoppedCard(Shown):
     kind: Literal["stopped"] = "stopped"
     by: str

@@ -6,14 +6,14 @@ from typing import Literal
 
 from pydantic import AwareDatetime
 
-from bot.domain.cards.shown import Shown
+from bot.domain.cards.shown import Decided, Shown
 from bot.domain.choices import Choice
 from bot.domain.documents import DocumentKind
-from bot.domain.evidence import ExecutionResult
+from bot.domain.evidence import ExecutionResult, Verdict
 from bot.domain.facts import Fact
 from bot.domain.people import Thread
 from bot.domain.sheets import Element, Tone
-from bot.domain.world import Usage
+from bot.domain.world import AgentUsage, Usage
 
 
 class ReceivedCard(Shown):
@@ -75,6 +75,8 @@ class StatusCard(Shown):
     waiting: int = 0
     tasks: tuple[TaskLine, ...] = ()
     usage: Usage
+    agent_usage: AgentUsage = AgentUsage()
+    """What the agents say they have used themselves."""
     trouble: str = ""
     at: AwareDatetime
     choices: tuple[Choice, ...] = ()
@@ -112,7 +114,16 @@ class SummaryCard(Shown):
     """What is left, and why."""
     usage: Usage
     agent_runs: int
+    agent_usage: AgentUsage = AgentUsage()
     seconds: int
+    pulls: tuple[str, ...] = ()
+    """Each with what became of it."""
+    verdict: Verdict | None = None
+    """On the whole."""
+    proposed: tuple[str, ...] = ()
+    """Tasks for what is missing."""
+    choices: tuple[Choice, ...] = ()
+    decided: Decided | None = None
 
 
 class ProblemCard(Shown):

@@ -49,17 +49,29 @@ from bot.domain.events.planning import (
     WorkDescribed,
 )
 from bot.domain.events.working import (
+    BaseTakenIn,
     BranchesListed,
     CheckRan,
     CleanedUp,
+    CollisionsSeen,
+    DialogAnswered,
+    DialogClosed,
+    DialogOpened,
     MergedLocally,
     NameTaken,
     PlaceAwaited,
     PlaceGranted,
+    PullMergeTried,
+    PullOpened,
+    PullsSeen,
     RunEnded,
     RunStarted,
     RunStopped,
     SummedUp,
+    TaskReplanned,
+    TimeCame,
+    WholeJudged,
+    WorkJudged,
     WorkSeen,
     WorkspaceReady,
 )
@@ -67,14 +79,19 @@ from bot.domain.events.working import (
 __all__ = [
     "AnswersRead",
     "BaseSeen",
+    "BaseTakenIn",
     "Begun",
     "BranchesListed",
     "Broke",
     "CheckRan",
     "CleanedUp",
+    "CollisionsSeen",
     "Commanded",
     "ContinuationJudged",
     "Continued",
+    "DialogAnswered",
+    "DialogClosed",
+    "DialogOpened",
     "DocumentWritten",
     "DocumentsCommitted",
     "Event",
@@ -92,6 +109,9 @@ __all__ = [
     "PlaceGranted",
     "PlanAnalysed",
     "Pressed",
+    "PullMergeTried",
+    "PullOpened",
+    "PullsSeen",
     "QuestionsFound",
     "Result",
     "RunEnded",
@@ -104,13 +124,17 @@ __all__ = [
     "SummedUp",
     "Surveyed",
     "TalkSummarised",
+    "TaskReplanned",
     "Ticked",
+    "TimeCame",
     "TroubleBegan",
     "TroubleEnded",
+    "WholeJudged",
     "WishPart",
     "Woken",
     "WordsJudged",
     "WorkDescribed",
+    "WorkJudged",
     "WorkSeen",
     "WorkspaceReady",
 ]
@@ -147,6 +171,18 @@ Event = Annotated[
     | RunEnded
     | RunStopped
     | WorkSeen
+    | DialogOpened
+    | DialogClosed
+    | DialogAnswered
+    | WorkJudged
+    | TaskReplanned
+    | TimeCame
+    | PullOpened
+    | PullsSeen
+    | PullMergeTried
+    | BaseTakenIn
+    | CollisionsSeen
+    | WholeJudged
     | CheckRan
     | MergedLocally
     | CleanedUp

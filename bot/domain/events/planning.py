@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from bot.domain.documents import Document
 from bot.domain.events.happening import Result
+from bot.domain.evidence import TaskLimits
 from bot.domain.facts import Fact
+from bot.domain.hosting import Hosted
 from bot.domain.intent import Question, Risk, Vague
 from bot.domain.parts import Earlier
 from bot.domain.people import Thread
@@ -24,6 +28,10 @@ class Surveyed(Result):
     agent_flags: str = ""
     context_window: int = 0
     most_at_once: int = 10
+    limits: TaskLimits = TaskLimits()
+    hosted: Hosted | None = None
+    other_agents: dict[str, str] = Field(default_factory=dict[str, str])
+    """Those that are ready besides, with their flags."""
 
 
 class Scanned(Result):

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from bot.domain.events.happening import Result
-from bot.domain.evidence import Check, VerifiedFile
+from bot.domain.dialogs import Dialog
+from bot.domain.events.happening import Happening, Result
+from bot.domain.evidence import Check, EvidenceInventory, Verdict, VerifiedFile
+from bot.domain.hosting import MergeTried, Pull
+from bot.domain.replanned import Smaller
+from bot.domain.tampering import Flag
 from bot.domain.tasks import Workspace
-from bot.domain.world import Removal, RunEnd, Work
+from bot.domain.world import Checkout, Collision, Removal, RunEnd, Work
 
 
 class PlaceGranted(Result):
@@ -50,6 +54,33 @@ class RunStarted(Result):
     run_id: str
     pane_id: str
     pid: int
+    attach: str = ""
+    before: Checkout | None = None
+
+
+class DialogOpened(Result):
+    """A program in a pane asks a person something."""
+
+    kind: Literal["dialog_opened"] = "dialog_opened"
+    run_id: str
+    dialog: Dialog
+
+
+class DialogClosed(Result):
+    """It no longer asks: it was answered, perhaps in the pane itself."""
+
+    kind: Literal["dialog_closed"] = "dialog_closed"
+    run_id: str
+
+
+class DialogAnswered(Result):
+    """What somebody chose was typed."""
+
+    kind: Literal["dialog_answered"] = "dialog_answered"
+    run_id: str
+    dialog_id: str
+    moved: bool
+    """Whether the screen has moved on."""
 
 
 class RunEnded(Result):
@@ -57,6 +88,7 @@ class RunEnded(Result):
     run_id: str
     end: RunEnd
     log_path: str = ""
+    evidence: str = ""
 
 
 class RunStopped(Result):
@@ -73,6 +105,9 @@ class WorkSeen(Result):
     work: Work
     unmerged: tuple[str, ...] = ()
     """Branches of predecessors that should be in it, and are not."""
+    flags: tuple[Flag, ...] = ()
+    touched: tuple[str, ...] = ()
+    """Files of the main checkout that changed while the run lasted."""
     verified_files: tuple[VerifiedFile, ...] = ()
     evidence: str = ""
 
@@ -82,6 +117,72 @@ class CheckRan(Result):
     task_id: str
     check: Check
     evidence: str = ""
+
+
+class WorkJudged(Result):
+    kind: Literal["work_judged"] = "work_judged"
+    task_id: str
+    commit: str
+    verdict: Verdict
+
+
+class TaskReplanned(Result):
+    """Smaller tasks in place of one; none: nobody knows how to cut it."""
+
+    kind: Literal["task_replanned"] = "task_replanned"
+    task_id: str
+    smaller: tuple[Smaller, ...] = ()
+
+
+class TimeCame(Result):
+    kind: Literal["time_came"] = "time_came"
+    task_id: str
+
+
+class PullOpened(Result):
+    kind: Literal["pull_opened"] = "pull_opened"
+    task_id: str
+    commit: str
+    pull: Pull
+    evidence: str = ""
+
+
+class PullsSeen(Result):
+    """Pull requests that look otherwise than when they were last told of."""
+
+    kind: Literal["pulls_seen"] = "pulls_seen"
+    pulls: tuple[Pull, ...]
+
+
+class PullMergeTried(Result):
+    kind: Literal["pull_merge_tried"] = "pull_merge_tried"
+    task_id: str
+    tried: MergeTried
+
+
+class BaseTakenIn(Result):
+    """What the base holds now is merged into a task's branch, or collides with it."""
+
+    kind: Literal["base_taken_in"] = "base_taken_in"
+    task_id: str
+    base: str
+    """The base's commit."""
+    head: str = ""
+    conflicts: tuple[str, ...] = ()
+    pull: Pull | None = None
+
+
+class CollisionsSeen(Happening):
+    """Branches at work that would not merge with each other."""
+
+    kind: Literal["collisions_seen"] = "collisions_seen"
+    collisions: tuple[Collision, ...]
+
+
+class WholeJudged(Result):
+    kind: Literal["whole_judged"] = "whole_judged"
+    verdict: Verdict
+    proposed: tuple[Smaller, ...] = ()
 
 
 class MergedLocally(Result):
@@ -95,6 +196,7 @@ class MergedLocally(Result):
 class CleanedUp(Result):
     kind: Literal["cleaned_up"] = "cleaned_up"
     removals: tuple[Removal, ...]
+    evidence: EvidenceInventory | None = None
 
 
 class SummedUp(Result):

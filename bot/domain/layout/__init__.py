@@ -15,6 +15,7 @@ from bot.domain.cards import (
     OfferCard,
     PartsCard,
     ProblemCard,
+    PullsCard,
     QuestionsCard,
     ReceivedCard,
     RootCard,
@@ -24,11 +25,11 @@ from bot.domain.cards import (
 )
 from bot.domain.layout import asking, elsewhere, reporting
 from bot.domain.layout.approval import approval
-from bot.domain.layout.phrases import counted, duration, spent
+from bot.domain.layout.phrases import counted, duration, spent, used
 from bot.domain.layout.reporting import MARKS
 from bot.domain.sheets import Sheet
 
-__all__ = ["MARKS", "counted", "duration", "sheet", "spent"]
+__all__ = ["MARKS", "counted", "duration", "sheet", "spent", "used"]
 
 
 def sheet(card: Card) -> Sheet:  # noqa: C901 - one case per kind of card
@@ -56,6 +57,8 @@ def sheet(card: Card) -> Sheet:  # noqa: C901 - one case per kind of card
             return asking.needs_you(card)
         case OfferCard():
             return asking.offer(card)
+        case PullsCard():
+            return asking.pulls(card)
         case StoppedCard():
             return asking.stopped(card)
         case SummaryCard():

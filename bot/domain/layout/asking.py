@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bot.domain.cards import NeedsYouCard, OfferCard, QuestionsCard, StoppedCard
+from bot.domain.cards import NeedsYouCard, OfferCard, PullsCard, QuestionsCard, StoppedCard
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.intent import Question
 from bot.domain.layout.phrases import counted, decided_by
-from bot.domain.sheets import Bullets, Code, Element, Sheet, Text, Tone
+from bot.domain.sheets import Bullets, Code, Element, Sheet, Table, Text, Tone
 
 
 def questions(card: QuestionsCard) -> Sheet:
@@ -84,6 +84,24 @@ def offer(card: OfferCard) -> Sheet:
     return Sheet(
         title="Everything is built", tone=Tone.NEEDS_YOU, body=tuple(body), choices=choices
     )
+
+
+def pulls(card: PullsCard) -> Sheet:
+    rows = tuple((pull.task, f"#{pull.number}", pull.title, pull.state) for pull in card.pulls)
+    body: list[Element] = [Table(head=("Task", "Request", "Title", "State"), rows=rows)]
+    links = tuple(f"#{pull.number}: {pull.url}" for pull in card.pulls if pull.url)
+    if links:
+        body.append(Bullets(items=links))
+    problems = tuple(
+        f"#{pull.number} was not merged: {pull.problem}" for pull in card.pulls if pull.problem
+    )
+    if problems:
+        body.append(Bullets(items=problems))
+    title = f"Pull requests into {card.base} of {card.repository}"
+    if card.decided:
+        return Sheet(title=title, body=tuple(body), footer=decided_by(card.decided))
+    tone = Tone.NEEDS_YOU if card.choices else Tone.PLAIN
+    return Sheet(title=title, tone=tone, body=tuple(body), choices=card.choices)
 
 
 def stopped(card: StoppedCard) -> Sheet:

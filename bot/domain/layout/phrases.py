@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bot.domain.cards import Decided
 from bot.domain.planned import Spread
-from bot.domain.world import Usage
+from bot.domain.world import AgentUsage, Usage
 
 
 def duration(seconds: int | None) -> str:
@@ -39,3 +39,13 @@ def figures(spread: Spread, unit: str) -> str:
 
 def decided_by(decided: Decided) -> str:
     return f"{decided.what} by {decided.by}, {decided.at:%Y-%m-%d %H:%M} UTC"
+
+
+def used(usage: AgentUsage) -> tuple[str, ...]:
+    """What agents say they have used; nothing where they say nothing."""
+    said: list[str] = []
+    if tokens := usage.input_tokens + usage.output_tokens:
+        said.append(f"{tokens:,} tokens")
+    if usage.cost is not None:
+        said.append(f"${usage.cost:.2f}")
+    return tuple(said)

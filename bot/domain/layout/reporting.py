@@ -11,7 +11,7 @@ from bot.domain.cards import (
     SummaryCard,
     TaskLine,
 )
-from bot.domain.layout.phrases import counted, duration, spent
+from bot.domain.layout.phrases import counted, decided_by, duration, spent, used
 from bot.domain.sheets import Bullets, Code, Element, Fields, Prose, Sheet, Table, Text, Tone
 from bot.domain.states import OverallStatus
 
@@ -79,7 +79,8 @@ def status(card: StatusCard) -> Sheet:
     for task in card.tasks:
         if task.tail:
             body += [Text(text=f"{task.key} on its screen", strong=True), Code(text=task.tail)]
-    footer = f"{spent(card.usage)} · {card.at:%H:%M:%S} UTC"
+    agents = "".join(f" · agents {said}" for said in used(card.agent_usage))
+    footer = f"{spent(card.usage)}{agents} · {card.at:%H:%M:%S} UTC"
     return Sheet(
         title=card.title, tone=Tone.PROGRESS, body=tuple(body), choices=card.choices, footer=footer
     )
@@ -109,14 +110,24 @@ def summary(card: SummaryCard) -> Sheet:
     if card.checks:
         body += [Text(text="Tests I ran", strong=True), _checks(card)]
     for title, lines in (
+        ("Pull requests", card.pulls),
         ("Evidence", card.evidence),
         ("Not complete", card.result.incomplete_task_reasons),
+        ("Judged on the whole", _verdict(card)),
+        ("Proposed next", card.proposed),
         ("Left as it is", card.kept),
     ):
         if lines:
             body += [Text(text=title, strong=True), Bullets(items=lines)]
     tone = Tone.SUCCESS if complete else Tone.FAILURE
-    return Sheet(title=f"{card.result.overall_status}: {card.title}", tone=tone, body=tuple(body))
+    title = f"{card.result.overall_status}: {card.title}"
+    footer = decided_by(card.decided) if card.decided else ""
+    return Sheet(title=title, tone=tone, body=tuple(body), choices=card.choices, footer=footer)
+
+
+def _verdict(card: SummaryCard) -> tuple[str, ...]:
+    verdict = card.verdict
+    return (verdict.outcome.value, *verdict.missing, *verdict.reasons) if verdict else ()
 
 
 def _checks(card: SummaryCard) -> Table:
@@ -128,7 +139,7 @@ def _summary_facts(card: SummaryCard) -> tuple[tuple[str, str], ...]:
     return (
         ("Result", card.merged or "kept on its branches"),
         ("Took", duration(card.seconds)),
-        ("Agents", counted(card.agent_runs, "run")),
+        ("Agents", ", ".join([counted(card.agent_runs, "run"), *used(card.agent_usage)])),
         ("Model", spent(card.usage)),
     )
 

@@ -13,11 +13,21 @@ from bot.domain.diffs import bounded
 from bot.domain.evidence import Check, Judgement, Verdict
 from bot.domain.session import Session
 from bot.domain.states import TaskState
+from bot.domain.tampering import Flag
 from bot.domain.tasks import PullText, Task, TaskType
 from bot.domain.tokens import BYTES_PER_TOKEN
 from bot.domain.world import Usage
 from bot.engine.brain.asking import Answer, ask, parsed
-from bot.engine.brain.standing import Sentence, basics, brief, check_told, part_of, plans, states
+from bot.engine.brain.standing import (
+    Sentence,
+    basics,
+    brief,
+    check_told,
+    part_of,
+    plans,
+    shortened,
+    states,
+)
 from bot.ports import Llm
 
 LONGEST_BODY = 20_000
@@ -99,7 +109,9 @@ def _bullets(texts: Iterator[str] | Sequence[str]) -> str:
     return "\n".join(f"- {text}" for text in texts)
 
 
-async def judge(llm: Llm, session: Session, task: Task, diff: str) -> tuple[VerdictReply, Usage]:
+async def judge(
+    llm: Llm, session: Session, task: Task, diff: str, flags: Sequence[Flag] = (), report: str = ""
+) -> tuple[VerdictReply, Usage]:
     """Is a task done? Tests that fail and things that are missing cannot be talked away."""
     check = task.check
     data = basics(session) | {
@@ -107,14 +119,15 @@ async def judge(llm: Llm, session: Session, task: Task, diff: str) -> tuple[Verd
         "acceptance": [one.text for one in task.acceptance],
         "diff": _shown(session, diff),
         "checks": [check_told(check)] if check else [],
+        "signs": [flag.model_dump(mode="json") for flag in flags],
+        "signs_accepted": bool(task.work and task.work.head in task.accepted),
+        "report": shortened(report, part_of(session, 6)),
     }
 
     def parse(text: str) -> VerdictReply:
         found = parsed(VerdictReply)(text)
-        if found.verdict is Judgement.DONE and found.missing:
-            raise ValueError("verdict: nothing may be missing of what is done")
-        if found.verdict is Judgement.DONE and check and not check.passed:
-            raise ValueError("verdict: the tests fail, so it is not done")
+        if found.verdict is Judgement.DONE and (problem := _not_done(found, task, diff, report)):
+            raise ValueError(f"verdict: {problem}")
         if found.verdict is not Judgement.DONE and not (found.reasons or found.missing):
             raise ValueError("reasons: say why it is not done")
         return found
@@ -122,18 +135,38 @@ async def judge(llm: Llm, session: Session, task: Task, diff: str) -> tuple[Verd
     def prose(one: VerdictReply) -> str:
         return "\n".join([*one.reasons, *one.missing])
 
-    return await ask(llm, "judge", data, parse, lambda: _plain_verdict(task), VerdictReply, prose)
+    return await ask(llm, "judge", data, parse, lambda: plain_verdict(task), VerdictReply, prose)
 
 
-def _plain_verdict(task: Task) -> VerdictReply:
-    """Without the model the tests decide; without tests a person has to."""
-    if task.check is None:
-        outcome, reason = Judgement.BLOCKED, "The model gave no verdict, and no tests were run."
-    elif task.check.passed:
-        outcome, reason = Judgement.DONE, "The model gave no verdict; the tests pass."
-    else:
-        outcome, reason = Judgement.CONTINUE, "The model gave no verdict; the tests fail."
-    return VerdictReply(verdict=outcome, reasons=[reason])
+def _not_done(found: VerdictReply, task: Task, diff: str, report: str) -> str:
+    """What contradicts that it is done; empty: nothing."""
+    if found.missing:
+        return "nothing may be missing of what is done"
+    if task.check and not task.check.passed:
+        return "the tests fail, so it is not done"
+    if task.type is TaskType.INVESTIGATION:
+        return "" if report.strip() or diff.strip() else "there is no report, so it is not done"
+    return "" if diff.strip() else "nothing was changed, so it is not done"
+
+
+def plain_verdict(task: Task) -> VerdictReply:
+    """Without the model the facts decide: the tests, of an investigation its report; else a person has to."""
+    outcome, reason = _facts_say(task)
+    return VerdictReply(verdict=outcome, reasons=[f"The model gave no verdict{reason}"])
+
+
+def _facts_say(task: Task) -> tuple[Judgement, str]:
+    if task.check and not task.check.passed:
+        return Judgement.CONTINUE, "; the tests fail."
+    if task.type is TaskType.INVESTIGATION:
+        if task.report.strip():
+            return Judgement.DONE, "; there is a report."
+        return Judgement.BLOCKED, ", and there is no report."
+    if task.check:
+        return Judgement.DONE, "; the tests pass."
+    if task.type is TaskType.DOCUMENTATION and task.commits:
+        return Judgement.DONE, "; it is documentation, and it is committed."
+    return Judgement.BLOCKED, ", and no tests were run."
 
 
 async def sum_up(llm: Llm, session: Session) -> tuple[str, Usage]:

@@ -8,6 +8,7 @@ from typing import assert_never
 from bot.domain.actions import (
     Action,
     AnalysePlan,
+    AnswerDialog,
     AwaitRun,
     ChooseStep,
     CleanUp,
@@ -18,24 +19,34 @@ from bot.domain.actions import (
     HoldPlace,
     JudgeContinuation,
     JudgeImpact,
+    JudgeWhole,
     JudgeWords,
+    JudgeWork,
     ListBranches,
     LookAtBase,
     LookAtWork,
     MergeLocally,
+    MergePull,
+    OpenPull,
     OpenSession,
     PassOn,
     Planning,
     PrepareWorkspace,
     ReadAnswers,
+    ReplanTask,
     RunCheck,
     ScanRepository,
+    Shipping,
     Show,
+    ShowLogs,
     StartRun,
     StopRun,
     SummariseTalk,
     SumUp,
     Survey,
+    TakeInBase,
+    WaitUntil,
+    WatchPulls,
     Whisper,
     Working,
     WriteDocument,
@@ -49,6 +60,7 @@ from bot.engine.perform import (
     opening,
     planning,
     running,
+    shipping,
     surveying,
     telling,
 )
@@ -62,6 +74,8 @@ async def perform(world: World, session: Session, action: Action, tell: Tell) ->
         return await _planned(world, session, action)
     if isinstance(action, Working):
         return await _carried_out(world, session, action, tell)
+    if isinstance(action, Shipping):
+        return await _shipped(world, session, action, tell)
     return await _done_once(world, session, action)
 
 
@@ -114,13 +128,37 @@ async def _carried_out(  # noqa: C901 - one case per order
         case StartRun():
             return await running.start_run(world, session, order)
         case AwaitRun():
-            return await running.await_run(world, session, order)
+            return await running.await_run(world, session, order, tell)
+        case AnswerDialog():
+            return await running.answer_dialog(world, session, order)
+        case WaitUntil():
+            return await running.wait_until(world, order)
         case LookAtWork():
             return await checking.look_at_work(world, session, order)
         case RunCheck():
             return await checking.run_check(world, session, order)
+        case JudgeWork():
+            return await judging.judge_work(world, session, order)
+        case ReplanTask():
+            return await judging.replan_task(world, session, order)
+        case _:
+            assert_never(order)
+
+
+async def _shipped(world: World, session: Session, order: Shipping, tell: Tell) -> Event | None:
+    match order:
         case DescribeWork():
             return await judging.describe_work(world, session, order)
+        case OpenPull():
+            return await shipping.open_pull(world, session, order)
+        case WatchPulls():
+            return await shipping.watch_pulls(world, session, order, tell)
+        case MergePull():
+            return await shipping.merge_pull(world, session, order)
+        case TakeInBase():
+            return await shipping.take_in_base(world, session, order)
+        case JudgeWhole():
+            return await judging.judge_whole(world, session, order)
         case MergeLocally():
             return await ending.merge_locally(world, session, order)
         case CleanUp():
@@ -137,6 +175,8 @@ async def _done_once(world: World, session: Session, deed: Deed) -> Event | None
             return await telling.show(world, session, card)
         case Whisper(to=to, card=card):
             return await telling.whisper(world, session, to, card)
+        case ShowLogs():
+            return await telling.show_logs(world, session, deed)
         case StopRun():
             return await running.stop_run(world, session, deed)
         case _:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import asyncio
 
 from bot.domain.actions import LookAtWork, RunCheck
-from bot.domain.approval import sha256
 from bot.domain.events import CheckRan, WorkSeen
-from bot.domain.evidence import Check, Evidence, VerifiedFile
+from bot.domain.evidence import Check, Evidence, EvidenceInventory, VerifiedFile
 from bot.domain.naming import derived_id
 from bot.domain.session import Session
 from bot.domain.states import TaskState
+from bot.domain.tampering import flags
 from bot.domain.tasks import Task, Workspace
 from bot.engine.world import World
 from bot.errors import Refused
 
+LONGEST_DIFF = 2_000_000
+"""Characters of a diff in which signs of tampering are looked for."""
 OUR_FILES = (".claude/settings.local.json",)
 
 
@@ -36,7 +38,12 @@ async def look_at_work(world: World, session: Session, order: LookAtWork) -> Wor
     )
     summary = f"{task.key}: {len(work.commits)} commits, {len(files)} files at {work.head}"
     executor = task.agent or session.agent
-    evidence = keep(world, now, "commits", (session.id, order.run_id, "work"), summary, executor)
+    diff = await world.worktrees.diff(workspace.path, workspace.start, LONGEST_DIFF)
+    evidence = await keep(
+        world, session, task, "commits", (order.run_id,), summary, executor=executor, raw=diff
+    )
+    # a hostile patch takes seconds to read
+    signs = await asyncio.to_thread(flags, diff, found)
     return WorkSeen(
         id=world.clock.new_id(),
         at=now,
@@ -44,14 +51,28 @@ async def look_at_work(world: World, session: Session, order: LookAtWork) -> Wor
         task_id=task.id,
         work=work,
         unmerged=await _unmerged(world, session, task, found.head),
+        flags=tuple(world.masker.mask_model(sign) for sign in signs),
+        touched=await _touched(world, session, task),
         verified_files=files,
         evidence=evidence,
     )
 
 
+async def _touched(world: World, session: Session, task: Task) -> tuple[str, ...]:
+    """Files of the main checkout that look otherwise than when the run began."""
+    before = task.run.before if task.run else None
+    if before is None:
+        return ()
+    now = world.masker.mask_model(await world.repository.checkout(session.repository))
+    return now.touched_since(before)
+
+
 async def _unmerged(world: World, session: Session, task: Task, head: str) -> tuple[str, ...]:
-    """Branches of predecessors with commits that are not in it: an agent was told to merge one, and did not."""
+    """What has commits that are not in it: an agent was told to merge it, and did not."""
     branches: list[str] = []
+    start = task.workspace.start if task.workspace else ""
+    if start and await world.worktrees.log(session.repository, head, start):
+        branches.append(start[:10])
     for merged in task.workspace.merged if task.workspace else ():
         other = session.task(merged)
         if other and other.workspace and other.state is TaskState.COMPLETED:
@@ -68,8 +89,9 @@ async def run_check(world: World, session: Session, order: RunCheck) -> CheckRan
     check = await check_of(world, session, workspace.path, order.commit, order.number, log)
     result = "passed" if check.passed else f"failed with {check.exit_code}"
     summary = f"{task.key}: `{check.command}` {result} on {check.commit}"
-    parts = (session.id, task.id, "check", str(order.number))
-    evidence = keep(world, check.at, "check", parts, summary, "gwt-bot", log)
+    evidence = await keep(
+        world, session, task, "check", (str(order.number),), summary, source=check.output_path
+    )
     return CheckRan(
         id=world.clock.new_id(),
         at=check.at,
@@ -98,26 +120,34 @@ async def check_of(
     )
 
 
-def keep(
+async def keep(
     world: World,
-    at: datetime,
-    operation: str,
+    session: Session,
+    task: Task,
+    kind: str,
     parts: tuple[str, ...],
     summary: str,
-    executor: str,
+    *,
+    executor: str = "gwt-bot",
     raw: str = "",
+    source: str = "",
 ) -> str:
     """Write down that something happened, under a name that follows from what it was: twice is once."""
     evidence = Evidence(
-        evidence_id=derived_id(*parts),
-        timestamp=at,
-        operation_type=operation,
+        evidence_id=derived_id(session.id, task.id, kind, *parts),
+        timestamp=world.clock.now(),
+        operation_type=kind,
         executor_id=executor or None,
-        raw_logs=raw,
-        summary=world.masker.mask_personal(summary),
+        summary=summary,
     )
-    sealed = evidence.model_copy(
-        update={"hash": sha256(evidence.model_dump_json()), "integrity_validated": True}
+    kept = await world.archive.keep(
+        evidence, session_id=session.id, task_id=task.id, raw=raw, source=source
     )
-    world.store.evidence(sealed.evidence_id, sealed.model_dump_json(indent=2))
-    return sealed.evidence_id
+    return kept.evidence_id
+
+
+async def found(world: World, session: Session) -> EvidenceInventory:
+    """What is there of the evidence of all tasks."""
+    return await world.archive.inventory(
+        ref for task in session.tasks for ref in task.evidence_refs
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 
 from bot.domain.actions import CleanUp, MergeLocally, SumUp
 from bot.domain.events import CleanedUp, MergedLocally, SummedUp
@@ -10,12 +11,13 @@ from bot.domain.evidence import Check
 from bot.domain.naming import worktree_path
 from bot.domain.session import Session
 from bot.domain.states import Status, TaskState
-from bot.domain.tasks import Workspace
+from bot.domain.tasks import PullRequest, Workspace
 from bot.domain.world import Removal, Usage
 from bot.engine.brain.texts import sum_up as summed_up
-from bot.engine.perform.checking import check_of
+from bot.engine.perform.checking import check_of, found
 from bot.engine.world import World
 from bot.errors import PortError, Refused
+from bot.flow.shared import pull_of
 
 log = logging.getLogger("bot.perform")
 
@@ -92,23 +94,62 @@ async def clean_up(world: World, session: Session, order: CleanUp) -> CleanedUp:
     for task in session.tasks:
         if task.run:
             await world.panes.stop(task.run.name)
-    # also what an order had only begun when it was called off
-    workspaces = [task.workspace for task in session.tasks if task.workspace and task.runs]
+    base = await _where_it_is_merged(world, session)
+    removals = [
+        await _removed(world, session, workspace, base, pull)
+        for workspace, pull in _workspaces(session)
+    ]
+    return CleanedUp(
+        **world.mark(),
+        answers=order.key,
+        removals=tuple(removals),
+        evidence=await found(world, session),
+    )
+
+
+def _workspaces(session: Session) -> Iterator[tuple[Workspace, PullRequest | None]]:
+    """Each once, also what an order had only begun when it was called off; the spec's at the end."""
+    begun = {t.workspace.branch: t for t in session.tasks if t.workspace and t.runs}
+    for task in begun.values():
+        if task.workspace:
+            yield task.workspace, pull_of(session, task)
     if session.spec and (session.documents or session.spec.revision > 1):
-        workspaces.append(session.spec.workspace)
-    removals = [await _removed(world, session, workspace) for workspace in workspaces]
-    return CleanedUp(**world.mark(), answers=order.key, removals=tuple(removals))
+        yield session.spec.workspace, None
 
 
-async def _removed(world: World, session: Session, workspace: Workspace) -> Removal:
-    merged = bool(session.merged_commit) and session.status is not Status.DISCARDED
+async def _where_it_is_merged(world: World, session: Session) -> str | None:
+    """The commit or branch that proves what is merged; none: nothing says that anything is."""
+    if session.status is Status.DISCARDED:
+        return None
+    if session.merged_commit:
+        return session.base_branch
+    merged = any(task.pull_request and task.pull_request.merged for task in session.tasks)
+    if not merged or world.forge is None or session.hosted is None:
+        return None
     try:
-        return await world.worktrees.remove(
+        fetched = await world.forge.fetch(session.hosted.slug, session.base_branch)
+        await world.worktrees.take_in(session.repository, fetched.path, fetched.commit)
+    except Refused as refusal:
+        log.warning("base not fetched", extra={"data": {"id": session.id, "why": refusal.reason}})
+        return None
+    return fetched.commit
+
+
+async def _removed(
+    world: World, session: Session, workspace: Workspace, base: str | None, pull: PullRequest | None
+) -> Removal:
+    tip = pull.head if pull and pull.merged else ""
+    plan = session.spec.directory if session.spec and workspace == session.spec.workspace else ""
+    try:
+        removal = await world.worktrees.remove(
             session.repository,
             workspace.path,
             workspace.branch,
-            session.base_branch if merged else None,
+            base if base and (pull is None or tip) else None,
+            merged_tip=tip,
+            plan=plan,
         )
+        return await _removed_there(world, session, removal, pull)
     except Refused as refusal:
         return Removal(
             branch=workspace.branch,
@@ -117,3 +158,17 @@ async def _removed(world: World, session: Session, workspace: Workspace) -> Remo
             branch_gone=False,
             reason=refusal.reason,
         )
+
+
+async def _removed_there(
+    world: World, session: Session, removal: Removal, pull: PullRequest | None
+) -> Removal:
+    """Its branch on the forge, too, once the pull request is merged: only there where the bot has put it."""
+    if world.forge is None or session.hosted is None or pull is None or not pull.merged:
+        return removal
+    try:
+        left = await world.forge.unpublish(session.hosted.slug, removal.branch, pull.head)
+    except Refused as refusal:
+        left = refusal.reason
+    reason = "; ".join(part for part in (removal.reason, left and f"on GitHub: {left}") if part)
+    return removal.model_copy(update={"reason": reason})

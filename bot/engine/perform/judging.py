@@ -12,7 +12,10 @@ from bot.domain.actions import (
     DescribeWork,
     JudgeContinuation,
     JudgeImpact,
+    JudgeWhole,
     JudgeWords,
+    JudgeWork,
+    ReplanTask,
     SummariseTalk,
 )
 from bot.domain.events import (
@@ -20,15 +23,18 @@ from bot.domain.events import (
     ImpactJudged,
     StepChosen,
     TalkSummarised,
+    TaskReplanned,
+    WholeJudged,
     WordsJudged,
     WorkDescribed,
+    WorkJudged,
 )
 from bot.domain.session import Session
 from bot.domain.steps import Step
 from bot.domain.tasks import PullText, Task
 from bot.domain.words import Words
 from bot.domain.world import Usage
-from bot.engine.brain import judging, texts
+from bot.engine.brain import final, judging, replanning, texts
 from bot.engine.brain.impact import impact
 from bot.engine.world import World
 from bot.errors import PortError, Refused
@@ -165,3 +171,56 @@ async def _described(world: World, session: Session, task: Task) -> tuple[PullTe
     # before it is cut: half a key would not be known for one
     masked = world.masker.mask(diff)
     return await texts.describe(world.llm, session, task, masked, task.checks[-1:])
+
+
+async def judge_work(world: World, session: Session, order: JudgeWork) -> WorkJudged:
+    """While the model does not answer it is waited for; one that cannot be used leaves the verdict to the facts."""
+    task = session.task(order.task_id)
+    if task is None or task.workspace is None:
+        raise Refused("that task is no longer part of the plan")
+    diff = await world.worktrees.diff(task.workspace.path, task.workspace.start, LONGEST_DIFF)
+    # before it is cut: half a key would not be known for one
+    masked = world.masker.mask(diff)
+    try:
+        reply, usage = await texts.judge(world.llm, session, task, masked, task.flags, task.report)
+    except Refused as refusal:
+        log.warning("not judged", extra={"data": {"task": task.id, "why": refusal.reason}})
+        reply, usage = texts.plain_verdict(task), Usage()
+    return WorkJudged(
+        **world.mark(),
+        answers=order.key,
+        usage=usage,
+        task_id=task.id,
+        commit=order.commit,
+        verdict=world.masker.mask_model(reply.at(world.clock.now())),
+    )
+
+
+async def replan_task(world: World, session: Session, order: ReplanTask) -> TaskReplanned:
+    task = session.task(order.task_id)
+    if task is None:
+        raise Refused("that task is no longer part of the plan")
+    smaller, usage = await replanning.replan(world.llm, session, task, task.replan_reason)
+    return TaskReplanned(
+        **world.mark(),
+        answers=order.key,
+        usage=usage,
+        task_id=task.id,
+        smaller=tuple(world.masker.mask_model(one) for one in smaller),
+    )
+
+
+async def judge_whole(world: World, session: Session, order: JudgeWhole) -> WholeJudged:
+    """Facts decide where the model cannot be used: the end never waits for its opinion."""
+    try:
+        verdict, proposed, usage = await final.judge_whole(world.llm, session, world.clock.now())
+    except Refused as refusal:
+        log.warning("whole not judged", extra={"data": {"id": session.id, "why": refusal.reason}})
+        verdict, proposed, usage = final.plain_verdict(session, world.clock.now()), (), Usage()
+    return WholeJudged(
+        **world.mark(),
+        answers=order.key,
+        usage=usage,
+        verdict=world.masker.mask_model(verdict),
+        proposed=tuple(world.masker.mask_model(one) for one in proposed),
+    )

@@ -1,20 +1,49 @@
-"""Agents at work: a worktree, a pane in it, and the end of what runs there."""
+"""Agents at work: a worktree, a pane in it, what it asks, and the end of what runs there."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Callable
+from contextlib import aclosing
 
-from bot.domain.actions import AwaitRun, PrepareWorkspace, StartRun, StopRun
-from bot.domain.events import NameTaken, RunEnded, RunStarted, RunStopped, WorkspaceReady
+from bot.domain.actions import (
+    AnswerDialog,
+    AwaitRun,
+    PrepareWorkspace,
+    StartRun,
+    StopRun,
+    WaitUntil,
+)
+from bot.domain.events import (
+    DialogAnswered,
+    DialogClosed,
+    DialogOpened,
+    Event,
+    NameTaken,
+    RunEnded,
+    RunStarted,
+    RunStopped,
+    TimeCame,
+    WorkspaceReady,
+)
 from bot.domain.session import Session
 from bot.domain.tasks import Run, Task, Workspace
+from bot.engine.perform.checking import keep
 from bot.engine.perform.planning import explained
 from bot.engine.world import World
-from bot.errors import Refused
+from bot.errors import PortError, Refused
 from bot.flow.due import unmerged
 from bot.flow.instruct import instruction
+from bot.flow.steps import flags_of
 
 log = logging.getLogger("agent.sub")
+SCREEN = 60
+"""Lines of a pane in which an agent's last words are looked for."""
+LONGEST_SLEEP = 60.0
+"""Seconds: the wall clock may jump meanwhile."""
+SHOWN = 1_500
+"""Characters of a set-up command's output that people see."""
 
 
 def task_and_run(session: Session, run_id: str) -> tuple[Task, Run, Workspace]:
@@ -42,7 +71,26 @@ async def prepare_workspace(
             task_id=task.id,
             branch=workspace.branch,
         )
+    if not workspace.ready:
+        await _set_up(world, session, task, workspace)
     return await _with_predecessors(world, session, order, task, workspace)
+
+
+async def _set_up(world: World, session: Session, task: Task, workspace: Workspace) -> None:
+    """What the operator wants done in a new worktree before anybody works in it. It may be done twice."""
+    await world.worktrees.copy_ignored(session.repository, workspace.path, world.rules.copied_files)
+    for number, command in enumerate(world.rules.set_up, 1):
+        log_path = f"{world.home}/runs/setup-{session.short}-{task.key}-{number}.log"
+        done = await world.commands.run(
+            workspace.path, command, seconds=world.rules.check_seconds, log=log_path
+        )
+        if done.exit_code != 0:
+            how = "took too long" if done.exit_code is None else f"ended with {done.exit_code}"
+            output = world.masker.mask(done.output)[-SHOWN:]
+            raise Refused(
+                f"The set-up command `{command}` {how} in the worktree of {task.key}: {output}",
+                f"Mend it (GWT_SET_UP), then press Retry. All of its output: {done.output_path}",
+            )
 
 
 async def _with_predecessors(
@@ -56,7 +104,8 @@ async def _with_predecessors(
         if predecessor.workspace and not conflicts:
             branch = predecessor.workspace.branch
             message = f"chore: merge {predecessor.key} ({branch})"
-            outcome = await world.worktrees.merge(workspace.path, branch, message)
+            plan = session.spec.directory if session.spec else ""
+            outcome = await world.worktrees.merge(workspace.path, branch, message, plan=plan)
             conflicts = outcome.conflicts
             conflicting = predecessor.id if conflicts else ""
             merged.append(predecessor.id)
@@ -78,6 +127,7 @@ async def start_run(world: World, session: Session, order: StartRun) -> RunStart
     task, run, workspace = task_and_run(session, order.run_id)
     await _require_worktree(world, task, workspace)
     _require_approved_flags(world, session, run)
+    before = await world.repository.checkout(session.repository)
     marked = world.agents.marked(run.agent)
     prompt = world.masker.mask(instruction(session, task, run, marked=marked))
     launch = world.agents.launch(
@@ -96,12 +146,15 @@ async def start_run(world: World, session: Session, order: StartRun) -> RunStart
         run_id=run.id,
         pane_id=pane.pane_id,
         pid=pane.pid,
+        attach=world.panes.attach(run.name),
+        before=world.masker.mask_model(before),
     )
 
 
 def _require_approved_flags(world: World, session: Session, run: Run) -> None:
     """The settings may have changed since somebody approved how agents are started."""
-    if world.agents.flags(run.agent) != session.agent_flags:
+    let = run.agent == session.agent or run.agent in session.let_agents
+    if not let or world.agents.flags(run.agent) != flags_of(session, run.agent):
         raise Refused(
             f"{run.agent} would be started with other flags than were approved: {world.agents.flags(run.agent)}",
             "Set GWT_AGENT and GWT_AGENT_COMMAND as they were, or discard this session and ask anew.",
@@ -117,19 +170,68 @@ async def _require_worktree(world: World, task: Task, workspace: Workspace) -> N
         raise Refused(reason, "Retry makes it again from its branch.") from refusal
 
 
-async def await_run(world: World, session: Session, order: AwaitRun) -> RunEnded:
-    """Safe to do twice: how a run ended is on disk before anybody hears of it."""
+async def await_run(
+    world: World, session: Session, order: AwaitRun, tell: Callable[[Event], None]
+) -> RunEnded:
+    """Safe to do twice: how a run ended is on disk before anybody hears of it. What it asks meanwhile is told."""
     task, run, _ = task_and_run(session, order.run_id)
-    end = await world.panes.ended(run.name)
+    asking = asyncio.create_task(_heed_dialogs(world, order, run, tell))
+    try:
+        end = await world.panes.ended(run.name)
+    finally:
+        asking.cancel()
+        await asyncio.wait({asking})
+    screen = await world.panes.tail(run.name, SCREEN)
+    end = world.agents.understood(run.agent, end, screen, world.clock.now())
     _note("ended", session, task, run, outcome=end.outcome, exit_code=end.exit_code, by=end.source)
     log_path = await world.panes.keep_transcript(run.name)
+    summary = f"{task.key}: run {run.number} of {run.agent} ended, {end.outcome} by {end.source}"
+    evidence = await keep(
+        world, session, task, "run", (run.id,), summary, executor=run.agent, source=log_path
+    )
     return RunEnded(
         **world.mark(),
         answers=order.key,
         run_id=run.id,
         end=world.masker.mask_model(end),
         log_path=log_path,
+        evidence=evidence,
     )
+
+
+async def _heed_dialogs(
+    world: World, order: AwaitRun, run: Run, tell: Callable[[Event], None]
+) -> None:
+    """Whatever goes wrong with reading a screen, the run itself goes on, and is waited for."""
+    try:
+        async with aclosing(world.panes.dialogs(run.name)) as dialogs:
+            async for dialog in dialogs:
+                mark = world.mark()
+                if dialog is None:
+                    tell(DialogClosed(**mark, answers=order.key, run_id=run.id))
+                else:
+                    shown = world.masker.mask_model(dialog)
+                    tell(DialogOpened(**mark, answers=order.key, run_id=run.id, dialog=shown))
+    except PortError as trouble:
+        log.warning("dialogs not read", extra={"data": {"run": run.id, "why": trouble.reason}})
+
+
+async def answer_dialog(world: World, session: Session, order: AnswerDialog) -> DialogAnswered:
+    """Not safe to do twice, so it never is: after a restart nobody demands it any more."""
+    _, run, _ = task_and_run(session, order.run_id)
+    if run.dialog is None:
+        raise Refused("it is not asked any more")
+    moved = await world.panes.answer(run.name, run.dialog, run.reply)
+    log.info("answered", extra={"data": {"session": session.id, "run": run.id, "moved": moved}})
+    return DialogAnswered(
+        **world.mark(), answers=order.key, run_id=run.id, dialog_id=run.dialog.id, moved=moved
+    )
+
+
+async def wait_until(world: World, order: WaitUntil) -> TimeCame:
+    while (left := (order.at - world.clock.now()).total_seconds()) > 0:
+        await world.clock.sleep(min(left, LONGEST_SLEEP))
+    return TimeCame(**world.mark(), answers=order.key, task_id=order.task_id)
 
 
 async def stop_run(world: World, session: Session, deed: StopRun) -> RunStopped:

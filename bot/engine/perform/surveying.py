@@ -14,6 +14,7 @@ from bot.domain.events import (
     Scanned,
     Surveyed,
 )
+from bot.domain.hosting import Hosted
 from bot.domain.session import Session
 from bot.domain.states import Status
 from bot.engine.world import World
@@ -37,7 +38,30 @@ async def survey(world: World, session: Session, order: Survey) -> Surveyed:
         agent_flags=world.agents.flags(agent.agent),
         context_window=world.rules.context_window(),
         most_at_once=world.rules.most_at_once,
+        limits=world.rules.limits,
+        hosted=await _hosted(world, base.repository),
+        other_agents=await _other_agents(world, agent.agent, base.repository),
     )
+
+
+async def _hosted(world: World, repository: str) -> Hosted | None:
+    """Nothing waits for the forge at the beginning: whether it works shows itself when it is needed."""
+    if world.forge is None:
+        return None
+    try:
+        return await world.forge.find(repository)
+    except Refused as refusal:
+        log.warning("no forge", extra={"data": {"why": refusal.reason}})
+        return None
+
+
+async def _other_agents(world: World, agent: str, repository: str) -> dict[str, str]:
+    found = [
+        await world.agents.ready(name, repository)
+        for name in world.rules.other_agents
+        if name != agent
+    ]
+    return {other.agent: world.agents.flags(other.agent) for other in found if other.ok}
 
 
 async def scan(world: World, session: Session, order: ScanRepository) -> Scanned:

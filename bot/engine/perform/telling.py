@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from bot.domain.cards import Card
+from bot.domain.actions import ShowLogs
+from bot.domain.cards import AnswerCard, Card
 from bot.domain.people import Person
 from bot.domain.session import Session
+from bot.domain.tasklog import told
 from bot.engine.world import World
 from bot.errors import Refused
 from bot.ports import Chat
@@ -30,3 +32,9 @@ async def whisper(world: World, session: Session, to: Person, card: Card) -> Non
     await chat_of(world, session.thread.platform).whisper(
         session.thread, to, world.masker.mask_model(card)
     )
+
+
+async def show_logs(world: World, session: Session, deed: ShowLogs) -> None:
+    """From the files: what happened to a task is too much to be carried in the session."""
+    body = told(await world.logbook.read(session.id), deed.task, deed.level)
+    await show(world, session, AnswerCard(key=f"answer:{deed.about}", title="Logs", body=body))

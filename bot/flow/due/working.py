@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from bot.domain.actions import (
     AnalysePlan,
+    AnswerDialog,
     AwaitRun,
     ChooseStep,
     CleanUp,
@@ -13,13 +14,21 @@ from bot.domain.actions import (
     DescribeWork,
     HoldPlace,
     JudgeImpact,
+    JudgeWhole,
+    JudgeWork,
     ListBranches,
     LookAtWork,
     MergeLocally,
+    MergePull,
+    OpenPull,
     Order,
     PrepareWorkspace,
+    ReplanTask,
     RunCheck,
     StartRun,
+    TakeInBase,
+    WaitUntil,
+    WatchPulls,
     WriteDocument,
 )
 from bot.domain.documents import DocumentKind
@@ -27,7 +36,7 @@ from bot.domain.session import Ending, Session
 from bot.domain.states import RunState, TaskState
 from bot.domain.tasks import Run, Task
 from bot.domain.words import Change, ChangeStage
-from bot.flow import finish, place
+from bot.flow import finish, place, pulls, verify
 
 
 def executing(session: Session) -> Iterator[Order]:
@@ -38,19 +47,64 @@ def executing(session: Session) -> Iterator[Order]:
     if session.change:
         yield from _changing(session.change)
     yield from _describing(session)
-    if not session.has_place:
-        return
+    yield from _watching(session)
+    for task in session.in_state(TaskState.NEEDS_CONTINUATION):
+        if task.not_before:
+            yield WaitUntil(task_id=task.id, at=task.not_before)
+    if session.has_place:
+        yield from _in_its_place(session)
+
+
+def _in_its_place(session: Session) -> Iterator[Order]:
     if any(task.workspace is None and task.state not in place.SETTLED for task in session.tasks):
         yield ListBranches()
     if session.step:
         yield ChooseStep(step_id=session.step.id)
-    for task in session.in_state(TaskState.RUNNING, TaskState.VERIFYING):
-        yield from _under_way(session, task)
+    for task in session.tasks:
+        match task.state:
+            case TaskState.RUNNING | TaskState.VERIFYING:
+                yield from _under_way(session, task)
+            case TaskState.NEEDS_CONTINUATION:
+                yield from _taking_in(task)
+            case TaskState.INTEGRATING:
+                yield from _shipping(task)
+            case _:
+                pass
+
+
+def _taking_in(task: Task) -> Iterator[Order]:
+    if task.taking_in and task.pull_request:
+        number = task.pull_request.number
+        yield TakeInBase(task_id=task.id, number=number, merged=task.taking_in)
+
+
+def _shipping(task: Task) -> Iterator[Order]:
+    """Its pull request, once there are words for it; not while it waits for a person to mend something."""
+    if task.problem or not task.work:
+        return
+    if task.pull_text:
+        yield OpenPull(task_id=task.id, commit=task.work.head, number=task.tries)
+
+
+def _watching(session: Session) -> Iterator[Order]:
+    """What becomes of open pull requests; and merging those that somebody wants merged."""
+    if session.hosted is None:
+        return
+    waited_for = pulls.still_open(session)
+    numbers = tuple(sorted(t.pull_request.number for t in waited_for if t.pull_request))
+    if numbers and not session.pulls_problem:
+        yield WatchPulls(numbers=numbers)
+    for task in waited_for:
+        if task.pull_request and pulls.ready_to_merge(session, task):
+            number, head = task.pull_request.number, task.pull_request.head
+            yield MergePull(task_id=task.id, number=number, head=head)
 
 
 def _under_way(session: Session, task: Task) -> Iterator[Order]:
     if task.step:
         yield ChooseStep(step_id=task.step.id)
+    elif task.replan_reason:
+        yield ReplanTask(task_id=task.id, number=task.counters.replans + 1)
     elif task.run and task.state is TaskState.RUNNING:
         yield from _running(session, task, task.run)
     elif task.run:
@@ -81,7 +135,10 @@ def _describing(session: Session) -> Iterator[Order]:
 
 def _running(session: Session, task: Task, run: Run) -> Iterator[Order]:
     if run.state is not RunState.STARTING:
-        yield AwaitRun(task_id=task.id, run_id=run.id)
+        if not task.taken_by:
+            yield AwaitRun(task_id=task.id, run_id=run.id)
+        if run.reply:
+            yield AnswerDialog(task_id=task.id, run_id=run.id, number=run.dialogs)
     elif is_prepared(session, task):
         yield StartRun(task_id=task.id, run_id=run.id)
     elif place.may_begin(session, task):
@@ -111,14 +168,20 @@ def unmerged(session: Session, task: Task) -> list[Task]:
 def _verifying(session: Session, task: Task, run: Run) -> Iterator[Order]:
     if task.work is None or task.work_of != run.id:
         yield LookAtWork(task_id=task.id, run_id=run.id)
-    elif session.test_command:
+    elif verify.wants_check(session, task, run):
         yield RunCheck(task_id=task.id, commit=task.work.head, number=len(task.checks) + 1)
+    elif task.judged_of != run.id:
+        number = len(task.verdicts) + 1
+        yield JudgeWork(task_id=task.id, commit=task.work.head, number=number)
 
 
 def finishing(session: Session) -> Iterator[Order]:
     if session.ending is None:
         yield from _describing(session)
+        yield from _watching(session)
     if session.ending is Ending.MERGE and not session.merged_commit:
         yield MergeLocally()
+    elif session.ending and finish.wants_verdict(session):
+        yield JudgeWhole(number=session.continues + 1)
     elif session.ending and not session.cleaned:
         yield CleanUp()

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
-from tests.adapters.git.worlds import git
+import pytest
 
+from adapters.git import GitWorktrees
+from bot.errors import PortError
+from tests.adapters.git.worlds import git, new_repository, write
+
+FILES = {f"{folder}/file{n}.txt": f"{folder} {n}\n" * 50 for folder in "abc" for n in range(4)}
 WRAPPER = """#!/bin/sh
 # {how}
 real={real}
@@ -83,3 +90,44 @@ class KilledGit:
         starter = f'#!/bin/sh\nGIT_EXEC_PATH={self._exec} exec {self._real} "$@"\n'
         (self._bin / "git").write_text(starter)
         (self._bin / "git").chmod(0o755)
+
+
+class Scene:
+    """A repository whose bot is started anew for each call, and whose git dies on the way."""
+
+    def __init__(self, directory: Path, pattern: str, *, child: bool = False) -> None:
+        if reason := strace_works(directory):
+            pytest.skip(f"git cannot be killed at a chosen point: {reason}")
+        self.top = new_repository(directory / "repository", FILES)
+        write(self.top, {"mine.txt": "a person's, never committed\n"})
+        self.first = git(self.top, "rev-parse", "HEAD")
+        self.home = directory / "home"
+        self.git = KilledGit(directory, pattern, child=child)
+        self.deaths = 0
+
+    def path(self, name: str) -> Path:
+        return self.top / ".worktrees" / f"agent-{name}"
+
+    def worktrees(self) -> GitWorktrees:
+        """A bot that has just been started."""
+        return GitWorktrees(self.home, self.git.environment)
+
+    async def prepare(self, name: str) -> str:
+        return await self.worktrees().prepare(
+            str(self.top), f"agent/{name}", str(self.path(name)), self.first
+        )
+
+    async def dies(self, call: str, nth: int, doing: asyncio.Task[object]) -> None:
+        """Do it with a git that is killed on its way."""
+        self.git.arm(call, nth)
+        with contextlib.suppress(PortError):
+            await doing
+        self.git.disarm()
+        self.deaths += self.git.killed.exists()
+
+    def check(self, name: str) -> None:
+        """The worktree is whole, the repository is sound, and what people left is there."""
+        assert git(self.path(name), "status", "--porcelain") == ""
+        assert git(self.path(name), "symbolic-ref", "HEAD") == f"refs/heads/agent/{name}"
+        assert (self.top / "mine.txt").read_text() == "a person's, never committed\n"
+        assert git(self.top, "status", "--porcelain") == "?? mine.txt"

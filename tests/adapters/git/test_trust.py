@@ -212,12 +212,17 @@ def every_call(scene: Scene) -> list[Callable[[], Awaitable[object]]]:
         lambda: here.merge_all(top, "main", (BRANCH,), scratch),
         lambda: here.remove_scratch(top, scratch),
         lambda: here.log(top, first, BRANCH),
+        lambda: here.merge(path, "main", "merge", plan="specs"),
+        lambda: here.collisions(top, (BRANCH, "main")),
+        lambda: here.copy_ignored(top, path, ("b.txt", "specs/**")),
+        lambda: here.take_in(top, top, first),
         lambda: here.move_base(top, "main", BRANCH),
         lambda: here.remove(top, path, BRANCH, "main"),
         lambda: there.base(top),
         lambda: there.base(path),
         lambda: there.scan(top, first),
         lambda: there.branches(top),
+        lambda: there.checkout(top),
         lambda: there.commit_exists(top, first),
     ]
 

@@ -66,7 +66,23 @@ class World(Protocol):
 
     def person_creates(self, branch: str, start: str) -> None: ...
 
+    def person_ignores(self, files: dict[str, str]) -> None:
+        """Files of the main checkout that git ignores, there and in worktrees."""
+        ...
+
+    def person_moves(self, branch: str, commit: str) -> None: ...
+
+    def person_deletes(self, branch: str) -> None: ...
+
+    def somebody_commits_elsewhere(self, files: dict[str, str]) -> tuple[str, str]:
+        """Another repository with the same history and a commit more: its path and the commit."""
+        ...
+
     def vanish(self, path: str) -> None: ...
+
+    def lies(self, path: str, name: str) -> str | None:
+        """What is in a file of a worktree, committed or not."""
+        ...
 
     def tip(self, branch: str) -> str | None: ...
 
@@ -108,8 +124,29 @@ class RealWorld:
     def person_creates(self, branch: str, start: str) -> None:
         git(self.top, "branch", branch, start)
 
+    def person_ignores(self, files: dict[str, str]) -> None:
+        write(self.top, files)
+        exclude = self.top / ".git" / "info" / "exclude"
+        with exclude.open("a") as lines:
+            lines.writelines(f"/{name}\n" for name in files)
+
+    def person_moves(self, branch: str, commit: str) -> None:
+        git(self.top, "update-ref", f"refs/heads/{branch}", commit)
+
+    def person_deletes(self, branch: str) -> None:
+        git(self.top, "update-ref", "-d", f"refs/heads/{branch}")
+
+    def somebody_commits_elsewhere(self, files: dict[str, str]) -> tuple[str, str]:
+        elsewhere = self.top.parent / "elsewhere"
+        git(self.top.parent, "clone", "--quiet", "--no-local", str(self.top), str(elsewhere))
+        return str(elsewhere), self.agent_commits(str(elsewhere), files)
+
     def vanish(self, path: str) -> None:
         shutil.rmtree(path)
+
+    def lies(self, path: str, name: str) -> str | None:
+        file = Path(path) / name
+        return file.read_text() if file.exists() else None
 
     def tip(self, branch: str) -> str | None:
         return (
@@ -127,7 +164,8 @@ class FakeWorld:
         self._repository = FakeRepository(
             path="/repository", files={"README.md": "hello\n", "code.py": "one = 1\n"}
         )
-        self._worktrees = FakeWorktrees(self._repository)
+        self._elsewhere = FakeRepository(path="/elsewhere")
+        self._worktrees = FakeWorktrees(self._repository, self._elsewhere)
         self.path = self._repository.path
         self.repository: Repository = self._repository
         self.worktrees: Worktrees = self._worktrees
@@ -150,8 +188,27 @@ class FakeWorld:
     def person_creates(self, branch: str, start: str) -> None:
         self._repository.heads[branch] = start
 
+    def person_ignores(self, files: dict[str, str]) -> None:
+        self._repository.ignored |= files
+
+    def person_moves(self, branch: str, commit: str) -> None:
+        self._repository.heads[branch] = commit
+
+    def person_deletes(self, branch: str) -> None:
+        del self._repository.heads[branch]
+
+    def somebody_commits_elsewhere(self, files: dict[str, str]) -> tuple[str, str]:
+        self._elsewhere.commits = dict(self._repository.commits)
+        self._elsewhere.heads = dict(self._repository.heads)
+        return self._elsewhere.path, self._elsewhere.commit("main", files, "work")
+
     def vanish(self, path: str) -> None:
         self._worktrees.vanish(path)
+
+    def lies(self, path: str, name: str) -> str | None:
+        here = self._worktrees.standing[path]
+        committed = self._repository.commits[here.head].files
+        return {**committed, **here.copied, **here.left}.get(name)
 
     def tip(self, branch: str) -> str | None:
         return self._repository.heads.get(branch)

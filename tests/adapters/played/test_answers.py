@@ -43,6 +43,8 @@ SHAPES: dict[str, dict[str, Any]] = {
     "compress": {"summary": str},
     "pull_request": {"title": str, "body": str},
     "judge": {"verdict": str, "reasons": list, "missing": list, "score": int},
+    "replan": {"tasks": list},
+    "final": {"complete": bool, "reasons": list, "missing": list, "tasks": list, "score": int},
     "summary": {"text": str},
 }
 """Every question that is answered in JSON, and the words of its reply."""
@@ -59,6 +61,7 @@ def test_every_question_is_answered_with_exactly_its_words(question: str, reques
 def test_data_of_odd_types_is_answered_as_if_it_were_not_there(question: str) -> None:
     names = ("said", "questions", "tasks", "tasks_now", "previous", "earlier", "session")
     names += ("decisions", "findings", "messages", "task", "checks", "options", "change", "spec")
+    names += ("signs", "signs_accepted", "report", "not_done", "requirements", "why")
     odd_ones: tuple[object, ...] = (None, 7, [None, 7, "x"], {"tasks": 7})
     for odd in odd_ones:
         reply = replied(question, **dict.fromkeys(names, odd))

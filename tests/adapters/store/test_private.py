@@ -37,7 +37,6 @@ def test_everything_under_home_is_its_owners_alone(tmp_path: Path) -> None:
         store = JournalStore(home, export_delay=3600)
         store.save(busy())
         store.save(record("over", status=Status.COMPLETED))
-        store.evidence("e-1", "{}")
         store.sessions()
         store.close()
         assert len(list(home.rglob("*"))) >= 10

@@ -214,12 +214,3 @@ def test_a_journal_that_somebody_takes_away_is_written_anew(tmp_path: Path, harm
         journal(tmp_path).write_bytes(journal(tmp_path).read_bytes()[:100])
     store.save(a_change(busy()))
     assert a_store(tmp_path).load() == [a_change(busy())]
-
-
-def test_evidence_on_a_full_disk_is_told(tmp_path: Path) -> None:
-    store = a_store(tmp_path)
-    with files_no_larger_than(10), pytest.raises(Unavailable, match="disk is full"):
-        store.evidence("e-1", "x" * 100)
-    path = Path(store.evidence("e-1", '{"a": 1}'))
-    assert path == tmp_path / "evidence" / "e-1.json"
-    assert path.read_text() == '{"a": 1}'

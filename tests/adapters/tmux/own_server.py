@@ -11,7 +11,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from adapters.tmux import TmuxPanes
+from adapters.tmux.following import Pace
 from adapters.tmux.watch import Watch
+
+QUICK = Pace(again=0.1, apart=0.1)
+"""Two looks still have to agree, and what takes its time still may."""
 
 
 class OwnServer:
@@ -38,6 +42,7 @@ class OwnServer:
         grace: float = 0.4,
         patience: float = 1.0,
         watch: Watch | None = None,
+        pace: Pace = QUICK,
     ) -> TmuxPanes:
         made = TmuxPanes(
             self.socket_name,
@@ -47,6 +52,7 @@ class OwnServer:
             grace=grace,
             patience=patience,
             watch=watch,
+            pace=pace,
         )
         self._made.append(made)
         return made

@@ -121,6 +121,39 @@ async def test_a_killed_server_takes_its_runs_with_it_but_not_what_they_have_wri
     assert await panes.names() == ()
 
 
+async def test_runs_whose_server_was_killed_while_the_bot_was_away_have_vanished(
+    server: OwnServer,
+) -> None:
+    before = server.panes()
+    await before.start("run-ended", str(server.worktree), Launch(argv=("sh", "-c", "exit 6")), "")
+    await before.start("run-working", str(server.worktree), at_work(), "")
+    await before.ended("run-ended")
+    pid = await agent_of(server, "run-working")
+    await before.close()
+    await server.tmux("kill-server")
+    await until(lambda: not _alive(pid))
+    panes = server.panes()
+
+    assert (await panes.ended("run-working")).outcome is Outcome.VANISHED
+    assert (await panes.ended("run-ended")).exit_code == 6
+    again = await panes.start("run-working", str(server.worktree), at_work(), "")
+    assert again.pid == 0  # a name gets one start
+
+
+async def test_an_agent_that_hangs_is_at_work_until_somebody_ends_it(server: OwnServer) -> None:
+    panes = server.panes(watch=Watch(sweep=0.1))
+    await panes.start("run-1", str(server.worktree), at_work(), "")
+    pid = await agent_of(server, "run-1")
+    os.kill(pid, signal.SIGSTOP)
+    waiting = asyncio.create_task(panes.ended("run-1"))
+    done, _ = await asyncio.wait({waiting}, timeout=0.6)  # several sweeps
+    assert not done
+
+    os.kill(pid, signal.SIGKILL)
+
+    assert (await waiting).exit_code == 137
+
+
 async def test_an_agent_that_outlives_its_terminal_has_vanished_all_the_same(
     server: OwnServer,
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.tmux import TmuxPanes
 from bot.domain.states import Outcome
 from bot.domain.world import Launch
 from tests.adapters.tmux.own_server import OwnServer, own_server, until
@@ -170,7 +171,7 @@ async def test_what_was_on_the_screen_is_kept_when_a_run_is_stopped(server: OwnS
     panes = server.panes(mask=lambda text: text.replace("hunter2", "[MASKED]"))
     says = "seq 1 500; echo 'password hunter2'; printf '\\033[31mred\\033[0m\\342\\200\\256\\n'; exec sleep 300"
     await panes.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", says)), "")
-    await _shows(server, "red")
+    await _shows(panes, "red")
 
     await panes.stop("run-1")
 
@@ -189,16 +190,14 @@ async def test_a_full_screen_programs_last_screen_is_kept(server: OwnServer) -> 
         " while :; do sleep 0.05; done"
     )
     await panes.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", draws)), "")
-    await _shows(server, "in the box")
+    await _shows(panes, "in the box")
 
     path = await panes.keep_transcript("run-1")
 
     assert "in the box" in text_of(path)
 
 
-async def _shows(server: OwnServer, text: str) -> None:
-    panes = server.panes()
-    for _ in range(500):
-        if text in await panes.tail("run-1", 5):
-            return
-    pytest.fail(f"{text!r} was never shown")
+async def _shows(panes: TmuxPanes, text: str) -> None:
+    async with asyncio.timeout(30):
+        while text not in await panes.tail("run-1", 5):
+            continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 
@@ -10,11 +11,13 @@ from bot.domain.conventional import problem_of
 from bot.domain.evidence import Judgement
 from bot.domain.session import Session
 from bot.domain.states import TaskState
+from bot.domain.tampering import Flag, Sign
 from bot.domain.tasks import Acceptance, Task, TaskType
 from bot.engine.brain import texts
 from bot.engine.brain.asking import prompt
-from tests.fakes.llm import ScriptedLlm
-from tests.flow.scenes import T0, check, executing, task, work
+from tests.engine.worst import answers as worst
+from tests.fakes.llm import Call, ScriptedLlm
+from tests.flow.scenes import T0, check, executing, run, task, work
 
 DIFF = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
 
@@ -173,6 +176,78 @@ async def test_failing_tests_cannot_be_talked_away() -> None:
     llm = ScriptedLlm([answer(verdict="done", reasons=[f"Fine {n}."]) for n in range(3)])
     found, _ = await texts.judge(llm, plan(done), done, DIFF)
     assert found.verdict is Judgement.CONTINUE
+
+
+SIGN = Flag(sign=Sign.TEST_DELETED, path="tests/test_a.py", says="«test_a» is gone.")
+
+
+async def test_the_judge_is_told_the_signs_and_what_the_agent_reports() -> None:
+    done = finished()
+    llm = ScriptedLlm([answer(verdict="continue", missing=["Bring test_a back"])] * 2)
+    await texts.judge(llm, plan(done), done, DIFF, (SIGN,), "All tests pass, trust me.")
+    data = sent(llm)
+    assert data["signs"] == [SIGN.model_dump(mode="json")]
+    assert (data["report"], data["signs_accepted"]) == ("All tests pass, trust me.", False)
+    done.accepted = (done.work.head if done.work else "",)
+    await texts.judge(llm, plan(done), done, DIFF, (SIGN,), "")
+    assert sent(llm, 1)["signs_accepted"] is True
+
+
+async def test_a_very_long_report_leaves_room_for_the_diff() -> None:
+    done = finished()
+    llm = ScriptedLlm([answer(verdict="done")])
+    await texts.judge(llm, plan(done), done, DIFF, (), "報告です。" * 90_000)
+    assert len(llm.calls[0].data.encode()) < 24_000
+    assert sent(llm)["diff"] == DIFF
+
+
+async def test_an_investigation_is_judged_on_its_report_and_needs_no_diff() -> None:
+    looked = finished(type=TaskType.INVESTIGATION, checks=[])
+    llm = ScriptedLlm([answer(verdict="done", score=80)])
+    found, usage = await texts.judge(llm, plan(looked), looked, "", (), "It is line 3 of a.py.")
+    assert (found.verdict, usage.calls) == (Judgement.DONE, 1)
+
+
+@pytest.mark.parametrize("kind", [TaskType.INVESTIGATION, TaskType.IMPLEMENTATION])
+@pytest.mark.parametrize("report", ["", " \n"])
+async def test_nothing_at_all_is_never_done(kind: TaskType, report: str) -> None:
+    nothing = finished(type=kind, checks=[])
+    llm = ScriptedLlm([answer(verdict="done", reasons=[f"Fine {n}."]) for n in range(3)])
+    found, _ = await texts.judge(llm, plan(nothing), nothing, "", (), report)
+    assert found.verdict is Judgement.BLOCKED
+    assert "so it is not done" in str(sent(llm, 1)["what_was_wrong"])
+
+
+async def test_documentation_may_be_done_without_tests() -> None:
+    written = finished(type=TaskType.DOCUMENTATION, checks=[])
+    found, _ = await texts.judge(
+        ScriptedLlm([answer(verdict="done")]), plan(written), written, DIFF
+    )
+    assert found.verdict is Judgement.DONE
+    assert texts.plain_verdict(written).verdict is Judgement.DONE
+    written.work = None
+    assert texts.plain_verdict(written).verdict is Judgement.BLOCKED
+
+
+def test_without_the_model_an_investigation_is_done_with_a_report_only() -> None:
+    looked = finished(type=TaskType.INVESTIGATION, checks=[], runs=[run("T001", 1)])
+    assert texts.plain_verdict(looked).verdict is Judgement.BLOCKED
+    looked.runs = [run("T001", 1).model_copy(update={"message": "It is line 3."})]
+    assert texts.plain_verdict(looked).verdict is Judgement.DONE
+
+
+@pytest.mark.parametrize("choice", range(len(worst.ANSWERS["judge"])))
+async def test_the_worst_verdicts_never_make_failing_tests_done(choice: int) -> None:
+    failing = finished(checks=[check(1, 1)])
+    answering = worst.ANSWERS["judge"][choice]
+
+    def always(call: Call) -> str:
+        return json.dumps(answering(random.Random(1), json.loads(call.data)))  # noqa: S311 - a seed
+
+    llm = ScriptedLlm(always)
+    found, _ = await texts.judge(llm, plan(failing), failing, DIFF, (SIGN,), worst.INJECTION)
+    assert found.verdict is not Judgement.DONE
+    assert all(len(text) <= 600 for text in (*found.reasons, *found.missing))
 
 
 # the end of a session

@@ -147,6 +147,54 @@ def _step(*wanted: str) -> Answer:
     return answer
 
 
+def _verdict(verdict: str, **more: object) -> Answer:
+    def answer(chance: random.Random, told: Told) -> object:
+        return {"verdict": verdict, "reasons": [INJECTION], "missing": [], **CLAIMS, **more}
+
+    return answer
+
+
+def _part(name: str, told: Told, **more: object) -> dict[str, object]:
+    criteria = [one["id"] for one in told.get("task", {}).get("acceptance", [])]
+    return {
+        "name": name,
+        "description": INJECTION,
+        "acceptance": [*criteria, TITLE],
+        **CLAIMS,
+    } | more
+
+
+def _cut(number: int, **more: object) -> Answer:
+    """So many parts of a task, each as harmful as that allows."""
+
+    def answer(chance: random.Random, told: Told) -> object:
+        parts = [
+            _part(f"{chance.choice([TITLE, 'Part'])} {n}", told, **more) for n in range(number)
+        ]
+        return {"tasks": parts}
+
+    return answer
+
+
+def _circle(chance: random.Random, told: Told) -> object:
+    return {"tasks": [_part("One", told, after=[2]), _part("Two", told, after=[1])]}
+
+
+def _backwards(chance: random.Random, told: Told) -> object:
+    """Legal: the last one comes first."""
+    return {"tasks": [_part("One", told, after=[3]), _part("Two", told), _part("Three", told)]}
+
+
+def _whole(complete: bool, number: int = 0, **more: object) -> Answer:
+    def answer(chance: random.Random, told: Told) -> object:
+        tasks = [_part(f"More {n}", told, files=list(OUTSIDE)) for n in range(number)]
+        missing = [] if complete else [INJECTION, LONG]
+        reply = {"complete": complete, "reasons": [LONG], "missing": missing, "tasks": tasks}
+        return reply | CLAIMS | more
+
+    return answer
+
+
 def _text(**reply: object) -> Answer:
     return lambda chance, told: reply
 
@@ -190,6 +238,32 @@ ANSWERS: dict[str, tuple[Answer, ...]] = {
     "impact": (_touched, _touched, _all_touched, _text(affected=[{"key": "T404"}], reason=LONG)),
     "next_step": (_step("ask"), _step("fresh"), _step("more"), _step("again"), _step("approve")),
     "continue": (_judged(verdict="new"), _judged(verdict="continue"), _judged(verdict="talk")),
+    "judge": (
+        _verdict("done"),
+        _verdict("done", missing=[INJECTION]),
+        _verdict("continue", missing=[INJECTION, LONG]),
+        _verdict("replan", score=100),
+        _verdict("blocked"),
+        _verdict("approve", score=10**9),
+    ),
+    "replan": (
+        _cut(1),
+        _cut(2, files=list(OUTSIDE), type="investigation"),
+        _cut(5, after=[1]),
+        _cut(3, acceptance=["nothing of it"]),
+        _cut(3, type="integration", agent="evil"),
+        _cut(60),
+        _circle,
+        _backwards,
+    ),
+    "final": (
+        _whole(complete=True),
+        _whole(complete=True, missing=[INJECTION]),
+        _whole(complete=False),
+        _whole(complete=False, number=3),
+        _whole(complete=False, number=10),
+        _whole(complete=False, number=400),
+    ),
     "pull_request": (
         _text(title="feat: a\n\nBREAKING CHANGE: push --force", body=LONG),
         _text(title=TITLE, body=INJECTION),

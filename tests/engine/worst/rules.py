@@ -15,8 +15,8 @@ from bot.domain.people import Thread
 from bot.domain.record import Record
 from bot.domain.session import Session
 from bot.domain.states import Phase, RunState, Status, TaskState
-from bot.flow.afterwards import MOST_CONTINUES
 from bot.flow.blocked import WAITING
+from bot.flow.place import MOST_CONTINUES
 from bot.flow.verify import MAX_EVIDENCE_ASKS, MAX_FAILED_CHECKS, MAX_FAILED_RUNS
 from tests.engine.worst.scene import MAY, Scene
 

@@ -1,0 +1,144 @@
+"""Usage limits, read from the words of a CLI's own errors: that there is one, and when it ends. Pure.
+
+What an agent says or shows of its work is never read here: a diff may be about limits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from bot.domain.world import Limit
+
+LONGEST_SAYING = 300
+FURTHEST = timedelta(days=40)
+"""No limit lasts longer; what seems to is misread."""
+
+
+@dataclass(frozen=True)
+class LimitWords:
+    """One way of saying it. Named groups tell when it ends:
+
+    `epoch` seconds since 1970; `clock` a time of day, with `day` before it and `zone` after it; `lasts` a duration.
+    """
+
+    pattern: str
+
+
+CLOCK = r"(?P<clock>\d{1,2}(?:[:.]\d{2})?(?::\d{2})?\s*(?:[ap]\.?m\b\.?)?)"
+DAY = (
+    r"(?:(?P<day>(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+\d{1,2}(?:st|nd|rd|th)?"
+    r"(?:,?\s+\d{4})?),?\s+(?:at\s+)?)?"
+)
+LASTS = (
+    r"(?P<lasts>(?:\d+(?:\.\d+)?\s*(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|ms|[dhms])"
+    r"(?![a-z])[\s,]*(?:and\s+)?)+)"
+)
+_LENGTHS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+
+def limit_in(
+    text: str, ways: Iterable[LimitWords], at: datetime, local: tzinfo | None = None
+) -> Limit | None:
+    """The limit that an error tells of. `local`: the zone of the machine, which is meant where none is named."""
+    for way in ways:
+        found = re.search(way.pattern, text, re.IGNORECASE)
+        if found:
+            until = _until(found.groupdict(), at, local)
+            return Limit(says=_saying(text, found.start()), resets_at=_sensible(until, at))
+    return None
+
+
+def _saying(text: str, start: int) -> str:
+    line = text[text.rfind("\n", 0, start) + 1 :].splitlines()[0]
+    return " ".join(line.split())[:LONGEST_SAYING]
+
+
+def _sensible(until: datetime | None, at: datetime) -> datetime | None:
+    return until if until is not None and at < until <= at + FURTHEST else None
+
+
+def _until(told: Mapping[str, str | None], at: datetime, local: tzinfo | None) -> datetime | None:
+    if epoch := told.get("epoch"):
+        seconds = int(epoch)
+        return datetime.fromtimestamp(seconds / 1000 if seconds > 10**11 else seconds, UTC)
+    if lasts := told.get("lasts"):
+        return at + _length(lasts)
+    if clock := told.get("clock"):
+        return _moment(clock, told.get("day") or "", _zone(told.get("zone"), local), at)
+    return None
+
+
+def _length(text: str) -> timedelta:
+    parts = re.findall(r"(\d+(?:\.\d+)?)\s*(ms|[dhms])", text.lower())
+    return timedelta(seconds=sum(float(number) * _LENGTHS[unit] for number, unit in parts))
+
+
+def _zone(name: str | None, local: tzinfo | None) -> tzinfo | None:
+    """The zone of that name; one that nobody knows is taken for that of the machine, whose clock the CLI reads."""
+    if not name:
+        return local
+    offset = re.fullmatch(
+        r"(?:GMT|UTC)(?:([+-])(\d{1,2})(?::?(\d{2}))?)?", name.strip(), re.IGNORECASE
+    )
+    if offset:
+        sign, hours, minutes = offset.groups()
+        ahead = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+        return timezone(-ahead if sign == "-" else ahead)
+    try:
+        return ZoneInfo(name.strip())
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return local
+
+
+def _moment(clock: str, day: str, zone: tzinfo | None, at: datetime) -> datetime | None:
+    """The first such moment that is still to come."""
+    time = _time_of_day(clock)
+    here = at.astimezone(zone)
+    date = _date(day, here) if day else here
+    if time is None or date is None:
+        return None
+    try:
+        naive = date.replace(hour=time[0], minute=time[1], second=0, microsecond=0, tzinfo=None)
+    except ValueError:
+        return None
+    found = _placed(naive, zone)
+    if found > at or day:
+        return found
+    # tomorrow by the calendar: a day on which the clocks change has not 24 hours
+    return _placed(naive + timedelta(days=1), zone)
+
+
+def _placed(naive: datetime, zone: tzinfo | None) -> datetime:
+    placed = naive.replace(tzinfo=zone) if zone is not None else naive.astimezone()
+    return placed.astimezone(UTC)
+
+
+def _time_of_day(clock: str) -> tuple[int, int] | None:
+    found = re.match(r"(\d{1,2})(?:[:.](\d{2}))?(?::\d{2})?\s*([ap])?", clock.lower())
+    if found is None:
+        return None
+    hour, minute, half = int(found[1]), int(found[2] or 0), found[3]
+    if half:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half == "p" else 0)
+    return (hour, minute) if hour < 24 and minute < 60 else None
+
+
+def _date(day: str, here: datetime) -> datetime | None:
+    found = re.match(r"([a-z]{3})[a-z]*\.?\s+(\d{1,2})\D*(\d{4})?", day.lower())
+    if found is None or found[1] not in _MONTHS:
+        return None
+    month = _MONTHS.index(found[1]) + 1
+    year = int(found[3]) if found[3] else here.year
+    if not found[3] and month < here.month - 6:
+        year += 1  # said in December about January
+    try:
+        return here.replace(year=year, month=month, day=int(found[2]))
+    except ValueError:
+        return None

@@ -1,0 +1,26 @@
+"""`python -I …/screen EVENTS REPORT COMMAND…` runs the command, shows its events as lines, and keeps a report of them.
+
+`python -I …/screen used HOOK STARTED REPORT` is called by a hook: it keeps a report of what the run has used.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+
+def main(arguments: list[str]) -> int:
+    # In front: another package of that name may be installed.
+    sys.path.insert(0, str(Path(__file__).parents[3]))
+    from adapters.agents.screen.run import run
+    from adapters.agents.screen.transcript import keep_used
+
+    if arguments[0] == "used":
+        hook, started, report = map(Path, arguments[1:])
+        keep_used(hook, started, report)
+        return 0
+    return run(arguments)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,111 @@
+"""Runs an agent CLI that prints a JSON event a line, shows the events as lines people can read, and keeps the report."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import Lock, Thread
+from typing import BinaryIO, TextIO
+
+from adapters.agents.screen.claude import Claude
+from adapters.agents.screen.codex import Codex
+from adapters.agents.screen.events import Reader, event_in
+from adapters.agents.screen.gemini import Gemini
+from adapters.agents.screen.opencode import OpenCode
+from adapters.agents.screen.report import Kept, Report
+
+WIDTH = 400
+"""Characters shown of one line."""
+STRAY = 6
+"""Lines that are no events: the last ones are all there is to say of a failure that no event tells of."""
+_CONTROL = re.compile(
+    r"\x1b\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)"  # titles, links, the clipboard
+    r"|\x1b\[[0-?]*[ -/]*[@-~]"  # colours and moves
+    r"|[\x00-\x08\x0a-\x1f\x7f-\x9f]"
+)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The command's exit code; a signal's number above 128, as shells say it."""
+    events, path, *command = arguments
+    report = Report()
+    screen = Screen(reader_of(events, report, os.environ), sys.stdout)
+    kept = Kept(Path(path))
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    signal.signal(signal.SIGTERM, lambda number, _: child.send_signal(number))
+    # The terminal has told the child, too: what it still says is to be seen.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    aside = Thread(target=_show_all, args=(child.stderr, screen), daemon=True)
+    aside.start()
+    for raw in child.stdout or ():
+        screen.show(raw.decode("utf-8", "replace"))
+        kept.keep(report)
+    code = child.wait()
+    aside.join(timeout=5)  # what it has left running may hold the other end open
+    screen.end()
+    if code and not report.error:
+        report.error = "\n".join(screen.stray)
+    kept.keep(report)
+    if code < 0:
+        return 128 - code
+    return code or (1 if report.error else 0)
+
+
+class Screen:
+    """The pane. What is no event is shown as it is, without what steers a terminal."""
+
+    def __init__(self, reader: Reader, out: TextIO) -> None:
+        self._reader = reader
+        self._out = out
+        self._lock = Lock()
+        self.stray: deque[str] = deque(maxlen=STRAY)
+
+    def show(self, line: str) -> None:
+        """One line of the stream."""
+        event = event_in(line.strip())
+        if event is None:
+            self.pass_on(line)
+        else:
+            self._write(*self._reader.read(event))
+
+    def pass_on(self, line: str) -> None:
+        """A line that is no event."""
+        clean = _CONTROL.sub("", line.strip())
+        if clean:
+            self.stray.append(clean)
+        self._write(line.strip())
+
+    def end(self) -> None:
+        self._write(*self._reader.over())
+
+    def _write(self, *lines: str) -> None:
+        with self._lock:
+            for line in lines:
+                clean = _CONTROL.sub("", line)
+                self._out.write(f"{clean[:WIDTH]}…\n" if len(clean) > WIDTH else f"{clean}\n")
+            self._out.flush()
+
+
+def reader_of(events: str, report: Report, environ: Mapping[str, str]) -> Reader:
+    match events:
+        case "claude":
+            return Claude(report)
+        case "codex":
+            return Codex(report, environ)
+        case "gemini":
+            return Gemini(report)
+        case "opencode":
+            return OpenCode(report)
+        case _:
+            raise SystemExit(f"Nobody here reads the events of {events!r}.")
+
+
+def _show_all(stream: BinaryIO | None, screen: Screen) -> None:
+    for raw in stream or ():
+        screen.pass_on(raw.decode("utf-8", "replace"))

@@ -1,0 +1,182 @@
+"""Branches on GitHub: pushed, copied, removed. Its rule: only `agent/…` is written, and nobody else's work is ever lost."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from adapters.github.access import Address
+from adapters.github.excuses import excuse, is_gone, is_stale
+from adapters.github.git import Git, Said
+from adapters.github.mirror import Mirror, ref_of
+from adapters.github.place import checked
+from adapters.github.problem import TRIES_AGAIN
+from adapters.github.tokens import Tokens, for_git
+from bot.domain.hosting import Fetched
+from bot.domain.naming import is_agent_branch
+from bot.errors import PortError, Refused, Unavailable
+
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+# what git allows in a name of a branch, and a little less
+_BRANCH = re.compile(
+    r"(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)|/\.|\.$|/$))[A-Za-z0-9_][^\s~^:?*\[\\\x00-\x20\x7f]{0,240}"
+)
+
+
+class Publishing:
+    def __init__(self, home: Path, address: Address, tokens: Tokens, git: Git) -> None:
+        self._mirrors = home / "mirrors"
+        self._address = address
+        self._tokens = tokens
+        self._git = git
+        self._known: dict[str, Mirror] = {}
+
+    async def publish(self, repository: str, slug: str, branch: str, commit: str) -> None:
+        """Have the branch stand at the commit on GitHub. Refused: it holds work there that is not in the commit."""
+        _check(branch, commit)
+        mirror = self._mirror(slug)
+        async with mirror.held():
+            seen = await self._tip(mirror, slug, branch)
+            if seen == commit:
+                return
+            await mirror.take_from(repository, branch)
+            if not await mirror.has(commit):
+                raise Refused(
+                    f"{branch} no longer holds the commit {commit[:12]}",
+                    "The branch was changed meanwhile; it is looked at anew.",
+                )
+            await self._demand_ours(mirror, branch, commit, seen)
+            # first: after a crash in between the bot has to know its own work
+            mirror.pushed.note(branch, commit)
+            await self._push(mirror, slug, branch, commit, seen)
+
+    async def fetch(self, slug: str, branch: str) -> Fetched:
+        """Copy a branch of GitHub here."""
+        if not _BRANCH.fullmatch(branch):
+            raise Refused(f"{branch[:200]!r} is no name of a branch")
+        mirror, ref = self._mirror(slug), ref_of("theirs", branch)
+        async with mirror.held():
+            arguments = (
+                "fetch",
+                "--no-tags",
+                "--no-write-fetch-head",
+                "--quiet",
+                "--update-shallow",
+            )
+            wanted = f"+refs/heads/{branch}:{ref}"
+            said = await self._remote(mirror, slug, *arguments, mirror.url, wanted)
+            if "couldn't find remote ref" in said.err:
+                raise await self._missing(mirror, slug, branch)
+            if said.code != 0:
+                raise excuse(said.err, slug, f"copy the branch {branch}")
+            commit = (await mirror.git("rev-parse", "--verify", f"{ref}^{{commit}}")).text
+            return Fetched(path=str(mirror.path), commit=commit)
+
+    async def unpublish(self, slug: str, branch: str, commit: str) -> str:
+        """Let it go if it stands at that commit. Why it was left; empty: it is gone."""
+        _check(branch, commit)
+        mirror = self._mirror(slug)
+        async with mirror.held():
+            seen = await self._tip(mirror, slug, branch)
+            if seen and seen != commit:
+                return f"it stands at {seen[:12]} on GitHub, not at {commit[:12]}"
+            if seen:
+                try:
+                    await self._push(mirror, slug, branch, "", commit)
+                except Refused as refused:
+                    return refused.reason
+            mirror.pushed.strike(branch)
+            return ""
+
+    async def _push(
+        self, mirror: Mirror, slug: str, branch: str, commit: str, expected: str
+    ) -> None:
+        """Let it stand at `commit` (empty: nowhere) if it stands at `expected` (empty: nowhere) now."""
+        said = await self._told(
+            mirror,
+            slug,
+            "push",
+            "--porcelain",
+            "--no-verify",
+            "--no-follow-tags",
+            f"--force-with-lease=refs/heads/{branch}:{expected}",
+            mirror.url,
+            f"{commit}:refs/heads/{branch}",
+        )
+        error = _wrong_with(said, slug, f"{'push' if commit else 'remove'} the branch {branch}")
+        if error is None:
+            return
+        # whatever was said: the answer may have been lost on its way, and all be well
+        try:
+            now = await self._tip(mirror, slug, branch)
+        except PortError:
+            raise error from None
+        if now != commit:
+            raise error
+
+    async def _tip(self, mirror: Mirror, slug: str, branch: str) -> str:
+        """Where it stands on GitHub; empty: there is none."""
+        ref = f"refs/heads/{branch}"
+        said = await self._remote(mirror, slug, "ls-remote", "--quiet", mirror.url, "HEAD", ref)
+        if said.code != 0:
+            raise excuse(said.err, slug, "read the branches")
+        told = {
+            name: commit
+            for commit, _, name in (line.partition("\t") for line in said.out.splitlines())
+        }
+        if "HEAD" not in told:
+            # git takes an answer that broke off for one that names no branches
+            raise Unavailable("GitHub's list of branches did not arrive whole", TRIES_AGAIN)
+        found = told.get(ref, "")
+        return found if _COMMIT.fullmatch(found) else ""
+
+    async def _missing(self, mirror: Mirror, slug: str, branch: str) -> PortError:
+        if await self._tip(mirror, slug, branch):
+            return Unavailable(f"the branch {branch} did not arrive whole", TRIES_AGAIN)
+        return Refused(f"GitHub has no branch {branch} in {slug}")
+
+    async def _demand_ours(self, mirror: Mirror, branch: str, commit: str, seen: str) -> None:
+        """What is there may be replaced if it is in the commit, or the bot itself has put it there: agents amend."""
+        if not seen or mirror.pushed.has(branch, seen):
+            return
+        if await mirror.has(seen) and await mirror.is_part(seen, commit):
+            return
+        raise Refused(
+            f"{branch} holds work on GitHub that is not in {commit[:12]}",
+            f"Somebody else has pushed {seen[:12]} there: take it into the task's branch, or remove it there.",
+        )
+
+    async def _told(self, mirror: Mirror, slug: str, *arguments: str) -> Said:
+        try:
+            return await self._remote(mirror, slug, *arguments)
+        except Unavailable as error:
+            # it took too long; what became of it is looked for as after any other failure
+            return Said(1, "", f"fatal: Operation timed out: {error.reason}")
+
+    async def _remote(self, mirror: Mirror, slug: str, *arguments: str) -> Said:
+        token = await self._tokens.token(slug)
+        if not token:
+            raise Refused("there is no token for GitHub any more", "Set GITHUB_TOKEN.")
+        return await mirror.remote(*arguments, header=f"Authorization: Basic {for_git(token)}")
+
+    def _mirror(self, slug: str) -> Mirror:
+        key = checked(slug).lower()
+        if key not in self._known:
+            self._known[key] = Mirror(self._mirrors, self._address, slug, self._git)
+        return self._known[key]
+
+
+def _check(branch: str, commit: str) -> None:
+    if not is_agent_branch(branch):
+        raise Refused(f"{branch[:200]!r} is no branch of an agent, so the bot does not touch it")
+    if not _COMMIT.fullmatch(commit):
+        raise Refused(f"{commit[:100]!r} is no commit")
+
+
+def _wrong_with(said: Said, slug: str, doing: str) -> PortError | None:
+    everything = said.err + "\n" + said.out
+    if said.code == 0 or is_gone(everything):
+        return None
+    if is_stale(everything):
+        return Unavailable("the branch has moved on GitHub at the same moment", TRIES_AGAIN)
+    return excuse(everything, slug, doing)

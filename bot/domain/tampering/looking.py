@@ -1,0 +1,154 @@
+"""All signs in a patch, file by file, each told once. It bounds what it reads and never fails."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
+
+from bot.domain.tampering.declared import tests_of
+from bot.domain.tampering.deleted import paired
+from bot.domain.tampering.languages import holds_tests, is_named_so
+from bot.domain.tampering.reading import Change, read
+from bot.domain.tampering.settings import is_ci, is_test_settings, settings_touched
+from bot.domain.tampering.signs import Flag, Sign
+from bot.domain.tampering.skipped import skipped
+from bot.domain.tampering.weakened import weakened
+from bot.domain.world import Work
+
+LONGEST_DIFF = 2_000_000
+"""Characters that are looked at."""
+MOST_FLAGS = 50
+MOST_NAMES = 3
+LONGEST_NAME = 80
+MANY_SNAPSHOTS = 3
+MANY_SNAPSHOT_LINES = 60
+_SNAPSHOT = re.compile(
+    r"(?:.*/)?(?:__snapshots__|__image_snapshots__|snapshots)/.+|.*\.(?:snap|ambr|golden|approved\.\w+|verified\.\w+|snapshot)"
+)
+Sighting = tuple[Sign, str, str]
+"""The sign, the path, and what is told of it."""
+
+
+def flags(diff: str, files: Work | None = None) -> tuple[Flag, ...]:
+    """The signs in a patch. `files`: what git names as touched, also where the patch shows nothing of it."""
+    changes = read(diff[:LONGEST_DIFF])
+    told: defaultdict[tuple[Sign, str], dict[str, None]] = defaultdict(dict)
+    for sign, path, says in _sightings(changes, files, cut=len(diff) > LONGEST_DIFF):
+        told[sign, path][says] = None
+    order = list(Sign)
+    found = sorted(told.items(), key=lambda item: (order.index(item[0][0]), item[0][1]))
+    made = [Flag(sign=sign, path=path, says=_listed(list(says))) for (sign, path), says in found]
+    if len(made) > MOST_FLAGS:
+        last = made[MOST_FLAGS - 1]
+        more = f"{last.says} There are {len(made) - MOST_FLAGS} more signs in other files."
+        made[MOST_FLAGS - 1 :] = [last.model_copy(update={"says": more})]
+    return tuple(made)
+
+
+def _sightings(changes: list[Change], files: Work | None, *, cut: bool) -> Iterator[Sighting]:
+    yield from _tests(changes)
+    yield from _snapshots(changes)
+    yield from _settings(changes)
+    if files:
+        yield from _unseen(changes, files, cut=cut)
+
+
+def _tests(changes: list[Change]) -> Iterator[Sighting]:
+    old, new = tests_of(changes, "-"), tests_of(changes, "+")
+    pairs, gone = paired(old, new)
+    for region in gone:
+        commented = region.test in new.commented
+        sign = Sign.TEST_SKIPPED if commented else Sign.TEST_DELETED
+        how = "is commented out" if commented else "is gone"
+        yield sign, region.path, f"{_name(region.test)} {how}"
+    for one in skipped(changes, old, new):
+        yield Sign.TEST_SKIPPED, one.path, f"{_name(one.test)} {_shown(one.says)}".strip()
+    for other in weakened(pairs, old, new):
+        says = f"{_name(other.test)} {_shown(other.says)}".strip()
+        yield Sign.ASSERTION_WEAKENED, other.path, says
+    yield from _whole_files(changes, {region.path for region in old.declared})
+
+
+def _whole_files(changes: list[Change], known: set[str]) -> Iterator[Sighting]:
+    """Files of tests that are gone, and nobody can see which tests were in them."""
+    fresh = {PurePosixPath(change.path).name for change in changes if change.kind == "new"}
+    for change in changes:
+        if change.kind == "deleted" and change.path not in known:
+            if is_named_so(change.path) and PurePosixPath(change.path).name not in fresh:
+                yield Sign.TEST_DELETED, change.path, "the whole file is gone"
+        elif change.kind == "renamed" and _leaves_the_tests(change):
+            says = f"it is {_shown(change.path)} now, where nobody looks for tests"
+            yield Sign.TEST_DELETED, change.before, says
+
+
+def _leaves_the_tests(change: Change) -> bool:
+    return holds_tests(change.before) is not None and holds_tests(change.path) is None
+
+
+def _snapshots(changes: list[Change]) -> Iterator[Sighting]:
+    """Recorded results that were recorded anew by the dozen, or are gone."""
+    recorded = [change for change in changes if _SNAPSHOT.fullmatch(change.path)]
+    renewed = [change for change in recorded if change.kind == "changed"]
+    lost = sum(line.mark == "-" for change in renewed for line in change.touched)
+    if len(renewed) > MANY_SNAPSHOTS or lost > MANY_SNAPSHOT_LINES:
+        says = f"recorded results were recorded anew in {len(renewed)} files, {lost} lines of them"
+        yield Sign.ASSERTION_WEAKENED, renewed[0].path, says
+    gone = [change for change in recorded if change.kind == "deleted"]
+    made = sum(change.kind == "new" for change in recorded)
+    if len(gone) > made:
+        says = f"{len(gone) - made} files of recorded results are gone"
+        yield Sign.ASSERTION_WEAKENED, gone[0].path, says
+
+
+def _settings(changes: Iterable[Change]) -> Iterator[Sighting]:
+    for change in changes:
+        for path in dict.fromkeys((change.path, change.before)):
+            yield from _of_file(path, change.kind)
+        if line := settings_touched(change):
+            yield Sign.TEST_SETTINGS_CHANGED, change.path, f"how tests are run: «{_shown(line)}»"
+
+
+def _of_file(path: str, how: str) -> Iterator[Sighting]:
+    if is_ci(path):
+        yield Sign.CI_CHANGED, path, f"the file is {how}"
+    elif is_test_settings(path):
+        yield Sign.TEST_SETTINGS_CHANGED, path, f"the file is {how}"
+
+
+def _unseen(changes: list[Change], files: Work, *, cut: bool) -> Iterator[Sighting]:
+    """What git names and the patch does not show, or not to its end."""
+    seen = {change.path for change in (changes[:-1] if cut else changes)}
+    seen |= {change.before for change in changes}
+    made = {PurePosixPath(path).name for path in files.created_files}
+    kinds = (("new", files.created_files), ("changed", files.changed_files))
+    for how, paths in (*kinds, ("deleted", files.deleted_files)):
+        for path in paths:
+            if path in seen:
+                continue
+            yield from _of_file(path, how)
+            if how == "deleted" and is_named_so(path) and PurePosixPath(path).name not in made:
+                yield Sign.TEST_DELETED, path, "the whole file is gone"
+            elif how == "changed" and is_named_so(path) and holds_tests(path):
+                yield Sign.ASSERTION_WEAKENED, path, "the patch is too long to be looked at here"
+
+
+def _name(test: str) -> str:
+    """A test as it is called in a sentence."""
+    return f"«{_shown(test)}»" if test else ""
+
+
+def _shown(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_NAME * 2 else line[: LONGEST_NAME * 2 - 1].rstrip() + "…"
+
+
+def _listed(says: list[str]) -> str:
+    told = "; ".join(says[:MOST_NAMES])
+    more = len(says) - MOST_NAMES
+    return (
+        f"{told[:1].upper()}{told[1:]}; and {more} more."
+        if more > 0
+        else f"{told[:1].upper()}{told[1:]}."
+    )

@@ -1,0 +1,123 @@
+"""What decides from outside whether tests count: the pipelines of CI, and the settings of what runs the tests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from bot.domain.tampering.reading import Change, Hunk
+
+_CI = re.compile(
+    r"(?:.*/)?\.github/(?:workflows|actions)/.+|(?:.*/)?\.gitlab-ci(?:\.[\w-]+)?\.ya?ml|(?:.*/)?\.gitlab/.+\.ya?ml"
+    r"|(?:.*/)?Jenkinsfile[^/]*|(?:.*/)?\.?azure-pipelines(?:[^/]*\.ya?ml|/.+)|\.circleci/.+|\.ci/.+|\.buildkite/.+"
+    r"|\.woodpecker(?:/.+|\.ya?ml)|\.teamcity/.+|\.(?:travis|drone|cirrus|semaphore)\.ya?ml|\.semaphore/.+|\.?appveyor\.ya?ml"
+    r"|bitbucket-pipelines\.ya?ml|cloudbuild\.ya?ml|buildspec\.ya?ml"
+)
+_SETTINGS = re.compile(
+    r"\.?pytest\.(?:ini|toml)|tox\.(?:ini|toml)|noxfile\.py|\.coveragerc|\.?codecov\.ya?ml|(?:jest|vitest|karma|playwright|cypress|ava|wdio)"
+    r"\.(?:conf|config|workspace)\.\w+|vitest\.workspace\.\w+|\.mocharc(?:\.\w+)?|\.nycrc(?:\.\w+)?|\.c8rc(?:\.\w+)?|phpunit\.xml(?:\.dist)?"
+    r"|\.rspec|nextest\.toml|\.taprc|testng\.xml"
+)
+_SECTION = re.compile(r"^\s*\[\[?\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_TEST_SECTION = re.compile(
+    r"(?:tool[.:])?(?:pytest\b.*|coverage\b.*|tox\b.*|nox\b.*|tool:pytest|nosetests|unittest|profile\.test|test)|.*\bpytest\b.*"
+)
+_INI_KEYS = re.compile(
+    r"^\s*(?:addopts|testpaths|filterwarnings|xfail_strict|python_(?:files|classes|functions)|norecursedirs"
+    r"|collect_ignore\w*|fail_under|asyncio_mode)\s*=|--(?:ignore|deselect|cov-fail-under|maxfail|reruns)\b"
+    r"|\btest\s*=\s*false|\bharness\s*=\s*false"
+)
+_PACKAGE = re.compile(
+    r"^\s*\"(?:(?:pre|post)?test(?::[^\"]*)?|jest|vitest|mocha|ava|nyc|c8|coverageThreshold|testMatch|testRegex"
+    r"|testPathIgnorePatterns|testEnvironment)\"\s*:"
+)
+_TARGET = re.compile(r"^([A-Za-z0-9_./%-]+(?:\s+[A-Za-z0-9_./%-]+)*)\s*::?(?!=)")
+_TEST_TARGET = re.compile(r"(?:.*[-_/])?(?:tests?|check|coverage|ci|spec|verify)(?:[-_/].*)?")
+_TEST_VARIABLE = re.compile(r"^\s*(?:export\s+)?\w*(?:PYTEST|TEST)\w*\s*[:?+]?=")
+_BUILD = re.compile(
+    r"skipTests|maven\.test\.skip|testFailureIgnore|ignoreFailures|failIfNoTests|useJUnitPlatform|excludeTags|<skip>true"
+    r"|\btasks?\.(?:named\()?[\"'(]*test\b|\bexcludeTestsMatching\b|<excludedGroups>|VSTest|RunSettings"
+)
+_CONFTEST = re.compile(
+    r"\bcollect_ignore|\bpytest_(?:ignore_collect|collection_modifyitems|collection_finish|deselected|pyfunc_call"
+    r"|runtest_(?:makereport|call|protocol)|sessionfinish|report_teststatus|itemcollected)\b|\bos\._exit\(|\bexitstatus\s*="
+)
+_VITE = re.compile(r"\b(?:test|coverage|thresholds?|exclude|passWithNoTests|bail|retry)\s*:")
+_COMMENT = ("#", ";", "//")
+
+
+def is_ci(path: str) -> bool:
+    return _CI.fullmatch(path) is not None
+
+
+def is_test_settings(path: str) -> bool:
+    """Whether the whole file is nothing else."""
+    return _SETTINGS.fullmatch(PurePosixPath(path).name) is not None
+
+
+def settings_touched(change: Change) -> str:
+    """The line of a file with other things in it that changes how tests are run; empty: none."""
+    name = PurePosixPath(change.path).name
+    if change.kind == "new" and name != "conftest.py":
+        return ""  # with a project its settings begin
+    return next(_touched(change, name), "")
+
+
+def _touched(change: Change, name: str) -> Iterator[str]:
+    match name:
+        case "pyproject.toml" | "setup.cfg" | "Cargo.toml":
+            yield from (line for hunk in change.hunks for line in _in_sections(hunk))
+        case "Makefile" | "makefile" | "GNUmakefile" | "justfile" | "Justfile":
+            yield from (line for hunk in change.hunks for line in _in_targets(hunk))
+        case "package.json":
+            yield from _lines(change, _PACKAGE, trailing=",")
+        case "conftest.py":
+            yield from _lines(change, _CONFTEST)
+        case _ if re.fullmatch(r"pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|.*\.csproj", name):
+            yield from _lines(change, _BUILD)
+        case _ if re.fullmatch(r"vite\.config\.\w+", name):
+            yield from _lines(change, _VITE)
+        case _:
+            return
+
+
+def _lines(change: Change, pattern: re.Pattern[str], trailing: str = "") -> Iterator[str]:
+    """Lines that say something of it which was not said before, or is said no longer."""
+    sides: dict[str, dict[str, None]] = {"-": {}, "+": {}}
+    for line in change.touched:
+        if pattern.search(line.text) and not line.text.lstrip().startswith(_COMMENT):
+            sides[line.mark][line.text.strip().rstrip(trailing or " ")] = None
+    for mark, other in (("+", "-"), ("-", "+")):
+        yield from (text for text in sides[mark] if text not in sides[other])
+
+
+def _in_sections(hunk: Hunk) -> Iterator[str]:
+    """Touched lines of a section about tests. Which one it is may be out of sight: then the key tells."""
+    section, seen = "", bool(_INI_KEYS.search(f"{hunk.header} ="))
+    for line in hunk.lines:
+        found = _SECTION.match(line.text)
+        if found:
+            section, seen = found[1].strip("\"' "), False
+        if line.mark == " " or not line.text.strip() or line.text.lstrip().startswith(_COMMENT):
+            continue
+        about = bool(section) and _TEST_SECTION.fullmatch(section) is not None
+        if about or (not section and (seen or _INI_KEYS.search(line.text))):
+            yield line.text.strip()
+
+
+def _in_targets(hunk: Hunk) -> Iterator[str]:
+    """Touched lines of a target that tests."""
+    target = _TARGET.match(hunk.header)
+    names = target[1].split() if target else []
+    for line in hunk.lines:
+        found = _TARGET.match(line.text)
+        if found:
+            names = found[1].split()
+        if line.mark == " " or not line.text.strip() or line.text.lstrip().startswith(_COMMENT):
+            continue
+        recipe = found is not None or line.text[:1] in ("\t", " ")
+        if _TEST_VARIABLE.match(line.text) or (
+            recipe and any(_TEST_TARGET.fullmatch(name) for name in names)
+        ):
+            yield line.text.strip()

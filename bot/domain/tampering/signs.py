@@ -1,0 +1,24 @@
+"""The signs of tampering with tests, and where one stands."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from bot.domain.facts import Fact
+
+
+class Sign(StrEnum):
+    TEST_DELETED = "test_deleted"
+    TEST_SKIPPED = "test_skipped"
+    ASSERTION_WEAKENED = "assertion_weakened"
+    CI_CHANGED = "ci_changed"
+    TEST_SETTINGS_CHANGED = "test_settings_changed"
+
+
+class Flag(Fact):
+    """One such sign, and where it stands."""
+
+    sign: Sign
+    path: str
+    says: str
+    """In a sentence, for people."""

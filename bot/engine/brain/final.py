@@ -1,0 +1,147 @@
+"""The judgement on the whole, at the end: is there what was asked for? What no task has done the model cannot talk away."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import Field
+
+from bot.domain import spec_kit
+from bot.domain.evidence import Judgement, Verdict
+from bot.domain.replanned import Smaller
+from bot.domain.session import Session
+from bot.domain.states import TaskState
+from bot.domain.tasks import Acceptance, Task
+from bot.domain.world import Usage
+from bot.engine.brain.asking import Answer, ask, parsed
+from bot.engine.brain.material import written
+from bot.engine.brain.smaller import Proposed, read_by_people, smaller
+from bot.engine.brain.standing import (
+    Sentence,
+    basics,
+    brief,
+    check_told,
+    documents,
+    part_of,
+    shortened,
+    states,
+)
+from bot.ports import Llm
+
+MOST = 10
+"""Tasks for what is missing."""
+NO_VERDICT = "The model gave no verdict on the whole; this is what the tasks say."
+_GONE = (TaskState.REPLACED, TaskState.CANCELLED)
+
+
+class FinalReply(Answer):
+    complete: bool
+    reasons: list[Sentence] = Field(default_factory=list[Sentence], max_length=20)
+    missing: list[Sentence] = Field(default_factory=list[Sentence], max_length=20)
+    tasks: list[Proposed] = Field(default_factory=list[Proposed], max_length=MOST)
+    score: float | None = Field(default=None, ge=0, le=100)
+
+
+Whole = tuple[Verdict, tuple[Smaller, ...]]
+
+
+async def judge_whole(
+    llm: Llm, session: Session, at: datetime
+) -> tuple[Verdict, tuple[Smaller, ...], Usage]:
+    """DONE, or CONTINUE with what is missing and tasks for it. Without a usable answer the facts decide."""
+    open_ones = not_done(session)
+    data = basics(session) | {
+        "spec": documents(session, part_of(session, 3)).get("spec", ""),
+        "tasks": [_told(session, task) for task in session.tasks],
+        "requirements": _served(session),
+        "not_done": list(open_ones),
+        "merged_commit": session.merged_commit[:12],
+    }
+
+    def parse(text: str) -> Whole:
+        found = parsed(FinalReply)(text)
+        if found.complete and open_ones:
+            raise ValueError(f"complete: no completed task serves {', '.join(open_ones)}")
+        if found.complete and found.missing:
+            raise ValueError("complete: nothing may be missing of what is complete")
+        if not (found.complete or found.missing):
+            raise ValueError("missing: say what is missing")
+        proposed = () if found.complete else smaller(found.tasks, _criterion)
+        return _verdict(found, at), proposed
+
+    def plain() -> Whole:
+        return plain_verdict(session, at), _plain_tasks(session, open_ones)
+
+    (verdict, proposed), usage = await ask(llm, "final", data, parse, plain, FinalReply, _prose)
+    return verdict, proposed, usage
+
+
+def not_done(session: Session) -> tuple[str, ...]:
+    """Requirements that no completed task serves."""
+    completed = [task for task in session.tasks if task.state is TaskState.COMPLETED]
+    covered = spec_kit.coverage(written(session).get("spec", ""), completed)
+    return tuple(one.requirement for one in covered if not one.tasks)
+
+
+def plain_verdict(session: Session, at: datetime) -> Verdict:
+    """What the tasks say by themselves: each requirement needs a completed one, and none may be left undone."""
+    left = [one for one in session.tasks if one.state not in (*_GONE, TaskState.COMPLETED)]
+    missing = [f"{id} is served by no completed task." for id in not_done(session)]
+    missing += [brief(f"{task.key} is not completed: {task.name}", 200) for task in left]
+    nothing = not any(task.state is TaskState.COMPLETED for task in session.tasks)
+    if nothing and not missing:
+        missing = ["No task was completed."]
+    outcome = Judgement.CONTINUE if missing else Judgement.DONE
+    return Verdict(outcome=outcome, reasons=(NO_VERDICT,), missing=tuple(missing), at=at)
+
+
+def _verdict(found: FinalReply, at: datetime) -> Verdict:
+    return Verdict(
+        outcome=Judgement.DONE if found.complete else Judgement.CONTINUE,
+        reasons=tuple(found.reasons),
+        missing=tuple(found.missing),
+        score=found.score,
+        at=at,
+    )
+
+
+def _prose(whole: Whole) -> str:
+    verdict, proposed = whole
+    return "\n".join([*verdict.reasons, *verdict.missing, read_by_people(proposed)])
+
+
+def _criterion(at: int, number: int, said: str) -> Acceptance:
+    return Acceptance(id=f"N{at}-A{number}", text=said)
+
+
+def _plain_tasks(session: Session, open_ones: tuple[str, ...]) -> tuple[Smaller, ...]:
+    """A task for each requirement that is not carried out, in its own words."""
+    lines = written(session).get("spec", "").splitlines()
+    said = {id: next((one.strip(" -*") for one in lines if id in one), id) for id in open_ones}
+    return tuple(
+        Smaller(
+            name=f"Carry out {id}",
+            description=brief(f"This requirement is not carried out yet: {said[id]}"),
+            acceptance=(_criterion(at, 1, brief(said[id], 600)),),
+        )
+        for at, id in enumerate(open_ones[:MOST], 1)
+    )
+
+
+def _served(session: Session) -> list[dict[str, object]]:
+    completed = [task for task in session.tasks if task.state is TaskState.COMPLETED]
+    covered = spec_kit.coverage(written(session).get("spec", ""), completed)
+    return [{"id": one.requirement, "completed_tasks": list(one.tasks)} for one in covered]
+
+
+def _told(session: Session, task: Task) -> dict[str, object]:
+    """How far it is, and what of it can be known for certain."""
+    verdict, pull = (task.verdicts[-1] if task.verdicts else None), task.pull_request
+    known: dict[str, object] = {
+        "requirements": list(task.requirements),
+        "last_check": check_told(task.check) if task.check else None,
+        "verdict": list(verdict.reasons[:3]) if verdict else None,
+        "pull_request": ("merged" if pull.merged else "not merged") if pull else None,
+        "report": shortened(task.report, 200) if task.type.value == "investigation" else None,
+    }
+    return states([task])[0] | {name: value for name, value in known.items() if value}

@@ -1,0 +1,129 @@
+"""Pull requests: made, watched and merged on the forge; what was merged there comes back into branches that go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bot.domain import pull_body
+from bot.domain.actions import MergePull, OpenPull, TakeInBase, WatchPulls
+from bot.domain.events import BaseTakenIn, Event, PullMergeTried, PullOpened, PullsSeen
+from bot.domain.hosting import Pull, PullWanted
+from bot.domain.session import Session
+from bot.domain.tasks import Task
+from bot.engine.perform.checking import keep, task_in
+from bot.engine.world import World
+from bot.errors import Refused
+from bot.flow.pulls import with_pull
+from bot.flow.ship import depends_on
+from bot.ports import Forge
+
+
+def _forge(world: World, session: Session) -> tuple[Forge, str]:
+    if world.forge is None or session.hosted is None:
+        raise Refused(
+            "There is no access to GitHub any more.",
+            "Give the bot its token again (GITHUB_TOKEN), then try again.",
+        )
+    return world.forge, session.hosted.slug
+
+
+async def open_pull(world: World, session: Session, order: OpenPull) -> PullOpened:
+    """Safe to do twice: a branch that stands there stands there, and an open pull request of it is found."""
+    forge, slug = _forge(world, session)
+    task, workspace = task_in(session, order.task_id)
+    await _require_proof(world, session, task, order.commit)
+    await forge.publish(session.repository, slug, workspace.branch, order.commit)
+    after = depends_on(session, task)
+    text = task.pull_text
+    wanted = PullWanted(
+        branch=workspace.branch,
+        commit=order.commit,
+        base=session.base_branch,
+        title=world.masker.mask(text.title if text else task.name),
+        body=world.masker.mask(pull_body.body(session, task, after)),
+        draft=bool(after),
+    )
+    pull = await forge.open(slug, wanted)
+    summary = f"{task.key}: pull request #{pull.number} of {workspace.branch} at {order.commit}"
+    evidence = await keep(
+        world, session, task, "pull_request", (order.commit,), summary, raw=wanted.body
+    )
+    return PullOpened(
+        **world.mark(),
+        answers=order.key,
+        task_id=task.id,
+        commit=order.commit,
+        pull=world.masker.mask_model(pull),
+        evidence=evidence,
+    )
+
+
+async def _require_proof(world: World, session: Session, task: Task, commit: str) -> None:
+    """What goes out is what was looked at: clean, committed, and on that very commit."""
+    _, workspace = task_in(session, task.id)
+    work = await world.worktrees.work(workspace.path, workspace.start)
+    if work.head != commit:
+        raise Refused(
+            f"The branch of {task.key} has moved since it was tested: {work.head[:10]} is not {commit[:10]}.",
+            "Press Retry, and it is looked at and tested again.",
+        )
+    if work.uncommitted:
+        raise Refused(
+            f"The worktree of {task.key} has uncommitted changes: {', '.join(work.uncommitted[:5])}.",
+            "Commit them or take them away, then try again.",
+        )
+
+
+async def watch_pulls(
+    world: World, session: Session, order: WatchPulls, tell: Callable[[Event], None]
+) -> None:
+    """Look again and again until called off; told is only what looks otherwise than before."""
+    forge, slug = _forge(world, session)
+    known = {
+        task.pull_request.number: task.pull_request.seen
+        for task in with_pull(session)
+        if task.pull_request
+    }
+    while True:
+        changed: list[Pull] = []
+        for number in order.numbers:
+            pull = world.masker.mask_model(await forge.look(slug, number))
+            if pull != known.get(number):
+                known[number] = pull
+                changed.append(pull)
+        if changed:
+            tell(PullsSeen(**world.mark(), answers=order.key, pulls=tuple(changed)))
+        await world.clock.sleep(world.rules.poll_seconds)
+
+
+async def merge_pull(world: World, session: Session, order: MergePull) -> PullMergeTried:
+    """Safe to do twice: what is merged is merged."""
+    forge, slug = _forge(world, session)
+    task, _ = task_in(session, order.task_id)
+    title = world.masker.mask(task.pull_text.title if task.pull_text else task.name)
+    tried = await forge.merge(slug, order.number, order.head, f"{title} (#{order.number})")
+    return PullMergeTried(
+        **world.mark(),
+        answers=order.key,
+        task_id=task.id,
+        tried=world.masker.mask_model(tried),
+    )
+
+
+async def take_in_base(world: World, session: Session, order: TakeInBase) -> BaseTakenIn:
+    """Safe to do twice: merging what is merged changes nothing. A collision is left to the task's agent."""
+    forge, slug = _forge(world, session)
+    _, workspace = task_in(session, order.task_id)
+    fetched = await forge.fetch(slug, session.base_branch)
+    await world.worktrees.take_in(session.repository, fetched.path, fetched.commit)
+    message = f"chore: merge {session.base_branch}"
+    plan = session.spec.directory if session.spec else ""
+    merged = await world.worktrees.merge(workspace.path, fetched.commit, message, plan=plan)
+    return BaseTakenIn(
+        **world.mark(),
+        answers=order.key,
+        task_id=order.task_id,
+        base=fetched.commit,
+        head=merged.commit,
+        conflicts=merged.conflicts,
+    )

@@ -1,0 +1,209 @@
+"""A program in a pane asks a person: its own options become buttons, and what is chosen is typed there.
+
+Nothing is typed twice: after a restart the pane is read anew, and a new card shown if it still asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bot.domain.actions import Deed, Show
+from bot.domain.cards import Decided, NeedsYouCard
+from bot.domain.choices import Choice, Style, Verb
+from bot.domain.dialogs import Dialog, DialogKind, DialogOption, StandingAnswer
+from bot.domain.events import (
+    DialogAnswered,
+    DialogClosed,
+    DialogOpened,
+    FromPerson,
+    OrderFailed,
+    Pressed,
+)
+from bot.domain.session import Session
+from bot.domain.states import RunState
+from bot.domain.tasks import Run, Task
+from bot.flow import telling
+
+LABEL = 60
+"""Characters of an option that stand on a button."""
+TYPED_BY_ITSELF = "as was said for this session"
+
+
+def decide(
+    session: Session, event: DialogOpened | DialogClosed | DialogAnswered | OrderFailed
+) -> Iterator[Deed]:
+    match event:
+        case DialogOpened(run_id=run_id):
+            task = session.task_of_run(run_id)
+            if task and task.run and task.run.alive:
+                yield from _opened(session, task, task.run, event)
+        case DialogClosed(run_id=run_id):
+            task = session.task_of_run(run_id)
+            if task and task.run and task.run.dialog and not task.run.reply:
+                yield from _closed(task, task.run, event)
+        case DialogAnswered(run_id=run_id):
+            task = session.task_of_run(run_id)
+            if task and task.run and task.run.dialog:
+                yield from _answered(task, task.run, event)
+        case OrderFailed(task_id=task_id, reason=reason):
+            task = session.task(task_id)
+            if task and task.run and task.run.dialog:
+                yield from _not_typed(task, task.run, event, reason)
+
+
+def _opened(session: Session, task: Task, run: Run, event: DialogOpened) -> Iterator[Deed]:
+    if run.dialog and run.dialog.id == event.dialog.id and run.state is RunState.WAITING_INPUT:
+        return
+    if run.dialog:
+        other = Decided(what="Something else is asked", by="the agent", at=event.at)
+        yield _card(task, run, other)
+        run = run.model_copy(update={"reply": ""})
+    asked: dict[str, object] = {"dialog": event.dialog, "dialogs": run.dialogs + 1}
+    if run.state is RunState.WAITING_INPUT:
+        run = run.model_copy(update=asked)
+    else:
+        run = run.become(RunState.WAITING_INPUT, **asked)
+    standing = _standing(session, run, event.dialog)
+    if standing and not task.taken_by:
+        task.update_run(run.model_copy(update={"reply": standing.id}))
+        return
+    task.update_run(run)
+    if not task.taken_by:
+        yield _card(task, run)
+
+
+def _standing(session: Session, run: Run, dialog: Dialog) -> DialogOption | None:
+    """What somebody has said shall always be answered to it. The label must be the very same: a menu may differ."""
+    for answer in session.standing_answers:
+        if (answer.agent, answer.topic) == (run.agent, dialog.topic) and dialog.topic:
+            return next((one for one in dialog.options if one.label == answer.label), None)
+    return None
+
+
+def _closed(task: Task, run: Run, event: DialogClosed) -> Iterator[Deed]:
+    """Somebody answered it in the pane, or it went away by itself."""
+    gone = Decided(what="It is not asked any more", by="the pane", at=event.at)
+    if not task.taken_by:
+        yield _card(task, run, gone)
+    task.update_run(run.become(RunState.RUNNING, dialog=None, reply=""))
+
+
+def _answered(task: Task, run: Run, event: DialogAnswered) -> Iterator[Deed]:
+    if not event.moved:
+        yield from _not_typed(task, run, event, "the screen did not change")
+        return
+    task.update_run(run.become(RunState.RUNNING, dialog=None, reply=""))
+
+
+def _not_typed(
+    task: Task, run: Run, event: DialogAnswered | OrderFailed, reason: str
+) -> Iterator[Deed]:
+    """Asked once more, on a new card: the old one says that it was answered."""
+    again = run.model_copy(update={"reply": "", "dialogs": run.dialogs + 1})
+    task.update_run(again)
+    yield telling.news(
+        f"not-typed:{run.id}:{run.dialogs}",
+        f"{task.key}: the answer did not arrive",
+        f"I typed it, but {reason}. Try again, or look yourself: {run.attach}",
+    )
+    yield _card(task, again)
+
+
+def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
+    """About: run, dialog count, option."""
+    run_id, _, rest = event.about.partition(":")
+    number, _, option_id = rest.partition(":")
+    task = session.task_of_run(run_id)
+    run = task.run if task else None
+    if task is None or run is None or not _is_asked(task, run, number):
+        yield telling.stale(session, event)
+        return
+    dialog = run.dialog
+    chosen = event.text.strip() if dialog and dialog.kind is DialogKind.WORDS else option_id
+    option = dialog.option(chosen) if dialog else None
+    if dialog is None or not chosen or (option is None and dialog.kind is not DialogKind.WORDS):
+        yield telling.stale(session, event)
+        return
+    label = option.label if option else chosen
+    if event.verb is Verb.ALWAYS and dialog.topic:
+        _remember(session, run, dialog, label, event)
+    task.update_run(run.model_copy(update={"reply": chosen}))
+    yield _card(task, run, telling.decided(_said(event.verb, label), event))
+
+
+def _is_asked(task: Task, run: Run, number: str) -> bool:
+    waits = run.state is RunState.WAITING_INPUT and run.dialog is not None and not run.reply
+    return waits and not task.taken_by and number == str(run.dialogs)
+
+
+def _said(verb: Verb, label: str) -> str:
+    return f"Always: {label}" if verb is Verb.ALWAYS else f"Answered: {label}"
+
+
+def _remember(session: Session, run: Run, dialog: Dialog, label: str, event: FromPerson) -> None:
+    others = tuple(
+        one
+        for one in session.standing_answers
+        if (one.agent, one.topic) != (run.agent, dialog.topic)
+    )
+    new = StandingAnswer(agent=run.agent, topic=dialog.topic, label=label, by=str(event.by))
+    session.standing_answers = (*others, new)
+
+
+def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
+    """The cards of all dialogs that wait: the same ones again, or with what became of them."""
+    for task in session.tasks:
+        run = task.run
+        asks = run is not None and run.dialog is not None and not run.reply
+        if run and asks and run.state is RunState.WAITING_INPUT and not task.taken_by:
+            yield _card(task, run, decided)
+
+
+def after_restart(session: Session) -> None:
+    """What was being typed may have been typed, or not: the pane is asked, nobody types it again."""
+    for task in session.tasks:
+        run = task.run
+        if run and run.state is RunState.WAITING_INPUT and run.reply:
+            # whatever stands there now is told as something new
+            task.update_run(run.become(RunState.RUNNING, dialog=None, reply=""))
+
+
+def ended(task: Task, run: Run, decided: Decided) -> Iterator[Deed]:
+    """Its buttons go with the run."""
+    if run.dialog and not run.reply:
+        yield _card(task, run, decided)
+
+
+def _card(task: Task, run: Run, decided: Decided | None = None) -> Show:
+    dialog = run.dialog
+    return Show(
+        card=NeedsYouCard(
+            key=f"dialog:{task.key}:{run.number}.{run.dialogs}",
+            title=f"{task.key}: {run.agent} asks",
+            reason=dialog.title if dialog else "",
+            output=dialog.text if dialog else "",
+            choices=() if decided or dialog is None else tuple(_choices(run, dialog)),
+            decided=decided,
+        )
+    )
+
+
+def _choices(run: Run, dialog: Dialog) -> Iterator[Choice]:
+    about = f"{run.id}:{run.dialogs}"
+    if dialog.kind is DialogKind.WORDS:
+        yield Choice(
+            label="Answer…", verb=Verb.REPLY, about=f"{about}:", asks=dialog.title or "Your answer?"
+        )
+        return
+    for option in dialog.options:
+        yield Choice(label=option.label[:LABEL], verb=Verb.REPLY, about=f"{about}:{option.id}")
+    if dialog.topic and dialog.options:
+        first = dialog.options[0]
+        label = f"Always “{first.label}” in this session"[: LABEL + 20]
+        yield Choice(
+            label=label,
+            verb=Verb.ALWAYS,
+            about=f"{about}:{first.id}",
+            style=Style.NORMAL,
+            confirm=f"Answer “{first.label}” by itself whenever {run.agent} asks this?",
+        )

@@ -1,0 +1,62 @@
+"""A person has looked at what a task was held for: it passes as it is, or goes back to its agent with their words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bot.domain.actions import Deed
+from bot.domain.choices import Verb
+from bot.domain.events import Pressed
+from bot.domain.session import Session
+from bot.domain.states import TaskState
+from bot.domain.tasks import Hold, Task, Why
+from bot.flow import blocked, ship, telling, verify
+
+
+def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
+    task_id, _, asking = event.about.partition(":")
+    task = session.task(task_id)
+    if task is None or task.state is not TaskState.BLOCKED or asking != task.asking:
+        yield telling.stale(session, event)
+        return
+    title, reason = f"{task.key} {task.name}", task.blocked
+    if event.verb is Verb.ACCEPT and task.held in (Hold.FLAGS, Hold.LIMIT, Hold.VERDICT):
+        what = "Accepted as it is" if task.held is not Hold.LIMIT else "Let go on"
+        yield from _accepted(session, task, event)
+    elif event.verb is Verb.SEND_BACK and event.text.strip():
+        what = "Sent back to its agent"
+        _sent_back(task, event)
+    else:
+        yield telling.stale(session, event)
+        return
+    yield blocked.decided(task, title, reason, what, event, asking)
+
+
+def _accepted(session: Session, task: Task, event: Pressed) -> Iterator[Deed]:
+    match task.held:
+        case Hold.FLAGS:
+            task.accepted = (*task.accepted, task.work.head if task.work else "")
+            task.become(TaskState.VERIFYING)
+            yield from verify.go_on(session, task, event)
+        case Hold.LIMIT:
+            task.accepted = (*task.accepted, task.violations[-1].limit_type)
+            _go_on(task)
+            yield from verify.go_on(session, task, event)
+        case _:
+            yield from ship.begin(session, task, event)
+
+
+def _go_on(task: Task) -> None:
+    if task.blocked_from is TaskState.VERIFYING:
+        task.become(TaskState.VERIFYING)
+        return
+    task.become(TaskState.NEEDS_CONTINUATION)
+    task.go_on("You were interrupted. Look at what is there already and go on from it.")
+
+
+def _sent_back(task: Task, event: Pressed) -> None:
+    flags = "".join(f"\n- {flag.path}: {flag.says}" for flag in task.flags)
+    seen = f"\n\nWhat was noticed about the tests:{flags}" if task.held is Hold.FLAGS else ""
+    task.become(TaskState.NEEDS_CONTINUATION)
+    task.next_why = Why.FLAGGED if seen else Why.FEEDBACK
+    task.next_feedback = f"Whoever looked at your work wants this: {event.text.strip()}{seen}"

@@ -1,0 +1,152 @@
+"""Limits: what a task may use up before a person is asked, and what an agent's account has left. Work is always kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from bot.domain.actions import Deed, Show
+from bot.domain.cards import Decided, NeedsYouCard
+from bot.domain.choices import Choice, Style, Verb
+from bot.domain.events import (
+    CheckRan,
+    Happening,
+    OrderFailed,
+    Pressed,
+    RunEnded,
+    Ticked,
+    TimeCame,
+    WorkSeen,
+)
+from bot.domain.evidence import LimitViolation
+from bot.domain.session import Session
+from bot.domain.states import TaskState
+from bot.domain.tasks import Hold, Task, Why
+from bot.domain.world import Limit
+from bot.flow import blocked, mishaps, telling
+
+AGAIN_AFTER = timedelta(hours=1)
+"""Where the agent does not say when its account has something left again."""
+MARGIN = timedelta(minutes=1)
+"""Clocks differ."""
+
+
+def files(session: Session, task: Task, event: WorkSeen) -> Iterator[Deed]:
+    work = event.work
+    changed = len({*work.changed_files, *work.created_files, *work.deleted_files})
+    yield from _held_against(session, task, event, "max_files", changed, "files changed")
+
+
+def tests(session: Session, task: Task, event: CheckRan) -> Iterator[Deed]:
+    yield from _held_against(session, task, event, "max_tests", len(task.checks), "test runs")
+
+
+def seconds(session: Session, event: Ticked) -> Iterator[Deed]:
+    """How long agents have worked on a task, all its runs together."""
+    for task in session.in_state(TaskState.RUNNING):
+        if not task.taken_by:
+            spent = worked(task, event.at)
+            yield from _held_against(session, task, event, "max_seconds", spent, "seconds of work")
+
+
+def worked(task: Task, at: datetime) -> int:
+    spans = ((run.ended_at or at) - run.started_at for run in task.runs)
+    return int(sum((max(span, timedelta()) for span in spans), timedelta()).total_seconds())
+
+
+def _limit(session: Session, task: Task, name: str) -> int | None:
+    own: int | None = getattr(task.limits, name)
+    general: int | None = getattr(session.limits, name)
+    return own if own is not None else general
+
+
+def _held_against(
+    session: Session, task: Task, event: Happening, name: str, actual: int, what: str
+) -> Iterator[Deed]:
+    """Told once for each limit; who let it pass is not asked again."""
+    allowed = _limit(session, task, name)
+    if allowed is None or actual <= allowed or name in task.accepted:
+        return
+    violation = LimitViolation(
+        limit_type=name, limit_value=allowed, actual_value=actual, timestamp=event.at
+    )
+    task.violations = (*task.violations, violation)
+    yield from mishaps.end_run(task, event.at)
+    reason = f"it has gone beyond its limit: {actual} {what}, {allowed} were allowed"
+    yield from blocked.block(session, task, reason, event, Hold.LIMIT)
+
+
+def account_empty(session: Session, task: Task, event: RunEnded, limit: Limit) -> Iterator[Deed]:
+    """Nobody's fault, and no failed run: it goes on by itself when there is something left again."""
+    resets = limit.resets_at
+    task.not_before = (resets if resets and resets > event.at else event.at + AGAIN_AFTER) + MARGIN
+    task.go_on("Your account's limit was reached. It has been renewed: go on where you stopped.")
+    task.next_why = Why.LIMITED
+    task.become(TaskState.NEEDS_CONTINUATION)
+    yield _card(session, task, limit.says)
+
+
+def _card(session: Session, task: Task, says: str, decided: Decided | None = None) -> Show:
+    agent = task.agent or session.agent
+    until = f"{task.not_before:%Y-%m-%d %H:%M} UTC" if task.not_before else "later"
+    return Show(
+        card=NeedsYouCard(
+            key=f"limit:{task.key}:{len(task.runs)}",
+            title=f"{task.key} waits: {agent} has reached the limit of its account",
+            reason=f"{says} It goes on by itself at {until}." if says else f"Until {until}.",
+            choices=() if decided else _choices(session, task),
+            decided=decided,
+        )
+    )
+
+
+def _choices(session: Session, task: Task) -> tuple[Choice, ...]:
+    about = f"{task.id}:{len(task.runs)}"
+    others = tuple(
+        Choice(
+            label=f"Use {agent} instead ({flags})" if flags else f"Use {agent} instead",
+            verb=Verb.USE_AGENT,
+            about=f"{about}:{agent}",
+        )
+        for agent, flags in session.other_agents.items()
+        if agent != (task.agent or session.agent)
+    )
+    now = Choice(label="Try now", verb=Verb.CHECK_AGAIN, about=about, style=Style.PRIMARY)
+    return (now, *others)
+
+
+def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
+    """Who may approve lets another agent work, with the flags that stand on the button."""
+    task_id, _, rest = event.about.partition(":")
+    runs, _, agent = rest.partition(":")
+    task = session.task(task_id)
+    if task is None or task.not_before is None or runs != str(len(task.runs)):
+        yield telling.stale(session, event)
+        return
+    if event.verb is Verb.USE_AGENT:
+        if agent not in session.other_agents:
+            yield telling.stale(session, event)
+            return
+        session.let_agents = tuple(dict.fromkeys((*session.let_agents, agent)))
+        task.agent = agent
+    task.not_before = None
+    what = f"{agent} takes over" if event.verb is Verb.USE_AGENT else "Tried again"
+    yield _card(session, task, "", telling.decided(what, event))
+
+
+def time_came(session: Session, event: TimeCame | OrderFailed) -> Iterator[Deed]:
+    task = session.task(event.task_id)
+    if task is None or task.not_before is None:
+        return
+    decided = Decided(what="Goes on", by="the clock", at=event.at)
+    task.not_before = None
+    yield _card(session, task, "", decided)
+
+
+def keeps_waiting(session: Session, task: Task) -> bool:
+    """Its agent's account has nothing left: that is known from whichever task met it first."""
+    agent = task.agent or session.agent
+    return any(
+        other.not_before is not None and (other.agent or session.agent) == agent
+        for other in session.in_state(TaskState.NEEDS_CONTINUATION)
+    )

@@ -1,0 +1,145 @@
+"""`gwt-bot doctor`: everything the bot needs, looked at one after the other, each with how it is mended. It changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from adapters.agents.launch import AgentClis
+from adapters.git import GitRepository
+from bot import settings
+from bot.domain.masking import Masker
+from bot.errors import BotError, PortError
+from bot.program.assemble import forge_of, listed, panes_of
+from bot.program.chats import configured
+from bot.program.dotenv import refuse_foreign
+from bot.program.secrets import LearningMasker, secrets_in
+from bot.settings import Provider, Settings, pane_environment
+
+AGENTS = ("claude", "codex", "gemini", "opencode")
+"""Looked at besides the one that is set: perhaps another would do."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """`needed`: without it nothing can be built."""
+
+    what: str
+    ok: bool
+    says: str
+    remedy: str = ""
+    needed: bool = True
+
+
+async def run() -> None:
+    """Exit code 1 (by a BotError) when something is lacking that is needed."""
+    await asyncio.to_thread(refuse_foreign, Path(".env"))
+    current = settings.load()
+    masker = LearningMasker({**secrets_in(os.environ), **current.secrets})
+    lacking = 0
+    async for found in look(current, masker):
+        lacking += found.needed and not found.ok
+        sys.stdout.write(masker.mask(told(found)))
+        sys.stdout.flush()
+    if lacking:
+        raise BotError(
+            f"{lacking} of the things that are needed are not as they must be; see above."
+        )
+
+
+def told(found: Found) -> str:
+    mark = "✓" if found.ok else "✗" if found.needed else "–"
+    remedy = f"    → {found.remedy}\n" if found.remedy else ""
+    return f"{mark} {found.what}: {found.says}\n{remedy}"
+
+
+async def look(current: Settings, masker: Masker) -> AsyncGenerator[Found]:
+    yield await _looked("tmux", lambda: _tmux(current, masker))
+    yield await _looked("repository", lambda: _repository(current))
+    yield _model(current)
+    for found in await _agents(current):
+        yield found
+    yield await _looked("pull requests", lambda: _forge(current, masker), needed=False)
+    yield _chats(current)
+
+
+async def _looked(
+    what: str, look_at: Callable[[], Awaitable[str]], *, needed: bool = True
+) -> Found:
+    try:
+        return Found(what, True, await look_at(), needed=needed)
+    except PortError as problem:
+        return Found(what, False, problem.reason, problem.remedy, needed)
+
+
+async def _tmux(current: Settings, masker: Masker) -> str:
+    panes = panes_of(current, masker.mask, {})
+    try:
+        await panes.require()
+    finally:
+        await panes.close()
+    return "is there, and new enough"
+
+
+async def _repository(current: Settings) -> str:
+    repository = GitRepository(current.gwt_home, pane_environment())
+    base = await repository.base(str(current.gwt_repository))
+    changed = f", {base.uncommitted} files with changes of yours" if base.uncommitted else ""
+    return f"{base.repository}, {base.branch} at {base.commit[:10]}{changed}"
+
+
+def _model(current: Settings) -> Found:
+    if current.llm_provider in (Provider.CLAUDE_CODE, Provider.CODEX):
+        return Found("model", True, f"{current.llm_provider}, an installed CLI")
+    name = current.openai_model or "no model is named"
+    if current.openai_model and (
+        current.openai_base_url or current.llm_provider != Provider.CUSTOM
+    ):
+        return Found("model", True, f"{name} ({current.llm_provider})")
+    remedy = (
+        "Set OPENAI_BASE_URL, OPENAI_MODEL and OPENAI_API_KEY, or LLM_PROVIDER; see .env.example."
+    )
+    return Found("model", False, f"AI settings are required: {name}", remedy)
+
+
+async def _agents(current: Settings) -> list[Found]:
+    clis = AgentClis(
+        dict(os.environ),
+        other_command=current.gwt_agent_command or None,
+        passed_on=listed(current.gwt_agent_env),
+    )
+    wanted = (current.gwt_agent, *listed(current.gwt_other_agents))
+    names = dict.fromkeys((*wanted, *AGENTS))
+    found: list[Found] = []
+    for name in names:
+        ready = await clis.ready(name, str(current.gwt_repository))
+        says = f"{ready.version or 'is there'}" if ready.ok else ready.problem
+        needed = name == current.gwt_agent
+        found.append(Found(f"agent {name}", ready.ok, says, ready.remedy, needed))
+        found += [Found(f"agent {name}", True, warning) for warning in ready.warnings]
+    return found
+
+
+async def _forge(current: Settings, masker: Masker) -> str:
+    learned = masker.learn if isinstance(masker, LearningMasker) else None
+    forge = forge_of(current, os.environ, learned) if learned else None
+    if forge is None:
+        return "switched off (GWT_PULL_REQUESTS)"
+    hosted = await forge.find(str(current.gwt_repository))
+    if hosted is None:
+        return "no GitHub token, or no remote there: work stays on its branches"
+    if hosted.problem:
+        return f"{hosted.slug}: {hosted.problem} {hosted.remedy}".strip()
+    return f"they go to {hosted.slug}"
+
+
+def _chats(current: Settings) -> Found:
+    try:
+        names = ", ".join(platform.name for platform in configured(current))
+    except BotError as none:
+        return Found("chats", False, str(none), "The console needs none: gwt-bot console.", False)
+    return Found("chats", True, names, needed=False)

@@ -1,0 +1,140 @@
+"""How the played model judges work, cuts tasks anew and judges the whole: by facts, and as a request wants it played."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from adapters.played.order import Order
+from adapters.played.script.english import ENGLISH
+from adapters.played.script.japanese import JAPANESE
+from adapters.played.script.verdicts import DOUBTFUL, OVERSIZED, UNMET, UNPLANNED
+from bot.domain.language import fits
+from bot.domain.states import TaskState
+from bot.domain.tasks import Acceptance, Task
+from bot.engine.brain import final, replanning, texts
+from tests.adapters.played.conftest import replied, written
+from tests.fakes.llm import Call, ScriptedLlm
+from tests.flow.scenes import T0, check, executing, task, work
+
+FILES = ["basket/discount.py", "tests/test_discount.py"]
+FIRST: dict[str, object] = {
+    "key": "T001",
+    "name": "Discount codes",
+    "description": "Take codes",
+    "files": FILES,
+    "acceptance": [{"id": "T001-A1", "text": "A code counts"}],
+    "type": "implementation",
+}
+PASSED = [{"result": "passed"}]
+SIGN = {"sign": "test_deleted", "path": "tests/test_a.py", "says": "«test_a» is gone."}
+BOTH = ("en", "ja")
+
+
+def cue(cues: tuple[str, ...], language: str) -> str:
+    """A request in which these words stand."""
+    english, japanese = cues
+    if language == "en":
+        return f"Add discount codes; {english}, please"
+    return f"割引コードを追加してください。{japanese}ください"
+
+
+def played(call: Call) -> str:
+    return written(call.system.partition("\n")[0].removeprefix("# "), **json.loads(call.data))
+
+
+@pytest.mark.parametrize("language", BOTH)
+@pytest.mark.parametrize(
+    ("cues", "verdict"), [(OVERSIZED, "replan"), (UNMET, "continue"), (DOUBTFUL, "blocked")]
+)
+def test_a_request_may_want_its_first_task_to_be_judged_otherwise(
+    cues: tuple[str, ...], verdict: str, language: str
+) -> None:
+    told = {"request": cue(cues, language), "checks": PASSED}
+    reply = replied("judge", task=FIRST, **told)
+    assert (reply["verdict"], bool(reply["reasons"])) == (verdict, True)
+    assert bool(reply["missing"]) is (verdict == "continue")
+    wanted = "Japanese" if language == "ja" else "English"
+    assert all(fits(reason, wanted) for reason in reply["reasons"])
+    other = replied("judge", task={**FIRST, "key": "T002"}, **told)
+    assert other["verdict"] == "done"
+
+
+def test_signs_have_to_be_taken_back_unless_a_person_let_them_pass() -> None:
+    reply = replied("judge", task=FIRST, checks=PASSED, signs=[SIGN])
+    assert reply["verdict"] == "continue"
+    assert "tests/test_a.py" in reply["missing"][0]
+    passed = replied("judge", task=FIRST, checks=PASSED, signs=[SIGN], signs_accepted=True)
+    assert passed["verdict"] == "done"
+
+
+def test_an_investigation_without_a_report_is_not_done() -> None:
+    looked = {**FIRST, "type": "investigation"}
+    assert replied("judge", task=looked, report=" ")["verdict"] == "continue"
+    assert replied("judge", task=looked, report="It is line 3.")["verdict"] == "done"
+
+
+@pytest.mark.parametrize("language", BOTH)
+def test_a_task_is_cut_into_parts_each_of_which_the_played_agent_can_carry_out(
+    language: str,
+) -> None:
+    parts = replied("replan", task=FIRST, why="Too large.", request=cue(OVERSIZED, language))[
+        "tasks"
+    ]
+    assert [part["after"] for part in parts] == [[], [1], [2]]
+    assert parts[0]["acceptance"] == ["T001-A1"]
+    for part in parts[1:]:
+        done = "\n".join(f"- {line}" for line in part["acceptance"])
+        files = "\n".join(f"- {file}" for file in part["files"])
+        prompt = f"# Task T004: {part['name']}\n\n## It is done when\n{done}\n\n## Files it is about\n{files}\n"
+        order = Order.read(prompt)
+        assert order.piece
+        assert order.wishes == (part["name"],)
+
+
+@pytest.mark.parametrize("phrases", [ENGLISH.replies, JAPANESE.replies], ids=BOTH)
+def test_a_part_of_a_part_is_named_after_the_whole(phrases: object) -> None:
+    name = (ENGLISH if phrases is ENGLISH.replies else JAPANESE).replies.part.format(
+        number=2, name="Discount codes"
+    )
+    parts = replied("replan", task={**FIRST, "name": name})["tasks"]
+    assert [part["name"] for part in parts] == [f"Part {n} of: Discount codes" for n in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("language", BOTH)
+def test_at_the_end_more_may_be_wanted_until_it_is_there(language: str) -> None:
+    texts_ = ENGLISH if language == "en" else JAPANESE
+    request = cue(UNPLANNED, language)
+    reply = replied("final", request=request, tasks=[FIRST], not_done=[])
+    assert reply["complete"] is False
+    assert [one["name"] for one in reply["tasks"]] == [texts_.pieces["export"].title]
+    there = [FIRST, {"name": texts_.pieces["export"].title}]
+    assert replied("final", request=request, tasks=there, not_done=[])["complete"] is True
+
+
+def test_what_no_task_has_done_is_missing_at_the_end() -> None:
+    reply = replied("final", tasks=[FIRST], not_done=["FR-002"])
+    assert (reply["complete"], reply["tasks"]) == (False, [])
+    assert "FR-002" in reply["missing"][0]
+    assert replied("final", tasks=[FIRST], not_done=[])["complete"] is True
+
+
+async def test_its_answers_are_taken_by_the_bot_at_once() -> None:
+    one: Task = task(
+        "T001",
+        TaskState.VERIFYING,
+        name="割引コード (Discount codes)",
+        files=tuple(FILES),
+        acceptance=(Acceptance(id="T001-A1", text="A code counts"),),
+        work=work("feat: codes"),
+        checks=[check(1, 0)],
+    )
+    session = executing(one)
+    session.intent = session.intent.model_copy(update={"body": cue(OVERSIZED, "ja")})
+    llm = ScriptedLlm(played)
+    verdict, _ = await texts.judge(llm, session, one, "+x")
+    smaller, _ = await replanning.replan(llm, session, one, "Too large.")
+    whole, _, _ = await final.judge_whole(llm, session, T0)
+    assert (verdict.verdict, len(smaller), whole.outcome) == ("replan", 3, "done")
+    assert llm.count == 3

@@ -1,0 +1,419 @@
+"""Logs of tasks on disk: the promised layout, complete, private, masked, bounded, and never broken."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adapters.store.tasklogs import TaskLogFiles
+from bot.domain import tasklog
+from bot.domain.masking import Masker
+from bot.domain.session import Session
+from bot.domain.states import TaskState
+from bot.domain.tasklog import (
+    Bounds,
+    LogEntry,
+    LogEventType,
+    SessionLog,
+    TaskLog,
+    TaskLogIndex,
+    Visibility,
+)
+from bot.domain.tasks import Task
+from bot.errors import Unavailable
+from tests.adapters.store.disks import files_no_larger_than
+from tests.flow.scenes import T0, check, executing, later, task, verifying
+
+CANARY = "canary-7f3a9c51e0"
+MAIL = "ann.example@shop.example.org"
+SESSION = "7682b3a8-0000-4000-8000-000000000000"
+KILLS = 24
+
+
+@pytest.fixture(autouse=True)
+def open_umask() -> Iterator[None]:
+    old = os.umask(0)
+    yield
+    os.umask(old)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def files(home: Path) -> TaskLogFiles:
+    return files_in(home)
+
+
+def files_in(
+    home: Path, bounds: Bounds | None = None, ahead: timedelta = timedelta()
+) -> TaskLogFiles:
+    return TaskLogFiles(
+        home, Masker({"CANARY": CANARY}), now=lambda: datetime.now(UTC) + ahead, bounds=bounds
+    )
+
+
+def session(*tasks: Task, id: str = SESSION) -> Session:
+    return executing(*(tasks or (verifying("T001", checks=[check(1, 0)]),)), id=id)
+
+
+def entry(id: str, text: str, *, at: int = 0, full: bool = True) -> LogEntry:
+    return LogEntry(
+        id=id,
+        event_type=LogEventType.EXECUTOR_OUTPUT,
+        timestamp=T0 + timedelta(seconds=at),
+        visibility_level=Visibility.FULL if full else Visibility.SUMMARY,
+        content={"output_summary": text},
+    )
+
+
+def all_of(session: Session) -> dict[str, list[LogEntry]]:
+    return {one.id: [] for one in session.tasks}
+
+
+def directory(home: Path, id: str = SESSION) -> Path:
+    return home / "logs" / "sessions" / id
+
+
+def texts(home: Path) -> list[str]:
+    return [path.read_text() for path in home.rglob("*") if path.is_file()]
+
+
+def names_in(directory: Path) -> set[str]:
+    return {str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file()}
+
+
+def modes_in(home: Path) -> set[tuple[bool, str]]:
+    return {(path.is_dir(), oct(path.stat().st_mode & 0o7777)) for path in [home, *home.rglob("*")]}
+
+
+def bytes_in(directory: Path) -> int:
+    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+
+
+async def test_files_lie_where_other_programs_look_for_them(
+    files: TaskLogFiles, home: Path
+) -> None:
+    now = session()
+    await files.note(now, all_of(now))
+    await files.tidy()
+    assert names_in(home / "logs") == {
+        "index.json",
+        f"sessions/{SESSION}/session.json",
+        f"sessions/{SESSION}/index.json",
+        f"sessions/{SESSION}/tasks/id-T001.json",
+    }
+    SessionLog.model_validate_json((directory(home) / "session.json").read_bytes())
+    index = TaskLogIndex.model_validate_json((directory(home) / "index.json").read_bytes())
+    [line] = index.entries
+    assert (line.task_id, line.external_task_id, line.tests_run_count) == ("task-001", "id-T001", 1)
+    assert line.log_file == "tasks/id-T001.json"
+
+
+async def test_a_log_that_was_never_written_comes_whole_with_the_first_note(
+    files: TaskLogFiles,
+) -> None:
+    now = session()
+    await files.note(now, {"id-T001": [entry("new", "hello", at=3600)]})
+    [log] = await files.read(SESSION)
+    assert [one.event_type for one in log.events] == [
+        LogEventType.USER_INPUT,
+        LogEventType.TASK_STARTED,
+        LogEventType.EXECUTOR_DISPATCH,
+        LogEventType.EXECUTOR_OUTPUT,
+        LogEventType.TEST_EXECUTION,
+        LogEventType.EXECUTOR_OUTPUT,
+    ]
+    assert log.events[-1].content == {"output_summary": "hello"}
+
+
+async def test_noting_twice_writes_nothing_twice(files: TaskLogFiles, home: Path) -> None:
+    now = session()
+    noted = {"id-T001": [entry("new", "hello")]}
+    await files.note(now, noted)
+    path = directory(home) / "tasks" / "id-T001.json"
+    before = (path.read_bytes(), path.stat().st_mtime_ns)
+    await files.note(now, noted)
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+
+
+async def test_there_are_as_many_logs_as_tasks_in_their_order(files: TaskLogFiles) -> None:
+    now = session(*(task(f"T{n:03d}", TaskState.READY) for n in range(1, 8)))
+    for one in now.tasks:
+        await files.note(now, {one.id: []})
+    logs = await files.read(SESSION)
+    assert [log.key for log in logs] == [one.key for one in now.tasks]
+    assert tasklog.unlogged(now, logs) == ()
+
+
+async def test_no_secret_and_nobodys_address_reaches_a_file(
+    files: TaskLogFiles, home: Path
+) -> None:
+    said = f"key {CANARY} of {MAIL}"
+    one = verifying("T001", name=said, checks=[check(1, 1, said)])
+    now = session(one, task("T002", TaskState.BLOCKED, blocked=said))
+    # where the summary of the request is cut the secret has only begun
+    now.intent = now.intent.model_copy(update={"body": f"{'x' * 88} {CANARY} {MAIL}"})
+    await files.note(now, {"id-T001": [entry("e", said)], "id-T002": []})
+    await files.tidy()
+    assert len(texts(home)) == 5
+    for text in texts(home):
+        assert CANARY[:8] not in text
+        assert MAIL[:8] not in text
+        assert "example.org" not in text
+    assert any("[MASKED:EMAIL]" in text for text in texts(home))
+
+
+async def test_half_a_secret_is_not_left_where_a_long_text_is_cut(home: Path) -> None:
+    files = files_in(home, Bounds(entry=20_000, task=200_000))
+    for shift in range(len(MAIL)):
+        text = "x" * shift + f" {MAIL}" * 2_000
+        await files.note(session(), {"id-T001": [entry("e", text)]})
+        assert "ann.e" not in "".join(texts(home))
+        shutil.rmtree(home)
+
+
+async def test_what_is_learnt_to_be_secret_is_masked_when_it_is_shown(home: Path) -> None:
+    now = session()
+    await TaskLogFiles(home, Masker({})).note(now, {"id-T001": [entry("e", f"key {CANARY}")]})
+    [log] = await files_in(home).read(SESSION)
+    assert CANARY not in log.model_dump_json()
+
+
+async def test_what_cannot_be_masked_is_hidden_and_the_rest_is_written(home: Path) -> None:
+    class Fails(Masker):
+        def mask(self, text: str) -> str:
+            if "poison" in text:
+                raise ValueError("no")
+            return super().mask(text)
+
+    files = TaskLogFiles(home, Fails({}))
+    await files.note(session(), {"id-T001": [entry("a", "poison"), entry("b", "fine", at=1)]})
+    assert "poison" not in "".join(texts(home))
+    [log] = await files.read(SESSION)
+    assert {"hidden": "it could not be masked"} in [one.content for one in log.events]
+    assert {"output_summary": "fine"} in [one.content for one in log.events]
+
+
+async def test_everything_is_its_owners_alone(files: TaskLogFiles, home: Path) -> None:
+    now = session()
+    await files.note(now, all_of(now))
+    await files.tidy()
+    assert modes_in(home) == {(True, "0o700"), (False, "0o600")}
+
+
+@pytest.mark.parametrize("broken", ["tasks/id-T001.json", "index.json", "session.json"])
+async def test_what_is_broken_is_made_again_from_the_session(
+    files: TaskLogFiles, home: Path, broken: str
+) -> None:
+    now = session(verifying("T001", checks=[check(1, 0)]), verifying("T002"))
+    await files.note(now, all_of(now))
+    logs = await files.read(SESSION)
+    (directory(home) / broken).write_text('{"task_id": "id')
+    await files.note(now, {"id-T001": []})
+    assert await files.read(SESSION) == logs
+    SessionLog.model_validate_json((directory(home) / "session.json").read_bytes())
+
+
+async def test_a_session_without_logs_has_none_to_read(files: TaskLogFiles) -> None:
+    assert await files.read("nobody") == ()
+    assert await files.unsettled() == ()
+    await files.tidy()
+
+
+async def test_a_session_is_unsettled_until_every_log_tells_of_the_end(files: TaskLogFiles) -> None:
+    now = session(task("T001", TaskState.CANCELLED), verifying("T002"))
+    await files.note(now, all_of(now))
+    assert await files.unsettled() == (SESSION,)
+    now = session(task("T001", TaskState.CANCELLED), task("T002", TaskState.CANCELLED))
+    await files.note(now, {"id-T002": []})
+    assert await files.unsettled() == ()
+
+
+# Bounds
+
+SMALL = Bounds(entry=3_000, task=60_000, session=120_000, all=300_000)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 9_000)), max_size=40))
+def test_no_log_outgrows_its_bounds_whatever_is_noted(shapes: list[tuple[bool, int]]) -> None:
+    noted = [
+        entry(f"e{at}", "日x" * length, at=at, full=full)
+        for at, (full, length) in enumerate(shapes)
+    ]
+    with tempfile.TemporaryDirectory() as home:
+        files = files_in(Path(home), SMALL)
+        for part in (noted[::2], noted[1::2], noted):
+            asyncio.run(files.note(session(), {"id-T001": part}))
+        path = directory(Path(home)) / "tasks" / "id-T001.json"
+        log = TaskLog.model_validate_json(path.read_bytes())
+    assert path.suffix == ".json"
+    assert all(tasklog.size(one) <= SMALL.entry for one in log.events)
+    assert tasklog.size(log) <= SMALL.task
+    assert log.events[0].event_type is LogEventType.USER_INPUT
+    assert log.summary.total_events >= len(log.events)
+
+
+async def test_a_log_whose_head_alone_is_too_large_still_tells_of_the_end(home: Path) -> None:
+    files = files_in(home, SMALL)
+    many = tuple(f"folder/{'x' * 60}/{n}.py" for n in range(900))
+    now = session(task("T001", TaskState.CANCELLED, files=many))
+    await files.note(now, all_of(now))
+    [log] = await files.read(SESSION)
+    assert [one.event_type for one in log.events] == [
+        LogEventType.USER_INPUT,
+        LogEventType.TASK_INCOMPLETE,
+    ]
+    assert (directory(home) / "tasks" / "id-T001.json").stat().st_size <= SMALL.task
+
+
+async def test_a_session_that_is_too_large_keeps_a_log_of_every_task(home: Path) -> None:
+    now = session(*(verifying(f"T{n:03d}", checks=[check(n, 1)]) for n in range(1, 6)))
+    files = files_in(home, SMALL)
+    for one in now.tasks:
+        noted = [entry(f"e{n}", "x" * 2_500, at=n) for n in range(18)]
+        await files.note(now, {one.id: noted})
+    assert bytes_in(directory(home)) > SMALL.session
+    await files.tidy()
+    assert bytes_in(directory(home)) <= SMALL.session
+    logs = await files.read(SESSION)
+    assert [log.dropped > 0 for log in logs] == [True, True, True, False, False]
+    assert all(log.events[0].event_type is LogEventType.USER_INPUT for log in logs)
+
+
+async def test_where_there_is_no_room_the_oldest_sessions_go(home: Path) -> None:
+    files = files_in(home, SMALL)
+    for number in range(10):
+        now = session(id=f"s-{number}")
+        noted = [entry(f"e{n}", "x" * 2_500, at=n) for n in range(18)]
+        await files.note(now, {"id-T001": noted})
+        age(directory(home, f"s-{number}"), hours=20 - number)
+    await files.tidy()
+    left = {path.name for path in (home / "logs" / "sessions").iterdir()}
+    assert bytes_in(home / "logs" / "sessions") <= SMALL.all
+    assert left == {f"s-{n}" for n in range(10 - len(left), 10)}
+    assert len(left) >= 4
+    index = json.loads((home / "logs" / "index.json").read_text())
+    assert {one["session_id"] for one in index} == left
+
+
+def age(directory: Path, hours: float) -> None:
+    then = datetime.now(UTC).timestamp() - hours * 3600
+    for path in [*directory.rglob("*"), directory]:
+        os.utime(path, (then, then))
+
+
+async def test_logs_go_after_thirty_days(home: Path) -> None:
+    await files_in(home).note(session(id="old"), {"id-T001": []})
+    await files_in(home).note(session(id="new"), {"id-T001": []})
+    age(directory(home, "old"), hours=25)
+    await files_in(home, ahead=timedelta(days=29)).tidy()
+    assert {path.name for path in (home / "logs" / "sessions").iterdir()} == {"new"}
+
+
+async def test_what_a_crash_left_half_written_is_swept(files: TaskLogFiles, home: Path) -> None:
+    now = session()
+    await files.note(now, all_of(now))
+    left = directory(home) / "tasks" / "id-T001.json.tmp"
+    left.write_text("{")
+    await files.tidy()
+    assert not left.exists()
+
+
+async def test_tidying_leaves_the_programs_own_log_alone(files: TaskLogFiles, home: Path) -> None:
+    other = home / "logs" / "srv-shop" / "gwt.jsonl.2020-01-01"
+    other.parent.mkdir(parents=True)
+    other.write_text("{}\n")
+    await files.note(session(), {"id-T001": []})
+    await files.tidy()
+    assert other.exists()
+
+
+async def test_a_full_disk_says_so_and_leaves_the_log_as_it_was(files: TaskLogFiles) -> None:
+    await files.note(session(), {"id-T001": []})
+    before = await files.read(SESSION)
+    with files_no_larger_than(50), pytest.raises(Unavailable, match="disk is full"):
+        await files.note(session(), {"id-T001": [entry("e", "x" * 500)]})
+    assert await files.read(SESSION) == before
+
+
+@pytest.mark.parametrize("name", ["../../up", "a/b", "x" * 400, "日本語", ".", "index"])
+async def test_any_id_will_do(files: TaskLogFiles, tmp_path: Path, name: str) -> None:
+    now = session(task("T001", TaskState.READY, id=name), id=name)
+    await files.note(now, {name: []})
+    assert [log.task_id for log in await files.read(name)] == [name]
+    assert {name.partition("/")[0] for name in names_in(tmp_path)} == {"home"}
+
+
+# Killed while writing
+
+
+@pytest.fixture
+def writer() -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "tests.adapters.store.log_writer"]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[3],
+    ) as writer:
+        yield writer
+        assert writer.stdin
+        writer.stdin.close()
+
+
+def killed_in(writer: subprocess.Popen[str], home: Path, write: int) -> int:
+    """How many notes were written whole before the one in the middle of which it was killed."""
+    assert writer.stdin
+    assert writer.stdout
+    writer.stdin.write(f"{home} {write}\n")
+    writer.stdin.flush()
+    written = 0
+    for line in writer.stdout:
+        if line == "gone\n":
+            return written
+        written = int(line)
+    raise AssertionError("the writer has gone")
+
+
+def test_no_kill_breaks_a_log(tmp_path: Path, writer: subprocess.Popen[str]) -> None:
+    for write in range(1, KILLS + 1):
+        home = tmp_path / str(write)
+        written = killed_in(writer, home, write)
+        for path in home.rglob("*.json"):
+            json.loads(path.read_bytes())
+        logs = asyncio.run(files_in(home).read(SESSION))
+        assert [log.key for log in logs] == (["T001", "T002"] if written else [])
+        if written:
+            tests = [e for e in logs[0].events if e.event_type is LogEventType.TEST_EXECUTION]
+            assert len(tests) >= written
+
+
+def test_after_a_kill_the_next_note_makes_good_what_was_lost(
+    tmp_path: Path, writer: subprocess.Popen[str]
+) -> None:
+    for write in (1, 2, 3, 4, 7):
+        home = tmp_path / str(write)
+        killed_in(writer, home, write)
+        now = session(verifying("T001"), task("T002", TaskState.CANCELLED))
+        now.updated_at = later(600)
+        asyncio.run(files_in(home).note(now, all_of(now)))
+        logs = asyncio.run(files_in(home).read(SESSION))
+        assert tasklog.unlogged(now, logs) == ()
+        assert logs[1].events[-1].event_type is LogEventType.TASK_INCOMPLETE

@@ -1,0 +1,157 @@
+"""What is found out about an agent CLI before it works: its login, its questions, and what a repository would have it do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from adapters.agents.launch import AgentClis
+from tests.adapters.agent_programs import NAMES, AgentPrograms
+
+KEYS = ("ANTHROPIC_API_KEY", "CODEX_API_KEY", "GEMINI_API_KEY")
+LOGINS = {
+    "claude": (".claude/.credentials.json", '{"claudeAiOauth": {}}'),
+    "claude-print": (".claude.json", '{"oauthAccount": {}}'),
+    "codex": (".codex/auth.json", '{"tokens": {}}'),
+    "gemini": (".gemini/settings.json", '{"security": {"auth": {"selectedType": "x"}}}'),
+    "opencode": (".local/share/opencode/auth.json", '{"x": {"type": "api", "key": "k"}}'),
+}
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> AgentPrograms:
+    programs = AgentPrograms(tmp_path)
+    for name in NAMES:
+        programs.add(name)
+    return programs
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    path = tmp_path / "repository"
+    path.mkdir()
+    return path
+
+
+def without_keys(programs: AgentPrograms) -> dict[str, str]:
+    return {name: value for name, value in programs.environ.items() if name not in KEYS}
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def set_up(programs: AgentPrograms, **settings: object) -> None:
+    write(programs.bin.parent / ".claude.json", json.dumps(settings))
+
+
+@pytest.mark.parametrize("agent", NAMES)
+async def test_a_cli_nobody_has_logged_in_to_is_not_ready(
+    programs: AgentPrograms, repository: Path, agent: str
+) -> None:
+    clis = AgentClis(without_keys(programs))
+    ready = await clis.ready(agent, str(repository))
+    assert not ready.ok
+    assert "logged in" in ready.problem
+    assert ready.remedy
+    write(programs.bin.parent / LOGINS[agent][0], LOGINS[agent][1])
+    assert (await clis.ready(agent, str(repository))).ok
+
+
+@pytest.mark.parametrize("agent", NAMES)
+async def test_an_empty_file_is_no_login(
+    programs: AgentPrograms, repository: Path, agent: str
+) -> None:
+    write(programs.bin.parent / LOGINS[agent][0], "{}")
+    assert not (await AgentClis(without_keys(programs)).ready(agent, str(repository))).ok
+
+
+async def test_a_claude_that_knows_all_asks_nothing(
+    programs: AgentPrograms, repository: Path
+) -> None:
+    trusted = {str(repository.parent): {"hasTrustDialogAccepted": True}}
+    approved = {"approved": ["sk-ant-of-claude"[-20:]]}
+    set_up(
+        programs,
+        hasCompletedOnboarding=True,
+        projects=trusted,
+        customApiKeyResponses=approved,
+    )
+    ready = await AgentClis(programs.environ).ready("claude", str(repository))
+    assert (ready.ok, ready.warnings) == (True, ())
+
+
+@pytest.mark.parametrize(
+    ("known", "warned"),
+    [
+        ({"hasCompletedOnboarding": False}, "set up"),
+        ({"projects": {}}, "buttons"),
+        ({"projects": {"/elsewhere": {"hasTrustDialogAccepted": True}}}, "trust"),
+        ({"customApiKeyResponses": {"approved": []}}, "ANTHROPIC_API_KEY"),
+        ({"customApiKeyResponses": {"approved": None}}, "ANTHROPIC_API_KEY"),
+    ],
+)
+async def test_what_claude_will_ask_is_told_beforehand_and_refuses_nothing(
+    programs: AgentPrograms, repository: Path, known: dict[str, object], warned: str
+) -> None:
+    settings: dict[str, object] = {
+        "hasCompletedOnboarding": True,
+        "projects": {str(repository): {"hasTrustDialogAccepted": True}},
+        "customApiKeyResponses": {"approved": ["sk-ant-of-claude"]},
+    }
+    set_up(programs, **(settings | known))
+    ready = await AgentClis(programs.environ).ready("claude", str(repository))
+    assert ready.ok
+    (warning,) = ready.warnings
+    assert warned in warning
+    assert "sk-ant" not in warning
+    assert (await AgentClis(programs.environ).ready("claude-print", str(repository))).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("agent", "path", "text"),
+    [
+        ("claude-print", ".claude/settings.json", '{"hooks": {}}'),
+        ("claude-print", ".claude/settings.json", '{"hooks": {"Stop": []}}'),
+        ("claude-print", ".claude/settings.json", '{"permissions": {"ask": ["Bash"]}}'),
+        ("claude-print", ".mcp.json", "{}"),
+        ("codex", ".codex/config.toml", "[mcp_servers]"),
+        ("gemini", ".gemini/settings.json", '{"mcpServers": {}}'),
+        ("gemini", ".env", "GEMINI_API_KEY=x"),
+        ("opencode", "opencode.json", '{"plugin": []}'),
+        ("opencode", ".opencode/plugin/x.js", ""),
+    ],
+)
+async def test_settings_of_the_repository_that_can_run_something_are_told(
+    programs: AgentPrograms, repository: Path, agent: str, path: str, text: str
+) -> None:
+    write(repository / path, text)
+    programs.environ.pop("x", None)
+    write(programs.bin.parent / LOGINS["opencode"][0], LOGINS["opencode"][1])
+    ready = await AgentClis(programs.environ).ready(agent, str(repository))
+    assert ready.ok
+    assert any(Path(path).parts[0] in warning for warning in ready.warnings)
+
+
+@pytest.mark.parametrize("agent", NAMES[1:])
+async def test_a_repository_without_such_settings_is_not_remarked_upon(
+    programs: AgentPrograms, repository: Path, agent: str
+) -> None:
+    write(repository / ".claude" / "settings.json", '{"model": "some-model"}')
+    write(repository / ".env", "PORT=80")
+    write(repository / "opencode.json", '{"model": "x"}')
+    ready = await AgentClis(programs.environ).ready(agent, str(repository))
+    assert (ready.ok, ready.warnings) == (True, ())
+
+
+@pytest.mark.parametrize(
+    ("version", "ok"), [("2.1.144", False), ("2.1.145", True), ("2.2", True), ("3.0.0-beta", True)]
+)
+async def test_versions_are_compared_as_numbers(
+    programs: AgentPrograms, repository: Path, version: str, ok: bool
+) -> None:
+    programs.add("claude", f"#!/bin/sh\necho '{version} (Claude Code)'\n")
+    assert (await AgentClis(programs.environ).ready("claude", str(repository))).ok is ok

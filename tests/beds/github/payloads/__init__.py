@@ -1,0 +1,1 @@
+"""How everything on this GitHub looks in the answers of its API."""

@@ -1,0 +1,1 @@
+"""The real agent CLIs, each in a real pane, against a model played on this machine."""

@@ -1,0 +1,65 @@
+"""Whatever happens to a session: every task that should have a log has one, and each says how its task stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.domain import tasklog
+from bot.domain.events import Event
+from bot.domain.session import Session
+from bot.domain.tasklog import LogEntry, TaskLog, TaskLogStatus
+from tests.flow.test_anything_goes import Life
+
+ENDS = ("TASK_COMPLETED", "TASK_INCOMPLETE", "TASK_ERROR")
+OVER = (TaskLogStatus.COMPLETE, TaskLogStatus.INCOMPLETE, TaskLogStatus.ERROR)
+
+
+class Logged(Life):
+    """A life of which logs are kept, as they are on disk."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.logs: dict[str, TaskLog] = {}
+
+    def decided(self, event: Event) -> None:
+        before = self.session.copied()
+        super().decided(event)
+        after = self.session.copied()
+        for task_id, new in tasklog.entries(before, event, after).items():
+            self.note(after, task_id, new)
+
+    def note(self, session: Session, task_id: str, new: list[LogEntry]) -> None:
+        task = session.task(task_id)
+        assert task
+        old = self.logs.get(task_id)
+        fresh = tasklog.missing(session, task, old, new)
+        events = tasklog.in_order([*(old.events if old else ()), *fresh])
+        self.logs[task_id] = tasklog.with_events(tasklog.task_log(session, task), task, events)
+
+    def check(self) -> None:
+        logged = [one for one in self.session.tasks if tasklog.is_logged(self.session, one)]
+        assert tasklog.unlogged(self.session, self.logs.values()) == ()
+        for task in logged:
+            log = self.logs[task.id]
+            assert log.status is tasklog.status_of_log(self.session, task), self.told(task.key)
+            ids = [one.id for one in log.events]
+            assert len(ids) == len(set(ids))
+            assert log.events[0].event_type == "USER_INPUT"
+            assert bool(log.error_reason) == (log.status in OVER[1:])
+            if log.status in OVER:
+                assert any(one.event_type in ENDS for one in log.events), self.told(task.key)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_task_goes_unlogged(seed: int) -> None:
+    life = Logged(seed)
+    life.live()
+
+
+def test_lives_are_long_enough_to_mean_anything() -> None:
+    ended: set[TaskLogStatus] = set()
+    for seed in range(40):
+        life = Logged(seed)
+        life.live()
+        ended |= {log.status for log in life.logs.values()}
+    assert ended == set(TaskLogStatus)

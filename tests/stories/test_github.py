@@ -1,0 +1,41 @@
+"""Pull requests from the request to the last merge, told in every chat: real program, tmux, git and sockets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.stories.console_person import at_a_terminal
+from tests.stories.conversation import Scene
+from tests.stories.github import shipping
+from tests.stories.github.hosting import hosting
+from tests.stories.matrix_talker import in_a_room
+from tests.stories.slack_talker import in_a_channel
+
+pytestmark = [pytest.mark.tmux, pytest.mark.slow]
+
+Open = Callable[..., AbstractAsyncContextManager[Scene]]
+"""The bot at work in one chat; its arguments are the bot's environment."""
+
+
+@pytest.fixture(params=["console", "slack", "matrix"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
+    match request.param:
+        case "console":
+            return partial(at_a_terminal, tmp_path)
+        case "slack":
+            return partial(in_a_channel, tmp_path)
+        case _:
+            homeserver = request.getfixturevalue("homeserver")
+            return partial(in_a_room, tmp_path, homeserver, request.getfixturevalue("people"))
+
+
+async def test_three_pull_requests_one_upon_another_are_merged_in_order_and_nothing_is_left(
+    opened: Open, tmp_path: Path
+) -> None:
+    async with hosting(tmp_path) as github, opened(**github.environ) as scene:
+        await shipping.merges_all_in_order(scene, github)
