@@ -70,12 +70,12 @@ class App:
             raise not_understood("the installation has no number") from error
 
     async def _send(self, verb: str, path: str) -> Answered:
-        key = self._key()
+        ticket = self._signed(self._key())
 
         def call() -> Answered:
             from github import Auth
 
-            github = opened(Auth.AppAuth(self._access.app_id, key), self._address, self._pace)
+            github = opened(Auth.AppAuthToken(ticket), self._address, self._pace)
             try:
                 return sent(github, verb, path, {}, {} if verb == "POST" else None)
             finally:
@@ -84,8 +84,6 @@ class App:
         try:
             answer = await aside(call, seconds=self._pace.whole)
         except Exception as error:
-            if not isinstance(error, OSError) and type(error).__module__.startswith("jwt"):
-                raise _no_key("it is no private key in PEM form") from None
             raise translated(error) from error
         if answer.status >= 300:
             raise self._refused(answer)
@@ -100,12 +98,24 @@ class App:
             "Look at GITHUB_APP_ID and GITHUB_APP_INSTALLATION, and whether the app is installed for the repository.",
         )
 
+    def _signed(self, key: str) -> str:
+        """What shows for some minutes that one has the key."""
+        from github import Auth
+
+        try:
+            return Auth.AppAuth(self._access.app_id, key).create_jwt()
+        except Exception:  # noqa: BLE001 - each library below has its own error for a key; all mean this
+            raise _no_key("it is no private key in PEM form") from None
+
     def _key(self) -> str:
         try:
             with Path(self._access.app_key_file).open("rb") as file:
-                return file.read(_LONGEST_KEY).decode("ascii")
+                key = file.read(_LONGEST_KEY).decode("ascii")
         except (OSError, ValueError):
             raise _no_key("it cannot be read") from None
+        if "PRIVATE KEY" not in key:
+            raise _no_key("it is no private key in PEM form")
+        return key
 
 
 def _no_key(why: str) -> Refused:

@@ -14,9 +14,8 @@ from adapters.github.problem import NotDone
 from bot.domain.hosting import CiFailure, CiState
 from bot.errors import Unavailable
 
-LONGEST_OUTPUT = 6_000
 MOST_FAILURES = 20
-_LONGEST_LOG = 3_500
+_LONGEST_WORDS, _LONGEST_FOUND, _LONGEST_LOG = 1_400, 1_100, 3_400
 _MOST_ANNOTATIONS = 20
 _REMEMBERED = 200
 _GOOD = frozenset({"success", "neutral", "skipped"})
@@ -84,7 +83,7 @@ class Checks:
         except Unavailable:
             whole = False
         text = "\n\n".join(part for part in parts if part)
-        return text[:LONGEST_OUTPUT], whole
+        return text, whole
 
     async def _annotations(self, slug: str, run: CheckRun) -> str:
         if not run.output.annotations_count:
@@ -95,7 +94,7 @@ class Checks:
             f"{one.path}:{one.start_line or ''}: {one.annotation_level or ''}: {one.message or ''}"
             for one in told[:_MOST_ANNOTATIONS]
         ]
-        return "\n".join(lines)[: LONGEST_OUTPUT - _LONGEST_LOG - 1_500]
+        return "\n".join(lines)[:_LONGEST_FOUND]
 
     async def _log(self, slug: str, run: CheckRun) -> str:
         """A check run of GitHub Actions is a job of the same number."""
@@ -118,7 +117,7 @@ class Checks:
 def _headline(run: CheckRun) -> str:
     parts = (run.output.title, run.output.summary, run.output.text)
     said = "\n".join(part.strip() for part in parts if part and part.strip())
-    return said[:1_500] or f"It ended as {run.conclusion or 'unknown'}."
+    return said[:_LONGEST_WORDS] or f"It ended as {run.conclusion or 'unknown'}."
 
 
 def _state_of_run(run: CheckRun) -> CiState:
@@ -146,6 +145,6 @@ def _failed_status(status: Status, commit: str) -> CiFailure:
     return CiFailure(
         key=f"status:{status.id}:{commit}",
         name=status.context,
-        output=(status.description or "")[:LONGEST_OUTPUT],
+        output=(status.description or "")[:_LONGEST_WORDS],
         url=status.target_url or "",
     )

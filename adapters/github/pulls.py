@@ -82,7 +82,7 @@ class Pulls:
         if "already exists" in said:
             return await self._find(slug, wanted)
         if wanted.draft and "draft" in said:
-            # not every plan has drafts
+            # not every plan has drafts; its text says what was wanted, so that nobody tries it again
             return await self._post(slug, wanted, draft=False)
         return None
 
@@ -90,7 +90,7 @@ class Pulls:
         title = title_of(wanted.title)
         body = {
             "title": title,
-            "body": body_of(wanted.body, title, draft=draft),
+            "body": body_of(wanted.body, title, draft=wanted.draft),
             "head": wanted.branch,
             "base": wanted.base,
             "draft": draft,

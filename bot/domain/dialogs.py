@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
 from bot.domain.facts import Fact
+
+_SECRET = re.compile(
+    r"pass ?(?:word|phrase|code)|token|secret|api[ _-]?key|credential|\b(?:otp|pin|2fa)\b",
+    re.IGNORECASE,
+)
 
 
 class DialogKind(StrEnum):
@@ -36,6 +42,11 @@ class Dialog(Fact):
     options: tuple[DialogOption, ...] = ()
     topic: str = ""
     """What it is about, without what differs each time: «Allow Bash»; an answer given once for all holds for that."""
+
+    @property
+    def is_secret(self) -> bool:
+        """What is wanted belongs into no chat."""
+        return self.kind is DialogKind.WORDS and bool(_SECRET.search(f"{self.title} {self.text}"))
 
     def option(self, id: str) -> DialogOption | None:
         return next((option for option in self.options if option.id == id), None)

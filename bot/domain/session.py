@@ -103,10 +103,14 @@ class Session(Living):
     test_command: str = ""
     warnings: tuple[str, ...] = ()
     """What whoever approves should know of the repository and its agent."""
+    unattended: bool = False
+    """Nobody is there who could answer an agent's dialog: it ends the run."""
     hosted: Hosted | None = None
     """Where pull requests are made; none: the work stays on its branches."""
     pulls_problem: str = ""
     """Why nobody looks at its open pull requests any more; a person has to mend it."""
+    pulls_problems: int = 0
+    """How often that was so."""
     scan: Scan | None = None
     asked: bool = False
     """Whether the questions were put (there may be none)."""

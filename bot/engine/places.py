@@ -1,4 +1,5 @@
-"""One executing session per repository: whoever has waited longest holds the place, the others know where they stand."""
+"""One executing session per repository: whoever has waited longest holds the place, rework first; the others know where they
+stand."""
 
 from __future__ import annotations
 
@@ -18,6 +19,8 @@ class _Waiting:
     moved: Moved
     held: bool
     """It held the place before a restart: nobody goes before it, whatever the clock says."""
+    rework: bool
+    """Something came back about work of it that was done."""
     granted: asyncio.Event = field(default_factory=asyncio.Event)
     told: tuple[int, int] | None = None
 
@@ -43,12 +46,13 @@ class Places:
         moved: Moved,
         *,
         held: bool = False,
+        rework: bool = False,
     ) -> None:
         """Stand in line; `granted` is called once; the place is let go when this is cancelled."""
-        me = _Waiting(since=since, session=session, moved=moved, held=held)
+        me = _Waiting(since=since, session=session, moved=moved, held=held, rework=rework)
         line = self._lines.setdefault(repository, [])
         line.append(me)
-        line.sort(key=lambda one: (not one.held, one.since, one.session))
+        line.sort(key=lambda one: (not one.held, not one.rework, one.since, one.session))
         try:
             self._serve(repository)
             await me.granted.wait()

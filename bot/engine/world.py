@@ -38,6 +38,8 @@ class Rules:
     progress_seconds: float = 120
     sandboxed: bool = False
     hold_on_restart: bool = False
+    unattended: bool = False
+    """Nobody sits there who could answer an agent: the requests come through a pipe."""
     most_at_once: int = 10
     """Agents in one session, whatever its plan says."""
     low_risk_alone: bool = False

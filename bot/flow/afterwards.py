@@ -123,7 +123,13 @@ def _discarded(session: Session, event: CleanedUp | OrderFailed) -> Show:
         if not (r.branch_gone and r.worktree_gone)
     )
     stay = (Text(text="These branches stay:"), Bullets(items=lines)) if lines else ()
-    return Show(card=AnswerCard(key="discarded", title="Discarded", body=stay))
+    pulls = tuple(
+        f"{t.key}: #{t.pull_request.number} {t.pull_request.url}".strip()
+        for t in session.tasks
+        if t.pull_request and t.pull_request.open
+    )
+    still = (Text(text="These pull requests stay open:"), Bullets(items=pulls)) if pulls else ()
+    return Show(card=AnswerCard(key="discarded", title="Discarded", body=(*stay, *still)))
 
 
 def _said_after_a_failure(session: Session, event: Said, text: str) -> Iterator[Deed]:
@@ -193,7 +199,7 @@ def _continue(session: Session, words: Words, reason: str) -> Iterator[Deed]:
     session.ending, session.ending_by, session.ending_problem = None, None, ""
     session.merged_commit, session.cleaned, session.leftovers = "", False, ()
     session.result, session.summary, session.final_verdict = None, None, None
-    session.proposed = ()
+    session.proposed, session.pulls_problem = (), ""
     session.recheck = True
     revise.anew(session, words.text)
     session.enter(Phase.SPECIFYING)

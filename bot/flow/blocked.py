@@ -11,7 +11,7 @@ from bot.domain.events import FromPerson, Happening, OrderFailed, Pressed
 from bot.domain.session import Session
 from bot.domain.states import Outcome, TaskState
 from bot.domain.tasks import Counters, Hold, Task, TaskResult, Why
-from bot.flow import mishaps, place, telling
+from bot.flow import mishaps, place, ship, telling
 
 WAITING = "waits for"
 """How the reason of a task begins that is held up by another."""
@@ -58,6 +58,12 @@ def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
         yield card_of(session, task, decided)
 
 
+def settled(session: Session, task: Task, decided: Decided) -> Iterator[Deed]:
+    """Nobody has to decide about it any more."""
+    if _asks(task):
+        yield card_of(session, task, decided)
+
+
 def _asks(task: Task) -> bool:
     """Whether a person has to decide about it; not where it is only held up by something else."""
     held = task.state in (TaskState.FAILED, TaskState.BLOCKED)
@@ -98,9 +104,11 @@ def _output(task: Task) -> str:
 
 def _choices(task: Task) -> tuple[Choice, ...]:
     about = f"{task.id}:{task.asking}"
+    passing = tuple(_let_pass(task, about))
+    style = Style.NORMAL if passing else Style.PRIMARY
     return (
-        *_let_pass(task, about),
-        Choice(label="Retry", verb=Verb.RETRY, about=about, style=Style.PRIMARY),
+        *passing,
+        Choice(label="Retry", verb=Verb.RETRY, about=about, style=style),
         Choice(label="Go on without it", verb=Verb.SKIP, about=about),
         Choice(
             label="Give it up, and what depends on it",
@@ -190,7 +198,7 @@ def retry(session: Session, task: Task) -> None:
 
 def skip(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
     """The others go on as if it had never been asked for."""
-    yield from _cancel(task, event)
+    yield from _cancel(session, task, event)
     for other in session.tasks:
         if task.id in other.dependencies:
             other.dependencies = tuple(id for id in other.dependencies if id != task.id)
@@ -199,15 +207,16 @@ def skip(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
 def give_up(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
     for dependent in dependents(session, task):
         if dependent.state not in place.SETTLED:
-            yield from _cancel(dependent, event)
-    yield from _cancel(task, event)
+            yield from _cancel(session, dependent, event)
+    yield from _cancel(session, task, event)
 
 
-def _cancel(task: Task, event: Happening) -> Iterator[Deed]:
+def _cancel(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
     # it may be at work: what it depends on was done once, and is being done anew
     yield from mishaps.end_run(task, event.at)
     task.become(TaskState.CANCELLED)
     task.result = TaskResult(success=False, error="left out by a person")
+    ship.gone(session, task)
 
 
 def free(session: Session) -> None:

@@ -14,8 +14,8 @@ from bot.domain.session import Session
 from bot.domain.spec_kit import TaskDraft
 from bot.domain.states import TaskState
 from bot.domain.tasks import Counters, Task, TaskResult, Why
-from bot.domain.words import Change
-from bot.flow import blocked, mishaps, place, telling
+from bot.domain.words import Change, ChangeStage
+from bot.flow import blocked, mishaps, place, ship, telling
 
 GO_ON = "You were stopped for a change that was then forgotten. Look at what is there and go on."
 
@@ -99,7 +99,10 @@ def hold_touched(session: Session, change: Change, at: AwareDatetime) -> Iterato
     held = [*change.held]
     for affected in change.affected:
         task = session.task(affected.task_id)
-        if task and task.state in place.HOLDABLE:
+        if task is None or task.state not in place.HOLDABLE:
+            continue
+        if not task.taken_by or change.stage is ChangeStage.AWAITING:
+            # nobody's pane is closed under their hands before somebody has confirmed it
             yield from mishaps.end_run(task, at)
             task.become(TaskState.BLOCKED, f"{blocked.WAITING} the change {change.by} asked for")
             held.append(task.id)
@@ -115,9 +118,12 @@ def release(session: Session, held: Iterable[str]) -> None:
 def let_go_on(task: Task) -> None:
     """The change was forgotten: on with it from where it was held."""
     match task.blocked_from:
-        case TaskState.RUNNING | TaskState.NEEDS_CONTINUATION:
+        case TaskState.RUNNING:
             task.become(TaskState.NEEDS_CONTINUATION)
             task.go_on(GO_ON)
+        case TaskState.NEEDS_CONTINUATION:
+            # what it is to be told still waits to be told
+            task.become(TaskState.NEEDS_CONTINUATION)
         case TaskState.VERIFYING:
             task.become(TaskState.VERIFYING)
             task.look_again()
@@ -154,6 +160,7 @@ def _remove(session: Session, tasks: Iterable[Task]) -> None:
         if task.state not in (TaskState.CANCELLED, TaskState.REPLACED):
             task.become(TaskState.CANCELLED)
             task.result = TaskResult(success=False, error="no longer wanted")
+            ship.gone(session, task)
     for other in session.tasks:
         other.dependencies = tuple(id for id in other.dependencies if id not in gone)
 
@@ -170,12 +177,16 @@ def _again(session: Session, task: Task, change: Change) -> None:
         return
     task.counters, task.past, task.result, task.completed_at = Counters(), (), None, None
     task.pull_text = None
+    if task.pull_request:
+        # whoever wants it merged has not seen what it will be
+        task.pull_request = task.pull_request.model_copy(update={"wanted_by": None})
     if task.runs:
+        untold = f"\n\n{task.next_feedback}" if task.next_feedback else ""
         task.become(TaskState.NEEDS_CONTINUATION)
         task.next_why = Why.CHANGED
         task.next_feedback = (
             f"The task has changed since you began: {change.text}\n\nAbove it stands as it is now. "
-            "Look at what is there already, and change what no longer fits."
+            f"Look at what is there already, and change what no longer fits.{untold}"
         )
     elif task.state is TaskState.PENDING or not place.is_free(session, task):
         if task.state is not TaskState.PENDING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bot.domain.actions import Deed
+from bot.domain.actions import Deed, StopRun
 from bot.domain.choices import Verb, Word
 from bot.domain.events import (
     Broke,
@@ -153,9 +153,10 @@ def stop(session: Session, event: FromPerson) -> Iterator[Deed]:
 
 def _pause(session: Session, event: Happening, by: str) -> Iterator[Deed]:
     stopped = list(mishaps.end_runs(session, event))
+    ended = sum(isinstance(deed, StopRun) for deed in stopped)
     session.become(Status.PAUSED)
     yield from mishaps.trouble_over(session, "Stopped: I do not try any more.")
-    session.stops, session.stopped_by, session.stopped_runs = session.stops + 1, by, len(stopped)
+    session.stops, session.stopped_by, session.stopped_runs = session.stops + 1, by, ended
     place.let_go(session)
     session.say(Speaker.SYSTEM, f"Stopped by {by}", event.at)
     yield from stopped

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bot.domain.actions import Deed, Show
+from bot.domain.actions import Deed, Show, StopRun
 from bot.domain.cards import Decided, NeedsYouCard
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.dialogs import Dialog, DialogKind, DialogOption, StandingAnswer
@@ -20,13 +20,12 @@ from bot.domain.events import (
     Pressed,
 )
 from bot.domain.session import Session
-from bot.domain.states import RunState
+from bot.domain.states import Outcome, RunState
 from bot.domain.tasks import Run, Task
-from bot.flow import telling
+from bot.flow import blocked, telling
 
 LABEL = 60
 """Characters of an option that stand on a button."""
-TYPED_BY_ITSELF = "as was said for this session"
 
 
 def decide(
@@ -48,21 +47,25 @@ def decide(
         case OrderFailed(task_id=task_id, reason=reason):
             task = session.task(task_id)
             if task and task.run and task.run.dialog:
-                yield from _not_typed(task, task.run, event, reason)
+                yield from _gone(task, task.run, reason)
 
 
 def _opened(session: Session, task: Task, run: Run, event: DialogOpened) -> Iterator[Deed]:
     if run.dialog and run.dialog.id == event.dialog.id and run.state is RunState.WAITING_INPUT:
         return
     if run.dialog:
-        other = Decided(what="Something else is asked", by="the agent", at=event.at)
-        yield _card(task, run, other)
+        yield from ended(
+            task, run, Decided(what="Something else is asked", by="the agent", at=event.at)
+        )
         run = run.model_copy(update={"reply": ""})
     asked: dict[str, object] = {"dialog": event.dialog, "dialogs": run.dialogs + 1}
     if run.state is RunState.WAITING_INPUT:
         run = run.model_copy(update=asked)
     else:
         run = run.become(RunState.WAITING_INPUT, **asked)
+    if session.unattended:
+        yield from _nobody_there(session, task, run, event)
+        return
     standing = _standing(session, run, event.dialog)
     if standing and not task.taken_by:
         task.update_run(run.model_copy(update={"reply": standing.id}))
@@ -70,6 +73,16 @@ def _opened(session: Session, task: Task, run: Run, event: DialogOpened) -> Iter
     task.update_run(run)
     if not task.taken_by:
         yield _card(task, run)
+
+
+def _nobody_there(session: Session, task: Task, run: Run, event: DialogOpened) -> Iterator[Deed]:
+    """It would wait for ever: the run ends, its work is kept, and whoever reads this later decides."""
+    yield StopRun(run_id=run.id)
+    task.update_run(run.end(Outcome.BLOCKED, event.at, message=event.dialog.title))
+    reason = (
+        f"INTERACTIVE_PROMPT: its agent asked “{event.dialog.title}”, and nobody is there to answer"
+    )
+    yield from blocked.block(session, task, reason, event)
 
 
 def _standing(session: Session, run: Run, dialog: Dialog) -> DialogOption | None:
@@ -88,25 +101,34 @@ def _closed(task: Task, run: Run, event: DialogClosed) -> Iterator[Deed]:
     task.update_run(run.become(RunState.RUNNING, dialog=None, reply=""))
 
 
+def _gone(task: Task, run: Run, reason: str) -> Iterator[Deed]:
+    """It does not stand there any more. What stands there now is told as something new."""
+    why = f"It was not typed: {reason}. If it is still asked, I ask you again"
+    yield _not_arrived(task, run, why)
+    task.update_run(run.become(RunState.RUNNING, dialog=None, reply=""))
+
+
 def _answered(task: Task, run: Run, event: DialogAnswered) -> Iterator[Deed]:
     if not event.moved:
-        yield from _not_typed(task, run, event, "the screen did not change")
+        yield from _not_typed(task, run)
         return
     task.update_run(run.become(RunState.RUNNING, dialog=None, reply=""))
 
 
-def _not_typed(
-    task: Task, run: Run, event: DialogAnswered | OrderFailed, reason: str
-) -> Iterator[Deed]:
+def _not_typed(task: Task, run: Run) -> Iterator[Deed]:
     """Asked once more, on a new card: the old one says that it was answered."""
     again = run.model_copy(update={"reply": "", "dialogs": run.dialogs + 1})
     task.update_run(again)
-    yield telling.news(
+    yield _not_arrived(task, run, "I typed it, but the screen did not change. Try again")
+    yield _card(task, again)
+
+
+def _not_arrived(task: Task, run: Run, why: str) -> Show:
+    return telling.news(
         f"not-typed:{run.id}:{run.dialogs}",
         f"{task.key}: the answer did not arrive",
-        f"I typed it, but {reason}. Try again, or look yourself: {run.attach}",
+        f"{why}, or look yourself: {run.attach}",
     )
-    yield _card(task, again)
 
 
 def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
@@ -121,7 +143,12 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
     dialog = run.dialog
     chosen = event.text.strip() if dialog and dialog.kind is DialogKind.WORDS else option_id
     option = dialog.option(chosen) if dialog else None
-    if dialog is None or not chosen or (option is None and dialog.kind is not DialogKind.WORDS):
+    if (
+        dialog is None
+        or dialog.is_secret
+        or not chosen
+        or (option is None and dialog.kind is not DialogKind.WORDS)
+    ):
         yield telling.stale(session, event)
         return
     label = option.label if option else chosen
@@ -180,7 +207,7 @@ def _card(task: Task, run: Run, decided: Decided | None = None) -> Show:
         card=NeedsYouCard(
             key=f"dialog:{task.key}:{run.number}.{run.dialogs}",
             title=f"{task.key}: {run.agent} asks",
-            reason=dialog.title if dialog else "",
+            reason=_reason(run, dialog) if dialog else "",
             output=dialog.text if dialog else "",
             choices=() if decided or dialog is None else tuple(_choices(run, dialog)),
             decided=decided,
@@ -188,8 +215,17 @@ def _card(task: Task, run: Run, decided: Decided | None = None) -> Show:
     )
 
 
+def _reason(run: Run, dialog: Dialog) -> str:
+    """A password belongs into no chat."""
+    if dialog.is_secret:
+        return f"{dialog.title} Answer this in the pane yourself, not here: {run.attach}"
+    return dialog.title
+
+
 def _choices(run: Run, dialog: Dialog) -> Iterator[Choice]:
     about = f"{run.id}:{run.dialogs}"
+    if dialog.is_secret:
+        return
     if dialog.kind is DialogKind.WORDS:
         yield Choice(
             label="Answer…", verb=Verb.REPLY, about=f"{about}:", asks=dialog.title or "Your answer?"

@@ -95,6 +95,7 @@ def _heard(session: Session, event: Event) -> Iterator[Deed]:
             yield from _pressed(session, event)
         case Ticked(tails=tails):
             yield from limits.seconds(session, event)
+            limits.silence(session, event)
             yield standing.status(session, event.at, tails)
         case CollisionsSeen():
             yield from overlap.seen(session, event)
@@ -189,6 +190,7 @@ def _place_or_workspace(
         case NameTaken(task_id=task_id, branch=branch):
             task = session.task(task_id)
             if task and task.workspace and task.workspace.branch == branch:
+                shared.part(session, task)
                 task.workspace = _workspace(session, task, event, _taken(session) | {branch})
         case WorkspaceReady():
             _workspace_ready(session, event)

@@ -27,16 +27,19 @@ from bot.domain.sheets import Tone
 from bot.domain.states import Phase, TaskState
 from bot.domain.tasks import PullText, Task
 from bot.domain.words import WordKind
-from bot.flow import conclude, place, pulls, replies, revise, shared, standing, telling
+from bot.flow import conclude, integrate, place, pulls, replies, revise, shared, standing, telling
 
 
 def begin(session: Session, event: Happening) -> Iterator[Deed]:
-    """Nothing was completed: there is nothing to merge, only to clean up."""
+    """Where nothing was completed there is nothing to merge, only to clean up."""
     yield standing.status(session, event.at)
     if not session.in_state(TaskState.COMPLETED):
         session.ending = Ending.KEEP
     elif pulls.with_pull(session):
         yield from _pulls_settled(session, event)
+    elif session.hosted:
+        # there was nothing to be made a pull request of, or people wanted none
+        session.ending = Ending.KEEP
     elif not undescribed(session):
         yield telling.offer(session)
 
@@ -100,9 +103,9 @@ def _came_back(session: Session, event: Result) -> Iterator[Deed]:  # noqa: C901
 
 def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
     match event.verb:
-        case Verb.MERGE if _may_choose(session):
+        case Verb.MERGE if _may_choose(session, event):
             yield from _choose(session, event, Ending.MERGE, "Merge chosen")
-        case Verb.KEEP if _may_choose(session):
+        case Verb.KEEP if _may_choose(session, event):
             yield from _choose(session, event, Ending.KEEP, "Kept on the branches")
         case Verb.MERGE_PULL | Verb.MERGE_PULLS | Verb.UNNEEDED | Verb.WATCH_AGAIN if (
             session.ending is None
@@ -113,8 +116,9 @@ def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
             yield telling.stale(session, event)
 
 
-def _may_choose(session: Session) -> bool:
-    return session.ending is None and not pulls.with_pull(session)
+def _may_choose(session: Session, event: Pressed) -> bool:
+    """Not with a button that was about one task."""
+    return session.ending is None and not pulls.with_pull(session) and not event.about
 
 
 def _about_pulls(
@@ -151,7 +155,11 @@ def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
     if event.what is not WordKind.CHANGE:
         yield from replies.answered(session, event, words)
         return
-    yield telling.offer(session, telling.decided_by("More is wanted first", words.by, event.at))
+    more = telling.decided_by("More is wanted first", words.by, event.at)
+    if pulls.with_pull(session):
+        yield from pulls.card(session, more)
+    else:
+        yield telling.offer(session, more)
     revise.anew(session, words.text)
     session.enter(Phase.SPECIFYING)
     yield telling.news(f"revising:{telling.revision(session)}", "Planning what is wanted besides.")
@@ -171,6 +179,11 @@ def _choose(session: Session, event: Pressed, ending: Ending, what: str) -> Iter
 
 
 def _merged(session: Session, event: MergedLocally) -> Iterator[Deed]:
+    if event.conflicts and integrate.may_be_settled(session):
+        session.ending, session.ending_by = None, None
+        yield from integrate.begin(session, event)
+        session.enter(Phase.EXECUTING)
+        return
     if event.problem:
         yield from _not_merged(session, event.problem)
         return

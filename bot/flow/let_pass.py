@@ -9,7 +9,7 @@ from bot.domain.choices import Verb
 from bot.domain.events import Pressed
 from bot.domain.session import Session
 from bot.domain.states import TaskState
-from bot.domain.tasks import Hold, Task, Why
+from bot.domain.tasks import Counters, Hold, Task, Why
 from bot.flow import blocked, ship, telling, verify
 
 
@@ -58,5 +58,6 @@ def _sent_back(task: Task, event: Pressed) -> None:
     flags = "".join(f"\n- {flag.path}: {flag.says}" for flag in task.flags)
     seen = f"\n\nWhat was noticed about the tests:{flags}" if task.held is Hold.FLAGS else ""
     task.become(TaskState.NEEDS_CONTINUATION)
+    task.counters, task.past = Counters(), ()
     task.next_why = Why.FLAGGED if seen else Why.FEEDBACK
     task.next_feedback = f"Whoever looked at your work wants this: {event.text.strip()}{seen}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from bot.domain.actions import Deed, Show
+from bot.domain.approval import sha256
 from bot.domain.cards import Decided, NeedsYouCard
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.events import (
@@ -16,23 +17,25 @@ from bot.domain.events import (
     RunEnded,
     Ticked,
     TimeCame,
-    WorkSeen,
 )
 from bot.domain.evidence import LimitViolation
 from bot.domain.session import Session
 from bot.domain.states import TaskState
 from bot.domain.tasks import Hold, Task, Why
-from bot.domain.world import Limit
-from bot.flow import blocked, mishaps, telling
+from bot.domain.world import Limit, Work
+from bot.flow import blocked, mishaps, place, telling
 
 AGAIN_AFTER = timedelta(hours=1)
 """Where the agent does not say when its account has something left again."""
-MARGIN = timedelta(minutes=1)
-"""Clocks differ."""
+OTHERS_WORK = (
+    "Another agent worked on this until the limit of its account was reached. Look at what is there already (git status, "
+    "git log) and go on from it."
+)
+MARGIN = timedelta(seconds=90)
+"""Clocks differ, and the minute is rounded down."""
 
 
-def files(session: Session, task: Task, event: WorkSeen) -> Iterator[Deed]:
-    work = event.work
+def files(session: Session, task: Task, event: Happening, work: Work) -> Iterator[Deed]:
     changed = len({*work.changed_files, *work.created_files, *work.deleted_files})
     yield from _held_against(session, task, event, "max_files", changed, "files changed")
 
@@ -47,6 +50,17 @@ def seconds(session: Session, event: Ticked) -> Iterator[Deed]:
         if not task.taken_by:
             spent = worked(task, event.at)
             yield from _held_against(session, task, event, "max_seconds", spent, "seconds of work")
+
+
+def silence(session: Session, event: Ticked) -> None:
+    """How long panes have shown the same. It is only told: an agent that thinks long is none that hangs."""
+    for task in session.in_state(TaskState.RUNNING):
+        run = task.run
+        if run is None or run.id not in event.tails:
+            continue
+        screen = sha256(event.tails[run.id])
+        if screen != run.screen or run.silent_since is None:
+            task.update_run(run.model_copy(update={"screen": screen, "silent_since": event.at}))
 
 
 def worked(task: Task, at: datetime) -> int:
@@ -93,7 +107,7 @@ def _card(session: Session, task: Task, says: str, decided: Decided | None = Non
         card=NeedsYouCard(
             key=f"limit:{task.key}:{len(task.runs)}",
             title=f"{task.key} waits: {agent} has reached the limit of its account",
-            reason=f"{says} It goes on by itself at {until}." if says else f"Until {until}.",
+            reason=f"{says} It goes on by itself at {until}.".strip(),
             choices=() if decided else _choices(session, task),
             decided=decided,
         )
@@ -120,33 +134,44 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
     task_id, _, rest = event.about.partition(":")
     runs, _, agent = rest.partition(":")
     task = session.task(task_id)
-    if task is None or task.not_before is None or runs != str(len(task.runs)):
+    if task is None or not place.waits_for_account(task) or runs != str(len(task.runs)):
         yield telling.stale(session, event)
-        return
-    if event.verb is Verb.USE_AGENT:
-        if agent not in session.other_agents:
-            yield telling.stale(session, event)
-            return
+    elif event.verb is Verb.CHECK_AGAIN:
+        yield from _tried_now(session, task, telling.decided("Tried again", event))
+    elif agent in session.other_agents:
+        yield _card(session, task, "", telling.decided(f"{agent} takes over", event))
         session.let_agents = tuple(dict.fromkeys((*session.let_agents, agent)))
-        task.agent = agent
-    task.not_before = None
-    what = f"{agent} takes over" if event.verb is Verb.USE_AGENT else "Tried again"
-    yield _card(session, task, "", telling.decided(what, event))
+        task.agent, task.not_before = agent, None
+        task.go_on(OTHERS_WORK)
+    else:
+        yield telling.stale(session, event)
+
+
+def _tried_now(session: Session, task: Task, decided: Decided) -> Iterator[Deed]:
+    """It is one account: with it all are tried that wait for the same one."""
+    agent = task.agent or session.agent
+    for other in session.tasks:
+        if place.waits_for_account(other) and (other.agent or session.agent) == agent:
+            yield _card(session, other, "", decided)
+            other.not_before = None
 
 
 def time_came(session: Session, event: TimeCame | OrderFailed) -> Iterator[Deed]:
     task = session.task(event.task_id)
     if task is None or task.not_before is None:
         return
-    decided = Decided(what="Goes on", by="the clock", at=event.at)
+    yield _card(session, task, "", Decided(what="Goes on", by="the clock", at=event.at))
     task.not_before = None
-    yield _card(session, task, "", decided)
 
 
-def keeps_waiting(session: Session, task: Task) -> bool:
-    """Its agent's account has nothing left: that is known from whichever task met it first."""
-    agent = task.agent or session.agent
-    return any(
-        other.not_before is not None and (other.agent or session.agent) == agent
-        for other in session.in_state(TaskState.NEEDS_CONTINUATION)
-    )
+def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
+    """The cards of all that wait for an account: the same ones again, or with what became of them."""
+    for task in filter(place.waits_for_account, session.tasks):
+        yield _card(session, task, "", decided)
+
+
+def over(session: Session, task: Task, decided: Decided) -> Iterator[Deed]:
+    """It waits no longer, for whatever reason."""
+    if task.not_before is not None:
+        yield _card(session, task, "", decided)
+        task.not_before = None

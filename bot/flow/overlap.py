@@ -19,8 +19,9 @@ def apart(session: Session, waiting: Iterable[Task]) -> Iterator[Task]:
     """Those that may start beside what runs already, and beside each other. One that has run before need not fear others'
     files, its changes are there; but two never work in one worktree."""
     busy = session.in_state(TaskState.RUNNING, TaskState.VERIFYING)
+    merging = [task for task in session.tasks if task.taking_in]
     for task in waiting:
-        together = any(_share(task, other) for other in busy)
+        together = any(_share(task, other) for other in (*busy, *merging))
         if not together and (task.runs or not any(overlaps(task, other) for other in busy)):
             busy.append(task)
             yield task

@@ -9,7 +9,7 @@ from bot.domain.cards import Decided, StoppedCard
 from bot.domain.session import Session
 from bot.domain.states import Phase, Status
 from bot.domain.words import ChangeStage
-from bot.flow import blocked, changed, dialogs, pulls, ship, telling
+from bot.flow import blocked, changed, dialogs, limits, pulls, ship, telling
 
 
 def card(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
@@ -33,8 +33,8 @@ def card(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
 def _at_work(session: Session, decided: Decided | None) -> Iterator[Deed]:
     yield from blocked.waiting(session, decided)
     yield from dialogs.waiting(session, decided)
-    if not decided:
-        yield from ship.waiting(session)
+    yield from ship.waiting(session, decided)
+    yield from limits.waiting(session, decided)
     if session.pulls_problem:
         yield pulls.trouble(session, decided)
     yield from pulls.card(session, decided)

@@ -22,6 +22,7 @@ MOVING = frozenset(
 )
 HOLDABLE = MOVING | {TaskState.PENDING}
 """What can be held for a change."""
+_TO_BE_STARTED = frozenset({TaskState.PENDING, TaskState.READY, TaskState.NEEDS_CONTINUATION})
 MOST_CONTINUES = 10
 """Rounds in one session."""
 SETTLED = frozenset({TaskState.COMPLETED, TaskState.CANCELLED, TaskState.REPLACED})
@@ -52,11 +53,26 @@ def can_move(session: Session) -> bool:
 
 
 def _moves(session: Session, task: Task) -> bool:
-    if task.not_before or task.taken_by or task.problem:
-        return False  # it waits for time to pass, or for a person
+    if task.taken_by or (task.state is TaskState.INTEGRATING and task.problem):
+        return False  # it waits for a person
+    if task.state in _TO_BE_STARTED and keeps_waiting(session, task):
+        return False  # it waits for time to pass
     if task.state is TaskState.PENDING:
         return is_free(session, task)
     return task.state in MOVING
+
+
+def keeps_waiting(session: Session, task: Task) -> bool:
+    """Its agent's account has nothing left: that is known from whichever task met it first."""
+    agent = task.agent or session.agent
+    return not task.taking_in and any(
+        waits_for_account(other) and (other.agent or session.agent) == agent
+        for other in session.tasks
+    )
+
+
+def waits_for_account(task: Task) -> bool:
+    return task.state is TaskState.NEEDS_CONTINUATION and task.not_before is not None
 
 
 def is_free(session: Session, task: Task) -> bool:

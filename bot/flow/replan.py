@@ -11,7 +11,7 @@ from bot.domain.replanned import Smaller
 from bot.domain.session import Session
 from bot.domain.states import TaskState
 from bot.domain.tasks import Counters, Task
-from bot.flow import blocked, mishaps, telling
+from bot.flow import blocked, mishaps, ship, telling
 
 
 def decide(session: Session, event: TaskReplanned | OrderFailed) -> Iterator[Deed]:
@@ -49,7 +49,7 @@ def _replace(
             description=_described(task, one),
             story=task.story,
             type=one.type,
-            dependencies=(*task.dependencies, *(ids[k] for k in one.after if k < n)),
+            dependencies=(*task.dependencies, *(ids[k] for k in one.after if 0 <= k < n)),
             requirements=task.requirements,
             acceptance=one.acceptance,
             files=one.files,
@@ -65,13 +65,21 @@ def _replace(
     ]
     task.become(TaskState.REPLACED)
     task.replaced_by = tuple(ids)
+    ship.gone(session, task)
     place = session.tasks.index(task)
     session.tasks[place + 1 : place + 1] = added
     for other in session.tasks:
         if task.id in other.dependencies and other.id not in ids:
             kept = tuple(id for id in other.dependencies if id != task.id)
             other.dependencies = (*kept, *ids)
+            if other.state is TaskState.READY:
+                other.become(TaskState.PENDING)
     return added
+
+
+def next_key(session: Session) -> str:
+    """After the highest there is."""
+    return f"T{max((_number(other.key) for other in session.tasks), default=0) + 1:03d}"
 
 
 def _number(key: str) -> int:

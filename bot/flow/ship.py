@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bot.domain.actions import Deed, Show
-from bot.domain.cards import NeedsYouCard
+from bot.domain.cards import Decided, NeedsYouCard
 from bot.domain.choices import Choice, Style, Verb
-from bot.domain.events import FromPerson, Happening, OrderFailed, Pressed, PullOpened
+from bot.domain.events import Happening, OrderFailed, Pressed, PullOpened
 from bot.domain.hosting import Pull
 from bot.domain.session import Session
 from bot.domain.sheets import Tone
@@ -32,6 +32,7 @@ def wants_pull(session: Session, task: Task) -> bool:
 
 
 def complete(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
+    _shake(session, task)
     task.become(TaskState.COMPLETED)
     task.completed_at = event.at
     summary = _summary(session, task)
@@ -42,6 +43,37 @@ def complete(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
         summary,
         tone=Tone.SUCCESS,
     )
+
+
+def _shake(session: Session, task: Task) -> None:
+    """What was built upon it on the same branch has never been tested with it as it is now."""
+    for other in shared.after(session, task):
+        if other.state in (TaskState.COMPLETED, TaskState.INTEGRATING) and other.runs:
+            _look_again(other)
+
+
+def gone(session: Session, task: Task) -> None:
+    """It is not wanted any more. Who comes before it on its branch makes the pull request instead."""
+    shared.part(session, task)
+    before = task.workspace.task_ids if task.workspace else ()
+    for other in shared.on_its_branch(session, task):
+        done = other.state is TaskState.COMPLETED and other.pull_request is None
+        if done and other.id in before and wants_pull(session, other):
+            if task.runs:
+                _look_again(other)
+            else:
+                other.become(TaskState.NEEDS_CONTINUATION)
+                other.become(TaskState.INTEGRATING)
+
+
+def _look_again(task: Task) -> None:
+    """There is more on its branch than it has left there itself."""
+    task.become(TaskState.NEEDS_CONTINUATION)
+    task.become(TaskState.VERIFYING)
+    task.look_again()
+    task.completed_at = None
+    if task.pull_request:
+        task.pull_request = task.pull_request.model_copy(update={"wanted_by": None})
 
 
 def _summary(session: Session, task: Task) -> str:
@@ -68,9 +100,9 @@ def opened(session: Session, event: PullOpened) -> Iterator[Deed]:
     task.problem = ""
     task.note_evidence(event.evidence)
     pull = event.pull
-    if former is None:
+    if former is None or former.number != pull.number:
         yield telling.news(
-            f"pull:{task.key}",
+            f"pull:{task.key}" if former is None else f"pull:{task.key}:{pull.number}",
             f"{task.key}: pull request #{pull.number} is open{' as a draft' if pull.draft else ''}",
             task.pull_text.title if task.pull_text else task.name,
             *([pull.url] if pull.url else []),
@@ -80,7 +112,7 @@ def opened(session: Session, event: PullOpened) -> Iterator[Deed]:
 
 
 def _pull_request(former: PullRequest | None, pull: Pull, commit: str) -> PullRequest:
-    """What was delivered already stays delivered; who wanted the former commit merged has not seen this one."""
+    """What was delivered stays delivered, and what is wanted stays wanted: where an agent changed it, that was dropped."""
     known = former if former and former.number == pull.number else None
     return PullRequest(
         number=pull.number,
@@ -89,6 +121,7 @@ def _pull_request(former: PullRequest | None, pull: Pull, commit: str) -> PullRe
         seen=pull,
         head=commit,
         delivered=known.delivered if known else (),
+        wanted_by=known.wanted_by if known else None,
         taken_in=known.taken_in if known else (),
     )
 
@@ -103,17 +136,19 @@ def not_opened(session: Session, event: OrderFailed) -> Iterator[Deed]:
     yield card(task)
 
 
-def card(task: Task) -> Show:
+def card(task: Task, decided: Decided | None = None) -> Show:
     about = f"{task.id}:{task.asking}"
+    choices = (
+        Choice(label="Try again", verb=Verb.SHIP_AGAIN, about=about, style=Style.PRIMARY),
+        Choice(label="Leave it on its branch", verb=Verb.KEEP, about=about),
+    )
     return Show(
         card=NeedsYouCard(
             key=f"not-shipped:{task.key}:{task.asking}",
             title=f"{task.key} is done, but its pull request cannot be made",
             reason=task.problem,
-            choices=(
-                Choice(label="Try again", verb=Verb.SHIP_AGAIN, about=about, style=Style.PRIMARY),
-                Choice(label="Leave it on its branch", verb=Verb.KEEP, about=about),
-            ),
+            choices=() if decided else choices,
+            decided=decided,
         )
     )
 
@@ -127,30 +162,28 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
     if task.state is not TaskState.INTEGRATING:
         yield telling.stale(session, event)
         return
-    reason, task.problem = task.problem, ""
     if event.verb is Verb.SHIP_AGAIN:
-        task.tries += 1
-        yield _decided(task, reason, "Tried again", event, asking)
+        yield card(task, telling.decided("Tried again", event))
+        _ship_again(task)
     else:
-        yield _decided(task, reason, "Left on its branch", event, asking)
+        yield card(task, telling.decided("Left on its branch", event))
+        task.problem = ""
         yield from complete(session, task, event)
 
 
-def _decided(task: Task, reason: str, what: str, event: FromPerson, asking: str) -> Show:
-    return Show(
-        card=NeedsYouCard(
-            key=f"not-shipped:{task.key}:{asking}",
-            title=f"{task.key} {task.name}",
-            reason=reason,
-            decided=telling.decided(what, event),
-        )
-    )
+def _ship_again(task: Task) -> None:
+    """Somebody may have mended it by hand: what lies there is looked at again, and tested again if it is another commit."""
+    task.tries += 1
+    task.become(TaskState.NEEDS_CONTINUATION)
+    task.become(TaskState.VERIFYING)
+    task.work_of = ""
 
 
-def waiting(session: Session) -> Iterator[Deed]:
+def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
+    """The cards of all that cannot be shipped: the same ones again, or with what became of them."""
     for task in session.in_state(TaskState.INTEGRATING):
         if task.problem:
-            yield card(task)
+            yield card(task, decided)
 
 
 def depends_on(session: Session, task: Task) -> tuple[int, ...]:

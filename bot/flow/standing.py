@@ -14,6 +14,8 @@ from bot.domain.states import Phase, RunState, Status, TaskState
 from bot.domain.tasks import Task
 from bot.domain.world import AgentUsage
 
+SILENT_FROM = 10
+"""Minutes without anything new on its screen, until it is told."""
 STOP = Choice(label="Stop", verb=Verb.STOP, style=Style.DANGER)
 
 
@@ -57,19 +59,21 @@ def task_line(task: Task, at: AwareDatetime, tails: Mapping[str, str]) -> TaskLi
         key=task.key,
         name=task.name,
         state=task.state,
-        note=_note(task),
+        note=_note(task, at),
         seconds=seconds_of(task, at),
         tail=tail,
     )
 
 
-def _note(task: Task) -> str:
+def _note(task: Task, at: AwareDatetime) -> str:
     if task.blocked:
         return task.blocked
     if task.problem:
         return f"no pull request: {task.problem}"
     if waits := _waits(task):
         return waits
+    if quiet := _silent_for(task, at):
+        return f"silent for {quiet} min"
     if (
         task.state in (TaskState.RUNNING, TaskState.NEEDS_CONTINUATION)
         and task.counters.failed_checks
@@ -80,6 +84,15 @@ def _note(task: Task) -> str:
     if task.state is TaskState.COMPLETED and task.workspace:
         return task.workspace.branch
     return ""
+
+
+def _silent_for(task: Task, at: AwareDatetime) -> int:
+    """Minutes, once they are worth telling."""
+    run = task.run
+    if run is None or not run.alive or run.silent_since is None:
+        return 0
+    minutes = int((at - run.silent_since).total_seconds() // 60)
+    return minutes if minutes >= SILENT_FROM else 0
 
 
 def _waits(task: Task) -> str:

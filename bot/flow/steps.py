@@ -17,7 +17,7 @@ from bot.domain.sheets import Tone
 from bot.domain.states import Status, TaskState
 from bot.domain.steps import Option, Step
 from bot.domain.tasks import Run, Task, TaskType, Why
-from bot.flow import blocked, circles, limits, overlap, place, telling
+from bot.flow import blocked, circles, overlap, place, telling
 
 MORE = "more"
 AGAIN = Option(
@@ -32,9 +32,14 @@ OTHER_AGENT = "agent:"
 MAX_REPLANS = 3
 
 
-def may_be_cut(task: Task) -> bool:
-    """A task, and what it was cut into, may be cut three times in all."""
-    return task.counters.replans < MAX_REPLANS and task.type is not TaskType.INTEGRATION
+def may_be_cut(session: Session, task: Task) -> bool:
+    """A task, and what it was cut into, may be cut three times in all; never what people see or others build upon already."""
+    first = task.original or task.id
+    cuts = [t for t in session.in_state(TaskState.REPLACED) if (t.original or t.id) == first]
+    seen = task.pull_request is not None and task.pull_request.open
+    built_upon = any(other.runs for other in session.tasks if task.id in other.dependencies)
+    fixed = seen or built_upon or task.type is TaskType.INTEGRATION
+    return len(cuts) < MAX_REPLANS and not fixed
 
 
 def other_agents(session: Session, task: Task) -> Iterator[Option]:
@@ -163,7 +168,7 @@ def advance(session: Session, event: Happening) -> None:
 def _can_start(session: Session, task: Task) -> bool:
     if task.workspace is None or task.taken_by or task.taking_in:
         return False
-    return place.may_begin(session, task) and not limits.keeps_waiting(session, task)
+    return place.may_begin(session, task) and not place.keeps_waiting(session, task)
 
 
 def _in_order(session: Session, ready: list[Task]) -> list[Task]:

@@ -11,7 +11,7 @@ from bot.domain.session import Session
 from bot.domain.sheets import Text
 from bot.domain.states import RunState, TaskState
 from bot.domain.tasks import Task
-from bot.flow import telling
+from bot.flow import dialogs, telling
 
 HANDED_BACK = (
     "A person has worked in your worktree meanwhile. Look at what they did (git log, git diff, git status) before you go on, "
@@ -58,9 +58,10 @@ def _take(session: Session, task: Task, event: Commanded) -> Iterator[Deed]:
         yield telling.privately(event, f"{task.key} cannot be taken over: {why}")
         return
     task.taken_by = str(event.by)
-    if run.state is RunState.WAITING_INPUT and not run.reply:
-        # whatever it asks, a person answers it in the pane now
-        task.update_run(run.become(RunState.RUNNING, dialog=None))
+    if run.state is RunState.WAITING_INPUT:
+        # whatever it asks, a person answers it in the pane now; nothing more is typed
+        yield from dialogs.ended(task, run, telling.decided("Taken over", event))
+        task.update_run(run.become(RunState.RUNNING, dialog=None, reply=""))
     yield telling.answer(
         event,
         f"{task.key} is yours, {event.by}",

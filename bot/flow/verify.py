@@ -100,6 +100,9 @@ def decide(
 
 
 def _seen(session: Session, task: Task, run: Run, event: WorkSeen) -> Iterator[Deed]:
+    if task.work and task.work.head != event.work.head:
+        # what was tested and judged is another commit
+        task.checked_of = task.judged_of = ""
     task.work, task.work_of = event.work, run.id
     task.verified_files, task.flags = event.verified_files, event.flags
     yield from _main_touched(session, task, event)
@@ -108,13 +111,14 @@ def _seen(session: Session, task: Task, run: Run, event: WorkSeen) -> Iterator[D
     elif task.flags and event.work.head not in task.accepted:
         yield from blocked.block(session, task, _flagged(task), event, Hold.FLAGS)
     else:
-        yield from limits.files(session, task, event)
         yield from go_on(session, task, event)
 
 
 def go_on(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
     """Where everything was looked at already, as after something came from the base, there is nothing left but to ship it."""
     run = task.run
+    if task.state is TaskState.VERIFYING and task.work:
+        yield from limits.files(session, task, event, task.work)
     if task.state is not TaskState.VERIFYING or run is None:
         return
     if task.work_of == task.judged_of == run.id and not wants_check(session, task, run):
@@ -143,13 +147,11 @@ def _missing(task: Task, event: WorkSeen) -> str:
         return f"These changes are not committed: {files}."
     if event.unmerged:
         return f"This is not merged into your branch: {', '.join(event.unmerged)}."
-    if task.type is TaskType.INVESTIGATION:
-        return (
-            ""
-            if task.report.strip() or event.work.commits
-            else "There is no report of what was found."
-        )
-    return "" if event.work.commits else "There are no commits on the branch."
+    if event.work.commits:
+        return ""
+    if task.type is not TaskType.INVESTIGATION:
+        return "There are no commits on the branch."
+    return "" if task.report.strip() else "There is no report of what was found."
 
 
 def _ask_for_evidence(
@@ -200,13 +202,9 @@ def _checked(session: Session, task: Task, run: Run, event: CheckRan) -> Iterato
         f"The end of the output:\n\n{check.output}\n\nMend the cause, not the test, and commit."
     )
     happened = f"the tests fail ({what}, {failed} of {MAX_FAILED_CHECKS})"
-    options = (steps.AGAIN, steps.FRESH, *steps.other_agents(session, task), *_cut(task), steps.ASK)
+    cut = (steps.CUT,) if steps.may_be_cut(session, task) else ()
+    options = (steps.AGAIN, steps.FRESH, *steps.other_agents(session, task), *cut, steps.ASK)
     yield from steps.offer(session, task, event, "check_failed", happened, *options)
-
-
-def _cut(task: Task) -> Iterator[steps.Option]:
-    if steps.may_be_cut(task):
-        yield steps.CUT
 
 
 def _judged(session: Session, task: Task, run: Run, event: WorkJudged) -> Iterator[Deed]:
@@ -218,7 +216,7 @@ def _judged(session: Session, task: Task, run: Run, event: WorkJudged) -> Iterat
             yield from ship.begin(session, task, event)
         case Judgement.CONTINUE:
             yield from _not_yet(session, task, event, verdict)
-        case Judgement.REPLAN if steps.may_be_cut(task):
+        case Judgement.REPLAN if steps.may_be_cut(session, task):
             happened = f"the judge says: {_said(verdict)}"
             options = (steps.CUT, steps.AGAIN, steps.ASK)
             _mend(task, verdict)
@@ -229,16 +227,13 @@ def _judged(session: Session, task: Task, run: Run, event: WorkJudged) -> Iterat
 
 def _not_yet(session: Session, task: Task, event: WorkJudged, verdict: Verdict) -> Iterator[Deed]:
     continues = task.count("judge_continues")
+    said = _said(verdict)
     if continues > MAX_JUDGE_CONTINUES:
-        reason = (
-            f"after {MAX_JUDGE_CONTINUES} rounds the judge still misses something: {_said(verdict)}"
-        )
+        reason = f"after {MAX_JUDGE_CONTINUES} rounds the judge still misses something: {said}"
         yield from blocked.block(session, task, reason, event, Hold.VERDICT)
         return
     _mend(task, verdict)
-    happened = (
-        f"the judge misses something ({continues} of {MAX_JUDGE_CONTINUES}): {_said(verdict)}"
-    )
+    happened = f"the judge misses something ({continues} of {MAX_JUDGE_CONTINUES}): {said}"
     yield from steps.offer(session, task, event, "judged", happened, steps.AGAIN)
 
 

@@ -44,6 +44,8 @@ class Plan:
     chats: Mapping[str, Chat]
     gate: Gate
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    unattended: bool = False
+    """What is asked comes through a pipe: nobody is there for a question in between."""
     stage: Mapping[str, str] = field(default_factory=dict[str, str])
     """Variables that only the demo and tests set, for the played agent."""
     umask: int = 0o022
@@ -169,6 +171,7 @@ def _rules(plan: Plan, settings: Settings) -> Rules:
         test_command=settings.gwt_test_command,
         check_seconds=settings.gwt_check_seconds,
         progress_seconds=settings.progress_seconds,
+        unattended=plan.unattended,
         hold_on_restart=settings.on_restart is OnRestart.ASK,
         most_at_once=settings.gwt_parallel,
         set_up=listed(settings.gwt_set_up, "&&&"),

@@ -29,7 +29,13 @@ async def run() -> None:
     await asyncio.to_thread(refuse_foreign, Path(".env"))
     person = me()
     chat = ConsoleChat(settings.load().gwt_home, person)
-    await talk(Plan(current=settings.load, chats={"console": chat}, gate=gate_for(person)), chat)
+    plan = Plan(
+        current=settings.load,
+        chats={"console": chat},
+        gate=gate_for(person),
+        unattended=not chat.by_hand,
+    )
+    await talk(plan, chat)
 
 
 async def talk(plan: Plan, chat: ConsoleChat) -> None:

@@ -206,7 +206,8 @@ class Answers:
                 return self._of_the_forge(session, order, m)
             case actions.MergeLocally():
                 problem = "collide" if self.maybe(0.3) else ""
-                return events.MergedLocally(**m, commit="f" * 40, problem=problem)
+                files = ("a.py",) if problem and self.maybe() else ()
+                return events.MergedLocally(**m, commit="f" * 40, problem=problem, conflicts=files)
             case actions.CleanUp():
                 return events.CleanedUp(**m, removals=self._removals(session))
             case actions.SumUp():

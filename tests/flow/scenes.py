@@ -4,35 +4,42 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from bot.domain.actions import Action, Deed, Show, Whisper
-from bot.domain.cards import Card
-from bot.domain.choices import Command, Verb, Word
+from bot.domain.actions import Action, Deed, Order, Show, Whisper
+from bot.domain.cards import Card, NeedsYouCard, PullsCard
+from bot.domain.choices import Choice, Command, Verb, Word
 from bot.domain.documents import Document, DocumentKind
 from bot.domain.events import (
     Commanded,
     Pressed,
+    PullsSeen,
+    RunEnded,
     Said,
     StepChosen,
+    Ticked,
     WholeJudged,
     WordsJudged,
     WorkJudged,
 )
 from bot.domain.evidence import Check, Judgement, Verdict
+from bot.domain.hosting import Hosted, Pull
 from bot.domain.intent import Intent, Question
 from bot.domain.layout import sheet
 from bot.domain.people import Person, Thread
 from bot.domain.session import Session, Spec
-from bot.domain.states import IntentStatus, Phase, RunState, TaskState
-from bot.domain.tasks import Run, Task, Workspace
+from bot.domain.states import IntentStatus, Outcome, Phase, RunState, TaskState
+from bot.domain.tasks import PullRequest, PullText, Run, Strategy, Task, Workspace
 from bot.domain.words import WordKind
-from bot.domain.world import Commit, Scan, Work
-from bot.flow import decide
+from bot.domain.world import Commit, CompletionSource, Limit, RunEnd, Scan, Work
+from bot.flow import decide, due
 
 T0 = datetime(2026, 1, 2, 9, 0, tzinfo=UTC)
 ANN = Person(platform="memory", id="T1/U1", name="Ann")
 THREAD = Thread(platform="memory", channel="C1", root="1.0")
 REPOSITORY = "/srv/shop"
 TEST = "python3 -m unittest"
+HOSTED = Hosted(slug="acme/shop")
+HEAD = f"{1:040d}"
+"""Where `work("feat: x")` stands."""
 
 
 def later(seconds: int = 60) -> datetime:
@@ -192,6 +199,107 @@ def whole_judged(outcome: Judgement = Judgement.DONE) -> WholeJudged:
         answers="judge-whole:1",
         verdict=Verdict(outcome=outcome, at=later()),
     )
+
+
+def shipped(key: str, number: int, **changes: object) -> Task:
+    """Done, and its pull request stands on the forge as it was made."""
+    run_id = f"{key}-r1"
+    made = task(
+        key,
+        TaskState.COMPLETED,
+        runs=[run(key, 1, RunState.ENDED).model_copy(update={"outcome": Outcome.FINISHED})],
+        work=work("feat: x"),
+        checks=[check(1, 0)],
+        work_of=run_id,
+        checked_of=run_id,
+        judged_of=run_id,
+        started_at=T0,
+        completed_at=later(),
+        pull_text=PullText(title="feat: x", body="What: x"),
+        pull_request=PullRequest(number=number, url="", head=HEAD, seen=pull(number)),
+    )
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made
+
+
+def pull(number: int, **changes: object) -> Pull:
+    made = Pull(number=number, url=f"http://forge/{number}", head=HEAD, base="main")
+    return made.model_copy(update=changes)
+
+
+def delivering(*tasks: Task, **changes: object) -> Session:
+    """Carried out where pull requests can be made."""
+    return executing(*tasks, hosted=HOSTED, **changes)
+
+
+def sharing(first: Task, *others: Task) -> tuple[Task, ...]:
+    """Each goes on with the branch of the one before it."""
+    ids = [first.id]
+    there = first.workspace or workspace("agent/shared")
+    first.workspace = there.model_copy(update={"task_ids": tuple(ids)})
+    for other in others:
+        other.worktree_strategy, other.dependencies = Strategy.SHARED, (ids[-1],)
+        ids.append(other.id)
+        other.workspace = there.model_copy(update={"task_ids": tuple(ids)})
+    return (first, *others)
+
+
+def ordered(session: Session, kind: str, about: str = "") -> Order:
+    """The one order of that kind that is due."""
+    found = [o for o in due(session) if o.kind == kind and about in o.model_dump_json()]
+    assert len(found) == 1, f"{kind}: {[order.key for order in due(session)]}"
+    return found[0]
+
+
+def kinds(session: Session) -> list[str]:
+    """Of all that is due, but for the place."""
+    return [order.kind for order in due(session) if order.kind != "hold_place"]
+
+
+def look(session: Session, *pulls: Pull) -> list[Deed]:
+    """The forge shows pull requests as they are now."""
+    answers = ordered(session, "watch_pulls").key
+    return decide(session, PullsSeen(id="look", at=later(), answers=answers, pulls=pulls))
+
+
+def ended(run_id: str, outcome: Outcome = Outcome.FINISHED, **changes: object) -> RunEnded:
+    end = RunEnd(outcome=outcome, source=CompletionSource.HOOK, exit_code=0)
+    return RunEnded(
+        id=f"ended:{run_id}",
+        at=later(),
+        answers=f"await:{run_id}",
+        run_id=run_id,
+        end=end.model_copy(update=changes),
+    )
+
+
+def out_of_tokens(run_id: str, at: datetime, resets_at: datetime | None = None) -> RunEnded:
+    limit = Limit(says="You have hit your limit.", resets_at=resets_at)
+    return ended(run_id, Outcome.FAILED, limit=limit).model_copy(update={"at": at})
+
+
+def tick(at: datetime | None = None) -> Ticked:
+    return Ticked(id="tick", at=at or later())
+
+
+def needs(deeds: list[Deed]) -> list[NeedsYouCard]:
+    """What only a person can decide."""
+    return [card for card in cards(deeds) if isinstance(card, NeedsYouCard)]
+
+
+def pulls_card(deeds: list[Deed]) -> PullsCard:
+    return [card for card in cards(deeds) if isinstance(card, PullsCard)][-1]
+
+
+def choice(card: Card, verb: Verb) -> Choice:
+    return next(one for one in sheet(card).choices if one.verb is verb)
+
+
+def press(card: Card, verb: Verb, text: str = "", at: datetime | None = None) -> Pressed:
+    """A button of that card."""
+    made = pressed(verb, choice(card, verb).about, text)
+    return made.model_copy(update={"at": at or made.at})
 
 
 def said(text: str, by: Person = ANN, at: datetime | None = None) -> Said:

@@ -388,8 +388,19 @@ def test_a_tick_shows_how_the_panes_look_and_changes_nothing() -> None:
     before = session.copied()
     [card] = cards(decide(session, Ticked(id="t", at=later(90), tails={"T001-r1": "editing a.py"})))
     assert "editing a.py" in str(card)
-    assert session.tasks == before.tasks
+    assert [task.state for task in session.tasks] == [task.state for task in before.tasks]
     assert card.key == "status"
+
+
+def test_a_pane_that_shows_the_same_for_long_is_told_and_left_alone() -> None:
+    session = executing(running("T001"))
+    for minutes, says in ((1, "reading"), (2, "thinking"), (11, "thinking"), (13, "thinking")):
+        tick = Ticked(id=f"t{minutes}", at=later(60 * minutes), tails={"T001-r1": says})
+        [card] = cards(decide(session, tick))
+        assert ("silent for" in card.model_dump_json()) == (minutes == 13)
+    assert session.tasks[0].state is TaskState.RUNNING
+    tick = Ticked(id="t14", at=later(60 * 14), tails={"T001-r1": "writing"})
+    assert "silent for" not in cards(decide(session, tick))[0].model_dump_json()
 
 
 def test_when_all_tasks_are_settled_the_work_is_finished() -> None:

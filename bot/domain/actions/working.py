@@ -14,6 +14,8 @@ class HoldPlace(Wish):
 
     kind: Literal["hold_place"] = "hold_place"
     since: AwareDatetime
+    rework: bool = False
+    """Something came back about work that was done: that goes first."""
 
     @property
     def key(self) -> str:

@@ -30,6 +30,7 @@ class Surveyed(Result):
     most_at_once: int = 10
     limits: TaskLimits = TaskLimits()
     hosted: Hosted | None = None
+    unattended: bool = False
     other_agents: dict[str, str] = Field(default_factory=dict[str, str])
     """Those that are ready besides, with their flags."""
 

@@ -191,6 +191,8 @@ class MergedLocally(Result):
     check: Check | None = None
     problem: str = ""
     """Why the base was left where it is. Empty: it was moved."""
+    conflicts: tuple[str, ...] = ()
+    """Files in which the branches collide with each other or with the base."""
 
 
 class CleanedUp(Result):

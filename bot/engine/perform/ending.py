@@ -11,7 +11,7 @@ from bot.domain.evidence import Check
 from bot.domain.naming import worktree_path
 from bot.domain.session import Session
 from bot.domain.states import Status, TaskState
-from bot.domain.tasks import PullRequest, Workspace
+from bot.domain.tasks import PullRequest, TaskType, Workspace
 from bot.domain.world import Removal, Usage
 from bot.engine.brain.texts import sum_up as summed_up
 from bot.engine.perform.checking import check_of, found
@@ -34,16 +34,16 @@ async def merge_locally(world: World, session: Session, order: MergeLocally) -> 
 async def _merged(
     world: World, session: Session, order: MergeLocally, scratch: str
 ) -> MergedLocally:
-    branches = tuple(
-        task.workspace.branch for task in session.in_state(TaskState.COMPLETED) if task.workspace
-    )
+    done = [task for task in session.in_state(TaskState.COMPLETED) if task.workspace]
+    # in a task that settled conflicts the others are settled already
+    done.sort(key=lambda task: task.type is not TaskType.INTEGRATION)
+    branches = tuple(dict.fromkeys(t.workspace.branch for t in done if t.workspace))
     outcome = await world.worktrees.merge_all(
         session.repository, session.base_branch, branches, scratch
     )
     if outcome.conflicts:
-        return _answer(
-            world, order, problem=f"the branches collide in {', '.join(outcome.conflicts)}."
-        )
+        problem = f"the branches collide in {', '.join(outcome.conflicts)}."
+        return _answer(world, order, problem=problem, conflicts=outcome.conflicts)
     check = None
     if session.test_command:
         log = f"{world.home}/runs/check-{session.short}-merged.log"
@@ -68,6 +68,7 @@ def _answer(
     commit: str = "",
     check: Check | None = None,
     problem: str = "",
+    conflicts: tuple[str, ...] = (),
 ) -> MergedLocally:
     return MergedLocally(
         **world.mark(),
@@ -75,6 +76,7 @@ def _answer(
         commit=commit,
         check=check,
         problem=problem,
+        conflicts=conflicts,
     )
 
 

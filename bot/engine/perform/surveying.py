@@ -39,6 +39,7 @@ async def survey(world: World, session: Session, order: Survey) -> Surveyed:
         context_window=world.rules.context_window(),
         most_at_once=world.rules.most_at_once,
         limits=world.rules.limits,
+        unattended=world.rules.unattended,
         hosted=await _hosted(world, base.repository),
         other_agents=await _other_agents(world, agent.agent, base.repository),
     )
@@ -90,7 +91,13 @@ async def hold_place(
             log.warning("position not told", extra={"data": {"id": session.id}})
 
     await world.places.hold(
-        session.repository, session.id, order.since, granted, moved, held=session.has_place
+        session.repository,
+        session.id,
+        order.since,
+        granted,
+        moved,
+        held=session.has_place,
+        rework=order.rework,
     )
 
 

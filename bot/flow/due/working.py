@@ -36,12 +36,13 @@ from bot.domain.session import Ending, Session
 from bot.domain.states import RunState, TaskState
 from bot.domain.tasks import Run, Task
 from bot.domain.words import Change, ChangeStage
-from bot.flow import finish, place, pulls, verify
+from bot.flow import finish, place, pulls, shared, verify
 
 
 def executing(session: Session) -> Iterator[Order]:
     if session.wants_place_since:
-        yield HoldPlace(since=session.wants_place_since)
+        rework = any(t.pull_request and t.state in place.MOVING for t in session.tasks)
+        yield HoldPlace(since=session.wants_place_since, rework=rework)
     if session.spec and not session.spec.commit:
         yield CommitDocuments(revision=session.spec.revision)
     if session.change:
@@ -65,22 +66,28 @@ def _in_its_place(session: Session) -> Iterator[Order]:
             case TaskState.RUNNING | TaskState.VERIFYING:
                 yield from _under_way(session, task)
             case TaskState.NEEDS_CONTINUATION:
-                yield from _taking_in(task)
+                yield from _taking_in(session, task)
             case TaskState.INTEGRATING:
-                yield from _shipping(task)
+                yield from _shipping(session, task)
             case _:
                 pass
 
 
-def _taking_in(task: Task) -> Iterator[Order]:
-    if task.taking_in and task.pull_request:
+def _taking_in(session: Session, task: Task) -> Iterator[Order]:
+    if task.taking_in and task.pull_request and not _is_worked_in(session, task):
         number = task.pull_request.number
         yield TakeInBase(task_id=task.id, number=number, merged=task.taking_in)
 
 
-def _shipping(task: Task) -> Iterator[Order]:
-    """Its pull request, once there are words for it; not while it waits for a person to mend something."""
-    if task.problem or not task.work:
+def _is_worked_in(session: Session, task: Task) -> bool:
+    others = shared.on_its_branch(session, task)
+    return any(other.state in (TaskState.RUNNING, TaskState.VERIFYING) for other in others)
+
+
+def _shipping(session: Session, task: Task) -> Iterator[Order]:
+    """Its pull request, once there are words for it; not while it waits for a person to mend something, or for who comes
+    before it on its branch."""
+    if task.problem or not task.work or shared.is_busy(session, task):
         return
     if task.pull_text:
         yield OpenPull(task_id=task.id, commit=task.work.head, number=task.tries)

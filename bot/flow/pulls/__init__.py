@@ -42,6 +42,7 @@ def decide(
                 not_merged(task, task.pull_request, f"{reason} {remedy}".strip())
         case OrderFailed(what="watch_pulls", reason=reason, remedy=remedy):
             session.pulls_problem = f"{reason} {remedy}".strip()
+            session.pulls_problems += 1
             yield trouble(session)
         case OrderFailed():
             yield from blocked.hold(session, event)

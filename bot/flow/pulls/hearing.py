@@ -8,11 +8,12 @@ from bot.domain.actions import Deed
 from bot.domain.collided import told_of_base
 from bot.domain.events import BaseTakenIn, Happening, PullsSeen
 from bot.domain.hosting import CiState, MergeState, Pull
-from bot.domain.session import Session, Speaker
+from bot.domain.session import Session
 from bot.domain.sheets import Tone
 from bot.domain.states import TaskState
 from bot.domain.tasks import PullRequest, Task, Why
 from bot.flow import blocked, ship, telling
+from bot.flow.pulls.settled import closed, merged
 from bot.flow.pulls.standing import base_missing, with_pull
 
 MAX_ROUNDS = 3
@@ -33,22 +34,7 @@ def seen(session: Session, event: PullsSeen, pull: Pull) -> Iterator[Deed]:
     if pull.merged and not former.merged:
         yield from merged(session, task, event, former.number)
     elif not pull.open and former.open:
-        yield telling.news(
-            f"closed:{task.key}:{pull.number}",
-            f"{task.key}: pull request #{pull.number} was closed without a merge",
-            "I take it that it is not wanted any more. Its branch is kept.",
-        )
-
-
-def merged(session: Session, task: Task, event: Happening, number: int) -> Iterator[Deed]:
-    """By people, perhaps while something about it was still to be done."""
-    if task.state in (TaskState.NEEDS_CONTINUATION, TaskState.BLOCKED, TaskState.FAILED):
-        task.become(TaskState.INTEGRATING)
-        yield from ship.complete(session, task, event)
-    session.say(Speaker.SYSTEM, f"Pull request #{number} of {task.key} was merged", event.at)
-    yield telling.news(
-        f"pull-merged:{task.key}:{number}", f"{task.key}: #{number} is merged", tone=Tone.SUCCESS
-    )
+        yield from closed(session, task, event, former.number)
 
 
 def attend(session: Session, event: Happening) -> Iterator[Deed]:
@@ -62,7 +48,9 @@ def attend(session: Session, event: Happening) -> Iterator[Deed]:
         elif missing := base_missing(session, task, pull):
             take_in_first(task, missing)
         elif pull.seen.merge_state is MergeState.CONFLICT and _is_next(session, task):
-            take_in_first(task, (f"conflict:{pull.seen.head}",))
+            take_in_once(task, pull)
+        elif pull.seen.draft and pull.seen.head == pull.head and _is_next(session, task):
+            _make_ready(task, pull)
 
 
 def _news(pull: PullRequest, seen: Pull) -> dict[str, str]:
@@ -92,15 +80,17 @@ def _rework(
     failed = any(text.startswith("## The check") for text in news.values())
     what = "checks failed" if failed else "somebody asks for changes"
     task.become(TaskState.NEEDS_CONTINUATION)
+    feedback = (
+        f"Your work is in pull request #{pull.number}. This came back about it; mend it on the same branch and commit.\n\n"
+        + "\n\n".join(news.values())[:TOLD]
+    )
     if rounds > MAX_ROUNDS:
+        task.told = feedback  # should a person let it be tried again
         reason = f"#{pull.number}: {what}, after {MAX_ROUNDS} rounds of mending"
         yield from blocked.block(session, task, reason, event)
         return
     task.next_why = Why.CI_FAILED if failed else Why.REVIEW
-    task.next_feedback = (
-        f"Your work is in pull request #{pull.number}. This came back about it; mend it on the same branch and commit.\n\n"
-        + "\n\n".join(news.values())[:TOLD]
-    )
+    task.next_feedback = feedback
     yield telling.news(
         f"rework:{task.key}:{rounds}",
         f"{task.key}: {what} on #{pull.number} (round {rounds} of {MAX_ROUNDS})",
@@ -114,6 +104,25 @@ def _is_next(session: Session, task: Task) -> bool:
     return not ship.depends_on(session, task)
 
 
+def take_in_once(task: Task, pull: PullRequest) -> bool:
+    """For each commit at most: what still collides then is not settled by doing it again."""
+    mark = f"conflict:{pull.head}"
+    if mark in pull.taken_in:
+        return False
+    take_in_first(task, (mark,))
+    return True
+
+
+def _make_ready(task: Task, pull: PullRequest) -> None:
+    """It was a draft for something that it does not wait for any more. Tried once for each commit: a person may want a draft."""
+    mark = f"ready:{pull.head}"
+    if mark not in pull.taken_in:
+        task.pull_request = pull.model_copy(update={"taken_in": (*pull.taken_in, mark)})
+        task.tries += 1
+        task.become(TaskState.NEEDS_CONTINUATION)
+        task.become(TaskState.INTEGRATING)
+
+
 def take_in_first(task: Task, missing: tuple[str, ...]) -> None:
     task.become(TaskState.NEEDS_CONTINUATION)
     task.taking_in = missing
@@ -124,13 +133,20 @@ def taken_in(session: Session, event: BaseTakenIn) -> Iterator[Deed]:
     if task is None or not task.taking_in or task.pull_request is None:
         return
     pull = task.pull_request
+    # how an agent settles it is looked at by whoever merges; a plain merge of the base is what was wanted
+    wanted_by = None if event.conflicts else pull.wanted_by
     task.pull_request = pull.model_copy(
-        update={"taken_in": (*pull.taken_in, *task.taking_in), "wanted_by": pull.wanted_by}
+        update={"taken_in": (*pull.taken_in, *task.taking_in), "wanted_by": wanted_by}
     )
     task.taking_in = ()
     if task.workspace:
         # what is compared from now on is its own work, not what others have merged
         task.workspace = task.workspace.model_copy(update={"start": event.base})
+    if event.head and task.work:
+        # this commit is the bot's own: nobody has to judge it
+        task.work = task.work.model_copy(update={"head": event.head})
+    if not event.conflicts and task.next_why is Why.CHANGED:
+        return  # something else is wanted of it besides: its agent goes on
     if not event.conflicts:
         # the tests have not seen this yet
         task.become(TaskState.VERIFYING)

@@ -12,8 +12,9 @@ from bot.domain.session import Session, Speaker
 from bot.domain.states import TaskState
 from bot.domain.tasks import PullRequest, Task
 from bot.flow import ship, telling
-from bot.flow.pulls.hearing import merged, take_in_first
-from bot.flow.pulls.showing import trouble
+from bot.flow.pulls.hearing import take_in_once
+from bot.flow.pulls.settled import merged
+from bot.flow.pulls.showing import about_all, about_one, about_trouble, trouble
 from bot.flow.pulls.standing import base_missing, still_open
 
 
@@ -29,7 +30,7 @@ def ready_to_merge(session: Session, task: Task) -> bool:
         return False
     if pull.seen is None or pull.seen.head != pull.head or pull.seen.draft:
         return False
-    if pull.seen.ci is CiState.PENDING or ship.depends_on(session, task):
+    if pull.seen.ci in (CiState.PENDING, CiState.FAILED) or ship.depends_on(session, task):
         return False
     return not base_missing(session, task, pull)
 
@@ -49,10 +50,7 @@ def merge_tried(session: Session, event: PullMergeTried) -> Iterator[Deed]:
         )
         task.pull_request = pull.model_copy(update={"merged": True, "seen": seen, "problem": ""})
         yield from merged(session, task, event, pull.number)
-    elif tried.obstacle is Obstacle.CONFLICT:
-        if task.state is TaskState.COMPLETED:
-            take_in_first(task, (f"conflict:{pull.head}",))
-    else:
+    elif tried.obstacle is not Obstacle.CONFLICT or not take_in_once(task, pull):
         not_merged(task, pull, tried.reason)
 
 
@@ -63,17 +61,16 @@ def not_merged(task: Task, pull: PullRequest, reason: str) -> None:
 def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
     match event.verb:
         case Verb.MERGE_PULL:
-            yield from _want(
-                session, event, [t for t in still_open(session) if t.id == event.about]
-            )
-        case Verb.MERGE_PULLS:
+            wanted = [task for task in still_open(session) if about_one(task) == event.about]
+            yield from _want(session, event, wanted)
+        case Verb.MERGE_PULLS if event.about == about_all(session):
             yield from _want(session, event, still_open(session))
-        case Verb.UNNEEDED:
+        case Verb.UNNEEDED if event.about == about_all(session):
             for task in still_open(session):
                 if task.pull_request:
                     task.pull_request = task.pull_request.model_copy(update={"unneeded": True})
             session.say(Speaker.USER, "The open pull requests need not be waited for", event.at)
-        case Verb.WATCH_AGAIN if session.pulls_problem:
+        case Verb.WATCH_AGAIN if session.pulls_problem and event.about == about_trouble(session):
             yield trouble(session, telling.decided("Tried again", event))
             session.pulls_problem = ""
         case _:
@@ -82,7 +79,9 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
 
 def _want(session: Session, event: FromPerson, tasks: list[Task]) -> Iterator[Deed]:
     if not tasks:
-        yield telling.privately(event, "There is no such pull request open any more.")
+        yield telling.privately(
+            event, "That pull request is not open any more, or has changed since; look again."
+        )
     for task in tasks:
         if task.pull_request:
             wanted = {"wanted_by": event.by, "problem": ""}

@@ -11,7 +11,7 @@ from bot.domain.hosting import CiState
 from bot.domain.session import Session
 from bot.domain.states import TaskState
 from bot.domain.tasks import PullRequest, Task
-from bot.flow import place, ship, telling
+from bot.flow import place, shared, ship
 from bot.flow.pulls.standing import still_open, with_pull
 
 
@@ -22,7 +22,8 @@ def card(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
         return
     yield Show(
         card=PullsCard(
-            key=telling.key_of_plan(session, "pulls"),
+            # a live change leads to a new plan, and to no other pull requests
+            key=f"pulls:{session.continues + 1}" if session.continues else "pulls",
             base=session.base_branch,
             repository=session.hosted.slug if session.hosted else "",
             pulls=tuple(line for task in tasks for line in _line(session, task)),
@@ -34,16 +35,32 @@ def card(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
 
 def trouble(session: Session, decided: Decided | None = None) -> Show:
     """It does not go round and round with what only a person can mend."""
-    again = Choice(label="Look again", verb=Verb.WATCH_AGAIN, style=Style.PRIMARY)
+    about = about_trouble(session)
+    again = Choice(label="Look again", verb=Verb.WATCH_AGAIN, about=about, style=Style.PRIMARY)
     return Show(
         card=NeedsYouCard(
-            key="pulls-problem",
+            key=f"pulls-problem:{about}",
             title="I cannot look at the pull requests any more",
             reason=session.pulls_problem,
             choices=() if decided else (again,),
             decided=decided,
         )
     )
+
+
+def about_trouble(session: Session) -> str:
+    """Which time it is that nobody looks at them."""
+    return str(session.pulls_problems)
+
+
+def about_one(task: Task) -> str:
+    """A press is about what was shown: who has seen another commit has not seen this one."""
+    return f"{task.id}:{task.pull_request.head[:12]}" if task.pull_request else ""
+
+
+def about_all(session: Session) -> str:
+    numbers = (task.pull_request.number for task in still_open(session) if task.pull_request)
+    return ",".join(str(number) for number in sorted(numbers))
 
 
 def _line(session: Session, task: Task) -> Iterator[PullLine]:
@@ -64,12 +81,18 @@ def _standing(session: Session, task: Task, pull: PullRequest) -> str:
         return "merged"
     if not pull.open:
         return "closed"
-    if pull.unneeded:
+    if pull.unneeded or task.state in shared.GONE:
         return "left open"
+    if task.state in (TaskState.BLOCKED, TaskState.FAILED):
+        return "waits for you"
     if task.state is not TaskState.COMPLETED:
         return "being worked on"
     if after := ship.depends_on(session, task):
         return f"draft, depends on {', '.join(f'#{number}' for number in after)}"
+    if pull.seen and pull.seen.head != pull.head:
+        return "somebody has pushed to it: merge it there"
+    if pull.seen and pull.seen.draft:
+        return "draft"
     ci = {
         CiState.PENDING: "checks are running",
         CiState.FAILED: "checks failed",
@@ -83,24 +106,33 @@ def _choices(session: Session) -> Iterator[Choice]:
     waiting = [
         t for t in still_open(session) if t.pull_request and t.pull_request.wanted_by is None
     ]
-    ready = [
-        t for t in waiting if t.state is TaskState.COMPLETED and not ship.depends_on(session, t)
-    ]
-    for task in ready[:8]:
-        if pull := task.pull_request:
-            failed = pull.seen is not None and pull.seen.ci is CiState.FAILED
-            if not failed:
-                yield Choice(label=f"Merge #{pull.number}", verb=Verb.MERGE_PULL, about=task.id)
     if len(waiting) > 1:
         yield Choice(
             label="Merge all, in order",
             verb=Verb.MERGE_PULLS,
+            about=about_all(session),
             style=Style.PRIMARY,
             confirm=f"Merge {len(waiting)} pull requests into {session.base_branch}, each when its checks have passed?",
         )
+    ready = [task for task in waiting if _can_be_merged(session, task)]
+    for task in ready[:8]:
+        if pull := task.pull_request:
+            label = f"Merge #{pull.number}"
+            yield Choice(label=label, verb=Verb.MERGE_PULL, about=about_one(task))
     if still_open(session) and place.all_settled(session):
         yield Choice(
             label="Do not wait for them",
             verb=Verb.UNNEEDED,
+            about=about_all(session),
             confirm="End this session and leave the open pull requests to people?",
         )
+
+
+def _can_be_merged(session: Session, task: Task) -> bool:
+    """As far as is known: no button where nothing would come of it."""
+    if task.state is not TaskState.COMPLETED or ship.depends_on(session, task):
+        return False
+    seen = task.pull_request.seen if task.pull_request else None
+    if seen is None or task.pull_request is None:
+        return True
+    return not seen.draft and seen.ci is not CiState.FAILED and seen.head == task.pull_request.head

@@ -16,7 +16,10 @@ def still_open(session: Session) -> list[Task]:
     return [
         task
         for task in with_pull(session)
-        if task.pull_request and task.pull_request.open and not task.pull_request.unneeded
+        if task.state not in shared.GONE
+        and task.pull_request
+        and task.pull_request.open
+        and not task.pull_request.unneeded
     ]
 
 

@@ -75,8 +75,13 @@ class ForgeStage:
     async def publish(self, forge: GitHub, commit: str = "") -> None:
         await forge.publish(str(self.top), SLUG, BRANCH, commit or self.commit)
 
+    def lies_there(self) -> None:
+        """The work is on GitHub, however it came there."""
+        hub = self.bed.world.folder / f"{SLUG}.git"
+        git(self.top, "push", "--quiet", str(hub), BRANCH)
+
     async def opened(self, forge: GitHub) -> Pull:
-        await self.publish(forge)
+        await asyncio.to_thread(self.lies_there)
         return await forge.open(SLUG, self.wanted())
 
     def works(self, files: Mapping[str, str], branch: str = BRANCH) -> str:
@@ -94,8 +99,8 @@ class ForgeStage:
 
 
 @asynccontextmanager
-async def forge_stage(directory: Path) -> AsyncGenerator[ForgeStage]:
-    async with GithubBed(directory / "hub") as bed:
+async def forge_stage(directory: Path, *, prefix: str = "") -> AsyncGenerator[ForgeStage]:
+    async with GithubBed(directory / "hub", prefix=prefix) as bed:
         bed.allow(*ALLOWED)
         stage = await asyncio.to_thread(_built, directory, bed)
         yield stage

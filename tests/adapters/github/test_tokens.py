@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from adapters.github.tokens import Tokens
 from bot.errors import Refused, Unavailable
 from tests.adapters.github.forge_stage import FAST
 
-API = "https://api.github.com"
+BROKEN_KEY = b"-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n"
 GH = """#!/bin/sh
 echo "$*" >> {said}
 env | cut -d= -f1 >> {said}
@@ -126,7 +126,8 @@ class Apps:
 
     def access(self, **more: str) -> Access:
         key = str(self.folder / "key.pem")
-        return Access(api_url=self.url, **{"app_id": "7", "app_key_file": key, **more})
+        plain = Access(api_url=self.url, app_id="7", app_key_file=key)
+        return replace(plain, **more)
 
     async def answer(self, request: web.Request) -> web.Response:
         kind, _, ticket = request.headers["Authorization"].partition(" ")
@@ -187,7 +188,7 @@ async def test_an_app_that_is_refused_says_what_to_look_at(apps: Apps) -> None:
         await tokens(apps.access(installation="5")).token("a/b")
 
 
-@pytest.mark.parametrize("content", [None, b"", b"no key", b"\xff\xfe"])
+@pytest.mark.parametrize("content", [None, b"", b"no key", b"\xff\xfe", BROKEN_KEY])
 async def test_a_key_that_cannot_be_used_is_said(apps: Apps, content: bytes | None) -> None:
     place = apps.folder / "other.pem"
     if content is not None:

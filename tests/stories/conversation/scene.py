@@ -115,7 +115,8 @@ def told(scene: Scene) -> str:
     """How things stand."""
     lines = [
         f"{one.short} {one.status} {one.phase} {one.trouble} "
-        f"{[(t.key, t.state, t.blocked) for t in one.tasks]}"
+        f"{[(t.key, t.state, t.blocked or t.problem) for t in one.tasks]} "
+        f"{one.pulls_problem} {[t.pull_request for t in one.tasks if t.pull_request]}"
         for one in scene.bot.sessions()
     ]
     return "\n".join([*lines, scene.bot.out[-2000:]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bot.domain.session import Session
 from bot.domain.states import TaskState
 from bot.domain.tasks import Task, Why
 from tests.stories.conversation.said import HISTORY, HOW_FAR, WIDER
@@ -52,22 +53,27 @@ async def works_through_an_outage(scene: Scene) -> None:
     await person.sees("I keep trying")
     assert at_work(scene) == before
     scene.hold.release()
-    await is_so(scene, lambda one: len(one.in_state(TaskState.COMPLETED)) == len(one.tasks) == 4)
+    await is_so(scene, lambda one: len(tested(one)) == 3)
     assert session(scene).trouble
     assert await person.count("I keep trying") == 1
     scene.model.faults.end()
     await person.sees("It works again.")
     await is_so(scene, lambda one: not one.words)
-    await person.sees("T001 Discount codes: Completed.")
+    await person.sees("T001 Discount codes: ")
     await ends_complete(scene)
     assert await person.count("It works again.") == 1
-    assert await person.count("T001 Discount codes: Completed.") == 1
+    assert await person.count("T001 Discount codes: ") == 1
     assert [len(task_of(session(scene), key).runs) for key in ("T001", "T002", "T003", "T004")] == [
         1,
         2,
         1,
         1,
     ]
+
+
+def tested(one: Session) -> list[Task]:
+    """Built and tested without the model. Only whether they are done is for the judge to say."""
+    return [t for t in one.in_state(TaskState.VERIFYING) if t.check and t.check.passed]
 
 
 async def three_at_work(scene: Scene) -> dict[str, Pane]:

@@ -1,4 +1,4 @@
-"""A task, its runs and its workspace. Tasks change by their methods only; everything they hold is replaced."""
+"""A unit one agent can finish. It changes by its methods only."""
 
 from __future__ import annotations
 
@@ -6,90 +6,15 @@ from enum import StrEnum
 
 from pydantic import AwareDatetime, Field
 
-from bot.domain.dialogs import Dialog
 from bot.domain.evidence import Check, LimitViolation, TaskLimits, Verdict, VerifiedFile
 from bot.domain.facts import Fact, Living
-from bot.domain.hosting import Pull
-from bot.domain.people import Person
-from bot.domain.states import RUNS, TASKS, Outcome, RunState, TaskState, move
+from bot.domain.states import TASKS, TaskState, move
 from bot.domain.steps import Step
 from bot.domain.tampering import Flag
-from bot.domain.world import AgentUsage, Checkout, Commit, CompletionSource, Work
-
-
-class TaskType(StrEnum):
-    IMPLEMENTATION = "implementation"
-    DOCUMENTATION = "documentation"
-    INVESTIGATION = "investigation"
-    INTEGRATION = "integration"
-
-
-class Strategy(StrEnum):
-    """A worktree of its own, or the predecessor's."""
-
-    NEW = "New"
-    SHARED = "Shared"
-
-
-class Acceptance(Fact):
-    """One thing that must be so when a task (or the whole) is done."""
-
-    id: str
-    text: str
-
-
-class Workspace(Fact):
-    """Branch and worktree of a task. The names are saved before anything of it exists."""
-
-    branch: str
-    path: str
-    created_at: AwareDatetime
-    task_ids: tuple[str, ...] = ()
-    start: str = ""
-    """The commit its own work began from, the predecessors' merged in; empty before."""
-    ready: bool = False
-    """Whether the worktree stands, as far as is known."""
-    merged: tuple[str, ...] = ()
-    """Ids of the predecessors whose branches are merged into it."""
-
-
-class PullText(Fact):
-    """Title (Conventional Commits) and body of a pull request, written from the diff."""
-
-    title: str
-    body: str
-
-
-class PullRequest(Fact):
-    """Of a task, or of all tasks that share its branch."""
-
-    number: int
-    url: str
-    merged: bool = False
-    seen: Pull | None = None
-    """As the forge showed it last."""
-    head: str = ""
-    """The commit the bot has put there last."""
-    delivered: tuple[str, ...] = ()
-    """Keys of failed checks and of notes that its agent was told already."""
-    wanted_by: Person | None = None
-    """Who wants it merged by the bot."""
-    problem: str = ""
-    """Why the last try to merge it did not work."""
-    unneeded: bool = False
-    """A person said that the session need not wait for it."""
-    taken_in: tuple[str, ...] = ()
-    """Merge commits of the base that are in its branch again."""
-
-    @property
-    def open(self) -> bool:
-        return not self.merged and (self.seen is None or self.seen.open)
-
-
-class TaskResult(Fact):
-    success: bool
-    summary: str = ""
-    error: str | None = None
+from bot.domain.tasks.planned import Acceptance, Strategy, TaskType, Workspace
+from bot.domain.tasks.runs import Run, Why
+from bot.domain.tasks.shipped import PullRequest, PullText, TaskResult
+from bot.domain.world import AgentUsage, Commit, Work
 
 
 class Hold(StrEnum):
@@ -100,82 +25,6 @@ class Hold(StrEnum):
     """Its tests look as if they had been made to pass."""
     LIMIT = "limit"
     VERDICT = "verdict"
-
-
-class Why(StrEnum):
-    """Why a run was started."""
-
-    FIRST = "first"
-    RESUMED = "resumed"
-    """It had been stopped, or had vanished; its work goes on."""
-    CHECK_FAILED = "check_failed"
-    NO_EVIDENCE = "no_evidence"
-    CONFLICT = "conflict"
-    JUDGED = "judged"
-    """The judge found something missing."""
-    FLAGGED = "flagged"
-    """A person sent it back because of how its tests were changed."""
-    CI_FAILED = "ci_failed"
-    REVIEW = "review"
-    LIMITED = "limited"
-    """Its account had nothing left, and has again."""
-    RETRY = "retry"
-    FEEDBACK = "feedback"
-    CHANGED = "changed"
-    """Somebody wants something else of the task than before."""
-
-
-class Run(Fact):
-    """One start of one agent CLI on one task: one process in one pane. Feedback is a new run."""
-
-    id: str
-    number: int
-    agent: str
-    conversation: str
-    """The CLI's own conversation id, chosen before the launch so that it can be resumed."""
-    resumes: bool = False
-    why: Why = Why.FIRST
-    feedback: str = ""
-    """What this run is told beyond its task: the failed check's output, the conflicting files …"""
-    state: RunState = RunState.STARTING
-    outcome: Outcome | None = None
-    nonce: str = ""
-    pane_id: str = ""
-    pid: int = 0
-    started_at: AwareDatetime
-    ended_at: AwareDatetime | None = None
-    exit_code: int | None = None
-    ended_by: CompletionSource | None = None
-    message: str = ""
-    auto_flag: str | None = None
-    log_path: str = ""
-    usage: AgentUsage | None = None
-    """What the agent says it has used."""
-    attach: str = ""
-    """The command with which a person looks at its pane."""
-    dialog: Dialog | None = None
-    """What it asks a person just now."""
-    dialogs: int = 0
-    """How often it has asked."""
-    reply: str = ""
-    """The option that somebody has chosen, while it is being typed."""
-    before: Checkout | None = None
-    """How the main checkout looked when it began."""
-
-    @property
-    def name(self) -> str:
-        """The name of its pane. tmux refuses a second one."""
-        return f"run-{self.id}"
-
-    @property
-    def alive(self) -> bool:
-        return self.state is not RunState.ENDED
-
-    def become(self, state: RunState, **changes: object) -> Run:
-        return self.model_copy(update={"state": move(RUNS, self.state, state), **changes})
-
-    def end(self, outcome: Outcome, at: AwareDatetime, **changes: object) -> Run:
-        return self.become(RunState.ENDED, outcome=outcome, ended_at=at, **changes)
 
 
 class Counters(Fact):
@@ -285,6 +134,9 @@ class Task(Living):
         old, self.state = self.state, move(TASKS, self.state, state)
         self.blocked, self.step, self.held = why, None, None
         self.blocked_from = old if state is TaskState.BLOCKED else None
+        if state is TaskState.NEEDS_CONTINUATION:
+            # it is worked on again: neither a cut nor a pull request of what was there waits any longer
+            self.replan_reason = self.problem = ""
 
     def copied(self) -> Task:
         """A copy whose lists are its own; the facts in them are shared."""
@@ -302,7 +154,8 @@ class Task(Living):
 
     def go_on(self, told: str) -> None:
         """An interrupted run is to be resumed. What it was to mend is not forgotten over that."""
-        cause = next((run for run in reversed(self.runs) if run.why is not Why.RESUMED), None)
+        interrupted = (Why.RESUMED, Why.LIMITED)
+        cause = next((run for run in reversed(self.runs) if run.why not in interrupted), None)
         unmet = cause.feedback if cause else ""
         self.next_why = Why.RESUMED
         self.next_feedback = (

@@ -1,0 +1,92 @@
+"""One start of one agent CLI on one task, and why there was one."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import AwareDatetime
+
+from bot.domain.dialogs import Dialog
+from bot.domain.facts import Fact
+from bot.domain.states import RUNS, Outcome, RunState, move
+from bot.domain.world import AgentUsage, Checkout, CompletionSource
+
+
+class Why(StrEnum):
+    """Why a run was started."""
+
+    FIRST = "first"
+    RESUMED = "resumed"
+    """It had been stopped, or had vanished; its work goes on."""
+    CHECK_FAILED = "check_failed"
+    NO_EVIDENCE = "no_evidence"
+    CONFLICT = "conflict"
+    JUDGED = "judged"
+    """The judge found something missing."""
+    FLAGGED = "flagged"
+    """A person sent it back because of how its tests were changed."""
+    CI_FAILED = "ci_failed"
+    REVIEW = "review"
+    LIMITED = "limited"
+    """Its account had nothing left, and has again."""
+    RETRY = "retry"
+    FEEDBACK = "feedback"
+    CHANGED = "changed"
+    """Somebody wants something else of the task than before."""
+
+
+class Run(Fact):
+    """One start of one agent CLI on one task: one process in one pane. Feedback is a new run."""
+
+    id: str
+    number: int
+    agent: str
+    conversation: str
+    """The CLI's own conversation id, chosen before the launch so that it can be resumed."""
+    resumes: bool = False
+    why: Why = Why.FIRST
+    feedback: str = ""
+    """What this run is told beyond its task: the failed check's output, the conflicting files …"""
+    state: RunState = RunState.STARTING
+    outcome: Outcome | None = None
+    nonce: str = ""
+    pane_id: str = ""
+    pid: int = 0
+    started_at: AwareDatetime
+    ended_at: AwareDatetime | None = None
+    exit_code: int | None = None
+    ended_by: CompletionSource | None = None
+    message: str = ""
+    auto_flag: str | None = None
+    log_path: str = ""
+    usage: AgentUsage | None = None
+    """What the agent says it has used."""
+    attach: str = ""
+    """The command with which a person looks at its pane."""
+    dialog: Dialog | None = None
+    """What it asks a person just now."""
+    dialogs: int = 0
+    """How often it has asked."""
+    reply: str = ""
+    """The option that somebody has chosen, while it is being typed."""
+    screen: str = ""
+    """A digest of what its pane showed last."""
+    silent_since: AwareDatetime | None = None
+    """Since when that has not changed."""
+    before: Checkout | None = None
+    """How the main checkout looked when it began."""
+
+    @property
+    def name(self) -> str:
+        """The name of its pane. tmux refuses a second one."""
+        return f"run-{self.id}"
+
+    @property
+    def alive(self) -> bool:
+        return self.state is not RunState.ENDED
+
+    def become(self, state: RunState, **changes: object) -> Run:
+        return self.model_copy(update={"state": move(RUNS, self.state, state), **changes})
+
+    def end(self, outcome: Outcome, at: AwareDatetime, **changes: object) -> Run:
+        return self.become(RunState.ENDED, outcome=outcome, ended_at=at, **changes)

@@ -1,0 +1,26 @@
+"""All that the bot may touch. An adapter is any class with these methods; errors it raises are PortErrors only.
+
+Every call that changes the world is safe to do twice: it looks first whether its effect is there already.
+"""
+
+from bot.ports.agents import Agents, Commands, Panes
+from bot.ports.code import Forge, Repository, Worktrees
+from bot.ports.keeping import Archive, Clock, Listed, Logs, Store
+from bot.ports.people import Chat, Deliver, Llm
+
+__all__ = [
+    "Agents",
+    "Archive",
+    "Chat",
+    "Clock",
+    "Commands",
+    "Deliver",
+    "Forge",
+    "Listed",
+    "Llm",
+    "Logs",
+    "Panes",
+    "Repository",
+    "Store",
+    "Worktrees",
+]

@@ -1,0 +1,152 @@
+"""Repositories, branches and worktrees, and the forge they are published on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from bot.domain.hosting import Fetched, Hosted, MergeTried, Pull, PullWanted
+from bot.domain.world import Base, Checkout, Collision, Commit, Merged, Removal, Scan, Work
+
+
+class Repository(Protocol):
+    """Reading a repository, at one commit, from git objects: never through the checkout."""
+
+    async def base(self, path: str) -> Base:
+        """Where a session that begins now would start from. Refused: no repository, no commit, detached head …"""
+        ...
+
+    async def scan(self, path: str, commit: str) -> Scan: ...
+
+    async def branches(self, path: str) -> tuple[str, ...]:
+        """Every local branch."""
+        ...
+
+    async def tip(self, path: str, branch: str) -> str:
+        """The commit a local branch stands at. Refused: there is no such branch."""
+        ...
+
+    async def commit_exists(self, path: str, commit: str) -> bool: ...
+
+    async def checkout(self, path: str) -> Checkout:
+        """How the main checkout looks now, read without touching its index."""
+        ...
+
+
+class Worktrees(Protocol):
+    """Branches and worktrees of tasks. Nothing here touches the main checkout."""
+
+    async def prepare(self, repository: str, branch: str, path: str, start: str) -> str:
+        """A worktree at `path` on `branch`, begun at commit `start`. The branch's head.
+
+        Refused with the reason `taken` when the branch or path belongs to somebody else.
+        """
+        ...
+
+    async def copy_ignored(
+        self, repository: str, path: str, patterns: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        """Copy files of the main checkout that git ignores and a pattern names into the worktree. What was copied."""
+        ...
+
+    async def merge(self, path: str, branch: str, message: str, *, plan: str = "") -> Merged:
+        """Merge a branch or commit into the worktree's branch; aborted on conflict.
+
+        `plan`: the bot's own folder of documents; a conflict in nothing else is settled with the worktree's copy.
+        """
+        ...
+
+    async def collisions(self, repository: str, branches: tuple[str, ...]) -> tuple[Collision, ...]:
+        """Which of these branches would not merge with each other: tried without touching anything."""
+        ...
+
+    async def take_in(self, repository: str, source: str, commit: str) -> None:
+        """Have a commit of another repository on this machine at hand here, on no branch."""
+        ...
+
+    async def commit_files(self, path: str, files: dict[str, str], message: str) -> str:
+        """Write files into the worktree and commit exactly these. The head, also when nothing changed."""
+        ...
+
+    async def work(self, path: str, since: str, exclude: Iterable[str] = ()) -> Work:
+        """What was done in the worktree since a commit."""
+        ...
+
+    async def diff(self, path: str, since: str, limit: int) -> str:
+        """The patch since a commit, at most `limit` characters of it."""
+        ...
+
+    async def merge_all(
+        self, repository: str, base_branch: str, branches: tuple[str, ...], scratch: str
+    ) -> Merged:
+        """Merge branches, one after the other, onto the base's tip in a scratch worktree. The base is not moved."""
+        ...
+
+    async def move_base(self, repository: str, base_branch: str, commit: str) -> None:
+        """Fast-forward the base branch. In the main checkout only if the base is checked out there and clean.
+
+        Refused with the reason when it would touch people's changes.
+        """
+        ...
+
+    async def remove(
+        self,
+        repository: str,
+        path: str,
+        branch: str,
+        merged_into: str | None,
+        merged_tip: str = "",
+        *,
+        plan: str = "",
+    ) -> Removal:
+        """Remove a worktree and, if everything on the branch is in `merged_into`, the branch. Never forced.
+
+        `merged_tip`: a commit that is known to be merged elsewhere, squashed perhaps; a branch that stands there may go.
+        `plan`: the branch may also go if it has changed nothing but this folder, and `merged_into` holds the same there.
+        """
+        ...
+
+    async def remove_scratch(self, repository: str, path: str) -> None:
+        """Let a scratch worktree of the bot's own go."""
+        ...
+
+    async def log(self, repository: str, since: str, until: str) -> tuple[Commit, ...]: ...
+
+
+class Forge(Protocol):
+    """A host of repositories and pull requests. `slug` is the owner/name that was found when the session began."""
+
+    async def find(self, repository: str) -> Hosted | None:
+        """Where the repository is hosted; None: nowhere that is known, or nobody has given a token for it."""
+        ...
+
+    async def publish(self, repository: str, slug: str, branch: str, commit: str) -> None:
+        """Have the branch stand at the commit on the forge.
+
+        Refused: it holds work there that is not in the commit, or the token may not write.
+        """
+        ...
+
+    async def open(self, slug: str, wanted: PullWanted) -> Pull:
+        """The open pull request of that branch: found, and brought up to date, or made."""
+        ...
+
+    async def look(self, slug: str, number: int) -> Pull:
+        """How it stands, with what its checks and its readers say."""
+        ...
+
+    async def make_ready(self, slug: str, number: int) -> Pull:
+        """It is a draft no longer."""
+        ...
+
+    async def merge(self, slug: str, number: int, head: str, title: str) -> MergeTried:
+        """Merge it if it stands at `head`. It may be merged already: then that is the answer."""
+        ...
+
+    async def fetch(self, slug: str, branch: str) -> Fetched:
+        """Copy a branch of the forge to this machine, into no checkout."""
+        ...
+
+    async def unpublish(self, slug: str, branch: str, commit: str) -> str:
+        """Let the branch on the forge go, if it stands at that commit. Why it was left; empty: it is gone."""
+        ...

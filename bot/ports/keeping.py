@@ -1,0 +1,98 @@
+"""What is kept on disk, and the clock."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from bot.domain.evidence import Evidence, EvidenceInventory
+from bot.domain.people import Thread
+from bot.domain.record import Record
+from bot.domain.session import Session
+from bot.domain.tasklog import LogEntry, TaskLog
+
+
+class Store(Protocol):
+    """Where records live. A save is on disk when it returns."""
+
+    def load(self) -> list[Record]:
+        """Every record that is not finished. A broken one is put aside and told in `broken`."""
+        ...
+
+    def find(self, session_id: str) -> Record | None:
+        """Any record by its id or a unique beginning of it, finished ones too."""
+        ...
+
+    def save(self, record: Record) -> None:
+        """Exactly one fsync, its cost independent of the session's history. Raises Unavailable on a full disk."""
+        ...
+
+    def sessions(self) -> list[Listed]:
+        """All sessions there are, from the index, newest first."""
+        ...
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """What had to be put aside, one sentence each."""
+        ...
+
+
+class Archive(Protocol):
+    """Evidence: hashed, masked records of what really happened, each with the raw log it was drawn from."""
+
+    async def keep(
+        self, evidence: Evidence, *, session_id: str, task_id: str, raw: str = "", source: str = ""
+    ) -> Evidence:
+        """Write it down, with the text `raw`, else with what the file `source` holds. Twice is once."""
+        ...
+
+    async def inventory(self, evidence_ids: Iterable[str]) -> EvidenceInventory:
+        """What is there of the evidence that a session names, and whether it is as it was kept."""
+        ...
+
+
+class Logs(Protocol):
+    """One log of events per task."""
+
+    async def note(self, session: Session, found: Mapping[str, Sequence[LogEntry]]) -> None:
+        """Add entries to the logs of tasks, each once, and bring the rest of these logs up to date."""
+        ...
+
+    async def read(self, session_id: str) -> tuple[TaskLog, ...]:
+        """All logs of a session, in the order in which they were begun."""
+        ...
+
+    async def unsettled(self) -> tuple[str, ...]:
+        """Ids of sessions with a log that does not tell of its task's end."""
+        ...
+
+    async def tidy(self) -> None:
+        """Let go of what is too old, and of the oldest where there is no room left."""
+        ...
+
+
+class Listed(Protocol):
+    """A line of the index."""
+
+    id: str
+    thread: Thread
+    title: str
+    status: str
+    phase: str
+    repository: str
+    updated_at: datetime
+
+
+class Clock(Protocol):
+    def now(self) -> datetime: ...
+
+    def new_id(self) -> str:
+        """A fresh UUID v4."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    def every(self, seconds: float, name: str) -> AsyncGenerator[datetime, None]:
+        """Ticks, also after the wall clock has jumped."""
+        ...

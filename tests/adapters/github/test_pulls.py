@@ -1,0 +1,241 @@
+"""Opening and merging pull requests: what the bot may change, and what stands in its way."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.domain.hosting import Obstacle
+from bot.errors import Refused, Unavailable
+from tests.adapters.github.forge_stage import BRANCH, SLUG, ForgeStage, forge_stage
+from tests.beds.github import Protection
+
+
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[ForgeStage]:
+    async with forge_stage(tmp_path) as stage:
+        yield stage
+
+
+async def test_nothing_is_asked_to_change_where_nothing_has_changed(stage: ForgeStage) -> None:
+    forge = stage.github()
+    await stage.opened(forge)
+    before = len(stage.bed.calls)
+    await forge.open(SLUG, stage.wanted())
+    assert {one.method for one in stage.bed.calls[before:]} == {"GET"}
+
+
+async def test_text_of_people_around_the_bots_is_kept(stage: ForgeStage) -> None:
+    forge = stage.github()
+    pull = await stage.opened(forge)
+    body = stage.shop.pull(pull.number).body or ""
+    stage.shop.people.edit(pull.number, body=f"Ours above\r\n\r\n{body}\r\n\r\nOurs below")
+    await forge.open(SLUG, stage.wanted(body="Something new"))
+    now = stage.shop.pull(pull.number).body or ""
+    assert now.startswith("Ours above\n")
+    assert now.endswith("\nOurs below")
+    assert "Something new" in now
+    assert "\nWhat\n" not in now
+
+
+async def test_a_title_of_peoples_stays_while_the_text_follows(stage: ForgeStage) -> None:
+    forge = stage.github()
+    pull = await stage.opened(forge)
+    stage.shop.people.edit(pull.number, title="Ours")
+    for words in ("One", "Two"):
+        await forge.open(SLUG, stage.wanted(title=words, body=words))
+        told = stage.shop.pull(pull.number)
+        assert told.title == "Ours"
+        assert words in (told.body or "")
+
+
+async def test_a_draft_follows_the_bot_until_people_decide(stage: ForgeStage) -> None:
+    forge = stage.github()
+    stage.lies_there()
+    assert (await forge.open(SLUG, stage.wanted(draft=True))).draft
+    assert not (await forge.open(SLUG, stage.wanted(draft=False))).draft
+    pull = await forge.open(SLUG, stage.wanted(draft=True))
+    assert pull.draft
+    stage.shop.people.ready(pull.number)
+    assert not (await forge.open(SLUG, stage.wanted(draft=True))).draft
+
+
+async def test_where_there_are_no_drafts_it_is_opened_without(stage: ForgeStage) -> None:
+    stage.shop.habits.drafts = False
+    forge = stage.github()
+    stage.lies_there()
+    pull = await forge.open(SLUG, stage.wanted(draft=True))
+    assert (pull.open, pull.draft) == (True, False)
+    assert (await forge.open(SLUG, stage.wanted(draft=True))).number == pull.number
+
+
+async def test_a_pull_request_of_people_for_the_branch_is_taken_as_it_is(
+    stage: ForgeStage,
+) -> None:
+    forge = stage.github()
+    stage.lies_there()
+    theirs = stage.shop.people.open_pull(BRANCH, title="Theirs")
+    pull = await forge.open(SLUG, stage.wanted(draft=True))
+    assert (pull.number, pull.draft) == (theirs.number, False)
+    assert (stage.shop.pull(pull.number).title, stage.shop.pull(pull.number).body) == (
+        "Theirs",
+        None,
+    )
+
+
+async def test_another_base_is_taken_over(stage: ForgeStage) -> None:
+    forge = stage.github()
+    pull = await stage.opened(forge)
+    stage.shop.people.push("next", {"next.py": "1\n"})
+    moved = await forge.open(SLUG, stage.wanted(base="next"))
+    assert (moved.number, moved.base) == (pull.number, "next")
+
+
+async def test_a_closed_one_is_not_opened_again_but_a_new_one_made(stage: ForgeStage) -> None:
+    forge = stage.github()
+    first = await stage.opened(forge)
+    stage.shop.people.close(first.number)
+    second = await forge.open(SLUG, stage.wanted())
+    assert second.number != first.number
+    assert second.open
+
+
+async def test_a_branch_or_base_that_is_not_there_is_said_with_a_remedy(
+    stage: ForgeStage,
+) -> None:
+    forge = stage.github()
+    with pytest.raises(Refused, match=BRANCH) as refused:
+        await forge.open(SLUG, stage.wanted())
+    assert refused.value.remedy
+    stage.lies_there()
+    with pytest.raises(Refused, match="the branch local is not on GitHub") as refused:
+        await forge.open(SLUG, stage.wanted(base="local"))
+    assert "Push local" in refused.value.remedy
+
+
+async def test_what_a_model_writes_mentions_and_closes_nothing(stage: ForgeStage) -> None:
+    forge = stage.github()
+    stage.lies_there()
+    words = {"title": "feat: @mika\n closes #1", "body": "@acme/team closes #2"}
+    pull = await forge.open(SLUG, stage.wanted(**words))
+    told = stage.shop.pull(pull.number)
+    await forge.merge(SLUG, pull.number, stage.commit, "feat: @mika closes #3")
+    log = stage.shop.log("main")[0]
+    for text in (told.title, told.body or "", log):
+        assert "@mika" not in text
+        assert "@acme" not in text
+        assert "closes #" not in text
+    assert log.endswith(f"(#{pull.number})")
+
+
+async def test_the_number_stands_in_the_message_once(stage: ForgeStage) -> None:
+    forge = stage.github()
+    pull = await stage.opened(forge)
+    await forge.merge(SLUG, pull.number, stage.commit, f"feat: log in (#{pull.number})")
+    assert stage.shop.log("main")[0] == f"feat: log in (#{pull.number})"
+
+
+@pytest.mark.parametrize(
+    ("setting", "allowed", "commits"),
+    [
+        ("", ("merge", "squash", "rebase"), ["feat: log in (#1)", "first"]),
+        ("", ("merge", "rebase"), ["feat: log in (#1)", "work", "first"]),
+        ("", ("rebase",), ["work", "first"]),
+        ("rebase", ("merge", "squash", "rebase"), ["work", "first"]),
+    ],
+)
+async def test_the_method_is_the_one_that_is_set_or_allowed(
+    stage: ForgeStage, setting: str, allowed: tuple[str, ...], commits: list[str]
+) -> None:
+    stage.shop.habits.methods = allowed
+    forge = stage.github(merge_method=setting)
+    pull = await stage.opened(forge)
+    assert (await forge.merge(SLUG, pull.number, stage.commit, "feat: log in")).merged
+    assert sorted(stage.shop.log("main")) == sorted(commits)
+
+
+async def test_a_method_that_is_not_allowed_is_an_obstacle_in_githubs_words(
+    stage: ForgeStage,
+) -> None:
+    stage.shop.habits.methods = ("merge",)
+    forge = stage.github(merge_method="squash")
+    pull = await stage.opened(forge)
+    tried = await forge.merge(SLUG, pull.number, stage.commit, "t")
+    assert tried.obstacle is Obstacle.RULES
+    assert "not allowed" in tried.reason
+
+
+async def test_a_base_that_moved_at_the_same_moment_is_tried_again(stage: ForgeStage) -> None:
+    stage.shop.habits.race_after_merge = True
+    forge = stage.github()
+    pull = await stage.opened(forge)
+    assert (await forge.merge(SLUG, pull.number, stage.commit, "t")).merged
+    stage.commit = stage.works({"more.py": "1\n"})
+    second = await stage.opened(forge)
+    before = len(stage.bed.called("PUT"))
+    assert (await forge.merge(SLUG, second.number, stage.commit, "t")).merged
+    assert len(stage.bed.called("PUT")) - before == 2
+
+
+async def test_obstacles_are_told_with_githubs_reason(stage: ForgeStage) -> None:
+    forge = stage.github()
+    pull = await stage.opened(forge)
+    stage.shop.protect("main", Protection(checks=("unit",)))
+    tried = await forge.merge(SLUG, pull.number, stage.commit, "t")
+    assert tried.obstacle is Obstacle.RULES
+    assert tried.reason == 'Required status check "unit" is expected.'
+    stage.shop.protect("main", Protection(up_to_date=True))
+    stage.shop.people.push("main", {"other.py": "1\n"})
+    assert (await forge.merge(SLUG, pull.number, stage.commit, "t")).obstacle is Obstacle.BEHIND
+    stage.shop.protect("main", None)
+    stage.shop.people.push("main", {"login.py": "another\n"})
+    assert (await forge.merge(SLUG, pull.number, stage.commit, "t")).obstacle is Obstacle.CONFLICT
+    assert len(stage.shop.log("main")) == 3
+
+
+async def test_a_head_that_moves_between_the_look_and_the_merge_is_not_merged(
+    stage: ForgeStage,
+) -> None:
+    forge = stage.github()
+    pull = await stage.opened(forge)
+    stage.bed.faults.answer(502, "PUT", "*/merge")
+    with pytest.raises(Unavailable):
+        await forge.merge(SLUG, pull.number, stage.commit, "t")
+    stage.shop.people.push(BRANCH, {"theirs.py": "1\n"})
+    tried = await forge.merge(SLUG, pull.number, stage.commit, "t")
+    assert tried.obstacle is Obstacle.MOVED
+    assert len(stage.shop.log("main")) == 1
+
+
+async def test_a_branch_that_github_removed_itself_after_the_merge_is_gone(
+    stage: ForgeStage,
+) -> None:
+    stage.shop.habits.delete_branch_on_merge = True
+    forge = stage.github()
+    pull = await stage.opened(forge)
+    await forge.merge(SLUG, pull.number, stage.commit, "t")
+    assert await forge.unpublish(SLUG, BRANCH, stage.commit) == ""
+
+
+async def test_a_branch_that_may_not_be_removed_is_left_with_the_reason(
+    stage: ForgeStage,
+) -> None:
+    forge = stage.github()
+    await stage.publish(forge)
+    stage.shop.refuse_pushes("agent/*", "GH013: Nobody removes branches here")
+    assert "Nobody removes" in await forge.unpublish(SLUG, BRANCH, stage.commit)
+    assert stage.shop.tip(BRANCH) == stage.commit
+
+
+async def test_an_enterprise_server_works_under_its_own_path(tmp_path: Path) -> None:
+    async with forge_stage(tmp_path, prefix="/api/v3") as stage:
+        forge = stage.github()
+        hosted = await forge.find(str(stage.top))
+        assert hosted is not None
+        assert hosted.problem == ""
+        await stage.publish(forge)
+        pull = await forge.open(SLUG, stage.wanted(draft=True))
+        await forge.make_ready(SLUG, pull.number)
+        assert (await forge.merge(SLUG, pull.number, stage.commit, "t")).merged

@@ -1,0 +1,34 @@
+"""What comes back about pull requests reaches the agent of the task, once: real program, tmux, git and sockets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.stories.github import returning
+from tests.stories.github.workshop import workshop
+
+pytestmark = [pytest.mark.tmux, pytest.mark.slow]
+
+
+async def test_what_ci_finds_is_mended_by_the_tasks_agent_who_is_told_it_once(
+    tmp_path: Path,
+) -> None:
+    async with workshop(tmp_path) as shop:
+        await returning.mends_what_ci_finds(shop)
+
+
+async def test_only_those_who_may_write_to_the_repository_are_listened_to(tmp_path: Path) -> None:
+    async with workshop(tmp_path) as shop:
+        await returning.listens_to_its_people_only(shop)
+
+
+async def test_after_three_rounds_of_mending_a_person_is_asked(tmp_path: Path) -> None:
+    async with workshop(tmp_path) as shop:
+        await returning.asks_a_person_after_three_rounds(shop)
+
+
+async def test_what_collides_with_the_base_is_settled_by_its_agent(tmp_path: Path) -> None:
+    async with workshop(tmp_path) as shop:
+        await returning.settles_a_conflict(shop)
