@@ -112,7 +112,7 @@ def opened(session: Session, event: PullOpened) -> Iterator[Deed]:
 
 
 def _pull_request(former: PullRequest | None, pull: Pull, commit: str) -> PullRequest:
-    """What was delivered stays delivered, and what is wanted stays wanted: where an agent changed it, that was dropped."""
+    """What was delivered stays delivered. Wanted stays wanted: what came back from people or checks has ended that already."""
     known = former if former and former.number == pull.number else None
     return PullRequest(
         number=pull.number,

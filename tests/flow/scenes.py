@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from bot.domain.actions import Action, Deed, Order, Show, Whisper
+from bot.domain.actions import Action, Deed, HoldPlace, Order, Show, Whisper
 from bot.domain.cards import Card, NeedsYouCard, PullsCard
 from bot.domain.choices import Choice, Command, Verb, Word
 from bot.domain.documents import Document, DocumentKind
 from bot.domain.events import (
+    CheckRan,
     Commanded,
+    PlaceGranted,
     Pressed,
     PullsSeen,
     RunEnded,
@@ -19,6 +21,7 @@ from bot.domain.events import (
     WholeJudged,
     WordsJudged,
     WorkJudged,
+    WorkSeen,
 )
 from bot.domain.evidence import Check, Judgement, Verdict
 from bot.domain.hosting import Hosted, Pull
@@ -27,6 +30,7 @@ from bot.domain.layout import sheet
 from bot.domain.people import Person, Thread
 from bot.domain.session import Session, Spec
 from bot.domain.states import IntentStatus, Outcome, Phase, RunState, TaskState
+from bot.domain.tampering import Flag
 from bot.domain.tasks import PullRequest, PullText, Run, Strategy, Task, Workspace
 from bot.domain.words import WordKind
 from bot.domain.world import Commit, CompletionSource, Limit, RunEnd, Scan, Work
@@ -277,6 +281,47 @@ def ended(run_id: str, outcome: Outcome = Outcome.FINISHED, **changes: object) -
 def out_of_tokens(run_id: str, at: datetime, resets_at: datetime | None = None) -> RunEnded:
     limit = Limit(says="You have hit your limit.", resets_at=resets_at)
     return ended(run_id, Outcome.FAILED, limit=limit).model_copy(update={"at": at})
+
+
+def gets_place(session: Session) -> list[Deed]:
+    """It was waiting for its turn."""
+    since = session.wants_place_since
+    assert since
+    answers = HoldPlace(since=since).key
+    return decide(session, PlaceGranted(id="granted", at=later(), answers=answers))
+
+
+def looked(session: Session, what: Work, *flags: Flag, **changes: object) -> list[Deed]:
+    """Git is asked what the one task that is being verified has left."""
+    order = ordered(session, "look_at_work")
+    id = session.in_state(TaskState.VERIFYING)[0].id
+    event = WorkSeen(id="w", at=later(), answers=order.key, task_id=id, work=what, flags=flags)
+    return decide(session, event.model_copy(update=changes))
+
+
+def ran_tests(session: Session, exit_code: int | None = 0, output: str = "") -> list[Deed]:
+    """The bot ran the tests of the one task that is being verified."""
+    order = ordered(session, "run_check")
+    one = session.in_state(TaskState.VERIFYING)[0]
+    ran = check(len(one.checks) + 1, exit_code, output)
+    event = CheckRan(id="c", at=later(), answers=order.key, task_id=one.id, check=ran)
+    return decide(session, event)
+
+
+def judge_says(session: Session, outcome: Judgement = Judgement.DONE, *missing: str) -> list[Deed]:
+    """Of the one task that is being verified."""
+    order = ordered(session, "judge_work")
+    id = session.in_state(TaskState.VERIFYING)[0].id
+    said = Verdict(outcome=outcome, missing=missing, reasons=("so",), at=later())
+    event = WorkJudged(id="j", at=later(), answers=order.key, task_id=id, commit=HEAD, verdict=said)
+    return decide(session, event)
+
+
+def is_verified(session: Session, what: Work) -> list[Deed]:
+    """The one task that is being verified passes everything."""
+    looked(session, what)
+    ran_tests(session)
+    return judge_says(session)
 
 
 def tick(at: datetime | None = None) -> Ticked:

@@ -116,6 +116,7 @@ ANSWERS: dict[str, object] = {
     "compress": {"summary": "They talked."},
     "judge": {"verdict": "done", "reasons": [], "missing": [], "score": 100},
     "final": {"complete": True},
+    "replan": {"tasks": []},
 }
 """To each question of the model but those that depend on what is told."""
 

@@ -14,7 +14,9 @@ from bot.domain.tampering import flags
 from bot.domain.tasks import Task, Workspace
 from bot.engine.world import World
 from bot.errors import Refused
+from bot.flow.shared import pull_of
 
+LARGE_DIFF = 50_000
 LONGEST_DIFF = 2_000_000
 """Characters of a diff in which signs of tampering are looked for."""
 OUR_FILES = (".claude/settings.local.json",)
@@ -42,8 +44,9 @@ async def look_at_work(world: World, session: Session, order: LookAtWork) -> Wor
     evidence = await keep(
         world, session, task, "commits", (order.run_id,), summary, executor=executor, raw=diff
     )
-    # a hostile patch takes seconds to read
-    signs = await asyncio.to_thread(flags, diff, found)
+    # a large patch takes seconds to read
+    large = len(diff) > LARGE_DIFF
+    signs = await asyncio.to_thread(flags, diff, found) if large else flags(diff, found)
     return WorkSeen(
         id=world.clock.new_id(),
         at=now,
@@ -75,11 +78,21 @@ async def _unmerged(world: World, session: Session, task: Task, head: str) -> tu
         branches.append(start[:10])
     for merged in task.workspace.merged if task.workspace else ():
         other = session.task(merged)
-        if other and other.workspace and other.state is TaskState.COMPLETED:
+        if other is None or other.workspace is None or _came_with_the_base(session, task, other):
+            continue
+        if other.state is TaskState.COMPLETED:
             branch = other.workspace.branch
             if await world.worktrees.log(session.repository, head, branch):
                 branches.append(branch)
     return tuple(branches)
+
+
+def _came_with_the_base(session: Session, task: Task, other: Task) -> bool:
+    """Squashed, perhaps, and then nothing of its branch is in the base: the merge of its pull request is."""
+    own, pull = pull_of(session, task), pull_of(session, other)
+    if own is None or pull is None or pull.seen is None:
+        return False
+    return pull.merged and pull.seen.merge_commit in own.taken_in
 
 
 async def run_check(world: World, session: Session, order: RunCheck) -> CheckRan:

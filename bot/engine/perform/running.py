@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import aclosing
 
 from bot.domain.actions import (
     AnswerDialog,
@@ -17,8 +16,6 @@ from bot.domain.actions import (
 )
 from bot.domain.events import (
     DialogAnswered,
-    DialogClosed,
-    DialogOpened,
     Event,
     NameTaken,
     RunEnded,
@@ -30,9 +27,10 @@ from bot.domain.events import (
 from bot.domain.session import Session
 from bot.domain.tasks import Run, Task, Workspace
 from bot.engine.perform.checking import keep
+from bot.engine.perform.heeding import heed_dialogs
 from bot.engine.perform.planning import explained
 from bot.engine.world import World
-from bot.errors import PortError, Refused
+from bot.errors import Refused
 from bot.flow.due import unmerged
 from bot.flow.instruct import instruction
 from bot.flow.steps import flags_of
@@ -175,7 +173,7 @@ async def await_run(
 ) -> RunEnded:
     """Safe to do twice: how a run ended is on disk before anybody hears of it. What it asks meanwhile is told."""
     task, run, _ = task_and_run(session, order.run_id)
-    asking = asyncio.create_task(_heed_dialogs(world, order, run, tell))
+    asking = asyncio.create_task(heed_dialogs(world, order, run, tell))
     try:
         end = await world.panes.ended(run.name)
     finally:
@@ -197,23 +195,6 @@ async def await_run(
         log_path=log_path,
         evidence=evidence,
     )
-
-
-async def _heed_dialogs(
-    world: World, order: AwaitRun, run: Run, tell: Callable[[Event], None]
-) -> None:
-    """Whatever goes wrong with reading a screen, the run itself goes on, and is waited for."""
-    try:
-        async with aclosing(world.panes.dialogs(run.name)) as dialogs:
-            async for dialog in dialogs:
-                mark = world.mark()
-                if dialog is None:
-                    tell(DialogClosed(**mark, answers=order.key, run_id=run.id))
-                else:
-                    shown = world.masker.mask_model(dialog)
-                    tell(DialogOpened(**mark, answers=order.key, run_id=run.id, dialog=shown))
-    except PortError as trouble:
-        log.warning("dialogs not read", extra={"data": {"run": run.id, "why": trouble.reason}})
 
 
 async def answer_dialog(world: World, session: Session, order: AnswerDialog) -> DialogAnswered:

@@ -133,11 +133,8 @@ def taken_in(session: Session, event: BaseTakenIn) -> Iterator[Deed]:
     if task is None or not task.taking_in or task.pull_request is None:
         return
     pull = task.pull_request
-    # how an agent settles it is looked at by whoever merges; a plain merge of the base is what was wanted
-    wanted_by = None if event.conflicts else pull.wanted_by
-    task.pull_request = pull.model_copy(
-        update={"taken_in": (*pull.taken_in, *task.taking_in), "wanted_by": wanted_by}
-    )
+    # it stays wanted: taking in the base, and settling what collides, is part of merging it
+    task.pull_request = pull.model_copy(update={"taken_in": (*pull.taken_in, *task.taking_in)})
     task.taking_in = ()
     if task.workspace:
         # what is compared from now on is its own work, not what others have merged

@@ -1,0 +1,61 @@
+"""Stories of people who merge, close and give up waiting by themselves; and of work that never becomes a pull request."""
+
+from __future__ import annotations
+
+from bot.domain.states import Status, TaskState
+from tests.stories.conversation.said import HISTORY
+from tests.stories.conversation.scene import is_planned, is_so
+from tests.stories.github.shipping import three_are_open
+from tests.stories.github.workshop import Workshop
+
+ACCEPT = "Accept as it is"
+
+
+async def merge_close_and_give_up(shop: Workshop) -> None:
+    """What people do on GitHub counts as much as a button."""
+    before = shop.hosting.untouched()
+    await three_are_open(shop.scene, shop.hosting)
+    first, second, last = (shop.pull(key) for key in ("T001", "T002", "T003"))
+    kept = second.head
+    shop.there.people.merge(first.number, "squash")
+    await shop.person.sees(f"T001: #{first.number} is merged")
+    await shop.until(lambda: not shop.there.pull(last.number).draft)
+    shop.there.people.close(second.number)
+    await shop.person.sees(f"#{second.number} was closed without a merge")
+    await shop.until(lambda: shop.task("T003").state is TaskState.COMPLETED)
+    await shop.person.presses("Do not wait for them", on=f"#{last.number}")
+    ended = await is_so(shop.scene, lambda one: one.status is Status.COMPLETED)
+    await shop.person.sees("1 of 3 pull requests merged", f"#{second.number} closed")
+    await shop.person.sees(f"#{last.number} left open")
+    assert ended.result
+    assert {kept, last.head} <= set(shop.there.branches)
+    assert first.head not in shop.there.branches
+    local = shop.bot.git("branch", "--format=%(refname:short)").splitlines()
+    assert {kept, last.head} <= set(local)
+    assert first.head not in local
+    assert [pull.state for pull in shop.there.pulls] == ["closed", "closed", "open"]
+    assert shop.github.called("PUT", "/merge") == []
+    checkout = shop.hosting.untouched()
+    assert checkout["git rev-parse HEAD"] == before["git rev-parse HEAD"]
+
+
+async def nothing_dishonest_is_shown_to_anybody(shop: Workshop) -> None:
+    """No commits, a deleted test, something left uncommitted: none of it is pushed; what a person accepts is."""
+    shop.lie(T001="claims", T002="deletes", T004="leaves")
+    await is_planned(shop.scene)
+    await shop.person.says(HISTORY)
+    await shop.person.presses("Approve", on="revision 2?")
+    await shop.person.sees("T001 is blocked", "NO_EVIDENCE", "no commits")
+    await shop.person.sees("T002 is blocked", "its tests may have been made to pass")
+    await shop.person.sees("T004 is blocked", "NO_EVIDENCE", "not committed", "forgotten.py")
+    assert shop.posts() == []
+    assert [call for call in shop.github.git_calls if call.what == "push"] == []
+    assert list(shop.there.branches) == ["main"]
+    await shop.person.presses(ACCEPT, on="T002")
+    await shop.until(lambda: shop.task("T002").pull_request)
+    (pull,) = shop.there.pulls
+    assert pull.head == "agent/printable-receipt"
+    assert "## Accepted by a person" in (pull.body or "")
+    assert "test_items.py" in (pull.body or "").replace("\\", "")
+    assert sorted(shop.there.branches) == [pull.head, "main"]
+    assert shop.posts() == [pull.head]

@@ -1,0 +1,146 @@
+"""Agents, panes, worktrees and branches are lost in every way there is: the task goes on or asks, and nothing runs twice."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bot.domain.states import Outcome, RunState, TaskState
+from bot.domain.tasks import Run, Task
+from tests.stories.asking.chats import Asked, in_a_channel
+from tests.stories.asking.dialogs import pane_of, state, tmux, works
+from tests.stories.conversation.scene import Scene, is_so, session, task_of, told, until
+
+pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(180)]
+
+
+async def at_work(asked: Asked, key: str = "T001") -> None:
+    """Until its agent has begun."""
+    await works(asked)
+    await is_so(asked.scene, lambda one: state(one, key) is RunState.RUNNING)
+    await until(lambda: asked.plays.starts(key), lambda: told(asked.scene))
+
+
+async def is_done(scene: Scene, key: str = "T001") -> list[Run]:
+    """The runs it took."""
+    await is_so(scene, lambda one: task_of(one, key).state is TaskState.COMPLETED)
+    return task_of(session(scene), key).runs
+
+
+def outcomes(runs: list[Run]) -> list[Outcome | None]:
+    return [run.outcome for run in runs]
+
+
+def folder_of(task: Task) -> Path:
+    assert task.workspace
+    return Path(task.workspace.path)
+
+
+async def test_an_agent_that_ends_while_the_bot_is_down_is_picked_up(tmp_path: Path) -> None:
+    async with in_a_channel(tmp_path) as asked:
+        asked.plays.task("T001", [["wait", "end"]])
+        await at_work(asked)
+        await asked.person.bot_dies()
+        asked.plays.release("end")
+        await until(lambda: not asked.plays.alive("T001"), lambda: told(asked.scene))
+        await asked.person.bot_comes_back()
+        assert outcomes(await is_done(asked.scene)) == [Outcome.FINISHED]
+        assert len(asked.plays.starts("T001")) == 1
+
+
+@pytest.mark.parametrize("down", [False, True], ids=["bot up", "bot down"])
+async def test_when_tmux_is_killed_people_are_told_and_its_agents_go_on_in_new_runs(
+    tmp_path: Path, down: bool
+) -> None:
+    async with in_a_channel(tmp_path) as asked:
+        asked.plays.task("T001", [["hang"]])
+        asked.plays.task("T002", [["hang"]])
+        await at_work(asked)
+        await until(lambda: asked.plays.starts("T002"), lambda: told(asked.scene))
+        if down:
+            await asked.person.bot_dies()
+        tmux(asked.scene, "kill-server")
+        if down:
+            await asked.person.bot_comes_back()
+        await asked.person.sees("T001", "vanished with its pane")
+        for key in ("T001", "T002"):
+            runs = await is_done(asked.scene, key)
+            assert runs[0].outcome is Outcome.VANISHED
+            assert len({run.conversation for run in runs}) == 1
+        assert len(asked.plays.starts("T001")) == 2
+        assert asked.plays.alive() == []
+
+
+async def test_a_pane_that_is_killed_and_an_exit_code_are_told_and_tried_again(
+    tmp_path: Path,
+) -> None:
+    async with in_a_channel(tmp_path) as asked:
+        asked.plays.task("T001", [["hang"]], [["leave", "3"]])
+        await at_work(asked)
+        tmux(asked.scene, "kill-pane", "-t", pane_of(asked.scene, "T001"))
+        await asked.person.sees("T001", "(1 of 3)")
+        await asked.person.sees("T001", "ended with exit code 3 (2 of 3)")
+        runs = await is_done(asked.scene)
+        assert [run.exit_code for run in runs][1:] == [3, 0]
+        assert len(asked.plays.starts("T001")) == 3
+
+
+async def test_three_runs_that_fail_are_enough_and_a_person_may_have_it_tried_again(
+    tmp_path: Path,
+) -> None:
+    async with in_a_channel(tmp_path) as asked:
+        asked.plays.task("T001", [["leave", "3"]], [["leave", "4"]], [["leave", "5"]])
+        await works(asked)
+        await asked.person.sees("T001 failed", "exit code 5, 3 times now")
+        assert len(asked.plays.starts("T001")) == 3
+        await asked.person.presses("Retry", on="T001 failed")
+        assert len(await is_done(asked.scene)) == 4
+
+
+async def test_a_worktree_that_is_removed_under_its_agent_is_told_and_made_again(
+    tmp_path: Path,
+) -> None:
+    async with in_a_channel(tmp_path) as asked:
+        asked.plays.task("T001", [["wait", "end"]])
+        await at_work(asked)
+        shutil.rmtree(folder_of(task_of(session(asked.scene), "T001")))
+        asked.plays.release("end")
+        await asked.person.sees("T001 is blocked", "worktree")
+        await asked.person.presses("Retry", on="T001 is blocked")
+        await is_done(asked.scene)
+        assert asked.scene.bot.git("show", "agent/discount-codes:basket/discount.py")
+
+
+async def test_a_worktree_that_is_removed_between_two_runs_is_told_and_made_again(
+    tmp_path: Path,
+) -> None:
+    async with in_a_channel(tmp_path) as asked:
+        asked.plays.task("T001", [["wait", "end"]], [])
+        await at_work(asked)
+        await asked.person.says("stop")
+        await asked.person.sees("Stopped by Mika")
+        await until(lambda: not asked.plays.alive(), lambda: told(asked.scene))
+        shutil.rmtree(folder_of(task_of(session(asked.scene), "T001")))
+        await asked.person.presses("Resume")
+        await asked.person.sees("T001 is blocked", "worktree")
+        await asked.person.presses("Retry", on="T001 is blocked")
+        await is_done(asked.scene)
+
+
+async def test_a_branch_that_is_moved_or_deleted_by_hand_is_told_and_nothing_is_lost(
+    tmp_path: Path,
+) -> None:
+    async with in_a_channel(tmp_path) as asked:
+        asked.plays.task("T002", [["wait", "end"]])
+        await at_work(asked, "T002")
+        await is_done(asked.scene)
+        bot = asked.scene.bot
+        head = bot.git("rev-parse", "agent/discount-codes")
+        bot.git("update-ref", "-d", "refs/heads/agent/discount-codes")
+        bot.git("commit", "--allow-empty", "-qm", "chore: main has moved")
+        asked.plays.release("end")
+        await is_done(asked.scene, "T002")
+        await asked.person.presses("Merge into main", on="Everything is built")
+        await asked.person.sees("agent/discount-codes", head[:7])
