@@ -32,3 +32,23 @@ def test_very_many_files_are_only_counted() -> None:
     told = told_of_base(task("T002"), "main", tuple(f"f{n}.py" for n in range(MANY + 3)))
     assert f"f{MANY - 1}.py and 3 more files" in told
     assert f"f{MANY}.py" not in told
+
+
+def test_a_task_without_words_or_a_branch_is_named_all_the_same() -> None:
+    mine, theirs = task("T002", description=""), task("T001", workspace=None, description="")
+    told = told_of_task(mine, theirs, ("a.py",))
+    assert "git merge T001" in told
+    assert "T002 “Task T002”" in told
+    assert "”:" not in told
+
+
+def test_a_long_story_is_told_by_its_first_line_only() -> None:
+    told = told_of_base(task("T002", description="x" * 900 + "\nsecret plan"), "main", ("a.py",))
+    assert "x" * 300 in told
+    assert "x" * 301 not in told
+    assert "secret plan" not in told
+
+
+def test_exactly_as_many_files_as_are_named_are_not_counted() -> None:
+    files = tuple(f"f{n}.py" for n in range(MANY))
+    assert "more files" not in told_of_base(task("T002"), "main", files)

@@ -18,6 +18,8 @@ from bot.domain.cards import (
     PartsCard,
     PlannedTask,
     ProblemCard,
+    PullLine,
+    PullsCard,
     QuestionsCard,
     ReceivedCard,
     RootCard,
@@ -246,6 +248,44 @@ NEEDS_YOU = NeedsYouCard(
     ),
 )
 OFFER = OfferCard(key="offer", base="main", branches=("T001: agent/theme", "T002: agent/settings"))
+PULLS = PullsCard(
+    key="pulls",
+    base="main",
+    repository="acme/shop",
+    pulls=(
+        PullLine(
+            task="T001",
+            number=7,
+            url="https://forge.example/acme/shop/pull/7",
+            title="feat: a dark theme",
+            state="checks passed",
+        ),
+        PullLine(
+            task="T002",
+            number=9,
+            url="https://forge.example/acme/shop/pull/9",
+            title=_LONG,
+            state="draft, depends on #7",
+            problem="A review is missing.",
+        ),
+    ),
+    choices=(
+        Choice(
+            label="Merge all, in order",
+            verb=Verb.MERGE_PULLS,
+            about="7,9",
+            style=Style.PRIMARY,
+            confirm="Merge 2 pull requests into main, each when its checks have passed?",
+        ),
+        Choice(label="Merge #7", verb=Verb.MERGE_PULL, about="t1:1234567890ab"),
+        Choice(
+            label="Do not wait for them",
+            verb=Verb.UNNEEDED,
+            about="7,9",
+            confirm="End this session and leave the open pull requests to people?",
+        ),
+    ),
+)
 STOPPED = StoppedCard(
     key="stopped", by="Mika", stopped_runs=2, survivors=(123, 456), session="1a2b3c4d"
 )
@@ -327,6 +367,7 @@ EVERY_KIND: tuple[Card, ...] = (
     NEWS,
     NEEDS_YOU,
     OFFER,
+    PULLS,
     STOPPED,
     SUMMARY,
     PROBLEM,

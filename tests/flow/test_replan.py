@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bot.domain.actions import Deed, StopRun
 from bot.domain.choices import Verb
+from bot.domain.drafted import drafts_of
 from bot.domain.events import OrderFailed, TaskReplanned
 from bot.domain.evidence import Judgement
 from bot.domain.replanned import Smaller
@@ -217,8 +218,6 @@ def test_a_change_that_puts_it_differently_takes_the_cut_back() -> None:
     held = session.change
     assert held
     assert not any(isinstance(deed, StopRun) for deed in deeds)
-    from bot.domain.drafted import drafts_of
-
     [draft] = drafts_of(session.tasks)
     drafts = (draft.model_copy(update={"description": "only read"}),)
     changed.take_over(session, held.model_copy(update={"drafts": drafts}), later())
@@ -239,6 +238,7 @@ def test_a_change_that_is_forgotten_lets_the_cut_go_on() -> None:
     )
     list(changed.hold_touched(session, change, later()))
     changed.release(session, ["id-T001"])
+    session.change = None
     assert kinds(session) == ["replan_task"]
 
 

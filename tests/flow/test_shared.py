@@ -9,11 +9,12 @@ from bot.domain.replanned import Smaller
 from bot.domain.session import Session
 from bot.domain.states import Outcome, Phase, RunState, TaskState
 from bot.domain.tasks import PullRequest, Strategy, Task, Workspace
-from bot.flow import decide, due, shared, steps
+from bot.flow import blocked, decide, due, shared, steps
 from tests.flow.scenes import (
     delivering,
     ended,
     executing,
+    gets_place,
     is_verified,
     kinds,
     later,
@@ -37,8 +38,10 @@ def named(session: Session) -> None:
     decide(session, BranchesListed(id="b", at=later(), answers=order.key, names=("main",)))
 
 
-def unnamed(key: str, *after: str, **changes: object) -> Task:
-    return task(key, workspace=None, dependencies=after, **changes)
+def unnamed(key: str, *after: str) -> Task:
+    """It is to share, where it comes after one other."""
+    strategy = Strategy.SHARED if after else Strategy.NEW
+    return task(key, workspace=None, dependencies=after, worktree_strategy=strategy)
 
 
 def space(one: Task) -> Workspace:
@@ -51,9 +54,7 @@ def branches(session: Session) -> list[str]:
 
 
 def test_a_successor_that_shares_gets_its_predecessors_branch_and_worktree() -> None:
-    session = executing(
-        unnamed("T001"), unnamed("T002", "id-T001", worktree_strategy=Strategy.SHARED)
-    )
+    session = executing(unnamed("T001"), unnamed("T002", "id-T001"))
     named(session)
     first, second = map(space, session.tasks)
     assert (first.branch, first.path) == (second.branch, second.path)
@@ -64,16 +65,16 @@ def test_a_successor_that_shares_gets_its_predecessors_branch_and_worktree() -> 
 def test_of_two_successors_one_goes_on_and_the_other_has_a_branch_of_its_own() -> None:
     session = executing(
         unnamed("T001"),
-        unnamed("T002", "id-T001", worktree_strategy=Strategy.SHARED),
-        unnamed("T003", "id-T001", worktree_strategy=Strategy.SHARED),
-        unnamed("T004", "id-T001", "id-T002", worktree_strategy=Strategy.SHARED),
+        unnamed("T002", "id-T001"),
+        unnamed("T003", "id-T001"),
+        unnamed("T004", "id-T001", "id-T002"),
     )
     named(session)
     assert len(set(branches(session))) == 3
 
 
 def test_what_people_see_as_a_pull_request_is_not_built_on_by_others() -> None:
-    later_on = unnamed("T002", "id-T001", worktree_strategy=Strategy.SHARED)
+    later_on = unnamed("T002", "id-T001")
     session = delivering(shipped("T001", 7), later_on)
     named(session)
     assert branches(session)[1] != "agent/t001"
@@ -125,8 +126,6 @@ def blocked_last(*, begun: bool) -> tuple[Session, list[Deed]]:
     session.tasks[1].runs.clear()
     session.tasks[1].state = TaskState.BLOCKED
     session.tasks[1].blocked = "no"
-    from bot.flow import blocked
-
     return session, list(blocked.waiting(session))
 
 
@@ -143,8 +142,6 @@ def test_what_a_left_out_task_has_left_on_the_branch_is_looked_at_and_tested_fir
     session, shown = blocked_last(begun=True)
     decide(session, press(needs(shown)[0], Verb.SKIP))
     assert session.tasks[0].state is TaskState.VERIFYING
-    from tests.flow.scenes import gets_place
-
     if not session.has_place:
         gets_place(session)
     assert kinds(session) == ["look_at_work"]
@@ -163,13 +160,9 @@ def test_who_has_not_begun_does_not_go_on_with_the_branch_of_a_task_that_was_lef
         task("T002"),
     )
     session = delivering(first, second)
-    from bot.flow import blocked
-
     [card] = needs(list(blocked.waiting(session)))
     decide(session, press(card, Verb.SKIP))
     assert second.workspace is None
-    from tests.flow.scenes import gets_place
-
     if not session.has_place:
         gets_place(session)
     named(session)

@@ -14,6 +14,8 @@ from tests.stories.asking.dialogs import pane_of, state, tmux, works
 from tests.stories.conversation.scene import Scene, is_so, session, task_of, told, until
 
 pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(180)]
+BRANCH = "agent/discount-codes"
+"""Of T001, on which T003 is built."""
 
 
 async def at_work(asked: Asked, key: str = "T001") -> None:
@@ -129,18 +131,45 @@ async def test_a_worktree_that_is_removed_between_two_runs_is_told_and_made_agai
         await is_done(asked.scene)
 
 
-async def test_a_branch_that_is_moved_or_deleted_by_hand_is_told_and_nothing_is_lost(
+async def test_a_branch_that_is_moved_by_hand_is_told_before_anything_is_merged(
     tmp_path: Path,
 ) -> None:
     async with in_a_channel(tmp_path) as asked:
-        asked.plays.task("T002", [["wait", "end"]])
-        await at_work(asked, "T002")
-        await is_done(asked.scene)
-        bot = asked.scene.bot
-        head = bot.git("rev-parse", "agent/discount-codes")
-        bot.git("update-ref", "-d", "refs/heads/agent/discount-codes")
-        bot.git("commit", "--allow-empty", "-qm", "chore: main has moved")
+        asked.plays.task("T003", [["wait", "end"]])
+        await at_work(asked, "T003")
+        head = asked.scene.bot.git("rev-parse", BRANCH)
+        asked.scene.bot.git("update-ref", f"refs/heads/{BRANCH}", "main")
         asked.plays.release("end")
-        await is_done(asked.scene, "T002")
+        await is_done(asked.scene, "T003")
         await asked.person.presses("Merge into main", on="Everything is built")
-        await asked.person.sees("agent/discount-codes", head[:7])
+        await asked.person.sees(BRANCH, head[:7])
+
+
+async def test_a_branch_that_is_deleted_by_hand_holds_up_what_needs_it_until_it_is_back(
+    tmp_path: Path,
+) -> None:
+    async with in_a_channel(tmp_path) as asked:
+        asked.plays.task("T003", [["wait", "end"]])
+        await at_work(asked, "T003")
+        head = asked.scene.bot.git("rev-parse", BRANCH)
+        asked.scene.bot.git("update-ref", "-d", f"refs/heads/{BRANCH}")
+        asked.plays.release("end")
+        await asked.person.sees("T003 is blocked", BRANCH)
+        asked.scene.bot.git("update-ref", f"refs/heads/{BRANCH}", head)
+        await asked.person.presses("Retry", on="T003 is blocked")
+        await is_done(asked.scene, "T003")
+
+
+async def test_a_base_that_people_have_moved_on_is_merged_into_and_not_moved_back(
+    tmp_path: Path,
+) -> None:
+    async with in_a_channel(tmp_path) as asked:
+        asked.plays.task("T003", [["wait", "end"]])
+        await at_work(asked, "T003")
+        asked.scene.bot.git("commit", "--allow-empty", "-qm", "chore: of people")
+        asked.plays.release("end")
+        await is_done(asked.scene, "T003")
+        await asked.person.presses("Merge into main", on="Everything is built")
+        await asked.person.sees("COMPLETE")
+        assert "chore: of people" in asked.scene.bot.git("log", "--format=%s", "main")
+        assert asked.scene.bot.git("show", "main:basket/discount.py")

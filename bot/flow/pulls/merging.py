@@ -70,6 +70,9 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
                 if task.pull_request:
                     task.pull_request = task.pull_request.model_copy(update={"unneeded": True})
             session.say(Speaker.USER, "The open pull requests need not be waited for", event.at)
+            if session.pulls_problem:
+                yield trouble(session, telling.decided("Not waited for", event))
+                session.pulls_problem = ""
         case Verb.WATCH_AGAIN if session.pulls_problem and event.about == about_trouble(session):
             yield trouble(session, telling.decided("Tried again", event))
             session.pulls_problem = ""

@@ -106,6 +106,13 @@ def leave(stage: Stage, code: str) -> int:
     return int(code)
 
 
+def limit(stage: Stage, seconds: str) -> int:
+    """As Claude says it, in the event of its end."""
+    words = f"Claude AI usage limit reached|{int(time.time() + float(seconds))}"
+    say(json.dumps({"type": "result", "is_error": True, "result": words}))
+    return 1
+
+
 def hang(stage: Stage) -> int:
     say("● Thinking…")
     time.sleep(LONGEST)
@@ -142,6 +149,7 @@ ACTS: Mapping[str, Callable[..., int | None]] = {
     "menu": menu,
     "wait": wait,
     "leave": leave,
+    "limit": limit,
     "hang": hang,
     "sleep_deeply": sleep_deeply,
     "breed": breed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -29,6 +30,21 @@ class Plays:
         started = f"{sys.executable} {agent.__file__} {self.folder}"
         command = f"{started} --prompt-file {{prompt_file}} --conversation {{conversation}}"
         return {"GWT_AGENT": "other", "GWT_AGENT_COMMAND": command}
+
+    def claude(self) -> dict[str, str]:
+        """Settings with which a stand-in for Claude Code is the agent; `played` may take over from it."""
+        program = self.folder / "bin" / "claude"
+        program.parent.mkdir()
+        called = f"{sys.executable} {Path(agent.__file__).with_name('claude.py')} {self.folder}"
+        program.write_text(f'#!/bin/sh\nexec {called} "$@"\n', encoding="utf-8")
+        program.chmod(0o700)
+        return {
+            "GWT_AGENT": "claude-print",
+            "GWT_OTHER_AGENTS": "played",
+            "PATH": f"{program.parent}:{os.environ['PATH']}",
+            "ANTHROPIC_API_KEY": "of-nobody",
+            "IS_SANDBOX": "1",
+        }
 
     def task(self, key: str, *runs: Run) -> None:
         self._tasks[key] = list(runs)

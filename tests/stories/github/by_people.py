@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bot.domain.states import Status, TaskState
 from tests.stories.conversation.said import HISTORY
-from tests.stories.conversation.scene import is_planned, is_so
+from tests.stories.conversation.scene import is_planned
 from tests.stories.github.shipping import three_are_open
 from tests.stories.github.workshop import Workshop
 
@@ -24,7 +24,8 @@ async def merge_close_and_give_up(shop: Workshop) -> None:
     await shop.person.sees(f"#{second.number} was closed without a merge")
     await shop.until(lambda: shop.task("T003").state is TaskState.COMPLETED)
     await shop.person.presses("Do not wait for them", on=f"#{last.number}")
-    ended = await is_so(shop.scene, lambda one: one.status is Status.COMPLETED)
+    await shop.until(lambda: shop.session.status is Status.COMPLETED)
+    ended = shop.session
     await shop.person.sees("1 of 3 pull requests merged", f"#{second.number} closed")
     await shop.person.sees(f"#{last.number} left open")
     assert ended.result
@@ -41,20 +42,20 @@ async def merge_close_and_give_up(shop: Workshop) -> None:
 
 async def nothing_dishonest_is_shown_to_anybody(shop: Workshop) -> None:
     """No commits, a deleted test, something left uncommitted: none of it is pushed; what a person accepts is."""
-    shop.lie(T001="claims", T002="deletes", T004="leaves")
+    shop.lie(T001="claims", T002="leaves", T004="deletes")
     await is_planned(shop.scene)
     await shop.person.says(HISTORY)
     await shop.person.presses("Approve", on="revision 2?")
     await shop.person.sees("T001 is blocked", "NO_EVIDENCE", "no commits")
-    await shop.person.sees("T002 is blocked", "its tests may have been made to pass")
-    await shop.person.sees("T004 is blocked", "NO_EVIDENCE", "not committed", "forgotten.py")
+    await shop.person.sees("T004 is blocked", "its tests may have been made to pass")
+    await shop.person.sees("T002 is blocked", "NO_EVIDENCE", "not committed", "forgotten.py")
     assert shop.posts() == []
     assert [call for call in shop.github.git_calls if call.what == "push"] == []
     assert list(shop.there.branches) == ["main"]
-    await shop.person.presses(ACCEPT, on="T002")
-    await shop.until(lambda: shop.task("T002").pull_request)
+    await shop.person.presses(ACCEPT, on="T004")
+    await shop.until(lambda: shop.task("T004").pull_request)
     (pull,) = shop.there.pulls
-    assert pull.head == "agent/printable-receipt"
+    assert pull.head == "agent/order-history"
     assert "## Accepted by a person" in (pull.body or "")
     assert "test_items.py" in (pull.body or "").replace("\\", "")
     assert sorted(shop.there.branches) == [pull.head, "main"]

@@ -8,6 +8,7 @@ from tests.stories.conversation.scene import is_planned
 from tests.stories.github.shipping import MERGE_ALL, ends_complete, nothing_is_left, three_are_open
 from tests.stories.github.workshop import Workshop
 
+PUSHED = ("push", "transfer")
 RULE = "Pushes of agents are not wanted on Fridays."
 
 
@@ -17,7 +18,7 @@ async def answers_get_lost(shop: Workshop) -> None:
     github.git_faults.lose_answer("push")
     github.git_faults.drop("push")
     github.faults.lose_answer("POST", "*/pulls")
-    github.faults.answer(502, "POST", "*/pulls", skip_done(1))
+    github.faults.answer(502, "POST", "*/pulls", 1)
     github.faults.secondary_limit(2, "POST", "*/pulls")
     github.faults.answer(500, "GET", "*", times=3)
     await three_are_open(shop.scene, shop.hosting)
@@ -30,11 +31,6 @@ async def answers_get_lost(shop: Workshop) -> None:
     are_merged_once(shop)
     assert len(github.called("PUT", "/merge")) <= 6
     nothing_is_left(shop.scene, shop.hosting)
-
-
-def skip_done(times: int) -> int:
-    """How often: a fault counts from when it is ordered."""
-    return times
 
 
 def are_merged_once(shop: Workshop) -> None:
@@ -54,31 +50,36 @@ async def the_token_is_worth_nothing_for_a_while(shop: Workshop) -> None:
     for key in ("T001", "T002"):
         await shop.person.sees(f"{key} is done, but its pull request cannot be made")
     assert shop.there.pulls == []
-    quiet = await calls_settle(shop)
+    await nothing_goes_round(shop)
     shop.github.rights.expired = False
     for key in ("T001", "T002"):
         await shop.person.presses("Try again", on=f"{key} is done, but")
     await shop.until(lambda: len(shop.there.pulls) == 3)
     shop.github.rights.expire()
     await shop.person.sees("I cannot look at the pull requests any more")
-    await calls_settle(shop)
+    await nothing_goes_round(shop)
     shop.github.rights.expired = False
     await shop.person.presses("Look again", on="I cannot look at the pull requests")
     await shop.person.presses(MERGE_ALL, on="#3")
     await ends_complete(shop.scene)
     are_merged_once(shop)
-    assert quiet
 
 
-async def calls_settle(shop: Workshop) -> int:
-    """The bot asks no more: of what only a person can mend it makes no loop."""
-    while True:
-        before = len(shop.github.calls) + len(shop.github.git_calls)
-        progress = shop.session.updated_at
-        await shop.until(lambda since=progress: shop.session.updated_at != since)
-        await shop.until(lambda since=shop.session.updated_at: shop.session.updated_at != since)
-        if len(shop.github.calls) + len(shop.github.git_calls) == before:
-            return before
+async def nothing_goes_round(shop: Workshop) -> None:
+    """The bot asks GitHub no more while it tells twice how things stand: it waits for a person."""
+    before = _asked(shop)
+    for _ in range(2):
+        edits = _edits(shop)
+        await shop.until(lambda edits=edits: _edits(shop) > edits)
+    assert _asked(shop) == before
+
+
+def _asked(shop: Workshop) -> int:
+    return len(shop.github.calls) + len(shop.github.git_calls)
+
+
+def _edits(shop: Workshop) -> int:
+    return sum(card.edits for card in shop.slack.world.messages)
 
 
 async def a_rule_refuses_the_push(shop: Workshop) -> None:
@@ -88,7 +89,7 @@ async def a_rule_refuses_the_push(shop: Workshop) -> None:
     await shop.person.presses("Approve", on="revision 1?")
     for key in ("T001", "T002"):
         await shop.person.sees(f"{key} is done, but its pull request cannot be made", RULE)
-    await calls_settle(shop)
+    await nothing_goes_round(shop)
     pushes = [call for call in shop.github.git_calls if (call.what, call.step) == PUSHED]
     assert len(pushes) == 2
     assert shop.posts() == []
@@ -97,6 +98,3 @@ async def a_rule_refuses_the_push(shop: Workshop) -> None:
         await shop.person.presses("Try again", on=f"{key} is done, but")
     await shop.until(lambda: len(shop.there.pulls) == 3)
     assert Counter(shop.posts()) == Counter(pull.head for pull in shop.there.pulls)
-
-
-PUSHED = ("push", "transfer")
