@@ -13,7 +13,7 @@ from adapters.agents.launch import AgentClis
 from adapters.git import GitRepository
 from bot import settings
 from bot.domain.masking import Masker
-from bot.errors import BotError, PortError
+from bot.errors import BotError, PortError, Refused
 from bot.program.assemble import forge_of, listed, panes_of
 from bot.program.chats import configured
 from bot.program.dotenv import refuse_foreign
@@ -133,7 +133,7 @@ async def _forge(current: Settings, masker: Masker) -> str:
     if hosted is None:
         return "no GitHub token, or no remote there: work stays on its branches"
     if hosted.problem:
-        return f"{hosted.slug}: {hosted.problem} {hosted.remedy}".strip()
+        raise Refused(f"{hosted.slug}: {hosted.problem}", hosted.remedy)
     return f"they go to {hosted.slug}"
 
 
@@ -141,5 +141,6 @@ def _chats(current: Settings) -> Found:
     try:
         names = ", ".join(platform.name for platform in configured(current))
     except BotError as none:
-        return Found("chats", False, str(none), "The console needs none: gwt-bot console.", False)
+        why = " ".join(str(none).split()).removeprefix("The settings do not allow a start: ")
+        return Found("chats", False, why, "The console needs none: gwt-bot console.", False)
     return Found("chats", True, names, needed=False)
