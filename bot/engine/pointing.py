@@ -75,6 +75,8 @@ class Pointing:
     async def _without_id(self, thread: Thread, event: Commanded) -> bool:
         """The one session it can only mean, or a choice."""
         word, argument = event.command.word, event.command.argument
+        if word is Word.CONTINUE and (newest := self._newest_finished(thread)):
+            return await self._with_id(thread, event, newest)
         meant = self._heard_already(event) if argument not in MINE else []
         meant = meant or sessions_meant(word, argument, self.awake(), thread, event.by)
         if not meant:
@@ -87,6 +89,15 @@ class Pointing:
         if word in _VERBS:
             return await self.whisper(thread, event.by, picker(word, meant, f"answer:{event.id}"))
         return await self.say(thread, event, f"Of which session? Write {word} and its id.")
+
+    def _newest_finished(self, thread: Thread) -> str:
+        """The session of this channel that ended last; empty: none has."""
+        ended = [
+            listed
+            for listed in self.world.store.sessions()
+            if listed.status == Status.COMPLETED and listed.thread.place == thread.place
+        ]
+        return max(ended, key=lambda one: one.updated_at).id if ended else ""
 
     def _heard_already(self, event: Commanded) -> list[Session]:
         """Where it comes again, the session it was for is meant, though another would fit by now."""

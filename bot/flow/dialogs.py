@@ -26,6 +26,8 @@ from bot.flow import blocked, telling
 
 LABEL = 60
 """Characters of an option that stand on a button."""
+_GONE = ("any more", "Something else is asked")
+"""How a refusal to type says that the dialog does not stand there."""
 
 
 def decide(
@@ -47,7 +49,7 @@ def decide(
         case OrderFailed(task_id=task_id, reason=reason):
             task = session.task(task_id)
             if task and task.run and task.run.dialog:
-                yield from _gone(task, task.run, reason)
+                yield from _refused(task, task.run, reason)
 
 
 def _opened(session: Session, task: Task, run: Run, event: DialogOpened) -> Iterator[Deed]:
@@ -101,25 +103,28 @@ def _closed(task: Task, run: Run, event: DialogClosed) -> Iterator[Deed]:
     task.update_run(run.become(RunState.RUNNING, dialog=None, reply=""))
 
 
-def _gone(task: Task, run: Run, reason: str) -> Iterator[Deed]:
-    """It does not stand there any more. What stands there now is told as something new."""
-    why = f"It was not typed: {reason}. If it is still asked, I ask you again"
-    yield _not_arrived(task, run, why)
+def _refused(task: Task, run: Run, reason: str) -> Iterator[Deed]:
+    """Where it does not stand there any more, what stands there now is told as something new. Else it is asked once more."""
+    why = f"It was not typed: {reason.rstrip('.')}."
+    if not any(words in reason for words in _GONE):
+        yield from _not_typed(task, run, f"{why} Try again")
+        return
+    yield _not_arrived(task, run, f"{why} If it is still asked, I ask you again")
     task.update_run(run.become(RunState.RUNNING, dialog=None, reply=""))
 
 
 def _answered(task: Task, run: Run, event: DialogAnswered) -> Iterator[Deed]:
     if not event.moved:
-        yield from _not_typed(task, run)
+        yield from _not_typed(task, run, "I typed it, but the screen did not change. Try again")
         return
     task.update_run(run.become(RunState.RUNNING, dialog=None, reply=""))
 
 
-def _not_typed(task: Task, run: Run) -> Iterator[Deed]:
+def _not_typed(task: Task, run: Run, why: str) -> Iterator[Deed]:
     """Asked once more, on a new card: the old one says that it was answered."""
     again = run.model_copy(update={"reply": "", "dialogs": run.dialogs + 1})
     task.update_run(again)
-    yield _not_arrived(task, run, "I typed it, but the screen did not change. Try again")
+    yield _not_arrived(task, run, why)
     yield _card(task, again)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bot.domain import naming
 from bot.domain.actions import Deed
-from bot.domain.events import OrderFailed, TaskReplanned
+from bot.domain.events import Happening, OrderFailed, TaskReplanned
 from bot.domain.replanned import Smaller
 from bot.domain.session import Session
 from bot.domain.states import TaskState
@@ -38,31 +38,7 @@ def _replace(
     session: Session, task: Task, smaller: tuple[Smaller, ...], event: TaskReplanned | OrderFailed
 ) -> list[Task]:
     ids = [naming.derived_id(session.id, task.id, "smaller", str(n)) for n in range(len(smaller))]
-    highest = max((_number(other.key) for other in session.tasks), default=0)
-    number = max(other.number for other in session.tasks)
-    added = [
-        Task(
-            id=ids[n],
-            key=f"T{highest + n + 1:03d}",
-            number=number + n + 1,
-            name=one.name,
-            description=_described(task, one),
-            story=task.story,
-            type=one.type,
-            dependencies=(*task.dependencies, *(ids[k] for k in one.after if 0 <= k < n)),
-            requirements=task.requirements,
-            acceptance=one.acceptance,
-            files=one.files,
-            tests_first=task.tests_first,
-            agent=task.agent,
-            limits=task.limits,
-            counters=Counters(replans=task.counters.replans + 1),
-            parent=task.id,
-            original=task.original or task.id,
-            created_at=event.at,
-        )
-        for n, one in enumerate(smaller)
-    ]
+    added = [_part(session, task, ids, n, one, event) for n, one in enumerate(smaller)]
     task.become(TaskState.REPLACED)
     task.replaced_by = tuple(ids)
     ship.gone(session, task)
@@ -77,9 +53,43 @@ def _replace(
     return added
 
 
+def _part(
+    session: Session, task: Task, ids: list[str], n: int, one: Smaller, event: Happening
+) -> Task:
+    """It serves what the whole served, and may be cut as often less."""
+    return Task(
+        id=ids[n],
+        key=_key(_highest(session) + n + 1),
+        number=max(other.number for other in session.tasks) + n + 1,
+        name=one.name,
+        description=_described(task, one),
+        story=task.story,
+        type=one.type,
+        dependencies=(*task.dependencies, *(ids[k] for k in one.after if 0 <= k < n)),
+        requirements=task.requirements,
+        acceptance=one.acceptance,
+        files=one.files,
+        tests_first=task.tests_first,
+        agent=task.agent,
+        limits=task.limits,
+        counters=Counters(replans=task.counters.replans + 1),
+        parent=task.id,
+        original=task.original or task.id,
+        created_at=event.at,
+    )
+
+
 def next_key(session: Session) -> str:
     """After the highest there is."""
-    return f"T{max((_number(other.key) for other in session.tasks), default=0) + 1:03d}"
+    return _key(_highest(session) + 1)
+
+
+def _key(number: int) -> str:
+    return f"T{number:03d}"
+
+
+def _highest(session: Session) -> int:
+    return max((_number(other.key) for other in session.tasks), default=0)
 
 
 def _number(key: str) -> int:

@@ -147,11 +147,18 @@ def _missing(task: Task, event: WorkSeen) -> str:
         return f"These changes are not committed: {files}."
     if event.unmerged:
         return f"This is not merged into your branch: {', '.join(event.unmerged)}."
+    if event.work.commits and not _changes_anything(event):
+        return "The commits on the branch change nothing."
     if event.work.commits:
         return ""
     if task.type is not TaskType.INVESTIGATION:
         return "There are no commits on the branch."
     return "" if task.report.strip() else "There is no report of what was found."
+
+
+def _changes_anything(event: WorkSeen) -> bool:
+    work = event.work
+    return bool(work.changed_files or work.created_files or work.deleted_files)
 
 
 def _ask_for_evidence(

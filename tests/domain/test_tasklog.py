@@ -517,3 +517,14 @@ def test_a_stop_is_told_by_who_stopped_it() -> None:
     assert found[1].content["outcome"] == "killed"
     assert after.tasks[0].run
     assert after.tasks[0].run.state is RunState.ENDED
+
+
+def test_the_index_counts_only_files_that_exist() -> None:
+    session = executing(verifying("T001"))
+    one = session.tasks[0]
+    one.verified_files = tuple(
+        VerifiedFile(path=path, exists=there, detected_at=later())
+        for path, there in (("a.py", True), ("b.py", True), ("gone.py", False))
+    )
+    log = tasklog.task_log(session, one, [])
+    assert tasklog.index_entry(session, one, log, "task-001", "f").files_modified_count == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import pytest
 
@@ -200,3 +201,21 @@ async def test_a_stop_of_all_that_was_interrupted_goes_on_when_it_comes_again(st
     assert await take(stage, stop, CHANNEL)
     await stage.settle()
     assert statuses(stage, *own) == [PAUSED] * 3
+
+
+async def test_to_continue_without_an_id_means_the_session_that_ended_last_here(
+    stage: Stage,
+) -> None:
+    older, newer = await begun(stage, CHANNEL), await begun(stage, CHANNEL)
+    elsewhere = await begun(stage, ELSEWHERE)
+    for minutes, session in ((1, older), (5, newer), (9, elsewhere)):
+        record = stage.store.find(session.id)
+        assert record
+        record.session.status = Status.COMPLETED
+        record.session.updated_at += timedelta(minutes=minutes)
+        stage.store.save(record)
+
+    await command(stage, Word.CONTINUE)
+
+    heard = [stage.store.find(session.id) for session in (older, newer, elsewhere)]
+    assert [len(record.heard) for record in heard if record] == [1, 2, 1]

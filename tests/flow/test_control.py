@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.actions import Deed, HoldPlace, StopRun
+from bot.domain.actions import Deed, HoldPlace, ShowLogs, StopRun
 from bot.domain.cards import ApprovalCard, ProblemCard, QuestionsCard, StoppedCard
 from bot.domain.choices import Verb, Word
 from bot.domain.events import (
@@ -215,13 +215,22 @@ def test_an_operator_who_wants_to_be_asked_finds_the_session_paused() -> None:
     assert any(isinstance(card, StoppedCard) for card in shown)
 
 
-@pytest.mark.parametrize("word", [Word.STATUS, Word.TASKS, Word.USAGE, Word.INFO, Word.LOGS])
+@pytest.mark.parametrize("word", [Word.STATUS, Word.TASKS, Word.USAGE, Word.INFO])
 def test_every_command_is_answered_and_changes_nothing(word: Word) -> None:
     session = executing(running("T001"), verifying("T002"))
     before = session.copied()
     assert len(cards(decide(session, commanded(word)))) == 1
     assert session.tasks == before.tasks
     assert session.status is before.status
+
+
+def test_logs_are_read_for_whoever_asks_and_change_nothing() -> None:
+    session = executing(running("T001"))
+    before = session.copied()
+    asked = commanded(Word.LOGS, "T001")
+    [deed] = [deed for deed in decide(session, asked) if isinstance(deed, ShowLogs)]
+    assert (deed.about, deed.task, deed.level) == (asked.id, "T001", "")
+    assert session.tasks == before.tasks
 
 
 def test_a_stopped_repair_is_still_told_what_it_was_to_mend_however_often_it_is_stopped() -> None:

@@ -816,3 +816,37 @@ def test_rework_that_fails_for_good_is_a_persons_and_its_pull_request_is_watched
     assert needs(decide(session, ended(one.run.id, Outcome.FAILED)))
     assert one.state is TaskState.FAILED
     assert kinds(session) == ["watch_pulls"]
+
+
+def test_a_conflict_of_a_dependent_waits_until_what_is_below_it_is_merged() -> None:
+    session = stacked()
+    look(session, pull(9, draft=True, merge_state=MergeState.CONFLICT))
+    assert session.tasks[1].state is TaskState.COMPLETED
+    look(session, pull(7, merged=True, open=False, merge_commit="m" * 40))
+    assert session.tasks[1].taking_in == ("m" * 40,)
+
+
+def test_a_dependent_has_no_button_though_it_is_no_draft() -> None:
+    session = stacked()
+    look(session, pull(9, ci=CiState.PASSED))
+    merges = [c for c in pulls_card(shown(session)).choices if c.verb is Verb.MERGE_PULL]
+    assert [choice.about for choice in merges] == [showing.about_one(session.tasks[0])]
+
+
+def test_what_goes_back_says_on_the_card_that_it_is_worked_on() -> None:
+    session = finishing()
+    card = pulls_card(look(session, failing(7)))
+    assert card.pulls[0].state == "being worked on"
+    assert Verb.MERGE_PULL not in verbs(card)
+
+
+def test_a_collision_is_told_to_the_agent_that_changes_something_else_besides() -> None:
+    session = finishing()
+    look(session, pull(7, merge_state=MergeState.CONFLICT))
+    session.change = change_of("T001")
+    confirmed(session, session.change)
+    gets_place(session)
+    taken_in(session, "a.py")
+    told = session.tasks[0].runs[-1].feedback
+    assert "git merge" in told
+    assert "The task has changed since you began" in told

@@ -309,3 +309,18 @@ def test_a_press_about_a_task_that_is_unknown_is_answered_in_private() -> None:
     assert whispers(decide(session, pressed(Verb.SHIP_AGAIN, "nobody:1")))
     assert whispers(decide(session, pressed(Verb.KEEP, "")))
     assert session.tasks[0].state is TaskState.INTEGRATING
+
+
+def test_an_investigation_that_left_commits_makes_no_pull_request_either() -> None:
+    session = delivering(verifying("T001", type=TaskType.INVESTIGATION))
+    is_verified(session, work("chore: notes"))
+    assert session.tasks[0].state is TaskState.COMPLETED
+    assert "open_pull" not in kinds(session)
+
+
+def test_what_was_done_is_told_with_its_commits_its_branch_and_its_tests() -> None:
+    session = executing(verifying("T001"))
+    is_verified(session, work("feat: x", "fix: y"))
+    result = session.tasks[0].result
+    assert result
+    assert result.summary == "2 commits on agent/t001; `python3 -m unittest` passed in 1 s"

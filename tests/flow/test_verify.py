@@ -109,6 +109,17 @@ def test_missing_evidence_is_asked_for_twice_and_then_a_person_is() -> None:
     assert len(session.tasks[0].runs) == 3
 
 
+def test_commits_that_change_nothing_are_no_evidence() -> None:
+    session = executing(running("T001"))
+    runs_through(session, work("feat: x").model_copy(update={"changed_files": ()}))
+    assert session.tasks[0].step
+    assert "change nothing" in session.tasks[0].step.happened
+    gone = work("feat: y").model_copy(update={"changed_files": (), "deleted_files": ("old.py",)})
+    session = executing(running("T001"))
+    runs_through(session, gone)
+    assert session.tasks[0].step is None
+
+
 def test_what_was_to_be_merged_and_is_not_is_missing_evidence() -> None:
     session = executing(verifying("T001"))
     looked(session, work("feat: x"), unmerged=("agent/t000",))
@@ -255,3 +266,13 @@ def test_no_agent_is_alive_once_its_task_is_held() -> None:
     assert any(isinstance(deed, StopRun) for deed in deeds)
     assert session.tasks[1].blocked == "waits for T001"
     assert cards(deeds)
+
+
+def test_every_look_and_every_test_leaves_its_piece_of_evidence_once() -> None:
+    session = executing(verifying("T001"))
+    looked(session, work("feat: x"), evidence="ev-look")
+    looked_again = session.tasks[0].evidence_refs
+    assert looked_again == ("ev-look",)
+    session.tasks[0].work_of = ""
+    looked(session, work("feat: x"), evidence="ev-look")
+    assert session.tasks[0].evidence_refs == ("ev-look",)

@@ -88,6 +88,7 @@ async def test_ignored_files_that_were_named_are_there_before_the_agent_starts(
         tmp_path, GWT_COPY_FILES=".env.local", GWT_SET_UP="cp .env.local copied.pyc"
     ) as asked:
         shop = asked.scene.bot.shop
+        (shop / ".git" / "info").mkdir(exist_ok=True)
         (shop / ".git" / "info" / "exclude").write_text(".env.local\ncopied.pyc\n")
         (shop / ".env.local").write_text("COLOUR=green\n")
         asked.plays.task("T001", [["require", ".env.local"], ["require", "copied.pyc"]])

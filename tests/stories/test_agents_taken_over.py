@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from adapters.tmux.people import AT_THE_KEYS
 from bot.domain.states import RunState, TaskState
 from tests.stories.asking.chats import Asked, in_a_channel
 from tests.stories.asking.dialogs import TITLE, state, works
 from tests.stories.console_person import SIZE
-from tests.stories.conversation.scene import is_so, session, task_of
+from tests.stories.conversation.scene import (
+    LOOK_EVERY,
+    is_so,
+    sees_often,
+    session,
+    task_of,
+    told,
+    until,
+)
 from tests.stories.terminal import Terminal
 
 pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(180)]
@@ -72,6 +85,37 @@ async def test_what_ends_badly_while_a_person_has_it_is_told_to_its_next_run(
         assert "A person has worked in your worktree" in second.feedback
 
 
+async def test_who_types_in_the_pane_is_not_interrupted_and_what_is_still_asked_is_asked_again(
+    tmp_path: Path,
+) -> None:
+    async with in_a_channel(tmp_path) as asked:
+        plays, person = asked.plays, asked.person
+        plays.task("T001", [["menu", "make test"], ["wait", "end"]])
+        await works(asked)
+        await person.sees(TITLE, "make test")
+        run = task_of(session(asked.scene), "T001").run
+        assert run
+        with attached(asked, run.attach) as terminal:
+            terminal.press("x")
+            terminal.until(lambda: plays.keys() == ["x"])
+            await person.presses("Yes", on=TITLE)
+            await person.sees("T001: the answer did not arrive", "Somebody is typing")
+        await sees_often(asked.scene, 2, TITLE, "make test")
+        assert plays.keys() == ["x"]
+        await comes(AT_THE_KEYS)
+        await person.presses("Yes", on=TITLE)
+        await until(lambda: plays.keys() == ["x", "1"], lambda: told(asked.scene))
+        plays.release("end")
+        await is_so(asked.scene, lambda one: task_of(one, "T001").state is TaskState.COMPLETED)
+
+
+async def comes(seconds: float) -> None:
+    """The bot believes for so long that somebody is still typing."""
+    over = time.monotonic() + seconds
+    while time.monotonic() < over:  # noqa: ASYNC110 - time passes by itself
+        await asyncio.sleep(LOOK_EVERY)
+
+
 async def attach_command(asked: Asked) -> str:
     run = task_of(session(asked.scene), "T001").run
     assert run
@@ -80,12 +124,18 @@ async def attach_command(asked: Asked) -> str:
     return run.attach
 
 
-def answers_by_hand(asked: Asked, attach: str) -> None:
-    """As printed, in a terminal that knows nothing of the bot."""
+@contextmanager
+def attached(asked: Asked, attach: str) -> Generator[Terminal]:
     environ = {"PATH": asked.scene.bot.environ["PATH"], "LANG": "C.UTF-8", "TERM": "xterm-256color"}
     with Terminal(Path("/"), environ, SIZE) as terminal:
         terminal.start("env", "-u", "TMUX", "-u", "TMUX_TMPDIR", "sh", "-c", attach)
         terminal.until(lambda: "Do you want to proceed?" in terminal.screen)
+        yield terminal
+
+
+def answers_by_hand(asked: Asked, attach: str) -> None:
+    """As printed, in a terminal that knows nothing of the bot."""
+    with attached(asked, attach) as terminal:
         terminal.press("2")
         terminal.until(lambda: asked.plays.keys() == ["2"])
 

@@ -142,7 +142,8 @@ def taken_in(session: Session, event: BaseTakenIn) -> Iterator[Deed]:
     if event.head and task.work:
         # this commit is the bot's own: nobody has to judge it
         task.work = task.work.model_copy(update={"head": event.head})
-    if not event.conflicts and task.next_why is Why.CHANGED:
+    changed = task.next_why is Why.CHANGED
+    if not event.conflicts and changed:
         return  # something else is wanted of it besides: its agent goes on
     if not event.conflicts:
         # the tests have not seen this yet
@@ -156,8 +157,9 @@ def taken_in(session: Session, event: BaseTakenIn) -> Iterator[Deed]:
         )
         yield from blocked.block(session, task, reason, event)
         return
-    task.next_why = Why.CONFLICT
-    task.next_feedback = told_of_base(task, event.base, event.conflicts)
+    besides = f"\n\n{task.next_feedback}" if changed else ""
+    task.next_why = Why.CHANGED if changed else Why.CONFLICT
+    task.next_feedback = f"{told_of_base(task, event.base, event.conflicts)}{besides}"
     yield telling.news(
         f"collides:{task.key}:{rounds}",
         f"{task.key}: #{pull.number} collides with what was merged",

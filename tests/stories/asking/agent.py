@@ -17,7 +17,7 @@ import tty
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-LONGEST = 300.0
+LONGEST = 240.0
 """Seconds after which it gives up, should nobody have ended it."""
 RULE = "─" * 60
 
@@ -127,8 +127,8 @@ def sleep_deeply(stage: Stage) -> None:
 
 def breed(stage: Stage) -> None:
     """Children with sessions of their own, one of them deaf to SIGTERM, one left by its parent."""
-    deaf = "trap '' TERM HUP INT; while :; do sleep 1; done"
-    orphan = f"setsid sh -c '{deaf.replace(chr(39), chr(34))}' & echo $!"
+    deaf = "trap '' TERM HUP INT; for i in $(seq 300); do sleep 1; done"
+    orphan = f"setsid sh -c '{deaf.replace(chr(39), chr(34))}' >/dev/null 2>&1 & echo $!"
     child = subprocess.Popen(["sh", "-c", deaf], start_new_session=True)
     told = subprocess.run(["sh", "-c", orphan], stdout=subprocess.PIPE, check=True, text=True)
     stage.note("children", str(child.pid))

@@ -164,11 +164,11 @@ async def at_a_terminal(folder: Path, **environ: str) -> AsyncGenerator[Asked, N
 
 @asynccontextmanager
 async def in_a_channel(
-    folder: Path, *, claude: bool = False, **environ: str
+    folder: Path, agent: str = "other", /, **environ: str
 ) -> AsyncGenerator[Asked, None]:
     """In the end nothing is left that the bot did not hear, or said where it may not."""
     plays = Plays(folder)
-    environ = {**plays.environ, **(plays.claude() if claude else {}), **environ}
+    environ = {**plays.environ, **(plays.claude() if agent == "claude" else {}), **environ}
     async with (
         SlackBed() as bed,
         serving(folder, **in_slack(bed, MIKA), **environ) as bot,

@@ -18,7 +18,6 @@ from tests.stories.conversation.scene import (
 )
 from tests.stories.serving import Pane
 
-
 JUDGED = (TaskState.VERIFYING, TaskState.COMPLETED)
 """Where a tested task may stand when the model is back: it is asked for everything at once."""
 

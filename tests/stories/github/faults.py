@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tests.stories.conversation.scene import is_planned
+from tests.stories.conversation.said import HOW_FAR
+from tests.stories.conversation.scene import is_planned, sees_often
 from tests.stories.github.shipping import MERGE_ALL, ends_complete, nothing_is_left, three_are_open
 from tests.stories.github.workshop import Workshop
 
 PUSHED = ("push", "transfer")
+ANSWER = "T001 Discount codes: "
 RULE = "Pushes of agents are not wanted on Fridays."
 
 
@@ -66,20 +68,17 @@ async def the_token_is_worth_nothing_for_a_while(shop: Workshop) -> None:
 
 
 async def nothing_goes_round(shop: Workshop) -> None:
-    """The bot asks GitHub no more while it tells twice how things stand: it waits for a person."""
+    """The bot asks GitHub no more, though it answers whoever asks it: it waits for a person."""
     before = _asked(shop)
     for _ in range(2):
-        edits = _edits(shop)
-        await shop.until(lambda edits=edits: _edits(shop) > edits)
+        answers = await shop.person.count(ANSWER)
+        await shop.person.says(HOW_FAR)
+        await sees_often(shop.scene, answers + 1, ANSWER)
     assert _asked(shop) == before
 
 
 def _asked(shop: Workshop) -> int:
     return len(shop.github.calls) + len(shop.github.git_calls)
-
-
-def _edits(shop: Workshop) -> int:
-    return sum(card.edits for card in shop.slack.world.messages)
 
 
 async def a_rule_refuses_the_push(shop: Workshop) -> None:

@@ -102,9 +102,11 @@ class Workshop:
     def told(self) -> str:
         pulls = [(p.number, p.head, p.state, p.draft, p.merge_commit) for p in self.there.pulls]
         calls = [f"{c} {c.status}" for c in self.github.calls if c.method != "GET"]
-        said = [line.content for line in self.session.conversation[-8:]] if self.bot.sessions() else []
+        said = (
+            [line.content for line in self.session.conversation[-8:]] if self.bot.sessions() else []
+        )
         said += [one.reads for one in self.slack.ephemerals(MIKA)]
-        return f"{told(self.scene)}\n{pulls}\n{calls[-20:]}\n{said}"
+        return f"{told(self.scene)}\n{pulls}\n{calls[-20:]}\n{said}\n{self.session.phase} {self.session.ending}"
 
     def kill_and_start(self) -> None:
         self.bot.kill()

@@ -210,6 +210,7 @@ def test_only_what_needs_a_person_or_is_over_may_ping() -> None:
         "earlier",
         "needs_you",
         "offer",
+        "pulls",
         "stopped",
         "problem",
         "summary",

@@ -1,0 +1,73 @@
+"""Finished branches that collide: a task of its own brings them together, once."""
+
+from __future__ import annotations
+
+from bot.domain.choices import Verb
+from bot.domain.events import MergedLocally
+from bot.domain.session import Session
+from bot.domain.states import Phase, TaskState
+from bot.domain.tasks import PullText, Task, TaskType
+from bot.flow import decide, due
+from tests.flow.scenes import cards, check, executing, later, pressed, task, work
+
+
+def built(key: str) -> Task:
+    text = PullText(title="feat: x", body="What: x")
+    done = task(key, TaskState.COMPLETED, checks=[check(1, 0)], work=work("feat: x"))
+    done.pull_text, done.requirements = text, (f"FR-{key}",)
+    return done
+
+
+def colliding() -> Session:
+    session = executing(built("T001"), built("T002"), phase=Phase.FINISHING, has_place=False)
+    session.wants_place_since = None
+    decide(session, pressed(Verb.MERGE))
+    return session
+
+
+def collision() -> MergedLocally:
+    files = ("basket/totals.py",)
+    problem = "the branches collide in basket/totals.py."
+    return MergedLocally(id="m", at=later(), answers="merge", problem=problem, conflicts=files)
+
+
+def test_a_conflict_that_no_task_is_left_for_gets_a_task_of_its_own() -> None:
+    session = colliding()
+    shown = cards(decide(session, collision()))
+    made = session.tasks[-1]
+    assert (made.key, made.type, session.phase) == ("T003", TaskType.INTEGRATION, Phase.EXECUTING)
+    assert made.dependencies == ("id-T001", "id-T002")
+    assert made.files == ("basket/totals.py",)
+    assert made.requirements == ("FR-T001", "FR-T002")
+    assert any("collide" in card.model_dump_json() for card in shown)
+    assert session.ending is None
+    assert session.wants_place_since
+
+
+def test_its_name_is_the_label_of_a_conflict_of_that_session() -> None:
+    session = colliding()
+    decide(session, collision())
+    label, _, unique = session.tasks[-1].name.rpartition("-")
+    assert label == f"task-{session.short}-conflict-resolution"
+    assert len(unique) == 8
+
+
+def test_it_is_made_once_and_then_a_person_looks() -> None:
+    session = colliding()
+    decide(session, collision())
+    session.tasks[-1].state = TaskState.COMPLETED
+    session.phase, session.wants_place_since, session.has_place = Phase.FINISHING, None, False
+    session.tasks[-1].pull_text = session.tasks[0].pull_text
+    decide(session, pressed(Verb.MERGE))
+    assert [order.kind for order in due(session)] == ["merge_locally"]
+    decide(session, collision())
+    assert len(session.tasks) == 3
+    assert "collide" in session.ending_problem
+
+
+def test_a_merge_that_fails_for_another_reason_makes_no_task() -> None:
+    session = colliding()
+    plain = collision().model_copy(update={"conflicts": (), "problem": "the tests fail"})
+    decide(session, plain)
+    assert len(session.tasks) == 2
+    assert session.ending_problem == "the tests fail"
