@@ -48,8 +48,8 @@ def limit_in(
     for way in ways:
         found = re.search(way.pattern, text, re.IGNORECASE)
         if found:
-            until = _until(found.groupdict(), at, local)
-            return Limit(says=_saying(text, found.start()), resets_at=_sensible(until, at))
+            until = _sensible(found.groupdict(), at, local)
+            return Limit(says=_saying(text, found.start()), resets_at=until)
     return None
 
 
@@ -58,7 +58,14 @@ def _saying(text: str, start: int) -> str:
     return " ".join(line.split())[:LONGEST_SAYING]
 
 
-def _sensible(until: datetime | None, at: datetime) -> datetime | None:
+def _sensible(
+    told: Mapping[str, str | None], at: datetime, local: tzinfo | None
+) -> datetime | None:
+    """No moment at all where its numbers are beyond every calendar: an agent can write what it likes."""
+    try:
+        until = _until(told, at, local)
+    except (ValueError, OverflowError):
+        return None
     return until if until is not None and at < until <= at + FURTHEST else None
 
 

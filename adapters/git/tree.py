@@ -91,11 +91,11 @@ class Tree:
             uncommitted=tuple(path for path in dirt if not _matches(path, patterns)),
         )
 
-    async def diff(self, at: Place, since: str, limit: int) -> str:
+    async def diff(self, at: Place, since: str, until: str, limit: int) -> str:
         # a character is four bytes at most
         answer = await self._git.read(
             *("diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color"),
-            *("--submodule=short", "--ignore-submodules=dirty", since, "HEAD"),
+            *("--submodule=short", "--ignore-submodules=dirty", since, until),
             at=at,
             limit=max(limit, 0) * 4 + 1,
         )

@@ -112,9 +112,10 @@ class GitWorktrees:
         at = await self._readable(path)
         return await self._tree.work(at, await self._tree.commit(at, since), exclude)
 
-    async def diff(self, path: str, since: str, limit: int) -> str:
+    async def diff(self, path: str, since: str, limit: int, until: str = "HEAD") -> str:
         at = await self._readable(path)
-        return await self._tree.diff(at, await self._tree.commit(at, since), limit)
+        older, newer = await self._tree.commit(at, since), await self._tree.commit(at, until)
+        return await self._tree.diff(at, older, newer, limit)
 
     async def merge_all(
         self, repository: str, base_branch: str, branches: tuple[str, ...], scratch: str

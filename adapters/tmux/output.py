@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 from adapters.tmux.screen import is_marker, printed_lines
@@ -12,6 +13,8 @@ CHUNK = 1 << 18
 CARRIED = 1 << 13
 """How much of an unended line is read again with what follows: more than any marker with its colours."""
 LARGEST = 8 << 20
+"""What has grown by more than this since the last look is read from there on only."""
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Output:
@@ -26,18 +29,26 @@ class Output:
         self.done = False
 
     def read(self) -> None:
-        """Take in what is new."""
+        """Take in what is new. The agent can put something else in the file's place, without an end or a beginning."""
         try:
-            with self._path.open("rb") as file:
-                size = os.fstat(file.fileno()).st_size
-                if size < self.position:  # it was begun anew
-                    self.position, self._carry = 0, b""
-                file.seek(self.position)
-                while chunk := file.read(CHUNK):
-                    self.position += len(chunk)
-                    self._take(chunk)
-        except FileNotFoundError:
+            descriptor = os.open(self._path, _READ)
+        except OSError:
             return
+        try:
+            state = os.fstat(descriptor)
+            if stat.S_ISREG(state.st_mode):
+                self._read_to(state.st_size, descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _read_to(self, size: int, descriptor: int) -> None:
+        if size < self.position:  # it was begun anew
+            self.position, self._carry = 0, b""
+        if size - self.position > LARGEST:
+            self.position, self._carry = size - LARGEST, b""
+        while chunk := os.pread(descriptor, min(CHUNK, size - self.position), self.position):
+            self.position += len(chunk)
+            self._take(chunk)
 
     def shorten(self) -> None:
         """Begin the file anew when it has grown large; its writer appends."""

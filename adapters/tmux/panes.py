@@ -108,11 +108,15 @@ class TmuxPanes:
         """End everything that belongs to the run, started or not; it is not started any more."""
         spool = self._spool(name)
         async with self._alone(name):
-            with on_disk("That the run is stopped cannot be written down"):
-                over = recorded(spool, process_gone=True, source=CompletionSource.STOPPED)
-                if over is None:
-                    spool.mark_stopped()
-            return await self._last.let_go(spool)
+            try:
+                with on_disk("That the run is stopped cannot be written down"):
+                    over = recorded(spool, process_gone=True, source=CompletionSource.STOPPED)
+                    if over is None:
+                        spool.mark_stopped()
+            finally:
+                # a full disk, or an agent that has spoilt its folder, keeps nobody alive
+                left = await self._last.let_go(spool)
+            return left
 
     async def tail(self, name: str, lines: int) -> str:
         """The last lines on its screen, or of its transcript when the pane is gone."""
@@ -215,7 +219,8 @@ class TmuxPanes:
         name = spool.path.name
         here = listed is not None and name in await self._listing.lately()
         await self._pipe.heed(spool, output, listed)
-        end = recorded(spool, process_gone=gone, source=source)
+        with on_disk("How the run stands cannot be read"):
+            end = recorded(spool, process_gone=gone, source=source)
         if end is not None or not (gone or not here):
             return end
         left_its_screen = name in await self._listing.now()

@@ -11,10 +11,11 @@ import stat
 import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
+from heapq import nlargest
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError, field_validator
 
 from adapters.tmux.wrapper import script
 from bot.domain.facts import Fact
@@ -22,6 +23,9 @@ from bot.domain.world import AgentUsage, Launch
 from bot.errors import Refused, Unavailable
 
 LARGEST_HOOK = 1 << 20
+MOST_HOOKS, MOST_TOLD = 500, 8 << 20
+"""Files and bytes of hooks that are looked at, the last ones: whoever is at work there can leave any number."""
+MOST_TOKENS = 10**13
 _HOOK = TypeAdapter(dict[str, object])
 _OWN = re.compile(
     r"prompt\.md|run\.sh|launch|started|exit|stopped|done|ready|past(e|ed|ing)|output|report|heeded"
@@ -42,6 +46,13 @@ class Report(Fact):
     message: str = ""
     error: str = ""
     usage: AgentUsage | None = None
+
+    @field_validator("usage")
+    @classmethod
+    def _credible(cls, usage: AgentUsage | None) -> AgentUsage | None:
+        """What nobody can have used is no more than a number that could not be shown."""
+        told = (usage.input_tokens, usage.output_tokens, usage.cost or 0) if usage else ()
+        return usage if all(0 <= one <= MOST_TOKENS for one in told) else None
 
 
 class Spool:
@@ -82,23 +93,20 @@ class Spool:
     @property
     def exit_code(self) -> int | None:
         """What the wrapper wrote after the agent ended."""
-        try:
-            text = (self.path / "exit").read_text(encoding="ascii", errors="replace")
-        except FileNotFoundError:
-            return None
-        return int(text) if re.fullmatch(r"[0-9]{1,3}\n", text) else None
+        content = regular(self.path / "exit")
+        return int(content) if content and re.fullmatch(rb"[0-9]{1,3}\n", content) else None
 
     @property
     def kept(self) -> Kept:
         try:
-            return Kept.model_validate_json((self.path / "launch").read_bytes())
-        except (FileNotFoundError, ValidationError):
+            return Kept.model_validate_json(regular(self.path / "launch") or b"")
+        except ValidationError:
             return Kept()
 
     @property
     def report(self) -> Report:
         """Empty where nobody has kept one, or what is there is none."""
-        content = _regular(self.path / "report", 0)
+        content = regular(self.path / "report")
         try:
             return Report() if content is None else Report.model_validate_json(content)
         except ValidationError:
@@ -107,7 +115,8 @@ class Spool:
     def mark_stopped(self) -> None:
         """From now on its end is the bot's doing, and it is not started any more."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.write("stopped", "")
+        if not self.has("stopped"):
+            self.write("stopped", "")
 
     def mark_pasted(self) -> None:
         """A new turn begins: what was told before is about an earlier one. It counts once it is pasted."""
@@ -126,10 +135,8 @@ class Spool:
     @property
     def output_begins(self) -> int:
         """Where the output of the present turn begins."""
-        try:
-            return int((self.path / "pasted").read_text())
-        except (FileNotFoundError, ValueError):
-            return 0
+        content = regular(self.path / "pasted")
+        return int(content) if content and re.fullmatch(rb"[0-9]{1,18}", content) else 0
 
     def since_paste(self, name: str) -> bool:
         """Is the file there, and about the present turn?"""
@@ -144,23 +151,32 @@ class Spool:
 
     def named_hooks(self) -> Iterator[tuple[str, dict[str, object]]]:
         """The same, each with the name of its file."""
-        pasted = self._pasted_at
+        for name, content in reversed(self._last_told()):
+            try:
+                yield name, _HOOK.validate_json(content)
+            except ValidationError:
+                continue
+
+    def _last_told(self) -> list[tuple[str, bytes]]:
+        """Newest first."""
+        pasted, left, told = self._pasted_at, MOST_TOLD, list[tuple[str, bytes]]()
         try:
-            names = sorted(path.name for path in self.path.iterdir() if _is_hook(path.name))
+            names = nlargest(
+                MOST_HOOKS, filter(_is_hook, (path.name for path in self.path.iterdir()))
+            )
         except FileNotFoundError:
-            return
+            return told
         for name in names:
-            content = _regular(self.path / name, pasted)
+            content = regular(self.path / name, pasted) if left > 0 else None
             if content is not None:
-                try:
-                    yield name, _HOOK.validate_json(content)
-                except ValidationError:
-                    continue
+                left -= len(content)
+                told.append((name, content))
+        return told
 
     @property
     def heeded(self) -> str:
         """The last hook whose question was found on the screen, or answered."""
-        return (_regular(self.path / "heeded", 0) or b"").decode(errors="replace")
+        return (regular(self.path / "heeded") or b"").decode(errors="replace")
 
     @property
     def _pasted_at(self) -> int:
@@ -196,7 +212,7 @@ def _is_hook(name: str) -> bool:
     return name.endswith(".json") and not name.startswith(".")
 
 
-def _regular(path: Path, since: int) -> bytes | None:
+def regular(path: Path, since: int = 0) -> bytes | None:
     """The content of a plain file of bounded size: a link or a pipe of that name is not followed."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

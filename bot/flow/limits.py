@@ -31,8 +31,8 @@ OTHERS_WORK = (
     "Another agent worked on this until the limit of its account was reached. Look at what is there already (git status, "
     "git log) and go on from it."
 )
-MARGIN = timedelta(seconds=90)
-"""Clocks differ, and the minute is rounded down."""
+ROUNDED, EXACT = timedelta(seconds=90), timedelta(seconds=3)
+"""What is waited besides: clocks differ, and who tells only the minute has rounded it down."""
 
 
 def files(session: Session, task: Task, event: Happening, work: Work) -> Iterator[Deed]:
@@ -93,7 +93,8 @@ def _held_against(
 def account_empty(session: Session, task: Task, event: RunEnded, limit: Limit) -> Iterator[Deed]:
     """Nobody's fault, and no failed run: it goes on by itself when there is something left again."""
     resets = limit.resets_at
-    task.not_before = (resets if resets and resets > event.at else event.at + AGAIN_AFTER) + MARGIN
+    until = resets if resets and resets > event.at else event.at + AGAIN_AFTER
+    task.not_before = until + (EXACT if until.second else ROUNDED)
     task.go_on("Your account's limit was reached. It has been renewed: go on where you stopped.")
     task.next_why = Why.LIMITED
     task.become(TaskState.NEEDS_CONTINUATION)

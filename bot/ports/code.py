@@ -72,8 +72,8 @@ class Worktrees(Protocol):
         """What was done in the worktree since a commit."""
         ...
 
-    async def diff(self, path: str, since: str, limit: int) -> str:
-        """The patch since a commit, at most `limit` characters of it."""
+    async def diff(self, path: str, since: str, limit: int, until: str = "HEAD") -> str:
+        """The patch from one commit to another, at most `limit` characters of it. HEAD: what is checked out just now."""
         ...
 
     async def merge_all(

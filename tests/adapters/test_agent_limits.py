@@ -160,3 +160,19 @@ def test_the_words_are_kept_in_one_short_line() -> None:
     assert limit is not None
     assert limit.says.startswith("You've hit")
     assert len(limit.says) <= 300
+
+
+@pytest.mark.parametrize(
+    ("agent", "says"),
+    [
+        ("codex", "usage limit, try again in 99999999999999 days"),
+        ("codex", f"usage limit, try again in {'9' * 400} days"),
+        ("claude", "Session limit reached · resets 5pm (GMT+25)"),
+        ("claude", "Session limit reached · resets Jan 1, 0001 at 5am (UTC+14)"),
+        ("claude", "Session limit reached · resets Dec 31, 9999 at 11pm (UTC-12)"),
+    ],
+)
+def test_a_moment_beyond_every_calendar_is_none(agent: str, says: str) -> None:
+    limit = understood(agent, says)
+    assert limit is not None
+    assert limit.resets_at is None

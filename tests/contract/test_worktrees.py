@@ -96,6 +96,18 @@ async def test_a_diff_is_cut_at_its_limit(world: World, path: str, first: str) -
     assert len(await world.worktrees.diff(path, first, 7)) == 7
 
 
+async def test_a_diff_can_end_at_a_commit_whatever_is_checked_out(
+    world: World, path: str, first: str
+) -> None:
+    looked_at = world.agent_commits(path, {"login.py": "as it was seen\n"})
+    world.agent_commits(path, {"login.py": "something else\n"})
+    diff = await world.worktrees.diff(path, first, 10_000, looked_at)
+    assert "+as it was seen" in diff
+    assert "something else" not in diff
+    with pytest.raises(Refused):
+        await world.worktrees.diff(path, first, 10_000, "0" * 40)
+
+
 async def test_files_are_committed_and_nothing_else(world: World, path: str, first: str) -> None:
     world.agent_leaves(path, {"notes.txt": "n\n"})
     head = await world.worktrees.commit_files(path, {"specs/s/spec.md": "# S\n"}, "docs: spec")

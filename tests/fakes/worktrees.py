@@ -126,10 +126,10 @@ class FakeWorktrees:
             uncommitted=tuple(sorted(name for name in here.left if not matches(name, patterns))),
         )
 
-    async def diff(self, path: str, since: str, limit: int) -> str:
+    async def diff(self, path: str, since: str, limit: int, until: str = "HEAD") -> str:
         here = await self._worktree(path)
         before = commit_of(here.repository, since).files
-        now = here.repository.commits[here.head].files
+        now = commit_of(here.repository, here.head if until == "HEAD" else until).files
         changed = sorted(name for name in now if now[name] != before.get(name))
         return "".join(f"+++ b/{name}\n+{now[name]}" for name in changed)[:limit]
 

@@ -15,6 +15,7 @@ from bot.domain.states import Outcome, RunState, Status, TaskState
 from bot.domain.tasks import Hold, Task, Why
 from bot.flow import decide, due, place
 from tests.flow.scenes import (
+    HOSTED,
     commanded,
     ended,
     executing,
@@ -29,6 +30,7 @@ from tests.flow.scenes import (
     press,
     ran_tests,
     running,
+    shipped,
     task,
     tick,
     verbs,
@@ -127,6 +129,7 @@ def test_who_may_approve_lets_another_agent_go_on_with_the_flags_that_stand_on_t
     assert "--yolo" in other.label
     [answered] = needs(decide(session, press(card, Verb.USE_AGENT)))
     assert "played" in answered.title, "it says whose account it was"
+    assert session.let_agents == ("codex",)
     assert answered.choices == ()
     gets_place(session)
     second = session.tasks[0].runs[1]
@@ -153,6 +156,21 @@ def test_whoever_wants_can_have_it_tried_now() -> None:
     assert answered.choices == ()
     gets_place(session)
     assert len(session.tasks[0].runs) == 2
+
+
+def test_what_is_held_for_a_change_cannot_be_tried_now() -> None:
+    session = waits()
+    [card] = needs(limit_cards(session))
+    session.tasks[0].become(TaskState.BLOCKED, "waits for the change")
+    assert whispers(decide(session, press(card, Verb.CHECK_AGAIN)))
+    assert session.tasks[0].not_before
+
+
+def test_taking_the_base_in_needs_no_account() -> None:
+    base = shipped("T002", 7, state=TaskState.NEEDS_CONTINUATION, taking_in=("m1",))
+    session = waits(base, hosted=HOSTED)
+    assert session.has_place
+    assert "take_in_base" in kinds(session)
 
 
 def test_all_that_wait_for_the_same_account_are_tried_with_it() -> None:

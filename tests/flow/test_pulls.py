@@ -587,6 +587,14 @@ def test_a_dependent_is_merged_after_what_it_depends_on() -> None:
     assert ordered(session, "merge_pull", '"number":7')
 
 
+def test_a_dependent_is_not_merged_first_though_it_is_no_draft() -> None:
+    session = stacked()
+    look(session, pull(9, ci=CiState.PASSED))
+    wanted(session, Verb.MERGE_PULLS)
+    assert kinds(session).count("merge_pull") == 1
+    assert ordered(session, "merge_pull", '"number":7')
+
+
 def test_merge_all_takes_the_base_in_between_and_needs_no_further_press() -> None:
     session = stacked()
     wanted(session, Verb.MERGE_PULLS)
@@ -835,7 +843,7 @@ def test_a_dependent_has_no_button_though_it_is_no_draft() -> None:
 
 def test_what_goes_back_says_on_the_card_that_it_is_worked_on() -> None:
     session = finishing()
-    card = pulls_card(look(session, failing(7)))
+    card = pulls_card(look(session, noted(7, "n1", "Name it total.")))
     assert card.pulls[0].state == "being worked on"
     assert Verb.MERGE_PULL not in verbs(card)
 

@@ -147,6 +147,16 @@ def test_what_a_left_out_task_has_left_on_the_branch_is_looked_at_and_tested_fir
     assert kinds(session) == ["look_at_work"]
 
 
+def test_who_is_at_work_before_it_on_the_branch_goes_on_undisturbed() -> None:
+    first, second = sharing(
+        running("T001", work=work("feat: x")), task("T002", TaskState.FAILED, blocked="x")
+    )
+    session = delivering(first, second)
+    [card] = needs(list(blocked.waiting(session)))
+    decide(session, press(card, Verb.SKIP))
+    assert first.state is TaskState.RUNNING
+
+
 def test_without_a_forge_nothing_is_done_again_for_a_task_that_is_left_out() -> None:
     session, shown = blocked_last(begun=False)
     session.hosted = None

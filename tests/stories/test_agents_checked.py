@@ -101,7 +101,7 @@ async def test_ignored_files_that_were_named_are_there_before_the_agent_starts(
 
 
 async def test_an_agent_that_writes_into_the_main_checkout_raises_an_alarm(tmp_path: Path) -> None:
-    async with in_a_channel(tmp_path) as asked:
+    async with in_a_channel(tmp_path, GWT_PARALLEL="1") as asked:
         touched = asked.scene.bot.shop / "CLAUDE.md"
         asked.plays.task("T001", [["touch", str(touched)]])
         await works(asked)

@@ -12,6 +12,7 @@ from bot.domain.session import Session
 from bot.domain.states import TaskState
 from bot.domain.tampering import flags
 from bot.domain.tasks import Task, Workspace
+from bot.domain.world import Work
 from bot.engine.world import World
 from bot.errors import Refused
 from bot.flow.shared import pull_of
@@ -40,7 +41,7 @@ async def look_at_work(world: World, session: Session, order: LookAtWork) -> Wor
     )
     summary = f"{task.key}: {len(work.commits)} commits, {len(files)} files at {work.head}"
     executor = task.agent or session.agent
-    diff = await world.worktrees.diff(workspace.path, workspace.start, LONGEST_DIFF)
+    diff = await world.worktrees.diff(workspace.path, workspace.start, LONGEST_DIFF, found.head)
     evidence = await keep(
         world, session, task, "commits", (order.run_id,), summary, executor=executor, raw=diff
     )
@@ -82,7 +83,7 @@ async def _unmerged(world: World, session: Session, task: Task, head: str) -> tu
             continue
         if other.state is TaskState.COMPLETED:
             branch = other.workspace.branch
-            if await world.worktrees.log(session.repository, head, branch):
+            if await world.worktrees.log(session.repository, head, finished(other)):
                 branches.append(branch)
     return tuple(branches)
 
@@ -99,7 +100,10 @@ async def run_check(world: World, session: Session, order: RunCheck) -> CheckRan
     """Safe to do twice: a test run changes nothing that counts, and it is numbered."""
     task, workspace = task_in(session, order.task_id)
     log = f"{world.home}/runs/check-{session.short}-{task.key}-{order.number}.log"
+    await require_head(world, task, workspace, order.commit)
     check = await check_of(world, session, workspace.path, order.commit, order.number, log)
+    # whoever moved it meanwhile had something else tested
+    await require_head(world, task, workspace, order.commit)
     result = "passed" if check.passed else f"failed with {check.exit_code}"
     summary = f"{task.key}: `{check.command}` {result} on {check.commit}"
     evidence = await keep(
@@ -113,6 +117,23 @@ async def run_check(world: World, session: Session, order: RunCheck) -> CheckRan
         check=check,
         evidence=evidence,
     )
+
+
+def finished(task: Task) -> str:
+    """What it is done with: the commit that was looked at, wherever its branch has been moved since."""
+    branch = task.workspace.branch if task.workspace else ""
+    return task.work.head if task.work else branch
+
+
+async def require_head(world: World, task: Task, workspace: Workspace, commit: str) -> Work:
+    """What is tested and published is what was looked at."""
+    work = await world.worktrees.work(workspace.path, workspace.start)
+    if work.head != commit:
+        raise Refused(
+            f"The branch of {task.key} has moved since it was looked at: {work.head[:10]} is not {commit[:10]}.",
+            "Press Retry, and it is looked at and tested again.",
+        )
+    return work
 
 
 async def check_of(

@@ -11,10 +11,10 @@ from bot.domain.evidence import Check
 from bot.domain.naming import worktree_path
 from bot.domain.session import Session
 from bot.domain.states import Status, TaskState
-from bot.domain.tasks import PullRequest, TaskType, Workspace
+from bot.domain.tasks import PullRequest, Task, TaskType, Workspace
 from bot.domain.world import Removal, Usage
 from bot.engine.brain.texts import sum_up as summed_up
-from bot.engine.perform.checking import check_of, found
+from bot.engine.perform.checking import check_of, finished, found
 from bot.engine.world import World
 from bot.errors import PortError, Refused
 from bot.flow.shared import pull_of
@@ -38,6 +38,9 @@ async def _merged(
     # in a task that settled conflicts the others are settled already
     done.sort(key=lambda task: task.type is not TaskType.INTEGRATION)
     branches = tuple(dict.fromkeys(t.workspace.branch for t in done if t.workspace))
+    if moved := [one for one in branches if await _has_moved(world, session, one, done)]:
+        problem = f"{', '.join(moved)} holds commits that nobody has tested or judged. Take them away, or merge by hand."
+        return _answer(world, order, problem=problem)
     outcome = await world.worktrees.merge_all(
         session.repository, session.base_branch, branches, scratch
     )
@@ -59,6 +62,15 @@ async def _merged(
         problem = f"{session.base_branch} has moved meanwhile; merge once more."
         return _answer(world, order, check=check, problem=problem)
     return _answer(world, order, commit=outcome.commit, check=check)
+
+
+async def _has_moved(world: World, session: Session, branch: str, done: list[Task]) -> bool:
+    """Whether it holds more than what any of its tasks was done with."""
+    for task in done:
+        if task.workspace and task.workspace.branch == branch:
+            if not await world.worktrees.log(session.repository, finished(task), branch):
+                return False
+    return True
 
 
 def _answer(

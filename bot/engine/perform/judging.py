@@ -167,7 +167,8 @@ async def _described(world: World, session: Session, task: Task) -> tuple[PullTe
     workspace = task.workspace
     if workspace is None:
         raise Refused("it never had a worktree")
-    diff = await world.worktrees.diff(workspace.path, workspace.start, LONGEST_DIFF)
+    until = task.work.head if task.work else "HEAD"
+    diff = await world.worktrees.diff(workspace.path, workspace.start, LONGEST_DIFF, until)
     # before it is cut: half a key would not be known for one
     masked = world.masker.mask(diff)
     return await texts.describe(world.llm, session, task, masked, task.checks[-1:])
@@ -178,7 +179,9 @@ async def judge_work(world: World, session: Session, order: JudgeWork) -> WorkJu
     task = session.task(order.task_id)
     if task is None or task.workspace is None:
         raise Refused("that task is no longer part of the plan")
-    diff = await world.worktrees.diff(task.workspace.path, task.workspace.start, LONGEST_DIFF)
+    where, since = task.workspace.path, task.workspace.start
+    # of that commit, whatever is checked out by now: it is what will be published
+    diff = await world.worktrees.diff(where, since, LONGEST_DIFF, order.commit)
     # before it is cut: half a key would not be known for one
     masked = world.masker.mask(diff)
     try:

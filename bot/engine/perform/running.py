@@ -26,7 +26,7 @@ from bot.domain.events import (
 )
 from bot.domain.session import Session
 from bot.domain.tasks import Run, Task, Workspace
-from bot.engine.perform.checking import keep
+from bot.engine.perform.checking import finished, keep
 from bot.engine.perform.heeding import heed_dialogs
 from bot.engine.perform.planning import explained
 from bot.engine.world import World
@@ -103,7 +103,8 @@ async def _with_predecessors(
             branch = predecessor.workspace.branch
             message = f"chore: merge {predecessor.key} ({branch})"
             plan = session.spec.directory if session.spec else ""
-            outcome = await world.worktrees.merge(workspace.path, branch, message, plan=plan)
+            commit = finished(predecessor)
+            outcome = await world.worktrees.merge(workspace.path, commit, message, plan=plan)
             conflicts = outcome.conflicts
             conflicting = predecessor.id if conflicts else ""
             merged.append(predecessor.id)

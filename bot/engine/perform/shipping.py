@@ -10,7 +10,7 @@ from bot.domain.events import BaseTakenIn, Event, PullMergeTried, PullOpened, Pu
 from bot.domain.hosting import Pull, PullWanted
 from bot.domain.session import Session
 from bot.domain.tasks import Task
-from bot.engine.perform.checking import keep, task_in
+from bot.engine.perform.checking import keep, require_head, task_in
 from bot.engine.world import World
 from bot.errors import Refused
 from bot.flow.pulls import with_pull
@@ -61,12 +61,7 @@ async def open_pull(world: World, session: Session, order: OpenPull) -> PullOpen
 async def _require_proof(world: World, session: Session, task: Task, commit: str) -> None:
     """What goes out is what was looked at: clean, committed, and on that very commit."""
     _, workspace = task_in(session, task.id)
-    work = await world.worktrees.work(workspace.path, workspace.start)
-    if work.head != commit:
-        raise Refused(
-            f"The branch of {task.key} has moved since it was tested: {work.head[:10]} is not {commit[:10]}.",
-            "Press Retry, and it is looked at and tested again.",
-        )
+    work = await require_head(world, task, workspace, commit)
     if work.uncommitted:
         raise Refused(
             f"The worktree of {task.key} has uncommitted changes: {', '.join(work.uncommitted[:5])}.",
@@ -113,17 +108,20 @@ async def merge_pull(world: World, session: Session, order: MergePull) -> PullMe
 async def take_in_base(world: World, session: Session, order: TakeInBase) -> BaseTakenIn:
     """Safe to do twice: merging what is merged changes nothing. A collision is left to the task's agent."""
     forge, slug = _forge(world, session)
-    _, workspace = task_in(session, order.task_id)
+    task, workspace = task_in(session, order.task_id)
+    before = await world.worktrees.work(workspace.path, workspace.start)
     fetched = await forge.fetch(slug, session.base_branch)
     await world.worktrees.take_in(session.repository, fetched.path, fetched.commit)
     message = f"chore: merge {session.base_branch}"
     plan = session.spec.directory if session.spec else ""
     merged = await world.worktrees.merge(workspace.path, fetched.commit, message, plan=plan)
+    # only upon what was judged is it nothing but the bot's own merge; a merge done before a crash is judged once more
+    own = task.work is not None and before.head == task.work.head
     return BaseTakenIn(
         **world.mark(),
         answers=order.key,
         task_id=order.task_id,
         base=fetched.commit,
-        head=merged.commit,
+        head=merged.commit if own else "",
         conflicts=merged.conflicts,
     )

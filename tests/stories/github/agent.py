@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
         _settle(collided[1])
     lie = json.loads((folder / LIES).read_text()).get(task, "")
     if lie == "claims":
-        print("Done: all of it is committed, and every test passes.")
+        sys.stdout.write("Done: all of it is committed, and every test passes.\n")
         return 0
     code = _play(played)
     _LIES.get(lie, _nothing)()
@@ -52,11 +52,12 @@ def _write_down(folder: Path, task: str, told: str) -> None:
 
 
 def _process() -> str:
-    """Environment and command line of this process and those above it, but for the test's own."""
-    seen: list[str] = []
-    for pid in (os.getpid(), os.getppid()):
-        for name in ("environ", "cmdline"):
-            seen.append(Path(f"/proc/{pid}/{name}").read_text(errors="replace"))
+    """Environment and command line of this process and the one that started it."""
+    seen = [
+        Path(f"/proc/{pid}/{name}").read_text(errors="replace")
+        for pid in (os.getpid(), os.getppid())
+        for name in ("environ", "cmdline")
+    ]
     return "\n".join(seen).replace("\0", "\n")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,11 +9,14 @@ from adapters.github.tokens import for_git
 from tests.stories.github.shipping import MERGE_ALL, ends_complete, three_are_open
 from tests.stories.github.workshop import Workshop
 
+KEYS = ("T001", "T002", "T003")
+
 
 async def the_token_stays_with_the_bot(shop: Workshop) -> None:
     """Not even what went wrong shows it: not in files, chats, agents, git's settings or pull requests."""
     token = shop.github.token
     shapes = (token, for_git(token))
+    assert token in shop.bot.environ.values()
     shop.github.git_faults.answer(401, "push")
     shop.github.faults.answer(500, "POST", "*/pulls")
     shown: set[str] = set()
@@ -30,9 +32,6 @@ async def the_token_stays_with_the_bot(shop: Workshop) -> None:
     assert not [p.number for p in shop.there.pulls if _holds(f"{p.title}{p.body}", shapes)]
 
 
-KEYS = ("T001", "T002", "T003")
-
-
 def _holds(text: str, shapes: tuple[str, ...]) -> bool:
     return any(shape in text for shape in shapes)
 
@@ -46,9 +45,9 @@ def _files(folder: Path) -> Iterator[tuple[Path, str]]:
 
 def _command_lines() -> Iterator[str]:
     """Of all processes that can be looked at."""
-    for name in os.listdir("/proc"):
-        if name.isdigit():
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
             try:
-                yield (Path("/proc") / name / "cmdline").read_text(errors="replace")
+                yield (process / "cmdline").read_text(errors="replace")
             except OSError:
                 continue  # it has ended

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,8 +94,7 @@ class Workshop:
         before = self.looks(number)
         await self.until(lambda: self.looks(number) >= before + 2)
 
-    async def until(self, seen: object) -> None:
-        assert callable(seen)
+    async def until(self, seen: Callable[[], object]) -> None:
         await until(seen, lambda: self.told)
 
     @property
@@ -120,6 +119,7 @@ async def workshop(folder: Path, **environ: str) -> AsyncGenerator[Workshop, Non
     command = f"{program} --prompt-file {{prompt_file}} --conversation {{conversation}}"
     agents = {"GWT_AGENT": "other", "GWT_AGENT_COMMAND": command}
     async with hosting(folder) as github, SlackBed() as bed:
+        github.there.habits.unknown_reads = 0  # how GitHub has to think first is seen elsewhere
         settings = {**in_slack(bed, MIKA), **github.environ, **agents, **environ}
         async with serving(folder, **settings) as bot:
             assert bot.played
