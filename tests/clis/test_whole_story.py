@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -124,7 +124,7 @@ async def _answering(process: asyncio.subprocess.Process) -> AsyncIterator[str]:
 @asynccontextmanager
 async def _program(
     environment: dict[str, str], folder: Path
-) -> AsyncIterator[asyncio.subprocess.Process]:
+) -> AsyncGenerator[asyncio.subprocess.Process]:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "bot", "console"),
         stdin=asyncio.subprocess.PIPE,
