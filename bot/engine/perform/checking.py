@@ -131,7 +131,7 @@ async def require_head(world: World, task: Task, workspace: Workspace, commit: s
     if work.head != commit:
         raise Refused(
             f"The branch of {task.key} has moved since it was looked at: {work.head[:10]} is not {commit[:10]}.",
-            "Press Retry, and it is looked at and tested again.",
+            "Try again with the button below: it is looked at and tested anew.",
         )
     return work
 

@@ -67,9 +67,9 @@ async def _merged(
 async def _has_moved(world: World, session: Session, branch: str, done: list[Task]) -> bool:
     """Whether it holds more than what any of its tasks was done with."""
     for task in done:
-        if task.workspace and task.workspace.branch == branch:
-            if not await world.worktrees.log(session.repository, finished(task), branch):
-                return False
+        here = task.workspace is not None and task.workspace.branch == branch
+        if here and not await world.worktrees.log(session.repository, finished(task), branch):
+            return False
     return True
 
 

@@ -167,8 +167,7 @@ async def _described(world: World, session: Session, task: Task) -> tuple[PullTe
     workspace = task.workspace
     if workspace is None:
         raise Refused("it never had a worktree")
-    until = task.work.head if task.work else "HEAD"
-    diff = await world.worktrees.diff(workspace.path, workspace.start, LONGEST_DIFF, until)
+    diff = await world.worktrees.diff(workspace.path, workspace.start, LONGEST_DIFF)
     # before it is cut: half a key would not be known for one
     masked = world.masker.mask(diff)
     return await texts.describe(world.llm, session, task, masked, task.checks[-1:])

@@ -1,0 +1,212 @@
+"""A branch may be moved at any moment, by a person or by an agent: what is judged, tested and merged is what was looked at."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from bot.domain.actions import (
+    JudgeWork,
+    LookAtWork,
+    MergeLocally,
+    PrepareWorkspace,
+    RunCheck,
+    TakeInBase,
+)
+from bot.domain.masking import Masker
+from bot.domain.session import Session
+from bot.domain.states import RunState, TaskState
+from bot.domain.tasks import Task
+from bot.domain.world import Executed
+from bot.engine.logbook import Logbook
+from bot.engine.perform import checking, ending, judging, running, shipping
+from bot.engine.world import Rules, World
+from bot.errors import Refused
+from tests.fakes.agents import FakeAgents
+from tests.fakes.archive import MemoryArchive, MemoryLogs
+from tests.fakes.chat import MemoryChat
+from tests.fakes.clock import FakeClock
+from tests.fakes.commands import PASSED, FakeCommands
+from tests.fakes.forge import SLUG, FakeForge
+from tests.fakes.llm import ScriptedLlm
+from tests.fakes.panes import FakePanes
+from tests.fakes.repository import FakeRepository
+from tests.fakes.store import MemoryStore
+from tests.fakes.worktrees import FakeWorktrees
+from tests.flow.scenes import HOSTED, executing, pull, shipped, task, workspace
+from tests.flow.scenes import run as a_run
+
+DONE = json.dumps({"verdict": "done", "reasons": [], "missing": [], "score": 100})
+
+
+class Bench:
+    """Tasks whose work was looked at, and somebody who moves their branches."""
+
+    def __init__(self) -> None:
+        self.repository = FakeRepository()
+        self.forge = FakeForge(self.repository)
+        self.worktrees = FakeWorktrees(self.repository, self.forge.hub)
+        self.llm = ScriptedLlm()
+        self.world = World(
+            chats={"memory": MemoryChat()},
+            llm=self.llm,
+            agents=FakeAgents(),
+            panes=FakePanes(),
+            repository=self.repository,
+            worktrees=self.worktrees,
+            commands=FakeCommands([PASSED]),
+            store=MemoryStore(),
+            clock=FakeClock(),
+            rules=Rules(repository=self.repository.path, agent="played"),
+            masker=Masker({}),
+            home="/home/bot",
+            archive=MemoryArchive(),
+            logbook=Logbook(MemoryLogs()),
+            forge=self.forge,
+        )
+
+    async def looked_at(self, key: str, state: TaskState = TaskState.VERIFYING) -> Task:
+        """One commit, and what git said of it."""
+        start = self.repository.heads["main"]
+        branch = f"agent/{key.lower()}"
+        path = f"{self.repository.path}/.worktrees/agent-{key.lower()}"
+        place = workspace(branch, path=path, start=start)
+        await self.worktrees.prepare(self.repository.path, branch, path, start)
+        self.worktrees.agent_commits(path, {f"{key}.py": "as it was seen\n"}, "feat: seen")
+        seen = await self.worktrees.work(path, start)
+        runs = [a_run(key, 1, RunState.ENDED)]
+        return task(key, state, workspace=place, work=seen, runs=runs)
+
+    def moves(self, one: Task) -> str:
+        """Whoever can write to the repository."""
+        assert one.workspace
+        files = {f"{one.key}.py": "slipped in\n"}
+        return self.worktrees.agent_commits(one.workspace.path, files, "feat: slipped in")
+
+    def session(self, *tasks: Task) -> Session:
+        base = self.repository.heads["main"]
+        return executing(
+            *tasks, repository=self.repository.path, base_commit=base, test_command="make test"
+        )
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def head(one: Task) -> str:
+    assert one.work
+    return one.work.head
+
+
+async def test_the_judge_sees_the_commit_that_was_looked_at(bench: Bench) -> None:
+    one = await bench.looked_at("T001")
+    bench.moves(one)
+    bench.llm.then(DONE)
+    order = JudgeWork(task_id=one.id, commit=head(one), number=1)
+    await judging.judge_work(bench.world, bench.session(one), order)
+    assert "as it was seen" in bench.llm.calls[0].data
+    assert "slipped in" not in bench.llm.calls[0].data
+
+
+async def test_signs_of_tampering_are_looked_for_in_the_commit_that_is_named(bench: Bench) -> None:
+    """A branch that is moved between the two looks is not told by the other one's patch."""
+    one = await bench.looked_at("T001")
+    seen: list[str] = []
+
+    class Moving(FakeWorktrees):
+        async def diff(self, path: str, since: str, limit: int, until: str = "HEAD") -> str:
+            bench.moves(one)
+            seen.append(await super().diff(path, since, limit, until))
+            return seen[-1]
+
+    moving = Moving(bench.repository)
+    moving.standing = bench.worktrees.standing
+    world = replace(bench.world, worktrees=moving)
+    order = LookAtWork(task_id=one.id, run_id="id-T001-1")
+    event = await checking.look_at_work(world, bench.session(one), order)
+    assert event.work.head == head(one)
+    assert ["slipped in" in diff for diff in seen] == [False]
+
+
+async def test_another_commit_than_was_looked_at_is_not_tested(bench: Bench) -> None:
+    one = await bench.looked_at("T001")
+    bench.moves(one)
+    order = RunCheck(task_id=one.id, commit=head(one), number=1)
+    with pytest.raises(Refused, match="has moved"):
+        await checking.run_check(bench.world, bench.session(one), order)
+
+
+async def test_a_check_during_which_the_branch_moved_does_not_count(bench: Bench) -> None:
+    one = await bench.looked_at("T001")
+
+    class Moving(FakeCommands):
+        async def run(self, cwd: str, command: str, *, seconds: float, log: str) -> Executed:
+            bench.moves(one)
+            return await super().run(cwd, command, seconds=seconds, log=log)
+
+    world = replace(bench.world, commands=Moving([PASSED]))
+    order = RunCheck(task_id=one.id, commit=head(one), number=1)
+    with pytest.raises(Refused, match="has moved"):
+        await checking.run_check(world, bench.session(one), order)
+
+
+async def test_whoever_builds_upon_a_task_gets_the_commit_it_is_done_with(bench: Bench) -> None:
+    first = await bench.looked_at("T001", TaskState.COMPLETED)
+    bench.moves(first)
+    path = f"{bench.repository.path}/.worktrees/agent-t002"
+    place = workspace("agent/t002", path=path, start="", ready=True)
+    second = task(
+        "T002",
+        TaskState.RUNNING,
+        workspace=place,
+        dependencies=(first.id,),
+        runs=[a_run("T002", 1, RunState.STARTING)],
+    )
+    session = bench.session(first, second)
+    assert session.spec
+    session.spec = session.spec.model_copy(update={"commit": bench.repository.heads["main"]})
+    order = PrepareWorkspace(task_id=second.id, run_id=second.runs[0].id)
+    event = await running.prepare_workspace(bench.world, session, order)
+    assert event.kind == "workspace_ready"
+    tip = bench.repository.heads["agent/t002"]
+    assert bench.repository.commits[tip].files["T001.py"] == "as it was seen\n"
+
+
+@pytest.mark.parametrize("moved", [False, True])
+async def test_what_comes_in_with_the_base_is_the_bots_own_only_upon_what_was_judged(
+    bench: Bench, moved: bool
+) -> None:
+    one = await bench.looked_at("T001", TaskState.COMPLETED)
+    one.pull_request = shipped("T001", 7).pull_request
+    bench.forge.person_pushes("main", {"theirs.py": "x\n"})
+    if moved:
+        bench.moves(one)
+    session = bench.session(one)
+    session.hosted = HOSTED.model_copy(update={"slug": SLUG})
+    order = TakeInBase(task_id=one.id, number=7, merged=(pull(7).head,))
+    event = await shipping.take_in_base(bench.world, session, order)
+    merged = bench.repository.heads["agent/t001"]
+    assert event.head == ("" if moved else merged)
+
+
+async def test_a_branch_that_holds_more_than_was_judged_is_not_merged(bench: Bench) -> None:
+    one = await bench.looked_at("T001", TaskState.COMPLETED)
+    bench.moves(one)
+    base = bench.repository.heads["main"]
+    event = await ending.merge_locally(bench.world, bench.session(one), MergeLocally())
+    assert "agent/t001" in event.problem
+    assert bench.repository.heads["main"] == base
+
+
+async def test_a_branch_that_two_tasks_share_may_end_with_either_of_them(bench: Bench) -> None:
+    first = await bench.looked_at("T001", TaskState.COMPLETED)
+    assert first.workspace
+    bench.moves(first)
+    seen = await bench.worktrees.work(first.workspace.path, head(first))
+    second = task("T002", TaskState.COMPLETED, workspace=first.workspace, work=seen)
+    event = await ending.merge_locally(bench.world, bench.session(first, second), MergeLocally())
+    assert (event.problem, event.commit) == ("", bench.repository.heads["main"])
