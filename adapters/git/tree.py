@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from adapters.git.place import Place
 from adapters.git.run import Git
@@ -68,6 +70,14 @@ class Tree:
         )
         return tuple(readable(entry[3:]) for entry in answer.fields)
 
+    async def hidden(self, at: Place) -> tuple[str, ...]:
+        """Tracked files that git was told not to look at, so that no status tells of their changes.
+
+        Those that are not there at all are none: a sparse checkout leaves them out.
+        """
+        answer = await self._git.read("ls-files", "-v", "-z", at=at)
+        return tuple(_hidden(at.top, answer.fields))
+
     async def ignored(self, at: Place) -> tuple[str, ...]:
         """What the repository ignores in a checkout; a directory ignored as a whole is one entry."""
         answer = await self._git.read(
@@ -81,7 +91,7 @@ class Tree:
         head = await self.commit(at, "HEAD")
         changes = await self._changes(at, since, head)
         patterns = tuple(exclude)
-        dirt = await self.dirt(at)
+        dirt = dict.fromkeys((*await self.dirt(at), *await self.hidden(at)))
         return Work(
             head=head,
             commits=await self.commits(at, since, head),
@@ -90,16 +100,6 @@ class Tree:
             deleted_files=tuple(path for kind, path in changes if kind == "D"),
             uncommitted=tuple(path for path in dirt if not _matches(path, patterns)),
         )
-
-    async def diff(self, at: Place, since: str, until: str, limit: int) -> str:
-        # a character is four bytes at most
-        answer = await self._git.read(
-            *("diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color"),
-            *("--submodule=short", "--ignore-submodules=dirty", since, until),
-            at=at,
-            limit=max(limit, 0) * 4 + 1,
-        )
-        return answer.out.decode("utf-8", "replace")[: max(limit, 0)]
 
     async def touched(self, at: Place, old: str, new: str) -> list[tuple[str, str]]:
         """Kind (A, D, M, T) and exact path of everything that differs between two commits."""
@@ -116,6 +116,13 @@ class Tree:
         fields = answer.fields
         pairs = zip(fields[::2], fields[1::2], strict=True)
         return [(kind, path if raw else readable(path)) for kind, path in pairs]
+
+
+def _hidden(top: Path, listed: Iterable[str]) -> Iterator[str]:
+    """Skipped, or, in small letters, assumed to be unchanged."""
+    for entry in listed:
+        if (entry[0] == "S" or entry[0].islower()) and os.path.lexists(top / entry[2:]):
+            yield readable(entry[2:])
 
 
 def _spelled(name: str) -> str:

@@ -18,6 +18,7 @@ from adapters.git.ledger import Ledger
 from adapters.git.lock import Locks
 from adapters.git.merging import Merges
 from adapters.git.moving_base import MovingBase
+from adapters.git.patches import Patches
 from adapters.git.place import Place, main_checkout
 from adapters.git.preparing import Preparing
 from adapters.git.proofs import Elsewhere
@@ -47,6 +48,7 @@ class GitWorktrees:
         self._ledger = Ledger(home)
         self._locks = Locks()
         self._tree = Tree(self._git)
+        self._patches = Patches(self._git)
         self._trust = Trust(self._git, self._ledger)
         self._merges = Merges(self._git, self._tree)
         self._preparing = Preparing(self._git, self._tree, self._trust)
@@ -115,7 +117,7 @@ class GitWorktrees:
     async def diff(self, path: str, since: str, limit: int, until: str = "HEAD") -> str:
         at = await self._readable(path)
         older, newer = await self._tree.commit(at, since), await self._tree.commit(at, until)
-        return await self._tree.diff(at, older, newer, limit)
+        return await self._patches.patch(at, older, newer, limit)
 
     async def merge_all(
         self, repository: str, base_branch: str, branches: tuple[str, ...], scratch: str

@@ -31,6 +31,7 @@ _BROKEN = (
     "bad object",
     "is corrupt",
 )
+_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
 _FETCH = ("--no-tags", "--no-write-fetch-head", "--update-shallow", "--quiet")
 
 
@@ -113,6 +114,7 @@ class Mirror:
     async def _made(self) -> None:
         if not await asyncio.to_thread(_tidied, self.path):
             await self._anew()
+        await asyncio.to_thread(_configured, self.path)
 
     async def _anew(self) -> None:
         """Made beside its place, then moved there: a half-made one is never used."""
@@ -148,6 +150,17 @@ def _opened(path: Path) -> int:
         return os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise Unavailable(f"{path.parent} cannot be written: {error.strerror}") from error
+
+
+def _configured(path: Path) -> None:
+    """As git made it, each time anew: a proxy or another address in it would see the token."""
+    fresh = path / "config.new"
+    try:
+        fresh.unlink(missing_ok=True)
+        fresh.write_text(_CONFIG)
+        fresh.replace(path / "config")
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be written: {error.strerror}") from error
 
 
 def _tidied(path: Path) -> bool:

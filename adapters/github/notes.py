@@ -41,7 +41,9 @@ class Notes:
             *(("comment", one) for one in below if _counts(one) and _text(one)),
         ]
         kept.sort(key=lambda each: each[1].when)
-        return tuple(_note(kind, one) for kind, one in kept[-MOST_NOTES:])
+        # where there are too many, strangers' words go first: anybody may write any number of them
+        by_weight = sorted(range(len(kept)), key=lambda n: (_may_write(kept[n][1]), n))
+        return tuple(_note(*kept[n]) for n in sorted(by_weight[-MOST_NOTES:]))
 
     async def _resolved(self, slug: str, number: int) -> frozenset[int]:
         """The comments that begin threads which are settled. REST does not tell; who may not ask hears all of them."""
@@ -90,13 +92,17 @@ def _note(kind: str, one: Remark) -> ReviewNote:
     return ReviewNote(
         key=f"{kind}:{one.id}",
         author=one.user.login if one.user else "",
-        trusted=one.author_association in _MAY_WRITE and one.user is not None,
+        trusted=_may_write(one),
         text=(_text(one) or _SAID_NOTHING)[:LONGEST_TEXT],
         path=one.path,
         line=one.line if one.line is not None else one.original_line,
         asks_for_changes=one.state == _WISH,
         url=one.html_url,
     )
+
+
+def _may_write(one: Remark) -> bool:
+    return one.author_association in _MAY_WRITE and one.user is not None
 
 
 def _text(one: Remark) -> str:

@@ -19,6 +19,7 @@ _VERB_ROLES = {
     Verb.REPLY: Role.APPROVE,
     Verb.ALWAYS: Role.APPROVE,
     Verb.ACCEPT: Role.APPROVE,
+    Verb.SEND_BACK: Role.APPROVE,
     Verb.USE_AGENT: Role.APPROVE,
     Verb.MERGE_PULL: Role.APPROVE,
     Verb.MERGE_PULLS: Role.APPROVE,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bot.domain.actions import Deed, Show, StopRun
-from bot.domain.cards import Decided, NeedsYouCard
-from bot.domain.choices import Choice, Style, Verb
+from bot.domain.cards import Decided
+from bot.domain.choices import Verb
 from bot.domain.dialogs import Dialog, DialogKind, DialogOption, StandingAnswer
 from bot.domain.events import (
     DialogAnswered,
@@ -23,9 +23,10 @@ from bot.domain.session import Session
 from bot.domain.states import Outcome, RunState
 from bot.domain.tasks import Run, Task
 from bot.flow import blocked, telling
+from bot.flow.dialog_card import card
 
-LABEL = 60
-"""Characters of an option that stand on a button."""
+MOST_IGNORED = 60
+"""Questions of one run that go away by themselves: each was a card, and a program that draws new ones all day has no end."""
 _GONE = ("any more", "Something else is asked")
 """How a refusal to type says that the dialog does not stand there."""
 
@@ -59,14 +60,21 @@ def _opened(session: Session, task: Task, run: Run, event: DialogOpened) -> Iter
         yield from ended(
             task, run, Decided(what="Something else is asked", by="the agent", at=event.at)
         )
-        run = run.model_copy(update={"reply": ""})
+        run = run.model_copy(update={"reply": "", "ignored": _ignored(task, run)})
     asked: dict[str, object] = {"dialog": event.dialog, "dialogs": run.dialogs + 1}
     if run.state is RunState.WAITING_INPUT:
         run = run.model_copy(update=asked)
     else:
         run = run.become(RunState.WAITING_INPUT, **asked)
     if session.unattended:
-        yield from _nobody_there(session, task, run, event)
+        reason = f"INTERACTIVE_PROMPT: its agent asked “{event.dialog.title}”, and nobody is there to answer"
+        yield from _given_up(session, task, run, event, reason)
+        return
+    if run.ignored >= MOST_IGNORED and not task.taken_by:
+        reason = (
+            f"its agent has asked {run.ignored} things and went on without an answer, and asks on"
+        )
+        yield from _given_up(session, task, run, event, reason)
         return
     standing = _standing(session, run, event.dialog)
     if standing and not task.taken_by:
@@ -74,16 +82,20 @@ def _opened(session: Session, task: Task, run: Run, event: DialogOpened) -> Iter
         return
     task.update_run(run)
     if not task.taken_by:
-        yield _card(task, run)
+        yield card(task, run)
 
 
-def _nobody_there(session: Session, task: Task, run: Run, event: DialogOpened) -> Iterator[Deed]:
-    """It would wait for ever: the run ends, its work is kept, and whoever reads this later decides."""
+def _ignored(task: Task, run: Run) -> int:
+    """Whoever has taken the pane over answers there."""
+    return run.ignored if run.reply or task.taken_by else run.ignored + 1
+
+
+def _given_up(
+    session: Session, task: Task, run: Run, event: DialogOpened, reason: str
+) -> Iterator[Deed]:
+    """It would go on for ever: the run ends, its work is kept, and whoever reads this later decides."""
     yield StopRun(run_id=run.id)
     task.update_run(run.end(Outcome.BLOCKED, event.at, message=event.dialog.title))
-    reason = (
-        f"INTERACTIVE_PROMPT: its agent asked “{event.dialog.title}”, and nobody is there to answer"
-    )
     yield from blocked.block(session, task, reason, event)
 
 
@@ -99,8 +111,9 @@ def _closed(task: Task, run: Run, event: DialogClosed) -> Iterator[Deed]:
     """Somebody answered it in the pane, or it went away by itself."""
     gone = Decided(what="It is not asked any more", by="the pane", at=event.at)
     if not task.taken_by:
-        yield _card(task, run, gone)
-    task.update_run(run.become(RunState.RUNNING, dialog=None, reply=""))
+        yield card(task, run, gone)
+    ignored = _ignored(task, run)
+    task.update_run(run.become(RunState.RUNNING, dialog=None, reply="", ignored=ignored))
 
 
 def _refused(task: Task, run: Run, reason: str) -> Iterator[Deed]:
@@ -125,7 +138,7 @@ def _not_typed(task: Task, run: Run, why: str) -> Iterator[Deed]:
     again = run.model_copy(update={"reply": "", "dialogs": run.dialogs + 1})
     task.update_run(again)
     yield _not_arrived(task, run, why)
-    yield _card(task, again)
+    yield card(task, again)
 
 
 def _not_arrived(task: Task, run: Run, why: str) -> Show:
@@ -160,7 +173,7 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
     if event.verb is Verb.ALWAYS and dialog.topic:
         _remember(session, run, dialog, label, event)
     task.update_run(run.model_copy(update={"reply": chosen}))
-    yield _card(task, run, telling.decided(_said(event.verb, label), event))
+    yield card(task, run, telling.decided(_said(event.verb, label), event))
 
 
 def _is_asked(task: Task, run: Run, number: str) -> bool:
@@ -188,7 +201,7 @@ def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
         run = task.run
         asks = run is not None and run.dialog is not None and not run.reply
         if run and asks and run.state is RunState.WAITING_INPUT and not task.taken_by:
-            yield _card(task, run, decided)
+            yield card(task, run, decided)
 
 
 def after_restart(session: Session) -> None:
@@ -203,48 +216,4 @@ def after_restart(session: Session) -> None:
 def ended(task: Task, run: Run, decided: Decided) -> Iterator[Deed]:
     """Its buttons go with the run."""
     if run.dialog and not run.reply:
-        yield _card(task, run, decided)
-
-
-def _card(task: Task, run: Run, decided: Decided | None = None) -> Show:
-    dialog = run.dialog
-    return Show(
-        card=NeedsYouCard(
-            key=f"dialog:{task.key}:{run.number}.{run.dialogs}",
-            title=f"{task.key}: {run.agent} asks",
-            reason=_reason(run, dialog) if dialog else "",
-            output=dialog.text if dialog else "",
-            choices=() if decided or dialog is None else tuple(_choices(run, dialog)),
-            decided=decided,
-        )
-    )
-
-
-def _reason(run: Run, dialog: Dialog) -> str:
-    """A password belongs into no chat."""
-    if dialog.is_secret:
-        return f"{dialog.title} Answer this in the pane yourself, not here: {run.attach}"
-    return dialog.title
-
-
-def _choices(run: Run, dialog: Dialog) -> Iterator[Choice]:
-    about = f"{run.id}:{run.dialogs}"
-    if dialog.is_secret:
-        return
-    if dialog.kind is DialogKind.WORDS:
-        yield Choice(
-            label="Answer…", verb=Verb.REPLY, about=f"{about}:", asks=dialog.title or "Your answer?"
-        )
-        return
-    for option in dialog.options:
-        yield Choice(label=option.label[:LABEL], verb=Verb.REPLY, about=f"{about}:{option.id}")
-    if dialog.topic and dialog.options:
-        first = dialog.options[0]
-        label = f"Always “{first.label}” in this session"[: LABEL + 20]
-        yield Choice(
-            label=label,
-            verb=Verb.ALWAYS,
-            about=f"{about}:{first.id}",
-            style=Style.NORMAL,
-            confirm=f"Answer “{first.label}” by itself whenever {run.agent} asks this?",
-        )
+        yield card(task, run, decided)

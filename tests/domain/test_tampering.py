@@ -113,6 +113,14 @@ def test_a_rename_to_what_is_no_test_is_seen_where_git_shows_nothing_else(git: G
     assert [flag.sign for flag in flags(diff)] == [Sign.TEST_DELETED]
 
 
+def test_a_file_of_tests_that_is_no_text_any_more_is_a_sign(git: Git) -> None:
+    after = {**FILES, "tests/test_basket.py": "# \0\ndef test_nothing(): pass\n"}
+    diff = git.diff(after)
+    assert "Binary files" in diff
+    (flag,) = flags(diff, work_of(after))
+    assert (flag.sign, flag.path) == (Sign.ASSERTION_WEAKENED, "tests/test_basket.py")
+
+
 def test_what_git_names_is_seen_though_the_patch_breaks_off_before_it() -> None:
     files = Work(
         head="1" * 40,

@@ -210,3 +210,14 @@ async def test_a_branch_that_two_tasks_share_may_end_with_either_of_them(bench: 
     second = task("T002", TaskState.COMPLETED, workspace=first.workspace, work=seen)
     event = await ending.merge_locally(bench.world, bench.session(first, second), MergeLocally())
     assert (event.problem, event.commit) == ("", bench.repository.heads["main"])
+
+
+async def test_of_work_without_measure_so_much_is_told_that_it_can_be_kept(bench: Bench) -> None:
+    one = await bench.looked_at("T001")
+    assert one.workspace
+    many = {f"f{number}.py": "x\n" for number in range(checking.MOST_TOLD + 1)}
+    bench.worktrees.agent_commits(one.workspace.path, many, "s" * 3_000_000)
+    order = LookAtWork(task_id=one.id, run_id="id-T001-1")
+    event = await checking.look_at_work(bench.world, bench.session(one), order)
+    assert len(event.work.created_files) == checking.MOST_TOLD
+    assert len(event.model_dump_json()) < 3_000_000

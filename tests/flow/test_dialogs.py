@@ -12,6 +12,7 @@ from bot.domain.session import Session
 from bot.domain.states import RunState, Status, TaskState
 from bot.domain.tasks import Run
 from bot.flow import decide, due
+from bot.flow.dialogs import MOST_IGNORED
 from tests.flow.scenes import (
     cards,
     commanded,
@@ -346,3 +347,41 @@ def test_a_discarded_session_leaves_no_dialog_to_answer() -> None:
     shown = needs(decide(session, commanded(Word.DISCARD)))
     assert [(one.key, one.choices) for one in shown] == [(card.key, ())]
     assert cards(decide(session, press(card, Verb.REPLY))) == []
+
+
+@pytest.mark.parametrize("goes", [True, False], ids=["goes away", "gives way to the next"])
+def test_a_program_that_asks_and_goes_on_without_an_answer_is_ended_at_last(goes: bool) -> None:
+    session = executing(running("T001"))
+    shown, deeds = 0, list[Deed]()
+    for number in range(MOST_IGNORED + 1):
+        assert session.tasks[0].state is TaskState.RUNNING
+        deeds = asks(session, MENU.model_copy(update={"id": f"d{number}"}))
+        shown += sum(card.decided is None for card in needs(deeds))
+        if goes and session.tasks[0].state is TaskState.RUNNING:
+            closes(session)
+    assert session.tasks[0].state is TaskState.BLOCKED
+    assert [deed.run_id for deed in deeds if isinstance(deed, StopRun)] == ["T001-r1"]
+    assert shown == MOST_IGNORED + 1  # the last one says why
+
+
+def test_answers_however_many_end_nothing() -> None:
+    session = executing(running("T001"))
+    for number in range(MOST_IGNORED + 10):
+        (card,) = needs(asks(session, MENU.model_copy(update={"id": f"d{number}"})))
+        decide(session, press(card, Verb.REPLY))
+        typed(session)
+    assert session.tasks[0].state is TaskState.RUNNING
+
+
+def test_whoever_works_in_the_pane_is_asked_as_often_as_they_like() -> None:
+    session = executing(running("T001"))
+    session.tasks[0].taken_by = "Ann"
+    run = session.tasks[0].run
+    assert run
+    for number in range(MOST_IGNORED + 10):
+        dialog = MENU.model_copy(update={"id": f"d{number}"})
+        event = DialogOpened(
+            id=f"o{number}", at=later(), answers="await", run_id=run.id, dialog=dialog
+        )
+        decide(session, event)
+    assert session.tasks[0].state is TaskState.RUNNING

@@ -858,3 +858,22 @@ def test_a_collision_is_told_to_the_agent_that_changes_something_else_besides() 
     told = session.tasks[0].runs[-1].feedback
     assert "git merge" in told
     assert "The task has changed since you began" in told
+
+
+def test_a_look_from_before_the_merge_does_not_open_it_again() -> None:
+    session = finishing(shipped("T001", 7), shipped("T002", 8))
+    look(session, pull(7, merged=True, open=False, merge_commit="m" * 40), pull(8))
+    look(session, pull(7), pull(8, ci=CiState.PENDING))
+    assert of(session.tasks[0]).merged
+    assert not of(session.tasks[0]).open
+
+
+def test_an_endless_output_leaves_no_word_of_a_person_untold() -> None:
+    session = finishing(shipped("T001", 7))
+    failure = CiFailure(key="c1", name="unit", output="x" * 50_000)
+    note = ReviewNote(key="n1", author="ann", trusted=True, text="Rename the function")
+    look(session, pull(7, ci=CiState.FAILED, failures=(failure,), notes=(note,)))
+    told = session.tasks[0].next_feedback
+    assert "Rename the function" in told
+    assert "xxx" in told
+    assert len(told) < 13_000

@@ -119,8 +119,10 @@ def _of_file(path: str, how: str) -> Iterator[Sighting]:
 
 def _unseen(changes: list[Change], files: Work, *, cut: bool) -> Iterator[Sighting]:
     """What git names and the patch does not show, or not to its end."""
-    seen = {change.path for change in (changes[:-1] if cut else changes)}
-    seen |= {change.before for change in changes}
+    whole = changes[:-1] if cut else changes
+    # one NUL in a comment makes a file of tests one that git does not show
+    seen = {change.path for change in whole if not change.binary}
+    seen |= {change.before for change in changes if change.before != change.path}
     made = {PurePosixPath(path).name for path in files.created_files}
     kinds = (("new", files.created_files), ("changed", files.changed_files))
     for how, paths in (*kinds, ("deleted", files.deleted_files)):
@@ -131,7 +133,7 @@ def _unseen(changes: list[Change], files: Work, *, cut: bool) -> Iterator[Sighti
             if how == "deleted" and is_named_so(path) and PurePosixPath(path).name not in made:
                 yield Sign.TEST_DELETED, path, "the whole file is gone"
             elif how == "changed" and is_named_so(path) and holds_tests(path):
-                yield Sign.ASSERTION_WEAKENED, path, "the patch is too long to be looked at here"
+                yield Sign.ASSERTION_WEAKENED, path, "its patch cannot be looked at here"
 
 
 def _name(test: str) -> str:

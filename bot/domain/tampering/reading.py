@@ -42,6 +42,8 @@ class Change:
     """new, deleted, changed or renamed."""
     before: str
     """Its path until then."""
+    binary: bool = False
+    """It is shown as no text: what was changed in it is not to be seen."""
     hunks: list[Hunk] = field(default_factory=list[Hunk])
 
     @property
@@ -76,5 +78,5 @@ def _begin(found: list[Change], head: list[str]) -> None:
     for patch in patches("\n".join(head)) if head else []:
         renamed = [line for line in head if line.startswith(_RENAMED)]
         before = renamed[0].removeprefix(_RENAMED) if renamed else patch.path
-        found.append(Change(patch.path, patch.kind, before))
+        found.append(Change(patch.path, patch.kind, before, patch.binary))
     head.clear()

@@ -67,6 +67,8 @@ class Run(Fact):
     """What it asks a person just now."""
     dialogs: int = 0
     """How often it has asked."""
+    ignored: int = 0
+    """How many of these questions went away without an answer of the bot's."""
     reply: str = ""
     """The option that somebody has chosen, while it is being typed."""
     screen: str = ""

@@ -20,6 +20,9 @@ from bot.flow.shared import pull_of
 LARGE_DIFF = 50_000
 LONGEST_DIFF = 2_000_000
 """Characters of a diff in which signs of tampering are looked for."""
+MOST_TOLD = 10_000
+"""Files of a kind, and commits, that are told of one task: with more of them every save of its session would take seconds."""
+LONGEST_SUBJECT = 200
 OUR_FILES = (".claude/settings.local.json",)
 
 
@@ -33,7 +36,7 @@ def task_in(session: Session, task_id: str) -> tuple[Task, Workspace]:
 async def look_at_work(world: World, session: Session, order: LookAtWork) -> WorkSeen:
     task, workspace = task_in(session, order.task_id)
     found = await world.worktrees.work(workspace.path, workspace.start, OUR_FILES)
-    work = world.masker.mask_model(found)
+    work = world.masker.mask_model(_bounded(found))
     now = world.clock.now()
     files = tuple(
         VerifiedFile(path=path, exists=path not in work.deleted_files, detected_at=now)
@@ -60,6 +63,17 @@ async def look_at_work(world: World, session: Session, order: LookAtWork) -> Wor
         verified_files=files,
         evidence=evidence,
     )
+
+
+def _bounded(work: Work) -> Work:
+    """What is kept of it: an agent can commit any number of files, with a book for a subject."""
+    lists = ("changed_files", "created_files", "deleted_files", "uncommitted")
+    kept: dict[str, object] = {name: getattr(work, name)[:MOST_TOLD] for name in lists}
+    commits = tuple(
+        one.model_copy(update={"subject": one.subject[:LONGEST_SUBJECT]})
+        for one in work.commits[:MOST_TOLD]
+    )
+    return work.model_copy(update={**kept, "commits": commits})
 
 
 async def _touched(world: World, session: Session, task: Task) -> tuple[str, ...]:

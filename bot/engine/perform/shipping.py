@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from bot.domain import pull_body
 from bot.domain.actions import MergePull, OpenPull, TakeInBase, WatchPulls
@@ -10,6 +11,7 @@ from bot.domain.events import BaseTakenIn, Event, PullMergeTried, PullOpened, Pu
 from bot.domain.hosting import Pull, PullWanted
 from bot.domain.session import Session
 from bot.domain.tasks import Task
+from bot.engine.patience import patiently
 from bot.engine.perform.checking import keep, require_head, task_in
 from bot.engine.world import World
 from bot.errors import Refused
@@ -82,13 +84,22 @@ async def watch_pulls(
     while True:
         changed: list[Pull] = []
         for number in order.numbers:
-            pull = world.masker.mask_model(await forge.look(slug, number))
+            # patient here: what failed once is told to work again, though this order goes on for days
+            found = await patiently(
+                world, partial(forge.look, slug, number), tell, order=order.key, quiet=False
+            )
+            pull = world.masker.mask_model(_heard(found))
             if pull != known.get(number):
                 known[number] = pull
                 changed.append(pull)
         if changed:
             tell(PullsSeen(**world.mark(), answers=order.key, pulls=tuple(changed)))
         await world.clock.sleep(world.rules.poll_seconds)
+
+
+def _heard(pull: Pull) -> Pull:
+    """Strangers' words are neither told to anybody nor kept: there may be any number of them."""
+    return pull.model_copy(update={"notes": tuple(one for one in pull.notes if one.trusted)})
 
 
 async def merge_pull(world: World, session: Session, order: MergePull) -> PullMergeTried:

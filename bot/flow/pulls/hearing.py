@@ -30,6 +30,8 @@ def seen(session: Session, event: PullsSeen, pull: Pull) -> Iterator[Deed]:
     if task is None or task.pull_request is None:
         return
     former = task.pull_request
+    if former.merged and not pull.merged:
+        return  # a look from before the merge
     task.pull_request = former.model_copy(update={"seen": pull, "merged": pull.merged})
     if pull.merged and not former.merged:
         yield from merged(session, task, event, former.number)
@@ -82,7 +84,7 @@ def _rework(
     task.become(TaskState.NEEDS_CONTINUATION)
     feedback = (
         f"Your work is in pull request #{pull.number}. This came back about it; mend it on the same branch and commit.\n\n"
-        + "\n\n".join(news.values())[:TOLD]
+        + "\n\n".join(_fitting([*news.values()]))
     )
     if rounds > MAX_ROUNDS:
         task.told = feedback  # should a person let it be tried again
@@ -98,6 +100,15 @@ def _rework(
         "It goes back to its agent.",
         tone=Tone.FAILURE if failed else Tone.PROGRESS,
     )
+
+
+def _fitting(texts: list[str]) -> list[str]:
+    """Each has its share of the room: one endless output leaves no other word untold."""
+    shares, left = dict[int, str](), TOLD
+    for number in sorted(range(len(texts)), key=lambda one: len(texts[one])):
+        shares[number] = texts[number][: left // (len(texts) - len(shares))]
+        left -= len(shares[number])
+    return [shares[number] for number in range(len(texts))]
 
 
 def _is_next(session: Session, task: Task) -> bool:

@@ -207,6 +207,18 @@ async def test_only_who_may_write_is_trusted(stage: ForgeStage) -> None:
     assert len(notes) == len(kinds)
 
 
+async def test_any_number_of_strangers_does_not_drown_who_may_write(stage: ForgeStage) -> None:
+    forge = stage.github()
+    pull = await stage.opened(forge)
+    stage.shop.people.comment(pull.number, "Rename it")
+    for number in range(120):
+        stage.shop.people.comment(pull.number, f"spam {number}", association="NONE")
+    notes = (await forge.look(SLUG, pull.number)).notes
+    assert len(notes) == 100
+    assert [one.text for one in notes if one.trusted] == ["Rename it"]
+    assert [one.text for one in notes[1:]] == [f"spam {number}" for number in range(21, 120)]
+
+
 async def test_what_stands_on_further_pages_is_read_too(stage: ForgeStage) -> None:
     forge = stage.github()
     pull = await stage.opened(forge)

@@ -229,3 +229,17 @@ def _processes_that_name(text: str) -> list[str]:
         if text in command:
             found.append(command)
     return found
+
+
+async def test_what_somebody_has_written_into_the_mirrors_settings_leads_nowhere(
+    stage: ForgeStage,
+) -> None:
+    await stage.publish(stage.github())
+    (config,) = (stage.home / "mirrors").glob("*.git/config")
+    elsewhere = '[url "http://127.0.0.1:1/"]\n\tinsteadOf = "' + stage.bed.url + '"\n'
+    config.write_text(config.read_text() + elsewhere + "[http]\n\tsslVerify = false\n")
+    git(stage.top, "commit", "--quiet", "--amend", "-m", "amended")
+    amended = git(stage.top, "rev-parse", "HEAD")
+    await stage.publish(stage.github(), amended)
+    assert stage.shop.tip(BRANCH) == amended
+    assert "127.0.0.1:1" not in config.read_text()
