@@ -37,9 +37,9 @@ run: $(VENV)/.installed
 serve: $(VENV)/.installed-chats
 	@$(BIN)/gwt-bot serve $(ARGS)
 
-# worksteal: some files take seconds and most take none
+# worksteal: some files take seconds and most take none; four: many of them wait for other programs most of the time
 test: $(VENV)/.installed-dev
-	@$(BIN)/pytest -q -n 2 --dist worksteal $(ARGS)
+	@$(BIN)/pytest -q -n 4 --dist worksteal $(ARGS)
 
 test-agents: $(VENV)/.installed-dev
 	@tests/clis/fetch

@@ -145,19 +145,23 @@ async def test_a_branch_that_is_moved_by_hand_is_told_before_anything_is_merged(
         await asked.person.sees(BRANCH, head[:7])
 
 
-async def test_a_branch_that_is_deleted_by_hand_holds_up_what_needs_it_until_it_is_back(
+async def test_a_branch_that_is_deleted_by_hand_holds_up_the_merge_until_it_is_back(
     tmp_path: Path,
 ) -> None:
+    """What builds on it goes on, because the commit is known; but nothing is merged as if nobody had touched it."""
     async with in_a_channel(tmp_path) as asked:
         asked.plays.task("T003", [["wait", "end"]])
         await at_work(asked, "T003")
         head = asked.scene.bot.git("rev-parse", BRANCH)
         asked.scene.bot.git("update-ref", "-d", f"refs/heads/{BRANCH}")
         asked.plays.release("end")
-        await asked.person.sees("T003 is blocked", BRANCH)
-        asked.scene.bot.git("update-ref", f"refs/heads/{BRANCH}", head)
-        await asked.person.presses("Retry", on="T003 is blocked")
         await is_done(asked.scene, "T003")
+        await asked.person.presses("Merge into main", on="Everything is built")
+        await asked.person.sees("The merge was not done", BRANCH)
+        asked.scene.bot.git("update-ref", f"refs/heads/{BRANCH}", head)
+        await asked.person.presses("Try again to merge into main", on="Everything is built")
+        await asked.person.sees("COMPLETE")
+        assert asked.scene.bot.git("show", "main:basket/discount.py")
 
 
 async def test_a_base_that_people_have_moved_on_is_merged_into_and_not_moved_back(
