@@ -157,6 +157,8 @@ def _configured(path: Path) -> None:
     fresh = path / "config.new"
     try:
         fresh.unlink(missing_ok=True)
+        fresh.touch(mode=0o600)
+        fresh.chmod(0o600)  # whatever the umask, and whatever was left there
         fresh.write_text(_CONFIG)
         fresh.replace(path / "config")
     except OSError as error:

@@ -45,6 +45,7 @@ NOT_FOR_STARTERS = (
     Verb.ALWAYS,
     Verb.ACCEPT,
     Verb.USE_AGENT,
+    Verb.SEND_BACK,
     Verb.MERGE_PULL,
     Verb.MERGE_PULLS,
     Verb.UNNEEDED,
