@@ -79,7 +79,7 @@ def _rework(
         update={"delivered": (*pull.delivered, *news), "wanted_by": None}
     )
     rounds = task.count("review_rounds")
-    failed = any(text.startswith("## The check") for text in news.values())
+    failed = pull.seen is not None and any(one.key in news for one in pull.seen.failures)
     what = "checks failed" if failed else "somebody asks for changes"
     task.become(TaskState.NEEDS_CONTINUATION)
     feedback = (
