@@ -6,6 +6,7 @@
 #   make test      the tests (ARGS="-k words" for some of them)
 #   make test-agents   the real agent CLIs against a played model: fetches them first, more than a gigabyte (ARGS="-k claude")
 #   make check     what CI does: style, types, import rules, dependencies, tests
+#   make pictures  photograph every card of Slack in build/pictures; needs chromium (ARGS=--all, ARGS=--docs)
 #   make lock      write the locked requirements anew (UPGRADE=--upgrade for newer versions)
 #   make bench     the benchmarks, one after the other
 
@@ -22,7 +23,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 LOCK := $(UV) pip compile --quiet pyproject.toml --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links $(UPGRADE)
 
-.PHONY: help demo run serve test test-agents lint check lock bench needs
+.PHONY: help demo run serve test test-agents lint check pictures lock bench needs
 .DELETE_ON_ERROR:
 
 help:
@@ -53,6 +54,9 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/deptry .
 
 check: lint test
+
+pictures: $(VENV)/.installed-dev
+	@$(BIN)/python -m tests.looks $(ARGS)
 
 lock:
 	$(LOCK) --output-file requirements.lock

@@ -39,6 +39,7 @@ from bot.engine.world import Rules, World
 from tests.fakes.agents import FakeAgents
 from tests.fakes.chat import THREAD, MemoryChat
 from tests.fakes.commands import FakeCommands
+from tests.fakes.keeping import FakeBindings, FakePreferences
 from tests.fakes.panes import FakePanes
 
 SIZES = (100, 1_000, 50_000)
@@ -137,6 +138,8 @@ async def at_work(home: Path, top: Path) -> AsyncGenerator[Bot, None]:
             home=str(home),
             archive=EvidenceFiles(home, masker),
             logbook=Logbook(TaskLogFiles(home, masker)),
+            bindings=FakeBindings(),
+            preferences=FakePreferences(),
         )
         desk = Desk(world, Gate(everyone_of(THREAD.platform, frozenset({chat.person.id}))))
         await desk.open()

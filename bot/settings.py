@@ -7,7 +7,14 @@ import re
 from enum import StrEnum
 from pathlib import Path
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    AliasChoices,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bot.domain.evidence import TaskLimits
@@ -21,6 +28,7 @@ _SECRET = (
     "slack_app_token",
     "slack_signing_secret",
     "matrix_access_token",
+    "matrix_password",
     "github_token",
 )
 
@@ -43,6 +51,13 @@ class Provider(StrEnum):
     ANTHROPIC = "anthropic"
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"
+
+
+class EncryptedApprovals(StrEnum):
+    """What approves in encrypted rooms of Matrix."""
+
+    REACTIONS = "reactions"
+    TEXT = "text"
 
 
 class MergeMethod(StrEnum):
@@ -73,6 +88,8 @@ class Settings(BaseSettings):
         default=Path("~/.gwt"), validation_alias=AliasChoices("GWT_HOME", "gwt_home")
     )
     gwt_repository: Path = Path()
+    gwt_repositories: str = ""
+    """Others, as name=path, separated by commas."""
     gwt_agent: str = "claude"
     gwt_agent_command: str = ""
     gwt_agent_env: str = ""
@@ -115,6 +132,8 @@ class Settings(BaseSettings):
     matrix_homeserver: str = ""
     matrix_user: str = ""
     matrix_access_token: SecretStr = SecretStr("")
+    matrix_password: SecretStr = SecretStr("")
+    matrix_encrypted_approvals: EncryptedApprovals = EncryptedApprovals.REACTIONS
     matrix_users: MatrixPeople = frozenset()
     matrix_approvers: MatrixPeople = frozenset()
     matrix_stoppers: MatrixPeople = frozenset()
@@ -137,6 +156,29 @@ class Settings(BaseSettings):
         if slug and not re.fullmatch(r"[A-Za-z0-9-]{1,39}/[A-Za-z0-9._-]{1,100}", slug):
             raise ValueError("must be owner/name")
         return slug
+
+    @field_validator("gwt_repositories")
+    @classmethod
+    def _names_and_paths(cls, text: str) -> str:
+        repositories_in(text)
+        return text
+
+    @model_validator(mode="after")
+    def _one_on_github_by_name(self) -> Settings:
+        if self.github_repository and self.gwt_repositories:
+            raise ValueError(
+                "GITHUB_REPOSITORY is for one repository; with GWT_REPOSITORIES each is found by its remote origin"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _each_has_its_own_name(self) -> Settings:
+        """Else the usual one could not be named any more."""
+        others = repositories_in(self.gwt_repositories)
+        name, path = self._usual
+        if any(one.lower() == name.lower() and others[one] != path for one in others):
+            raise ValueError(f"GWT_REPOSITORIES: {name} is the name of GWT_REPOSITORY already")
+        return self
 
     @field_validator("llm_context_window")
     @classmethod
@@ -164,6 +206,17 @@ class Settings(BaseSettings):
         return {name.upper(): v.get_secret_value() for name, v in kept.items() if v}
 
     @property
+    def repositories(self) -> dict[str, str]:
+        """All there are, by name: the usual one first, named after its folder where it has no other name."""
+        return dict([self._usual]) | repositories_in(self.gwt_repositories)
+
+    @property
+    def _usual(self) -> tuple[str, str]:
+        usual, others = str(self.gwt_repository), repositories_in(self.gwt_repositories)
+        own = self.gwt_repository.name or "repository"
+        return next((name for name, path in others.items() if path == usual), own), usual
+
+    @property
     def limits(self) -> TaskLimits:
         """What a task may use up before a person is asked. 0 in the settings: no limit."""
         return TaskLimits(
@@ -176,6 +229,19 @@ class Settings(BaseSettings):
         """Which keys are set. Never their values."""
         names = ("openai_base_url", "openai_model", *_SECRET, "matrix_homeserver")
         return {name.upper(): bool(getattr(self, name)) for name in names}
+
+
+def repositories_in(text: str) -> dict[str, str]:
+    """`web=/srv/web, api=/srv/api`."""
+    found: dict[str, str] = {}
+    for part in filter(None, (one.strip() for one in text.split(","))):
+        name, separator, path = (piece.strip() for piece in part.partition("="))
+        if not (separator and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name) and path):
+            raise ValueError(f"must be name=path, separated by commas; {part!r} is not")
+        if name.lower() in {known.lower() for known in found}:
+            raise ValueError(f"{name} is named twice")
+        found[name] = str(Path(path).expanduser().absolute())
+    return found
 
 
 def load(env_file: Path | None = Path(".env")) -> Settings:

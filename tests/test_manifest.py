@@ -17,12 +17,14 @@ import yaml
 from jsonschema import Draft7Validator
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.slack import said
-from adapters.chat.slack.delivery import Delivery, Order
+from adapters.chat.slack import commands
+from adapters.chat.slack.commands import Slash
+from adapters.chat.slack.delivery import Delivery, Opening, Order
 from adapters.chat.slack.heard import Event
+from adapters.chat.slack.known import Known
 from adapters.chat.slack.preflight import REQUIRED_SCOPES, Identity
-from adapters.chat.slack.pressed import SHORTCUTS
-from adapters.chat.slack.said import Slash
+from adapters.chat.slack.pressed import BEGIN, SHORTCUTS
+from adapters.chat.slack.prompts import PROMPTS
 from bot.domain.choices import Word, command_in
 from tests.beds.slack.scopes import NEEDS
 from tests.test_house import ROOT, sources
@@ -39,9 +41,10 @@ SUBSCRIPTIONS = {
     Event.MESSAGE: {f"message.{kind}": f"{kind}:history" for kind in KINDS},
     Event.MENTION: {"app_mention": "app_mentions:read"},
     Event.STOPPED: {"agent_session_stopped": "assistant:write"},
+    Event.HOME: {"app_home_opened": ""},
 }
-"""What brings an event, and the scope without which Slack does not."""
-ID = "1a2b3c4d"
+"""What brings an event, and the scope without which Slack does not; some need none."""
+ID, REPOSITORY = "1a2b3c4d", "shop"
 OF_AN_AGENT = "agents.sessions.setStatus"
 LONGEST = {
     "display_information.name": 35,
@@ -100,16 +103,18 @@ def called() -> set[str]:
 def needed() -> Iterator[str]:
     """Every scope that something needs."""
     for scopes in SUBSCRIPTIONS.values():
-        yield from scopes.values()
+        yield from filter(None, scopes.values())
     for method in called() - OF_THE_APP_TOKEN:
         # where one of several is enough, it is the first
         yield from (scope.format(kind=kind) for scope in NEEDS[method][:1] for kind in KINDS)
     yield "commands"  # shortcuts need it, too
+    yield "files:read"  # what people attach is fetched from its address, by no method
 
 
 def shown_by(hint: str) -> list[str]:
     """What somebody types who follows a usage hint."""
-    return [part.strip() for part in re.sub(r"<id>|\[id\]|\bid\b", ID, hint).strip("[]").split("|")]
+    named = re.sub(r"\[name\]", REPOSITORY, re.sub(r"<id>|\[id\]|\bid\b", ID, hint))
+    return [part.strip() for part in named.strip("[]").split("|")]
 
 
 def test_slack_takes_it() -> None:
@@ -141,9 +146,9 @@ def test_it_offers_the_commands_that_are_understood_and_no_others() -> None:
 
 
 def test_it_offers_the_shortcuts_that_are_understood_and_no_others() -> None:
-    assert declared("features.shortcuts.callback_id") == set(SHORTCUTS)
-    kinds = set(at("features.shortcuts.type"))
-    assert kinds == {"message"}, "they are about the thread of a message"
+    offered = {one["callback_id"]: one["type"] for one in manifest()["features"]["shortcuts"]}
+    assert offered == {**dict.fromkeys(SHORTCUTS, "message"), BEGIN: "global"}
+    assert len(offered) == len(at("features.shortcuts.callback_id"))
 
 
 def test_every_method_that_is_called_is_one_whose_scope_is_known() -> None:
@@ -187,9 +192,13 @@ def test_people_can_write_to_it_press_its_buttons_and_need_no_address() -> None:
 def test_what_a_usage_hint_shows_is_understood(command: str, text: str) -> None:
     body = {"command": command, "text": text, "channel_id": "C1", "user_id": "U1"}
     us = Identity(team="T1", user="UBOT", bot="BBOT")
-    heard = said.slash({**body, "trigger_id": "1.2"}, us, datetime.now(UTC))
+    heard = commands.slash({**body, "trigger_id": "1.2"}, us, datetime.now(UTC), Known())
     assert isinstance(heard, Delivery)
+    if text in commands.NEW:
+        assert isinstance(heard.what, Opening)
+        return
     assert isinstance(heard.what, Order)
+    assert heard.remark == ""
     understood = heard.what.command
     assert (understood.word is Word.HELP) == (text == "help")
     assert understood.argument in text
@@ -200,9 +209,12 @@ def test_a_suggested_prompt_is_a_command_or_the_beginning_of_a_request(prompt: s
     assert prompt.endswith(" ") or command_in(prompt)
 
 
-@pytest.mark.parametrize(
-    ("module", "function"), [("heard.py", "_event"), ("said.py", "_slash_command")]
-)
+def test_the_bot_suggests_what_its_manifest_suggests() -> None:
+    prompts = manifest()["features"]["agent_view"]["suggested_prompts"]
+    assert [(one["title"], one["message"]) for one in prompts] == list(PROMPTS)
+
+
+@pytest.mark.parametrize(("module", "function"), [("heard.py", "_event"), ("commands.py", "_said")])
 def test_what_is_understood_stands_in_a_table(module: str, function: str) -> None:
     path: Path = ROOT / SLACK / module
     (body,) = (

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from adapters.posting import lines
 from bot.domain.cards import Card, QuestionsCard
 from bot.domain.choices import Choice
 from bot.domain.facts import Fact
@@ -32,6 +32,8 @@ class Placed(Fact):
 
     thread: Thread
     key: str
+    kind: str = ""
+    """Of the card."""
     revision: int
     """How often it was to say something new, from 1: the same content may come back later."""
     digest: str
@@ -101,6 +103,7 @@ class Ledger:
         new = Placed(
             thread=thread,
             key=card.key,
+            kind=card.kind,
             revision=old.revision + 1 if old else 1,
             digest=digest,
             messages=old.messages if old else (),
@@ -126,18 +129,13 @@ class Ledger:
 
     def adopted(self, placed: Placed, thread: Thread, card: Card) -> Placed:
         """Its messages are a card of another thread, too; whoever presses there means that one."""
-        new = {"thread": thread, "key": card.key, "digest": digest_of(card)}
+        new = {"thread": thread, "key": card.key, "kind": card.kind, "digest": digest_of(card)}
         own = placed.model_copy(update=new)
         self._keep(own)
         return own
 
     def _keep(self, placed: Placed, *, wait: bool = True) -> None:
-        try:
-            _append(self._path, placed.model_dump_json(), wait=wait)
-        except OSError as error:
-            raise Unavailable(
-                f"{self._path} cannot be written: {error.strerror}.", "Is the disk full?"
-            ) from error
+        lines.append(self._path, placed.model_dump_json(), wait=wait)
         self._remember(placed)
         self._changes += 1
         if self._changes >= self._changes_kept:
@@ -165,17 +163,7 @@ class Ledger:
         self._cards, self._by_message, self._known = {}, {}, set()
         for placed in kept:
             self._remember(placed)
-        beside = self._path.with_name(f".{self._path.name}.new")
-        try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            beside.unlink(missing_ok=True)
-            _append(beside, *(placed.model_dump_json() for placed in kept))
-            beside.replace(self._path)
-            _sync_folder(self._path.parent)
-        except OSError as error:
-            raise Unavailable(
-                f"{self._path} cannot be written: {error.strerror}.", "Is the disk full?"
-            ) from error
+        lines.write_anew(self._path, (placed.model_dump_json() for placed in kept))
 
     def _recent(self) -> list[Placed]:
         """What was said aside is counted for itself: strangers' asides must not make threads forgotten."""
@@ -196,43 +184,9 @@ def digest_of(card: Card) -> str:
 def _read(path: Path) -> list[Placed]:
     """A line that was torn by a crash was not acted upon yet; it is passed over."""
     found: list[Placed] = []
-    for line in filter(None, _lines(path)):
+    for line in lines.read(path):
         try:
             found.append(Placed.model_validate_json(line))
         except ValidationError:
             continue
     return found
-
-
-def _lines(path: Path) -> list[bytes]:
-    try:
-        return path.read_bytes().splitlines()
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise Unavailable(
-            f"{path} cannot be read: {error.strerror}.", "Whose file is it?"
-        ) from error
-
-
-def _append(path: Path, *lines: str, wait: bool = True) -> None:
-    """A line of its own, also behind one that was torn. `wait`: until it would be there after a power cut, too."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    try:
-        rest = "".join(f"\n{line}\n" for line in lines).encode()
-        while rest:
-            # a disk that is nearly full takes a part, and says so by the number only
-            rest = rest[os.write(handle, rest) :]
-        if wait:
-            os.fdatasync(handle) if hasattr(os, "fdatasync") else os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _sync_folder(folder: Path) -> None:
-    """So that the file is found under its name after a power cut, too."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

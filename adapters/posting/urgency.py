@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from bot.domain.cards import Card, DocumentCard, NewsCard, StatusCard, SummaryCard
+from bot.domain.cards import (
+    AnswerCard,
+    Card,
+    DocumentCard,
+    NewsCard,
+    StatusCard,
+    SummaryCard,
+)
 
 
 class Urgency(IntEnum):
     """The smaller, the sooner."""
 
     PERSON = 0
-    """Somebody waits for it: questions, approvals, answers, what needs a decision."""
-    NEWS = 1
-    STATUS = 2
+    """Somebody waits for it: questions, approvals, what needs a decision, the word that one was heard."""
+    ANSWER = 1
+    NEWS = 2
+    BUTTONS = 3
+    """Where they are sent for themselves: whoever reads the card can say the same in words."""
+    STATUS = 4
     """The next one says more."""
 
 
@@ -23,5 +33,7 @@ def urgency(card: Card) -> Urgency:
             return Urgency.STATUS
         case NewsCard() | DocumentCard() | SummaryCard():
             return Urgency.NEWS
+        case AnswerCard(choices=()):
+            return Urgency.ANSWER
         case _:
             return Urgency.PERSON

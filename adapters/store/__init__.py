@@ -1,5 +1,6 @@
 """Where records live, who may use them, and how they are kept private."""
 
+from adapters.store.bindings import BindingsFile
 from adapters.store.disk import Disk, keep_private
 from adapters.store.evidence import EvidenceFiles
 from adapters.store.lock import InstanceLock
@@ -7,6 +8,7 @@ from adapters.store.store import JournalStore
 from adapters.store.tasklogs import TaskLogFiles
 
 __all__ = [
+    "BindingsFile",
     "Disk",
     "EvidenceFiles",
     "InstanceLock",

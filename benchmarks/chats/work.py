@@ -23,6 +23,7 @@ from bot.engine.world import Rules, World
 from bot.ports import Chat
 from tests.fakes.agents import FakeAgents
 from tests.fakes.commands import FakeCommands
+from tests.fakes.keeping import FakeBindings, FakePreferences
 from tests.fakes.llm import ScriptedLlm
 from tests.fakes.panes import FakePanes
 from tests.fakes.repository import FakeRepository
@@ -91,6 +92,8 @@ def _world(home: Path, chats: dict[str, Chat], store: JournalStore, masker: Mask
         home=str(home),
         archive=EvidenceFiles(home, masker),
         logbook=Logbook(TaskLogFiles(home, masker)),
+        bindings=FakeBindings(),
+        preferences=FakePreferences(),
     )
 
 

@@ -46,6 +46,16 @@ class Verb(StrEnum):
     """The session need not wait for the pull requests that are open."""
     MORE = "more"
     """Do what the final judgement found missing."""
+    HINT = "hint"
+    """Try once more, and tell the agent something it does not know."""
+    LOG = "log"
+    """Show one person what happened to a task."""
+    HELPFUL = "helpful"
+    UNHELPFUL = "unhelpful"
+    SETTINGS = "settings"
+    """Look at, or set, which model is asked."""
+    BEGIN = "begin"
+    """Ask for something in a form."""
     SPLIT = "split"
     WHOLE = "whole"
     THERE = "there"
@@ -71,6 +81,22 @@ class Choice(Fact):
     """It cannot be undone; this is the question before it counts."""
 
 
+_SAID = {
+    Verb.DEFAULTS: "defaults",
+    Verb.APPROVE: "approve",
+    Verb.DISCARD: "discard",
+    Verb.STOP: "stop",
+    Verb.RESUME: "resume",
+}
+_NAMING = frozenset({Verb.DISCARD, Verb.STOP, Verb.RESUME})
+
+
+def said_as(choice: Choice) -> str:
+    """What can be written to the same effect; empty: nothing."""
+    said = _SAID.get(choice.verb, "")
+    return f"{said} {choice.about[:8]}" if choice.verb in _NAMING and choice.about else said
+
+
 class Word(StrEnum):
     """The commands, the same in every chat."""
 
@@ -88,6 +114,10 @@ class Word(StrEnum):
     CONTINUE = "continue"
     REOPEN = "reopen"
     DECISIONS = "decisions"
+    CATCH_UP = "catchup"
+    INBOX = "inbox"
+    REPO = "repo"
+    VERBOSITY = "verbosity"
     KEYS = "keys"
     HELP = "help"
 
@@ -100,14 +130,17 @@ class Command(Fact):
 
 
 STOP_WORDS = frozenset({"stop", "cancel", "halt", "interrupt", "abort", "中断", "停止", "ストップ"})
-_WITHOUT_ARGUMENT = {Word.SESSIONS, Word.KEYS, Word.HELP, Word.DECISIONS}
+_WITHOUT_ARGUMENT = {Word.SESSIONS, Word.KEYS, Word.HELP, Word.DECISIONS, Word.INBOX}
 _WITH_ARGUMENT = frozenset(set(Word) - _WITHOUT_ARGUMENT)
 LEVELS = frozenset({"summary", "full"})
 """How much of a log is shown."""
 MINE = frozenset({"mine", "all-mine"})
 """Instead of an id: every session one has begun."""
+_MARKS = ".!。…"
+"""What may stand behind a command."""
 _DECISION = re.compile(r"[dD]?0*([1-9][0-9]{0,2})[:.,]?")
 _HANDLE = re.compile(r"[tT][0-9]{1,4}|task-[0-9a-f]{1,8}-[0-9]{1,4}|[0-9a-fA-F][0-9a-fA-F-]{0,35}")
+_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def command_in(text: str) -> Command | None:
@@ -116,6 +149,8 @@ def command_in(text: str) -> Command | None:
     `stop` counts; `stop using globals` is talk: an argument is the name of a session or a task.
     """
     words = _plain(text).lstrip("/!").split()
+    if " ".join(words[:2]).lower().rstrip(_MARKS) == "catch up":
+        words = [Word.CATCH_UP, *words[2:]]
     head = words[0].lower() if words else ""
     if head == Word.REOPEN:
         return _reopened(text)
@@ -124,14 +159,23 @@ def command_in(text: str) -> Command | None:
     if not words or len(words) > 2:
         return None
     if len(words) == 1:
-        head = head.rstrip(".!。…")
+        head = head.rstrip(_MARKS)
     word = Word.STOP if head in STOP_WORDS else next((w for w in Word if w == head), None)
     if word is None or word is Word.REOPEN:
         return None
     argument = words[1] if len(words) == 2 else ""
-    if argument and not (word in _WITH_ARGUMENT and is_handle(argument)):
+    if argument and not _fits(word, argument):
         return None
     return Command(word=word, argument=argument)
+
+
+def _fits(word: Word, argument: str) -> bool:
+    """Whether this can stand behind that word; else it is talk that begins like a command."""
+    if word is Word.REPO:
+        return bool(_REPOSITORY.fullmatch(argument))
+    if word is Word.VERBOSITY:
+        return argument.isalpha()
+    return word in _WITH_ARGUMENT and is_handle(argument)
 
 
 def _plain(text: str) -> str:

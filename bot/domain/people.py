@@ -27,6 +27,8 @@ class Role(StrEnum):
     APPROVE = "approve"
     STOP = "stop"
     ADMIN = "admin"
+    OPERATE = "operate"
+    """Say which model is asked. It defaults to nobody: the key goes where its address points."""
 
 
 class Thread(Fact):
@@ -44,6 +46,11 @@ class Thread(Fact):
     def place(self) -> str:
         """The channel, by its full id."""
         return f"{self.workspace}:{self.channel}" if self.workspace else self.channel
+
+    @property
+    def home(self) -> bool:
+        """It is no conversation, but the bot's own page as one person sees it."""
+        return not (self.channel or self.root)
 
     @property
     def key(self) -> str:

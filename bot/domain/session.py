@@ -12,6 +12,7 @@ from bot.domain.evidence import EvidenceInventory, ExecutionResult, TaskLimits, 
 from bot.domain.facts import Fact, Living
 from bot.domain.hosting import Hosted
 from bot.domain.intent import Intent
+from bot.domain.listeners import Feedback, Spoken
 from bot.domain.parts import Chosen, Earlier, Part
 from bot.domain.people import Person, Thread
 from bot.domain.planned import Analysis, Difference, Forecast
@@ -20,6 +21,7 @@ from bot.domain.spec_kit import TaskDraft
 from bot.domain.states import PHASES, STATUSES, IntentStatus, Phase, Status, TaskState, move
 from bot.domain.steps import Step
 from bot.domain.tasks import Task, Workspace
+from bot.domain.verbosity import Verbosity
 from bot.domain.words import Change, Words
 from bot.domain.world import Collision, Removal, Scan, Usage
 
@@ -216,6 +218,11 @@ class Session(Living):
     outages: int = 0
     """How often it had to wait so, each time until everything worked again."""
     failure: str = ""
+
+    verbosity: Verbosity = Verbosity.NORMAL
+    spoken: dict[str, Spoken] = Field(default_factory=dict[str, Spoken])
+    """By full id: when each person said or pressed something last."""
+    feedback: tuple[Feedback, ...] = ()
 
     usage: Usage = Usage()
     context_window: int = 0

@@ -72,8 +72,25 @@ class Pointer(Fact):
     thread: Thread
 
 
+class Entry(Fact):
+    """One of several things of a kind, with what can be done about it."""
+
+    title: str
+    facts: tuple[str, ...] = ()
+    """How it stands, a few short phrases."""
+    thread: Thread | None = None
+    """Where it is."""
+    choices: tuple[Choice, ...] = ()
+    """Each names what it is about: they may be pressed anywhere."""
+
+
+class Entries(Fact):
+    kind: Literal["entries"] = "entries"
+    items: tuple[Entry, ...]
+
+
 Element = Annotated[
-    Text | Fields | Bullets | Table | Code | Prose | Pointer, Field(discriminator="kind")
+    Text | Fields | Bullets | Table | Code | Prose | Pointer | Entries, Field(discriminator="kind")
 ]
 
 
@@ -114,6 +131,13 @@ def _markdown(element: Element) -> str:
             return clean(text)
         case Pointer(text=text):
             return f"→ {_inline(text)}"
+        case Entries(items=items):
+            return "\n".join(map(_entry, items))
+
+
+def _entry(entry: Entry) -> str:
+    facts = f" — {_inline(' · '.join(entry.facts))}" if entry.facts else ""
+    return f"- **{_inline(entry.title)}**{facts}"
 
 
 _SPECIAL = frozenset("\\`*_[]<>#|~&")

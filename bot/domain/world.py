@@ -224,6 +224,17 @@ class AgentReady(Fact):
     """What whoever approves should know: settings of the repository that run code, a question that will be asked."""
 
 
+class ModelChoice(Fact):
+    """Which model is asked, as the settings tell. Never a key."""
+
+    provider: str
+    base_url: str = ""
+    model: str = ""
+    key_set: bool = False
+    missing: str = ""
+    """What is still to be set, in a sentence; empty: it can be asked."""
+
+
 class Usage(Fact):
     """What the master LLM has cost so far."""
 

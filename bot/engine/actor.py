@@ -121,6 +121,7 @@ class Actor:
         before = self.session
         self._save(session=session, inbox=inbox, outbox=outbox)
         self._world.logbook.note(before, event, session)
+        self._world.visits.changed()
 
     def _broke(self, reason: str) -> Broke:
         return Broke(**self._world.mark(), reason=f"{reason}; the log has the details")

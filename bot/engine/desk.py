@@ -13,6 +13,7 @@ from bot.domain.cards import AnswerCard
 from bot.domain.events import (
     Begun,
     Commanded,
+    Configured,
     Continued,
     Event,
     FromPeople,
@@ -20,6 +21,7 @@ from bot.domain.events import (
     Opened,
     Pressed,
     Said,
+    Visited,
     Woken,
 )
 from bot.domain.people import Person, Role, Thread
@@ -29,10 +31,14 @@ from bot.domain.states import Phase
 from bot.engine import front
 from bot.engine.actor import Actor
 from bot.engine.answers import Answers
+from bot.engine.beginning import Beginning, is_request
+from bot.engine.front import Front
 from bot.engine.gate import Gate
+from bot.engine.looking import Looking
 from bot.engine.passing import Passing
 from bot.engine.pointing import NOT_ALLOWED, Pointing
 from bot.engine.refusals import Refusals
+from bot.engine.repositories import Repositories
 from bot.engine.world import World
 from bot.flow.approve import is_yes
 
@@ -55,13 +61,18 @@ class Desk:
         self._refusals = Refusals()
         self._passing = Passing(gate, world)
         self._answers = Answers(world.clock)
+        repositories = Repositories(world)
+        self._beginning = Beginning(world, repositories)
         self._pointing = Pointing(
             world,
             gate,
             self._actor_of,
-            lambda: [actor.session for actor in self.actors()],
+            self._awake,
             self._answers,
+            Front(world, repositories, self._awake),
         )
+        self._looking = Looking(world, gate, self._pointing, self._awake)
+        self._page: asyncio.Task[None] | None = None
         world.nursery.serve(self._begin_elsewhere, self._pass_on)
 
     async def open(self) -> None:
@@ -73,9 +84,8 @@ class Desk:
             actor.tell(self._woken(record.session))
         await self._in_line()
         self._world.places.open()
-        await self._world.logbook.catch_up(
-            [actor.session for actor in self.actors()], self._session_on_disk
-        )
+        await self._world.logbook.catch_up(self._awake(), self._session_on_disk)
+        self._page = asyncio.create_task(self._looking.keep_up(), name="the page")
 
     async def _in_line(self) -> None:
         """Until everybody who held or awaited a place stands in line for it again."""
@@ -89,9 +99,10 @@ class Desk:
     async def close(self) -> None:
         """Agents work on; everything that matters is on disk."""
         await self._answers.close()
-        for life in self._lives.values():
+        lives = [*self._lives.values(), *([self._page] if self._page else [])]
+        for life in lives:
             life.cancel()
-        await asyncio.gather(*self._lives.values(), return_exceptions=True)
+        await asyncio.gather(*lives, return_exceptions=True)
         await self._world.logbook.close()
 
     def _session_on_disk(self, session_id: str) -> Session | None:
@@ -112,8 +123,16 @@ class Desk:
             return True
         may_stop = self._gate.grants(thread, event.by, Role.STOP)
         event = self._world.masker.mask_model(event).model_copy(update={"may_stop": may_stop})
+        if isinstance(event, Visited | Configured):
+            return await self._once(event, self._looking.answered(thread, event))
         if await self._answered_elsewhere(thread, event):
             return True
+        return await self._heard(thread, event)
+
+    async def _heard(self, thread: Thread, event: Said | Pressed | Commanded) -> bool:
+        """By the session of the thread, or by the one that begins with it."""
+        if self._actor_of(thread) is None and (why := self._beginning.problem(thread, event)):
+            return await self._once(event, self._pointing.say(thread, event, why))
         actor = self._actor_for(thread, event)
         if actor is None:
             return await self._once(event, self._pointing.say(thread, event, NOTHING_HERE))
@@ -158,7 +177,7 @@ class Desk:
 
     async def welcome(self, thread: Thread, person: Person) -> None:
         """What has not been finished, with the words that go on with it or give it up."""
-        unfinished = [actor.session for actor in self.actors() if not actor.session.over]
+        unfinished = [session for session in self._awake() if not session.over]
         if unfinished:
             body = front.unfinished(unfinished)
             card = AnswerCard(key="welcome", title="Unfinished sessions", body=body)
@@ -172,6 +191,9 @@ class Desk:
     def actors(self) -> tuple[Actor, ...]:
         return tuple(self._actors.values())
 
+    def _awake(self) -> list[Session]:
+        return [actor.session for actor in self.actors()]
+
     def _may_approve(self, session: Session, event: FromPerson) -> bool:
         """To say yes to a plan is to approve it, whether by button or in words; also where the plan comes first while
         the word still waits."""
@@ -183,7 +205,9 @@ class Desk:
 
     async def _refuse(self, thread: Thread, event: FromPeople) -> bool:
         log.warning("refused at the gate", extra={"data": {"by": event.by.id, "event": event.id}})
-        if self._refusals.worth_telling(thread, event.by, self._world.clock.now()):
+        # who may not come in is told so by the page itself
+        silent = isinstance(event, Visited)
+        if not silent and self._refusals.worth_telling(thread, event.by, self._world.clock.now()):
             await self._once(event, self._pointing.say(thread, event, NOT_ALLOWED), taken=False)
         return False
 
@@ -192,8 +216,8 @@ class Desk:
         if actor := self._actor_of(thread):
             return actor
         # also where the session's file was broken and put aside
-        if isinstance(event, Said) and event.mention and thread.root and event.text.strip():
-            return self._awaken(self._begun(thread, event))
+        if isinstance(event, Said) and is_request(thread, event):
+            return self._awaken(self._beginning.by_request(thread, event))
         return None
 
     def _actor_of(self, thread: Thread) -> Actor | None:
@@ -207,21 +231,14 @@ class Desk:
             return self._awaken(record)
         return None
 
-    def _begun(self, thread: Thread, event: Said) -> Record:
-        """On disk first: where there is no room, nothing has begun."""
-        session = self._new_session(thread, event)
-        record = Record(session=session, inbox=[event], heard=[event.id])
-        self._world.store.save(record)
-        return record
-
     def _begin_elsewhere(self, thread: Thread, session_id: str, event: Begun) -> None:
         """Another session wants one, in a thread that was opened for it."""
-        if session_id in self._actors or self._world.store.find(session_id):
+        if session_id in self._actors:
             return
-        session = self._new_session(thread, event, session_id)
-        record = Record(session=session, inbox=[event], heard=[event.id])
-        self._world.store.save(record)
-        self._awaken(record)
+        parent = self._actor_of(event.origin) if event.origin else None
+        path = parent.session.repository if parent else ""
+        if record := self._beginning.by_session(thread, session_id, event, path):
+            self._awaken(record)
 
     def _pass_on(self, thread: Thread, event: Continued) -> str:
         actor = self._actor_of(thread)
@@ -231,18 +248,6 @@ class Desk:
             return f"{event.by} may not ask for anything in that thread"
         actor.hear(event)
         return ""
-
-    def _new_session(self, thread: Thread, event: Said | Begun, session_id: str = "") -> Session:
-        """Its agent is fixed with the survey: until then a wrong setting can be mended."""
-        return Session(
-            id=session_id or self._world.clock.new_id(),
-            created_at=event.at,
-            updated_at=event.at,
-            thread=thread,
-            owner=event.by,
-            repository=self._world.rules.repository,
-            test_command=self._world.rules.test_command,
-        )
 
     def _awaken(self, record: Record) -> Actor:
         session = record.session

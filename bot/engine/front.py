@@ -1,16 +1,24 @@
-"""What the bot answers that belongs to no session: help, the list of sessions, which keys are set."""
+"""What the bot answers that belongs to no session: help, everything that is there, what waits, which keys are set."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
 from bot.domain.choices import Word
+from bot.domain.events import Commanded
+from bot.domain.people import Thread
 from bot.domain.session import Session
 from bot.domain.sheets import Element, Fields, Table, Text
+from bot.engine import overview
+from bot.engine.repositories import Repositories
 from bot.engine.world import World
-from bot.ports import Listed
 
-TITLES = {Word.HELP: "What I understand", Word.SESSIONS: "Sessions", Word.KEYS: "Keys"}
+FOR_ALL = frozenset({Word.HELP, Word.SESSIONS, Word.KEYS, Word.INBOX, Word.REPO})
 HELP = (
     ("status", "how things stand here"),
+    ("catch up", "what happened since you spoke last"),
+    ("inbox", "everything that waits for somebody"),
     ("tasks", "every task, its state and its branch"),
     ("stop", "end all agents of this session at once; nothing is lost"),
     ("resume [id]", "go on"),
@@ -24,26 +32,55 @@ HELP = (
     ("handback T001", "give it back"),
     ("continue [id]", "do what the final judgement found missing"),
     ("usage", "what the model has cost"),
+    ("repo [name]", "which repository requests here are about, or bind this channel to one"),
+    ("verbosity [quiet, normal, full]", "how much is said in this thread"),
     ("keys", "which keys are set (never their values)"),
     ("help", "this"),
 )
+ENDED = 20
+"""Sessions that are over and whose use is counted: each is read from disk."""
+
+Answer = tuple[str, tuple[Element, ...]]
+"""Title and body."""
 
 
-def answer(world: World, word: Word, sessions: list[Listed]) -> tuple[Element, ...] | None:
-    """None: that word is about a session."""
-    match word:
-        case Word.HELP:
-            return (
-                Text(text="Tell me in your own words what you would like to have built. And:"),
-                Table(head=("Command", "What it does"), rows=HELP),
-            )
-        case Word.SESSIONS:
-            return _sessions(sessions)
-        case Word.KEYS:
-            pairs = tuple((k, "SET" if v else "NOT SET") for k, v in world.rules.keys().items())
-            return (Fields(pairs=pairs),)
-        case _:
-            return None
+@dataclass(frozen=True)
+class Front:
+    world: World
+    repositories: Repositories
+    awake: Callable[[], Iterable[Session]]
+
+    def answer(self, thread: Thread, event: Commanded) -> Answer:
+        now = self.world.clock.now()
+        match event.command.word:
+            case Word.SESSIONS:
+                return "Sessions", overview.sessions(self.world.store.sessions(), thread, now)
+            case Word.INBOX:
+                return "Inbox", overview.inbox(self.awake(), thread, event.by, now)
+            case Word.REPO:
+                return self.repositories.answer(thread, event.command)
+            case Word.KEYS:
+                return "Keys", (self._keys(),)
+            case Word.USAGE:
+                return "Usage", overview.usage(self._spent(thread))
+            case _:
+                return "What I understand", _help()
+
+    def _keys(self) -> Fields:
+        keys = self.world.rules.keys().items()
+        return Fields(pairs=tuple((k, "SET" if v else "NOT SET") for k, v in keys))
+
+    def _spent(self, thread: Thread) -> list[Session]:
+        """Those at work, and the last of those that are over."""
+        awake = [one for one in self.awake() if overview.seen_from(thread, one.thread)]
+        there = {one.id for one in awake}
+        over = [
+            one
+            for one in self.world.store.sessions()
+            if one.id not in there and overview.seen_from(thread, one.thread)
+        ]
+        records = [self.world.store.find(one.id) for one in over[:ENDED]]
+        return [*awake, *(record.session for record in records if record)]
 
 
 def unfinished(sessions: list[Session]) -> tuple[Element, ...]:
@@ -54,11 +91,8 @@ def unfinished(sessions: list[Session]) -> tuple[Element, ...]:
     )
 
 
-def _sessions(sessions: list[Listed]) -> tuple[Element, ...]:
-    if not sessions:
-        return (Text(text="There are none yet."),)
-    rows = tuple(
-        (s.id[:8], s.title, f"{s.status} · {s.phase}", f"{s.updated_at:%Y-%m-%d %H:%M}")
-        for s in sessions[:30]
+def _help() -> tuple[Element, ...]:
+    return (
+        Text(text="Tell me in your own words what you would like to have built. And:"),
+        Table(head=("Command", "What it does"), rows=HELP),
     )
-    return (Table(head=("Id", "What", "State", "Last change"), rows=rows),)

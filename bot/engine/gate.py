@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bot.domain.choices import Verb, Word
-from bot.domain.events import Commanded, Continued, FromPerson, Opened, Pressed, Said
+from bot.domain.events import (
+    Commanded,
+    Configured,
+    Continued,
+    FromPerson,
+    Opened,
+    Pressed,
+    Said,
+    Visited,
+)
 from bot.domain.people import Person, Role, Thread
 
 _VERB_ROLES = {
@@ -20,10 +29,12 @@ _VERB_ROLES = {
     Verb.ALWAYS: Role.APPROVE,
     Verb.ACCEPT: Role.APPROVE,
     Verb.SEND_BACK: Role.APPROVE,
+    Verb.HINT: Role.APPROVE,
     Verb.USE_AGENT: Role.APPROVE,
     Verb.MERGE_PULL: Role.APPROVE,
     Verb.MERGE_PULLS: Role.APPROVE,
     Verb.UNNEEDED: Role.APPROVE,
+    Verb.SETTINGS: Role.OPERATE,
 }
 _WORD_ROLES = {
     Word.STOP: Role.STOP,
@@ -45,7 +56,7 @@ class Door:
     """None: the platform is one place, the terminal."""
 
     def leads_in(self, thread: Thread) -> bool:
-        if self.places is None:
+        if self.places is None or thread.home:
             return True
         direct = f"{thread.workspace}:{DIRECT}" if thread.workspace else DIRECT
         if thread.direct and direct in self.places:
@@ -85,9 +96,13 @@ def role_for(event: FromPerson) -> Role:
         case Pressed(verb=verb) | Opened(verb=verb):
             return _VERB_ROLES.get(verb, Role.START)
         case Commanded(command=command):
+            if command.word is Word.REPO and command.argument:
+                return Role.ADMIN
             return _WORD_ROLES.get(command.word, Role.START)
-        case Said() | Continued():
+        case Said() | Continued() | Visited():
             return Role.START
+        case Configured():
+            return Role.OPERATE
         case _:
             return Role.ADMIN
 

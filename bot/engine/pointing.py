@@ -7,15 +7,15 @@ import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from bot.domain.cards import AnswerCard
+from bot.domain.cards import AnswerCard, Card
 from bot.domain.choices import MINE, Choice, Style, Verb, Word
 from bot.domain.events import Commanded, FromPerson, Pressed
 from bot.domain.people import Person, Thread
 from bot.domain.session import Session
 from bot.domain.states import Status
-from bot.engine import front
 from bot.engine.actor import Actor
 from bot.engine.answers import Answers
+from bot.engine.front import FOR_ALL, Front
 from bot.engine.gate import Gate
 from bot.engine.perform import telling
 from bot.engine.world import World
@@ -24,8 +24,8 @@ MANY = 20
 """Nobody picks from more than this."""
 NOT_ALLOWED = "You may not do that here. Ask whoever runs this bot."
 _VERBS = {Word.STOP: Verb.STOP, Word.RESUME: Verb.RESUME, Word.DISCARD: Verb.DISCARD}
-_OWN_ARGUMENT = frozenset({Word.LOGS, Word.REOPEN, Word.TAKEOVER, Word.HANDBACK})
-"""What stands behind them is a task or a decision of the session, no session."""
+_OWN_ARGUMENT = frozenset({Word.LOGS, Word.REOPEN, Word.TAKEOVER, Word.HANDBACK, Word.VERBOSITY})
+"""What stands behind them is something of the session, no session."""
 _FIT = {Word.STOP: (Status.ACTIVE, Status.QUEUED), Word.RESUME: (Status.PAUSED,)}
 
 
@@ -38,6 +38,7 @@ class Pointing:
     actor_of: Callable[[Thread], Actor | None]
     awake: Callable[[], Iterable[Session]]
     answers: Answers
+    front: Front
 
     async def answered(self, thread: Thread, event: Pressed | Commanded, *, known: bool) -> bool:
         """Whether it was one of these. `known`: there is a session in this thread."""
@@ -45,10 +46,12 @@ class Pointing:
             about = event.about if event.verb in _VERBS.values() else ""
             return bool(about) and await self._with_id(thread, event, about)
         word, argument = event.command.word, event.command.argument
-        if word in front.TITLES:
+        if word in FOR_ALL or (word is Word.USAGE and not known and not argument):
             return await self._for_all(thread, event)
         if argument in MINE or (not known and (not argument or word is Word.REOPEN)):
             return await self._without_id(thread, event)
+        if word is Word.VERBOSITY and not known:
+            return await self.say(thread, event, "Write that in the thread of a session.")
         if argument and not (word in _OWN_ARGUMENT and known):
             return await self._with_id(thread, event, argument)
         return False
@@ -59,17 +62,15 @@ class Pointing:
         card = AnswerCard(key=f"told:{event.id}:{digest}", title=text)
         return await self.whisper(thread, event.by, card)
 
-    async def whisper(self, thread: Thread, to: Person, card: AnswerCard) -> bool:
+    async def whisper(self, thread: Thread, to: Person, card: Card) -> bool:
         chat = telling.chat_of(self.world, thread.platform)
         await self.answers.give(chat.whisper(thread, to, self.world.masker.mask_model(card)))
         return True
 
     async def _for_all(self, thread: Thread, event: Commanded) -> bool:
-        """Help, the list of sessions, which keys are set."""
-        word = event.command.word
-        sessions = [s for s in self.world.store.sessions() if _seen_from(thread, s.thread)]
-        body = front.answer(self.world, word, sessions) or ()
-        card = AnswerCard(key=f"answer:{event.id}", title=front.TITLES[word], body=body)
+        """Help, the list of sessions, what waits, which keys are set."""
+        title, body = self.front.answer(thread, event)
+        card = AnswerCard(key=f"answer:{event.id}", title=title, body=body)
         return await self.whisper(thread, event.by, card)
 
     async def _without_id(self, thread: Thread, event: Commanded) -> bool:
@@ -107,7 +108,7 @@ class Pointing:
     async def _with_id(self, thread: Thread, event: Pressed | Commanded, id: str) -> bool:
         """`resume 1a2b`: the same word, said in the thread of that session."""
         record = self.world.store.find(id)
-        if record is None or not _together(thread, record.session.thread):
+        if record is None or not _may_know(thread, event.by, record.session):
             unknown = f"I know no session {id}. sessions lists them."
             return await self.say(thread, event, unknown)
         home, there = record.session.thread, _without_argument(event)
@@ -165,9 +166,12 @@ def _together(thread: Thread, other: Thread) -> bool:
     return (thread.platform, thread.workspace) == (other.platform, other.workspace)
 
 
-def _seen_from(thread: Thread, other: Thread) -> bool:
-    """What two talk of alone is listed nowhere else: in some chats everybody in a room reads what one is told."""
-    return _together(thread, other) and (not other.direct or other.place == thread.place)
+def _may_know(thread: Thread, person: Person, session: Session) -> bool:
+    """What somebody else talks of with the bot alone is as good as not there, not even for one who guesses its id."""
+    if not _together(thread, session.thread):
+        return False
+    alone = session.thread.direct and session.thread.place != thread.place
+    return not alone or session.owner.id == person.id
 
 
 def _without_argument(event: Pressed | Commanded) -> Pressed | Commanded:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import PurePath
 from typing import TypedDict
 
 from bot.domain.evidence import TaskLimits
@@ -12,15 +13,18 @@ from bot.domain.masking import Masker
 from bot.engine.logbook import Logbook
 from bot.engine.nursery import Nursery
 from bot.engine.places import Places
+from bot.engine.visits import Visits
 from bot.ports import (
     Agents,
     Archive,
+    Bindings,
     Chat,
     Clock,
     Commands,
     Forge,
     Llm,
     Panes,
+    Preferences,
     Repository,
     Store,
     Worktrees,
@@ -32,7 +36,10 @@ class Rules:
     """What the operator decided in the settings."""
 
     repository: str
+    """The usual one."""
     agent: str
+    repositories: Mapping[str, str] = field(default_factory=dict[str, str])
+    """All there are, the usual one first: name and where it lies."""
     test_command: str = ""
     check_seconds: float = 900
     progress_seconds: float = 120
@@ -61,6 +68,10 @@ class Rules:
     keys: Callable[[], Mapping[str, bool]] = dict
     """Which keys are set: names and yes or no, never values."""
 
+    @property
+    def known_repositories(self) -> Mapping[str, str]:
+        return self.repositories or {PurePath(self.repository).name: self.repository}
+
 
 class Mark(TypedDict):
     id: str
@@ -83,10 +94,13 @@ class World:
     home: str
     archive: Archive
     logbook: Logbook
+    bindings: Bindings
+    preferences: Preferences
     forge: Forge | None = None
     """None: no pull requests are made at all."""
     places: Places = field(default_factory=Places)
     nursery: Nursery = field(default_factory=Nursery)
+    visits: Visits = field(default_factory=Visits)
 
     def mark(self) -> Mark:
         """What every event of the bot's own begins with."""

@@ -14,11 +14,13 @@ from bot.domain.tokens import scale_from
 from bot.flow import (
     afterwards,
     approve,
+    attached,
     clarify,
     control,
     execute,
     finish,
     intake,
+    listeners,
     mishaps,
     place,
     specify,
@@ -45,20 +47,24 @@ def decide(session: Session, event: Event) -> list[Deed]:
     if isinstance(event, Continued) and not session.over:
         # it goes on already: these are words like any others
         event = Said(id=event.id, at=event.at, by=event.by, text=event.text)
+    deeds = list(attached.problems(event))
+    event = attached.taken_in(event)
     session.updated_at = max(session.updated_at, event.at)
     if isinstance(event, Result):
         session.usage += event.usage
         session.token_scale = scale_from(event.usage, session.token_scale)
         if not _is_waited_for(session, event):
             return []
+    before = {task.id: task.state for task in session.tasks}
     if control.concerns(session, event):
-        deeds = list(control.decide(session, event))
+        deeds += control.decide(session, event)
     else:
-        deeds = list(STEPS[session.phase](session, event))
+        deeds += STEPS[session.phase](session, event)
+    listeners.heard(session, event)
     place.settle(session, event.at)
     if session.troubles:
         deeds += mishaps.no_longer_due(session, {order.key for order in due(session)})
-    return deeds
+    return list(listeners.loud_enough(session, deeds, before, event))
 
 
 def _is_waited_for(session: Session, event: Result) -> bool:

@@ -60,7 +60,11 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
         case OrderFailed(what="open_session", reason=reason, remedy=remedy):
             elsewhere.not_opened(session, event)
             yield telling.news(
-                f"not-opened:{event.id}", "I could not open a session for that.", reason, remedy
+                f"not-opened:{event.id}",
+                "I could not open a session for that.",
+                reason,
+                remedy,
+                tone=Tone.FAILURE,
             )
         case Pressed(verb=Verb.MORE):
             yield from continued(session, event)

@@ -16,6 +16,8 @@ from bot.flow import mishaps, place, ship, telling
 WAITING = "waits for"
 """How the reason of a task begins that is held up by another."""
 SHOWN_OUTPUT = 1500
+MOST_HINT = 3000
+"""Characters of what somebody tells an agent: each of its tries may bring another."""
 
 
 def fail(session: Session, task: Task, reason: str, event: Happening) -> Iterator[Deed]:
@@ -109,6 +111,7 @@ def _choices(task: Task) -> tuple[Choice, ...]:
     return (
         *passing,
         Choice(label="Retry", verb=Verb.RETRY, about=about, style=style),
+        *_with_more(task, about),
         Choice(label="Go on without it", verb=Verb.SKIP, about=about),
         Choice(
             label="Give it up, and what depends on it",
@@ -118,6 +121,14 @@ def _choices(task: Task) -> tuple[Choice, ...]:
             confirm="Give this task up, and all that depends on it?",
         ),
     )
+
+
+def _with_more(task: Task, about: str) -> Iterator[Choice]:
+    """Where an agent was at work there is something to read, and something it may not know."""
+    if task.runs:
+        asks = "What should its agent know?"
+        yield Choice(label="Retry with a hint…", verb=Verb.HINT, about=about, asks=asks)
+        yield Choice(label="Show the log", verb=Verb.LOG, about=task.key)
 
 
 def _let_pass(task: Task, about: str) -> Iterator[Choice]:
@@ -154,6 +165,9 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
         case Verb.RETRY:
             what = "To be tried again"
             retry(session, task)
+        case Verb.HINT if hint := event.text.strip()[:MOST_HINT]:
+            what = f"To be tried again with a hint: {hint}"
+            retry(session, task, hint)
         case Verb.SKIP:
             what = "Left out"
             yield from skip(session, task, event)
@@ -176,11 +190,17 @@ def decided(task: Task, title: str, reason: str, what: str, event: FromPerson, a
     return Show(card=card)
 
 
-def retry(session: Session, task: Task) -> None:
-    """From where it stood, with fresh counters. A worktree that is gone is made again from its branch."""
+def retry(session: Session, task: Task, hint: str = "") -> None:
+    """From where it stood, with fresh counters. A worktree that is gone is made again from its branch.
+
+    A hint is for its agent: then it is not only looked at again.
+    """
     held_from = task.blocked_from
     task.counters, task.past = Counters(), ()
-    if task.state is TaskState.BLOCKED and held_from is TaskState.VERIFYING:
+    if hint:
+        told = (task.told, f"A person says about this: {hint}")
+        task.told = "\n\n".join(part for part in told if part)
+    elif task.state is TaskState.BLOCKED and held_from is TaskState.VERIFYING:
         task.become(TaskState.VERIFYING)
         task.look_again()
         return

@@ -24,6 +24,7 @@ from bot.domain.events import (
 )
 from bot.domain.intent import Question
 from bot.domain.session import Approval, Session, Speaker
+from bot.domain.sheets import Tone
 from bot.domain.words import Change, ChangeStage, Words
 from bot.flow import approve, changed, replies, revise, standing, telling
 
@@ -239,7 +240,8 @@ def _given(session: Session, change: Change, event: FromPerson) -> Approval:
 
 def _give_up(session: Session, why: str) -> Iterator[Deed]:
     """Nothing has changed, and nothing is held any longer."""
-    yield telling.news(f"change:{session.changes}", "The change was not made.", why)
+    key, title = f"change:{session.changes}", "The change was not made."
+    yield telling.news(key, title, why, tone=Tone.FAILURE)
     if session.change:
         _forget(session, session.change)
 

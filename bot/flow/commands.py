@@ -11,7 +11,7 @@ from bot.domain.layout import duration, used
 from bot.domain.session import Session
 from bot.domain.sheets import Element, Fields, Table, Text
 from bot.domain.tasks import Task
-from bot.flow import decisions, standing, telling
+from bot.flow import caught_up, decisions, listeners, standing, telling
 
 
 def answer(session: Session, event: Commanded) -> Iterator[Deed]:
@@ -26,6 +26,10 @@ def answer(session: Session, event: Commanded) -> Iterator[Deed]:
             yield telling.answer(event, session.title, _info(session))
         case Word.DECISIONS:
             yield telling.answer(event, "Decisions", *decisions.listed(session))
+        case Word.CATCH_UP:
+            yield from caught_up.digest(session, event)
+        case Word.VERBOSITY:
+            yield from listeners.set_verbosity(session, event)
         case Word.LOGS:
             command = event.command
             yield ShowLogs(about=event.id, task=command.argument, level=command.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bot.domain.actions import Deed, StopRun
+from bot.domain.actions import Deed, ShowLogs, StopRun
 from bot.domain.choices import Verb, Word
 from bot.domain.events import (
     Broke,
@@ -29,6 +29,7 @@ from bot.flow import (
     commands,
     decisions,
     dialogs,
+    listeners,
     mishaps,
     pending,
     place,
@@ -38,7 +39,17 @@ from bot.flow import (
     telling,
 )
 
-_VERBS = frozenset({Verb.STOP, Verb.RESUME, Verb.DISCARD, Verb.TRY_AGAIN})
+_VERBS = frozenset(
+    {
+        Verb.STOP,
+        Verb.RESUME,
+        Verb.DISCARD,
+        Verb.TRY_AGAIN,
+        Verb.LOG,
+        Verb.HELPFUL,
+        Verb.UNHELPFUL,
+    }
+)
 _ALWAYS = Commanded | Overheard | RunStopped | TroubleBegan | TroubleEnded | Woken | Broke
 
 
@@ -98,6 +109,11 @@ def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
             yield from resume(session, event)
         case Verb.DISCARD:
             yield from discard(session, event)
+        case Verb.LOG:
+            level = "full" if event.about else ""
+            yield ShowLogs(about=event.id, task=event.about, level=level, to=event.by)
+        case Verb.HELPFUL | Verb.UNHELPFUL:
+            yield from listeners.judged_result(session, event)
         case _:
             yield from _tried_again(session, event)
 

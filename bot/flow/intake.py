@@ -22,6 +22,7 @@ from bot.domain.events import (
 from bot.domain.intent import Intent
 from bot.domain.parts import Chosen, Going
 from bot.domain.session import Session, Speaker, Spec
+from bot.domain.sheets import Tone
 from bot.domain.tasks import Workspace
 from bot.flow import clarify, elsewhere, mishaps, replies, telling
 
@@ -56,7 +57,11 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
         case OrderFailed(what="pass_on", reason=reason, remedy=remedy):
             session.going = None
             yield telling.news(
-                f"not-passed-on:{event.id}", "It cannot go on there.", reason, remedy
+                f"not-passed-on:{event.id}",
+                "It cannot go on there.",
+                reason,
+                remedy,
+                tone=Tone.FAILURE,
             )
             yield telling.earlier(session)
         case OrderFailed():

@@ -17,6 +17,7 @@ from bot.domain.world import AgentUsage
 SILENT_FROM = 10
 """Minutes without anything new on its screen, until it is told."""
 STOP = Choice(label="Stop", verb=Verb.STOP, style=Style.DANGER)
+LOG = Choice(label="Show the log", verb=Verb.LOG)
 
 
 def status(session: Session, at: AwareDatetime, tails: Mapping[str, str] | None = None) -> Show:
@@ -39,7 +40,7 @@ def status_card(
         agent_usage=agents_usage(session),
         trouble=session.trouble,
         at=at,
-        choices=(STOP,) if key == "status" and stoppable(session) else (),
+        choices=(STOP, LOG) if key == "status" and stoppable(session) else (),
     )
 
 

@@ -29,6 +29,9 @@ from bot.domain.sheets import Element, Tone
 from bot.domain.states import TaskState
 from bot.domain.tasks import Task
 
+SHOWN = 3000
+"""Characters of a request on the first card."""
+
 
 def received(session: Session) -> Show:
     spec_branch = session.spec.workspace.branch if session.spec else ""
@@ -39,7 +42,7 @@ def received(session: Session) -> Show:
         card=ReceivedCard(
             key="received",
             session=session.short,
-            request=session.intent.body,
+            request=_beginning(session.intent.body),
             repository=session.repository if session.base_commit else "",
             branch=session.base_branch,
             commit=session.base_commit,
@@ -48,6 +51,11 @@ def received(session: Session) -> Show:
             notes=notes,
         )
     )
+
+
+def _beginning(request: str) -> str:
+    """Enough to see that it was understood: what came with it in files may be long."""
+    return request if len(request) <= SHOWN else f"{request[:SHOWN]}…"
 
 
 def _pull_requests(session: Session) -> str:

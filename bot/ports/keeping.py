@@ -11,6 +11,7 @@ from bot.domain.people import Thread
 from bot.domain.record import Record
 from bot.domain.session import Session
 from bot.domain.tasklog import LogEntry, TaskLog
+from bot.domain.world import ModelChoice
 
 
 class Store(Protocol):
@@ -82,6 +83,28 @@ class Listed(Protocol):
     phase: str
     repository: str
     updated_at: datetime
+
+
+class Bindings(Protocol):
+    """Which channel works on which repository, where somebody has said so."""
+
+    def of(self, place: str) -> str:
+        """The name of the repository; empty: nobody has said."""
+        ...
+
+    def bind(self, place: str, name: str) -> None:
+        """On disk when it returns. Raises Unavailable on a full disk."""
+        ...
+
+
+class Preferences(Protocol):
+    """Settings that may be changed while the bot runs."""
+
+    def model(self) -> ModelChoice: ...
+
+    def choose_model(self, base_url: str, model: str) -> None:
+        """It counts from the next question on. Refused: it is set where the bot may not write, or makes no sense."""
+        ...
 
 
 class Clock(Protocol):

@@ -17,7 +17,7 @@ from adapters.commands import ShellCommands
 from adapters.git import GitRepository, GitWorktrees
 from adapters.github import Access, GitHub
 from adapters.log import start_logging
-from adapters.store import EvidenceFiles, InstanceLock, JournalStore, TaskLogFiles
+from adapters.store import BindingsFile, EvidenceFiles, InstanceLock, JournalStore, TaskLogFiles
 from adapters.tmux import TmuxPanes
 from bot.engine.actor import Actor
 from bot.engine.desk import Desk
@@ -28,6 +28,7 @@ from bot.engine.world import Rules, World
 from bot.errors import PortError, SettingsError, Unavailable
 from bot.ports import Chat
 from bot.program.models import ChosenLlm
+from bot.program.preferences import EnvPreferences
 from bot.program.secrets import LearningMasker, secrets_in
 from bot.settings import OnRestart, Settings, pane_environment
 
@@ -132,6 +133,8 @@ def _world(
         home=str(settings.gwt_home),
         archive=EvidenceFiles(settings.gwt_home, masker),
         logbook=Logbook(TaskLogFiles(settings.gwt_home, masker)),
+        bindings=BindingsFile(settings.gwt_home),
+        preferences=EnvPreferences(plan.current, plan.environ),
     )
 
 
@@ -167,6 +170,7 @@ def listed(text: str, separator: str = ",") -> tuple[str, ...]:
 def _rules(plan: Plan, settings: Settings) -> Rules:
     return Rules(
         repository=str(settings.gwt_repository),
+        repositories=settings.repositories,
         agent=settings.gwt_agent,
         test_command=settings.gwt_test_command,
         check_seconds=settings.gwt_check_seconds,

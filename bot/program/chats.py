@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
 
-from bot.domain.people import Role
-from bot.engine.gate import DIRECT, Door
+from bot.domain.choices import Verb
+from bot.domain.events import Opened
+from bot.domain.people import Person, Role
+from bot.engine.gate import DIRECT, Door, role_for
 from bot.errors import SettingsError
 from bot.ports import Chat
-from bot.settings import Settings
+from bot.settings import EncryptedApprovals, Settings
 
 _OURS = frozenset({"adapters", "bot"})
 
@@ -53,6 +56,13 @@ def comes_into(door: Door, inviter: str, room: str, direct: bool) -> bool:
     """Whether the bot follows an invitation: into rooms of the list, by people who may ask for work."""
     places = door.places or frozenset()
     return inviter in door.people[Role.START] and (room in places or (direct and DIRECT in places))
+
+
+def approving() -> frozenset[Verb]:
+    """What only somebody may choose who may approve."""
+    nobody, ever = Person(platform="", id=""), datetime(1970, 1, 1, tzinfo=UTC)
+    presses = (Opened(id="", at=ever, by=nobody, verb=verb) for verb in Verb)
+    return frozenset(one.verb for one in presses if role_for(one) is Role.APPROVE)
 
 
 def _missing_of_slack(settings: Settings) -> list[str]:
@@ -132,10 +142,15 @@ def _matrix(settings: Settings) -> Configured:
         homeserver=settings.matrix_homeserver,
         user_id=settings.matrix_user,
         access_token=settings.matrix_access_token.get_secret_value(),
+        password=settings.matrix_password.get_secret_value(),
     )
+    only_text = settings.matrix_encrypted_approvals is EncryptedApprovals.TEXT
+    by_words = approving() if only_text else frozenset[Verb]()
     welcome = partial(comes_into, door)
     folder = settings.gwt_home / "matrix"
-    return Configured("matrix", door, lambda: MatrixChat(access, folder, welcome))
+    return Configured(
+        "matrix", door, lambda: MatrixChat(access, folder, welcome, by_words=by_words)
+    )
 
 
 def _door(
@@ -152,5 +167,6 @@ def _door(
         Role.APPROVE: approve or people,
         Role.STOP: stop or people,
         Role.ADMIN: admin or people,
+        Role.OPERATE: admin,
     }
     return Door(roles, places)

@@ -427,5 +427,5 @@ async def test_everybody_has_a_turn_at_a_slow_pace_in_the_end() -> None:
 @pytest.mark.parametrize("card", cards.EVERY_KIND, ids=lambda card: card.kind)
 def test_nothing_a_person_must_act_upon_waits_behind_the_rest(card: Card) -> None:
     waits = {"status": Urgency.STATUS, "news": Urgency.NEWS, "document": Urgency.NEWS}
-    waits["summary"] = Urgency.NEWS
+    waits |= {"summary": Urgency.NEWS, "answer": Urgency.ANSWER}
     assert urgency(card) is waits.get(card.kind, Urgency.PERSON)

@@ -134,7 +134,7 @@ class App:
 
 @pytest.fixture
 async def bed() -> AsyncIterator[SlackBed]:
-    async with SlackBed(grants=Grants()) as bed:
+    async with SlackBed(grants=Grants(), checked=False) as bed:
         yield bed
 
 
@@ -461,7 +461,7 @@ async def test_a_form_opens_once_and_answers(bed: SlackBed, app: App) -> None:
 
 async def test_a_trigger_that_waited_too_long_opens_nothing() -> None:
     async with (
-        SlackBed(grants=Grants(), trigger_seconds=0) as bed,
+        SlackBed(grants=Grants(), trigger_seconds=0, checked=False) as bed,
         aiohttp.ClientSession() as session,
     ):
         app = App(bed, session)

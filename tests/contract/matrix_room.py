@@ -83,10 +83,15 @@ class MatrixRoom(Room):
 
 
 @asynccontextmanager
-async def matrix_room(people: synapse.People, folder: Path) -> AsyncGenerator[MatrixRoom, None]:
+async def matrix_room(
+    people: synapse.People, folder: Path, *, encrypted: bool = False
+) -> AsyncGenerator[MatrixRoom, None]:
     """The threads are older than the bot."""
-    anna, ben, bot = people("anna"), people("ben"), people("bot")
+    anna = await people.confidant("anna") if encrypted else people("anna")
+    ben, bot = people("ben"), people("bot")
     room = await people.room(anna, ben, bot)
+    if isinstance(anna, synapse.Confidant):
+        await anna.encrypt(room)
     threads = (
         Thread(platform="matrix", channel=room, root=await anna.say(room, "Lunch?")),
         Thread(platform="matrix", channel=room, root=await ben.say(room, "Tea?")),

@@ -46,7 +46,7 @@ class Desk:
             return await self.heard.get()
 
 
-@pytest.fixture(params=["memory", "console", "slack", "matrix"])
+@pytest.fixture(params=["memory", "console", "slack", "matrix", "encrypted"])
 def room(request: pytest.FixtureRequest) -> Room:
     return request.getfixturevalue(f"{request.param}_room")
 
@@ -70,6 +70,12 @@ async def _slack_room(tmp_path: Path) -> AsyncIterator[SlackRoom]:
 @pytest.fixture(name="matrix_room")
 async def _matrix_room(people: People, tmp_path: Path) -> AsyncIterator[MatrixRoom]:
     async with matrix_room(people, tmp_path) as room:
+        yield room
+
+
+@pytest.fixture(name="encrypted_room")
+async def _encrypted_room(people: People, tmp_path: Path) -> AsyncIterator[MatrixRoom]:
+    async with matrix_room(people, tmp_path, encrypted=True) as room:
         yield room
 
 

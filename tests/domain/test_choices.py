@@ -49,9 +49,35 @@ def test_every_word_for_stopping_stops(text: str) -> None:
         ("logs t2", Word.LOGS, "t2"),
         ("info task-1a2b3c4d-1", Word.INFO, "task-1a2b3c4d-1"),
         ("logs Ｔ００１", Word.LOGS, "T001"),
+        ("catch up 1a2b3c4d", Word.CATCH_UP, "1a2b3c4d"),
+        ("catchup 1a2b3c4d", Word.CATCH_UP, "1a2b3c4d"),
     ],
 )
 def test_a_command_may_name_a_session_or_a_task(text: str, word: Word, argument: str) -> None:
+    assert command_in(text) == Command(word=word, argument=argument)
+
+
+@pytest.mark.parametrize(
+    "text", ["catch up", "Catch  UP!", "/catch up", "catch up.", "ｃａｔｃｈ　ｕｐ", "！ｃａｔｃｈｕｐ", "catch up…"]
+)  # fmt: skip
+def test_to_catch_up_may_be_said_in_two_words(text: str) -> None:
+    assert command_in(text) == Command(word=Word.CATCH_UP)
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "argument"),
+    [
+        ("repo web-app", Word.REPO, "web-app"),
+        ("ｒｅｐｏ　ｗｅｂ", Word.REPO, "web"),
+        ("/repo Web.App_2", Word.REPO, "Web.App_2"),
+        ("verbosity quiet", Word.VERBOSITY, "quiet"),
+        ("Verbosity FULL", Word.VERBOSITY, "FULL"),
+        ("ｖｅｒｂｏｓｉｔｙ　ｎｏｒｍａｌ", Word.VERBOSITY, "normal"),
+    ],
+)
+def test_a_command_may_name_a_repository_or_how_much_is_said(
+    text: str, word: Word, argument: str
+) -> None:
     assert command_in(text) == Command(word=word, argument=argument)
 
 
@@ -111,6 +137,20 @@ def test_only_a_reopening_carries_a_text() -> None:
         "1",
         "yes",
         "中断して",
+        "catch",
+        "catch up on sleep",
+        "catch up later",
+        "catch the error",
+        "I have to catch up",
+        "up catch",
+        "repo is broken",
+        "repo ../etc",
+        "repo /srv/web",
+        "repo -web",
+        "verbosity 2",
+        "verbosity of the logs",
+        "inbox 1a2b3c4d",
+        "inbox zero",
     ],
 )
 def test_talk_is_talk(text: str) -> None:

@@ -49,10 +49,12 @@ def facts(laid: Sheet) -> dict[str, str]:
 
 def test_there_is_a_sample_of_every_kind_of_card() -> None:
     kinds = set(Shown.__subclasses__())
-    assert {type(card) for card in cards.EVERY_KIND} == kinds
+    assert {type(card) for card in (*cards.EVERY_KIND, cards.HOME)} == kinds
 
 
-@pytest.mark.parametrize("card", cards.EVERY_KIND, ids=lambda card: card.kind)
+@pytest.mark.parametrize(
+    "card", [*cards.EVERY_KIND, cards.HOME, cards.QUIET_HOME], ids=lambda card: card.key
+)
 def test_every_card_has_a_title_and_says_something(card: Card) -> None:
     laid = sheet(card)
     assert laid.title.strip()

@@ -46,6 +46,8 @@ NOT_FOR_STARTERS = (
     Verb.ACCEPT,
     Verb.USE_AGENT,
     Verb.SEND_BACK,
+    Verb.HINT,
+    Verb.SETTINGS,
     Verb.MERGE_PULL,
     Verb.MERGE_PULLS,
     Verb.UNNEEDED,

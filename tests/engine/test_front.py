@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.domain.choices import Word
+from bot.domain.choices import Word, command_in
 from bot.engine.front import HELP
 from tests.stories.stage import Stage
 
 
 def test_help_explains_every_command() -> None:
-    assert sorted(command.split()[0] for command, _ in HELP) == sorted(Word)
+    said = [command_in(command.partition("[")[0].strip()) for command, _ in HELP]
+    assert sorted(command.word for command in said if command) == sorted(Word)
 
 
 async def test_keys_are_set_or_not_set_and_never_shown() -> None:

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 import pytest
 
 from bot.domain.choices import Command, Verb, Word
-from bot.domain.events import Commanded, FromPeople, Opened, Pressed, Said
+from bot.domain.events import (
+    Commanded,
+    Configured,
+    FromPeople,
+    Opened,
+    Pressed,
+    Said,
+    Visited,
+)
 from bot.domain.people import Person, Role, Thread
 from bot.domain.record import Record
 from bot.engine.gate import Door, Gate
@@ -19,6 +27,9 @@ NEEDS = {
         said-to-the-bot said-in-passing
         command-status command-sessions command-resume command-tasks command-usage command-info
         command-logs command-help command-reopen command-decisions
+        command-catchup command-inbox command-repo command-verbosity visit
+        press-log open-log press-helpful open-helpful press-unhelpful open-unhelpful
+        press-begin open-begin
         press-defaults press-answer press-change press-resume press-retry press-skip press-keep
         press-try_again press-drop press-split press-whole press-there press-here
         open-defaults open-answer open-change open-resume open-retry open-skip open-keep
@@ -28,18 +39,21 @@ NEEDS = {
         open-approve open-discard open-give_up open-merge
         command-takeover command-handback
         press-reply press-always press-accept press-send_back press-use_agent press-merge_pull press-merge_pulls press-unneeded
-        open-reply open-always open-accept open-send_back open-use_agent open-merge_pull open-merge_pulls open-unneeded""",
+        open-reply open-always open-accept open-send_back open-use_agent open-merge_pull open-merge_pulls open-unneeded
+        press-hint open-hint""",
     "stop": "command-stop press-stop open-stop",
-    "admin": "command-keys",
+    "admin": "command-keys bind-a-channel",
+    "operate": "press-settings open-settings choose-a-model",
 }
 """What one must be allowed to do, for each thing one can do."""
 
 MAY = {
-    "allowed for everything": "start approve stop admin",
+    "allowed for everything": "start approve stop admin operate",
     "may only start": "start",
     "may only approve": "approve",
     "may only stop": "stop",
     "admin and no more": "admin",
+    "may only operate": "operate",
     "on no list": "",
     "a guest on the list": "",
     "a bot on the list": "",
@@ -56,6 +70,7 @@ PEOPLE = {
     "may only approve": Person(platform="here", id="T1:APPROVER"),
     "may only stop": Person(platform="here", id="T1:STOPPER"),
     "admin and no more": Person(platform="here", id="T1:ADMIN"),
+    "may only operate": Person(platform="here", id="T1:OPERATOR"),
     "on no list": Person(platform="here", id="T1:NOBODY"),
     "a guest on the list": Person(platform="here", id="T1:GUEST", outsider=True),
     "a bot on the list": Person(platform="here", id="T1:BOT", outsider=True),
@@ -72,6 +87,7 @@ LISTS = {
     Role.APPROVE: frozenset({"T1:APPROVER"} | _LISTED_FOR_ALL),
     Role.STOP: frozenset({"T1:STOPPER"} | _LISTED_FOR_ALL),
     Role.ADMIN: frozenset({"T1:ADMIN"} | _LISTED_FOR_ALL),
+    Role.OPERATE: frozenset({"T1:OPERATOR"} | _LISTED_FOR_ALL),
 }
 
 CHANNELS = frozenset({"T1:C1"})
@@ -93,6 +109,7 @@ PLACES = {
     "a door that leads nowhere": (frozenset[str](), ("T1", "C1", False), False),
     "a door that leads nowhere, direct": (frozenset[str](), ("T1", "D1", True), False),
     "a platform that is one place": (None, ("", "terminal", False), True),
+    "the bot's own page": (CHANNELS, ("T1", "", False), True),
 }
 THROUGH_THE_DESK = (
     "an allowed channel",
@@ -101,6 +118,11 @@ THROUGH_THE_DESK = (
     "a direct talk, not allowed",
     "a platform without a door",
 )
+OWN_PAGE = "the bot's own page"
+ANSWERED = frozenset(
+    f"command-{word}" for word in (Word.HELP, Word.SESSIONS, Word.KEYS, Word.INBOX, Word.REPO)
+) | {"bind-a-channel", "choose-a-model"}
+"""What is answered at once, and no session hears of."""
 
 
 def gate_of(where: str) -> Gate:
@@ -112,7 +134,8 @@ def gate_of(where: str) -> Gate:
 
 def thread_of(where: str) -> Thread:
     workspace, channel, direct = PLACES[where][1]
-    return Thread(platform="here", workspace=workspace, channel=channel, root="1", direct=direct)
+    root = "" if where == OWN_PAGE else "1"
+    return Thread(platform="here", workspace=workspace, channel=channel, root=root, direct=direct)
 
 
 def needed(what: str) -> str:
@@ -137,6 +160,11 @@ def everything(by: Person) -> Iterator[tuple[str, FromPeople]]:
     for word in Word:
         command = f"command-{word}"
         yield command, Commanded(id=command, at=at, by=by, command=Command(word=word))
+    bind = Command(word=Word.REPO, argument="repository")
+    yield "bind-a-channel", Commanded(id="bind-a-channel", at=at, by=by, command=bind)
+    yield "visit", Visited(id="visit", at=at, by=by)
+    chosen = Configured(id="choose-a-model", at=at, by=by, base_url="https://a", model="m")
+    yield chosen.id, chosen
 
 
 @pytest.mark.parametrize("where", PLACES)
@@ -203,6 +231,7 @@ async def is_refused(stage: Stage, thread: Thread, event: FromPeople) -> None:
     """However often it comes, nothing changes; who has addressed the bot is told, once and privately."""
     assert stage.desk
     in_passing = isinstance(event, Said) and not event.mention
+    silent = in_passing or isinstance(event, Visited)
     kept, shown, before = records(stage, in_passing), list(stage.chat.shown), told(stage)
     # long after the last no: one who hears many in a row is not told each
     await stage.clock.advance(600)
@@ -211,7 +240,7 @@ async def is_refused(stage: Stage, thread: Thread, event: FromPeople) -> None:
         await stage.settle()
     assert (records(stage, in_passing), stage.chat.shown) == (kept, shown)
     new = told(stage)[len(before) :]
-    assert [to for _, to, _ in new] == ([] if in_passing else [event.by])
+    assert [to for _, to, _ in new] == ([] if silent else [event.by])
     assert all(there == thread and "You may not do that here" in text for there, _, text in new)
 
 
@@ -224,7 +253,10 @@ async def is_taken(stage: Stage, thread: Thread, event: FromPeople) -> None:
         await stage.settle()
     answered = [text for _, _, text in told(stage)[len(before) :]]
     assert not [text for text in answered if "You may not" in text]
-    if event.id in ("command-help", "command-sessions", "command-keys"):
+    if isinstance(event, Visited):
+        # shown on the bot's own page, and in no channel
+        assert (answered, stage.store.records) == ([], kept)
+    elif event.id in ANSWERED:
         assert (len(answered), stage.store.records) == (1, kept)
     elif isinstance(event, Opened):
         assert (answered, stage.store.records) == ([], kept)

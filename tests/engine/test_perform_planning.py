@@ -29,6 +29,7 @@ from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import MemoryChat
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import PASSED, FakeCommands
+from tests.fakes.keeping import FakeBindings, FakePreferences
 from tests.fakes.llm import ScriptedLlm
 from tests.fakes.panes import FakePanes
 from tests.fakes.repository import FakeRepository
@@ -69,6 +70,8 @@ class Bench:
             home="/home/bot",
             archive=MemoryArchive(),
             logbook=Logbook(MemoryLogs()),
+            bindings=FakeBindings(),
+            preferences=FakePreferences(),
         )
 
     def keeps(self, id: str, minute: int = 0, **changes: object) -> Session:

@@ -113,7 +113,7 @@ async def test_in_the_thread_of_a_session_that_one_is_meant(stage: Stage) -> Non
     assert (statuses(stage, first, second), titles(stage)) == ([PAUSED, ACTIVE], [])
 
 
-@pytest.mark.parametrize("word", [Word.STATUS, Word.TASKS, Word.USAGE, Word.INFO, Word.LOGS])
+@pytest.mark.parametrize("word", [Word.STATUS, Word.TASKS, Word.CATCH_UP, Word.INFO, Word.LOGS])
 async def test_what_is_asked_of_none_or_several_is_asked_back(stage: Stage, word: Word) -> None:
     await command(stage, word)
     for _ in range(2):

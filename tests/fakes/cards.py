@@ -12,6 +12,7 @@ from bot.domain.cards import (
     Decided,
     DocumentCard,
     EarlierCard,
+    HomeCard,
     NeedsYouCard,
     NewsCard,
     OfferCard,
@@ -45,7 +46,7 @@ from bot.domain.planned import (
     Severity,
     Spread,
 )
-from bot.domain.sheets import Table, Tone
+from bot.domain.sheets import Entry, Table, Tone
 from bot.domain.states import OverallStatus
 from bot.domain.world import Usage
 
@@ -354,6 +355,26 @@ ROOT = RootCard(
     origin_title="A web shop",
 )
 DISCARDED = AnswerCard(key="discarded", title="Discarded")
+
+_WORK = Entry(
+    title="Dark mode",
+    facts=("1a2b3c4d", "executing: 1 of 3 done, 2 agents at work", "4m ago"),
+    thread=THREAD,
+    choices=(Choice(label="Stop", verb=Verb.STOP, about="1a2b3c4d", style=Style.DANGER),),
+)
+HOME = HomeCard(
+    key="home:mika",
+    health=(("Model", "qwen at http://127.0.0.1:8000/v1"), ("tmux", "2 panes")),
+    waiting=(_WORK.model_copy(update={"title": "ログイン", "facts": ("Questions",)}),),
+    running=(_WORK,),
+    recent=(Entry(title="A web shop", facts=("Completed",), thread=OTHER_THREAD),),
+    branches=("agent/theme · T001 Completed · 1a2b3c4d",),
+    settings=(("Repository", "shop"), ("You may", "ask for work")),
+    choices=(Choice(label="Start a feature", verb=Verb.BEGIN, style=Style.PRIMARY),),
+    at=AT,
+)
+"""The bot's own page: a chat shows it to one person, and in no thread."""
+QUIET_HOME = HomeCard(key="home:nobody", at=AT)
 
 EVERY_KIND: tuple[Card, ...] = (
     RECEIVED,

@@ -52,6 +52,8 @@ def test_it_can_be_accepted_sent_back_tried_again_or_given_up(scene: object) -> 
         Verb.ACCEPT,
         Verb.SEND_BACK,
         Verb.RETRY,
+        Verb.HINT,
+        Verb.LOG,
         Verb.SKIP,
         Verb.GIVE_UP,
     ]

@@ -161,7 +161,13 @@ def test_the_third_failure_of_the_tests_is_a_persons() -> None:
         shown = ran_tests(session, 1, f"failure {round}")
         by_default(session)
     assert session.tasks[0].state is TaskState.FAILED
-    assert verbs(needs(shown)[0]) == [Verb.RETRY, Verb.SKIP, Verb.GIVE_UP]
+    assert verbs(needs(shown)[0]) == [
+        Verb.RETRY,
+        Verb.HINT,
+        Verb.LOG,
+        Verb.SKIP,
+        Verb.GIVE_UP,
+    ]
 
 
 def test_what_the_judge_misses_goes_back_three_times_and_then_to_a_person() -> None:

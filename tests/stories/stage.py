@@ -29,6 +29,7 @@ from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import ANNA, THREAD, MemoryChat
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import PASSED, FakeCommands
+from tests.fakes.keeping import FakeBindings, FakePreferences
 from tests.fakes.llm import Call, ScriptedLlm
 from tests.fakes.panes import FakePanes
 from tests.fakes.repository import FakeRepository
@@ -252,6 +253,8 @@ class Stage:
             home="/home/bot",
             archive=mortal(self.archive),
             logbook=Logbook(self.logs),
+            bindings=FakeBindings(),
+            preferences=FakePreferences(),
         )
 
     async def ticks(self) -> None:

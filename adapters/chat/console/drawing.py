@@ -16,13 +16,15 @@ from rich.text import Text as Words
 
 from adapters.chat.console.prose import Barred, document, on_one_line
 from bot.domain.cards import Decided
-from bot.domain.choices import Choice, Style
+from bot.domain.choices import Choice, Style, said_as
 from bot.domain.masking import clean
 from bot.domain.people import Person, Thread
 from bot.domain.sheets import (
     Bullets,
     Code,
     Element,
+    Entries,
+    Entry,
     Fields,
     Pointer,
     Prose,
@@ -147,6 +149,19 @@ def _element(element: Element, name: Name) -> RenderableType:
             return document(markdown)
         case Pointer():
             return _pointer(element, name)
+        case Entries(items=items):
+            return Group(*(_entry(item) for item in items))
+
+
+def _entry(entry: Entry) -> Grid:
+    """What can be done about it is said in words: there is nothing to click."""
+    text = Words(on_one_line(entry.title))
+    for fact in entry.facts:
+        text.append(f" · {on_one_line(fact)}", style="dim")
+    for choice in entry.choices:
+        if said := said_as(choice):
+            text.append(f"  {said}", style="cyan")
+    return _hung(Words("•", style="dim"), text)
 
 
 def _pointer(pointer: Pointer, name: Name) -> Grid:

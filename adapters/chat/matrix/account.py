@@ -24,6 +24,8 @@ class MatrixAccess:
     user_id: str
     """The full id, as in @bot:example.org."""
     access_token: str = field(repr=False)
+    password: str = field(default="", repr=False)
+    """Only used where the keys of the bot's device, or those it is signed with, have to be made anew."""
 
 
 async def connect(access: MatrixAccess) -> AsyncClient:

@@ -34,6 +34,10 @@ class SignedOut(Refused):
     """The account is logged in no more: nothing at all works until an operator changes that."""
 
 
+class NotThere(Refused):
+    """The homeserver has no such thing."""
+
+
 async def ask(
     what: str, call: Awaitable[Response | ClientResponse], seconds: float = _SECONDS
 ) -> Json:
@@ -79,7 +83,8 @@ def problem(
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         reason = f"{what} did not work: the homeserver has a problem ({status} {code}: {text})."
         return Unavailable(reason, _REACH, _header(headers))
-    return Refused(f"{what} was refused by the homeserver ({code}: {text}).")
+    refused = NotThere if code == "M_NOT_FOUND" else Refused
+    return refused(f"{what} was refused by the homeserver ({code}: {text}).")
 
 
 def _json(body: bytes) -> Json | None:

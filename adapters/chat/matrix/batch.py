@@ -8,6 +8,7 @@ from typing import Any
 from bot.errors import Unavailable
 
 Event = dict[str, Any]
+ENCRYPTED = "m.room.encrypted"
 
 
 @dataclass(frozen=True)
@@ -52,3 +53,18 @@ def read(told: dict[str, Any]) -> Batch:
 def _timeline(told: dict[str, Any]) -> Timeline:
     before = told.get("prev_batch", "") if told.get("limited") else ""
     return Timeline(tuple(told.get("events", ())), before or "")
+
+
+def without_secrets(told: dict[str, Any]) -> dict[str, Any]:
+    """What the homeserver told, but for what was encrypted, and what was sent to this device."""
+    rooms = told.get("rooms", {})
+    joined = {room: _without_encrypted(news) for room, news in rooms.get("join", {}).items()}
+    return {**told, "to_device": {"events": []}, "rooms": {**rooms, "join": joined}}
+
+
+def _without_encrypted(news: dict[str, Any]) -> dict[str, Any]:
+    timeline = news.get("timeline")
+    if not timeline:
+        return news
+    events = [one for one in timeline.get("events", ()) if one.get("type") != ENCRYPTED]
+    return {**news, "timeline": {**timeline, "events": events}}

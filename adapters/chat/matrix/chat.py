@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -11,12 +12,20 @@ from typing import Self
 
 from nio import AsyncClient
 
-from adapters.chat.matrix.account import MatrixAccess, connect
+from adapters.chat.matrix.account import MatrixAccess
 from adapters.chat.matrix.answers import ask
 from adapters.chat.matrix.batch import Event
+from adapters.chat.matrix.clicks import Clicks
+from adapters.chat.matrix.crypto import Entered, Ways, enter, forget, leave, ways
+from adapters.chat.matrix.crypto.seal import OPEN, Seal
+from adapters.chat.matrix.crypto.unseal import KeysLost, Tell
+from adapters.chat.matrix.excuses import Excuses
+from adapters.chat.matrix.files import Files
 from adapters.chat.matrix.gateway import Gateway
 from adapters.chat.matrix.heard import Me
 from adapters.chat.matrix.hearing import Hearing
+from adapters.chat.matrix.moves import Moves
+from adapters.chat.matrix.moving import Moving
 from adapters.chat.matrix.patience import Patience
 from adapters.chat.matrix.rooms import Rooms, Welcome
 from adapters.chat.matrix.roots import Roots
@@ -24,6 +33,7 @@ from adapters.chat.matrix.state import Bookmark
 from adapters.chat.matrix.sync import Sync
 from adapters.posting import Ledger, Turns
 from bot.domain.cards import Card
+from bot.domain.choices import Verb
 from bot.domain.people import Person, Thread
 from bot.errors import PortError, Unavailable
 from bot.ports import Deliver
@@ -37,8 +47,13 @@ TWO = 2
 class _Way:
     """Both ways, once the homeserver has let the bot in."""
 
-    client: AsyncClient
+    entered: Entered
+    ways: Ways
     gateway: Gateway
+    moving: Moving
+    tell: Tell
+    left: AsyncExitStack
+    """What is closed at the end."""
 
 
 class MatrixChat:
@@ -53,7 +68,10 @@ class MatrixChat:
         *,
         patience: Patience | None = None,
         poll: float = 30.0,
+        by_words: frozenset[Verb] = frozenset(),
     ) -> None:
+        """`by_words`: what a reaction does not do in encrypted rooms. Where there is any, words in clear are not heard there."""
+        self._by_words = by_words
         self._access = access
         self._folder = folder
         self._welcome = welcome
@@ -61,10 +79,14 @@ class MatrixChat:
         self._poll = poll
         self._way: _Way | None = None
         self._connecting = asyncio.Lock()
+        self._turns = Turns()
+        self._left = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         self._ledger = await asyncio.to_thread(Ledger, self._folder / "cards.jsonl")
         self._roots = await asyncio.to_thread(Roots, self._folder / "roots.jsonl")
+        self._clicks = await asyncio.to_thread(Clicks, self._folder / "clicks.jsonl")
+        self._moves = await asyncio.to_thread(Moves, self._folder / "moves.jsonl")
         try:
             await self._connected()
         except Unavailable as trouble:
@@ -77,15 +99,25 @@ class MatrixChat:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._way:
-            await self._way.client.close()
+        await self._left.aclose()
 
     async def listen(self, deliver: Deliver) -> None:
         """Until cancelled. Refused: the homeserver does not want this account any more."""
-        way = await self._patience.until_done("logging in", self._connected)
-        client = way.client
+        while True:
+            way = await self._patience.until_done("logging in", self._connected)
+            try:
+                await self._listen(way, deliver)
+            except KeysLost as lost:
+                log.warning("begun anew", extra={"data": {"why": lost.reason}})
+                # what is being said on the old way may still be said there
+                await asyncio.to_thread(forget, way.entered, self._folder)
+                self._way = None
+
+    async def _listen(self, way: _Way, deliver: Deliver) -> None:
+        client = way.entered.client
         me = Me(client.user_id, await _name(client))
-        hearing = Hearing(me, self._ledger, way.gateway, deliver)
+        home = way.moving.home(deliver)
+        hearing = Hearing(me, self._ledger, self._clicks, way.gateway, Files(client), home)
 
         async def hear(room: str, event: Event) -> None:
             await hearing.hear(room, event, direct=_is_direct(client, room))
@@ -93,29 +125,58 @@ class MatrixChat:
         bookmark = await asyncio.to_thread(
             Bookmark, self._folder, client.user_id, client.device_id or ""
         )
-        rooms = Rooms(client, self._welcome, _moved)
-        sync = Sync(client, rooms, bookmark, hear, poll=self._poll, patience=self._patience)
+        rooms = Rooms(client, self._welcome, way.moving.watching(deliver))
+        sync = Sync(
+            client,
+            rooms,
+            bookmark,
+            hear,
+            poll=self._poll,
+            patience=self._patience,
+            unseal=way.ways.unseal(way.tell),
+        )
         try:
             await sync.run()
         finally:
             await hearing.close()
 
     async def show(self, thread: Thread, card: Card) -> None:
-        await (await self._connected()).gateway.show(thread, card)
+        way = await self._connected()
+        await way.gateway.show(await way.moving.place(thread), card)
 
     async def open(self, thread: Thread, card: Card) -> Thread:
-        return await (await self._connected()).gateway.open(thread, card)
+        way = await self._connected()
+        return await way.gateway.open(await way.moving.place(thread), card)
 
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
-        await (await self._connected()).gateway.whisper(thread, person, card)
+        way = await self._connected()
+        await way.gateway.whisper(await way.moving.place(thread), person, card)
 
     async def _connected(self) -> _Way:
         async with self._connecting:
             if self._way is None:
-                client = await connect(self._access)
-                gateway = Gateway(client, self._ledger, Turns(), self._roots)
-                self._way = _Way(client, gateway)
+                self._way = await self._enter()
+                self._left.push_async_callback(self._way.left.aclose)
             return self._way
+
+    async def _enter(self) -> _Way:
+        async with AsyncExitStack() as left:
+            entered = await enter(self._access, self._folder)
+            left.push_async_callback(leave, entered)
+            found = ways(entered, self._folder, only_encrypted=bool(self._by_words))
+            left.callback(found.left.close)
+            gateway = excuses = self._gateway(entered, found.seal, left)
+            if entered.problem:
+                # who has no keys says so in clear, and says nothing else
+                excuses = self._gateway(entered, OPEN, left)
+            tell = Excuses(excuses, self._ledger).tell
+            moving = Moving(entered.client, gateway, self._ledger, self._moves, self._welcome)
+            return _Way(entered, found, gateway, moving, tell, left.pop_all())
+
+    def _gateway(self, entered: Entered, seal: Seal, left: AsyncExitStack) -> Gateway:
+        gateway = Gateway(entered.client, self._ledger, self._turns, self._roots, seal=seal)
+        left.push_async_callback(gateway.close)
+        return gateway
 
 
 async def _name(client: AsyncClient) -> str:
@@ -134,10 +195,3 @@ def _is_direct(client: AsyncClient, room: str) -> bool:
     if known is None or known.name or known.canonical_alias:
         return False
     return known.joined_count + known.invited_count == TWO
-
-
-async def _moved(old: str, new: str) -> None:
-    log.warning(
-        "invite the bot into the new room, and add it to MATRIX_ROOMS",
-        extra={"data": {"old": old, "new": new}},
-    )

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 from urllib.parse import quote
 
-from adapters.chat.matrix.chips import EMOJI, MOST, word
+from adapters.chat.matrix.chips import EMOJI, Chip, chips
 from adapters.chat.matrix.pieces import Piece, element_pieces, paragraph, question_pieces, size
 from adapters.chat.matrix.prose import escaped
 from bot.domain.cards import (
@@ -21,7 +21,7 @@ from bot.domain.cards import (
     StatusCard,
     SummaryCard,
 )
-from bot.domain.choices import Choice, Verb
+from bot.domain.choices import Choice, Verb, said_as
 from bot.domain.layout import sheet
 from bot.domain.masking import clean
 from bot.domain.people import Person
@@ -41,6 +41,7 @@ TONES = {
 _HEAD = 1_500
 """Bytes that a title may take of every message."""
 _LONGEST_TITLE = 250
+_JUDGE = "Was this what you wanted? React with 👍 or 👎."
 _CHANGE = "write in this thread what should be different"
 
 
@@ -65,7 +66,7 @@ def drawn(card: Card, room: int = ROOM) -> tuple[Message, ...]:
     """The messages, in order. What can be chosen stands on the last."""
     laid = sheet(card)
     title = _title(laid)
-    pieces = [*_body(card, laid, room - _HEAD), *_foot(laid)]
+    pieces = [*_body(card, laid, room - _HEAD), *_foot(card, laid)]
     groups = _grouped(pieces, room - _HEAD)
     kind = _kind(card)
     messages = [
@@ -118,38 +119,46 @@ def _body(card: Card, laid: Sheet, room: int) -> Iterator[Piece]:
         yield from element_pieces(element, room)
 
 
-def _foot(laid: Sheet) -> Iterator[Piece]:
+def _foot(card: Card, laid: Sheet) -> Iterator[Piece]:
     """In one piece: what can be chosen stands on the message that has the chips."""
     bodies: list[str] = []
     shown: list[str] = []
     if laid.choices:
-        lines = [_choice(choice, n) for n, choice in enumerate(laid.choices)]
+        lines = [_choice(chip) for chip in chips(laid.choices)]
         bodies.append("\n".join(line.body for line in lines))
         shown.append(f"<ul>{''.join(f'<li>{line.html}</li>' for line in lines)}</ul>")
     if laid.footer:
         footer = _on_one_line(laid.footer)
         bodies.append(footer)
         shown.append(f"<p><em>{escaped(footer)}</em></p>")
+    if isinstance(card, SummaryCard):
+        bodies.append(_JUDGE)
+        shown.append(f"<p>{_JUDGE}</p>")
     if bodies:
         yield Piece("\n\n".join(bodies), "".join(shown))
 
 
-def _choice(choice: Choice, number: int) -> Piece:
+def _choice(chip: Chip) -> Piece:
     """✅ Approve — react, or write `approve`"""
-    emoji, label = EMOJI[choice.verb], _on_one_line(choice.label)
-    ways, shown = ["react"] if number < MOST else [], ["react"] if number < MOST else []
-    if said := word(choice):
+    choice, label = chip.choice, _on_one_line(chip.choice.label)
+    emoji = chip.emoji or EMOJI[choice.verb]
+    ways = ["react" if chip.seeded else f"react with {emoji}"] if chip.seeded or chip.emoji else []
+    shown = list(ways)
+    if said := _said(choice):
         ways.append(f"write `{said}`")
         shown.append(f"write <code>{escape(said)}</code>")
     elif choice.verb is Verb.CHANGE:
         ways.append(_CHANGE)
         shown.append(_CHANGE)
-    elif not ways:
-        ways, shown = [f"react with {emoji}"], [f"react with {emoji}"]
+    dash = " — " if ways else ""
     return Piece(
-        f"{emoji} {label} — {', or '.join(ways)}",
-        f"{emoji} <strong>{escaped(label)}</strong> — {', or '.join(shown)}",
+        f"{emoji} {label}{dash}{', or '.join(ways)}",
+        f"{emoji} <strong>{escaped(label)}</strong>{dash}{', or '.join(shown)}",
     )
+
+
+def _said(choice: Choice) -> str:
+    return f"logs {choice.about}" if choice.verb is Verb.LOG else said_as(choice)
 
 
 def _grouped(pieces: Sequence[Piece], room: int) -> list[list[Piece]]:

@@ -1,6 +1,6 @@
 """What a choice wants before it counts: some words in the thread, or to be chosen once more.
 
-Matrix has no forms. What is asked for is asked as a card, to the one who chose.
+Matrix has no forms. What is asked for is asked as a card, to the one who chose; and that card says what became of it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,11 @@ from bot.domain.sheets import Text, Tone
 
 _PROMPTS = {Verb.CHANGE: "Write in this thread what should be different."}
 _CONFIRM = "confirm:"
+_ASK = "ask:"
+_NEXT = (
+    "Write it in this thread: your next message here within half an hour is the answer. If you do not want that any"
+    " more, take your reaction back."
+)
 
 
 def wanted_next(choice: Choice, mark: str) -> AnswerCard | None:
@@ -24,17 +29,46 @@ def wanted_next(choice: Choice, mark: str) -> AnswerCard | None:
         )
     if choice.asks:
         prompt = _PROMPTS.get(choice.verb)
-        body = () if prompt else (Text(text="Write it in this thread."),)
-        return AnswerCard(key=f"ask:{mark}", title=prompt or choice.asks, body=body)
+        body = () if prompt else (Text(text=_NEXT),)
+        tone = Tone.PLAIN if prompt else Tone.NEEDS_YOU
+        return AnswerCard(key=f"{_ASK}{mark}", title=prompt or choice.asks, body=body, tone=tone)
     return None
 
 
 def confirmed(placed: Placed, choice: Choice) -> AnswerCard | None:
     """What a card that asked «are you sure?» says once that was answered. None: it is another card."""
-    key = asked_as(placed)
-    if not key.startswith(_CONFIRM):
+    if not asks_twice(placed):
         return None
-    return AnswerCard(key=key, title=f"{choice.label}: confirmed")
+    return AnswerCard(key=asked_as(placed), title=f"{choice.label}: confirmed")
+
+
+def asks_twice(placed: Placed) -> bool:
+    return asked_as(placed).startswith(_CONFIRM)
+
+
+def mark_of(placed: Placed) -> str:
+    """The id of the reaction after which a card asked; empty: after none."""
+    key = asked_as(placed)
+    return next((key.removeprefix(kind) for kind in (_CONFIRM, _ASK) if key.startswith(kind)), "")
+
+
+def answered(choice: Choice, mark: str) -> AnswerCard:
+    """What a card that asked for words says once they are there."""
+    return AnswerCard(key=f"{_ASK}{mark}", title=f"{choice.label.rstrip('….')}: I have your answer")
+
+
+def taken_back(choice: Choice, mark: str) -> AnswerCard:
+    """What a card that asked says once nobody wants that any more."""
+    kind = _CONFIRM if choice.confirm else _ASK
+    title = f"{choice.label.rstrip('….')}: taken back, nothing happens"
+    return AnswerCard(key=f"{kind}{mark}", title=title)
+
+
+def counted_already(choice: Choice) -> AnswerCard:
+    """To whoever takes a reaction back that has counted: once for each choice, however often it is clicked."""
+    title = f"«{choice.label.rstrip('….')}» has counted already: taking the reaction back changes nothing."
+    body = (Text(text="Say in this thread what you would like instead; stop ends all work."),)
+    return AnswerCard(key=f"counted:{choice.verb}:{choice.about}", title=title, body=body)
 
 
 def key_for(key: str, person: str) -> str:

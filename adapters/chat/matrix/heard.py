@@ -1,6 +1,6 @@
 """What an event of a room means to the bot. Pure: an event goes in, a fact or nothing comes out, whatever it holds.
 
-Nothing is: what the bot did itself, notices (other programs talk in them), edits, state. Who is meant is decided by ids,
+Nothing is: what the bot did itself, notices (other programs talk in them), state. Who is meant is decided by ids,
 never by names.
 """
 
@@ -39,6 +39,20 @@ class Me:
 
 
 @dataclass(frozen=True)
+class SentFile:
+    """What a message says of the file it brings. All of it may be wrong."""
+
+    kind: str
+    """The type of the message: m.file, m.image, …"""
+    name: str
+    url: str
+    size: int
+    """0: it does not say."""
+    lock: Event
+    """In encrypted rooms: how it is opened."""
+
+
+@dataclass(frozen=True)
 class Message:
     event_id: str
     sender: str
@@ -53,6 +67,7 @@ class Message:
     at: datetime
     replies_to: str = ""
     """The message it quotes, outside of threads."""
+    file: SentFile | None = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +81,16 @@ class Reaction:
 
 
 @dataclass(frozen=True)
+class Edit:
+    """A message was to say something else."""
+
+    event_id: str
+    sender: str
+    room: str
+    target: str
+
+
+@dataclass(frozen=True)
 class Redaction:
     """Something was taken back: a message, or a reaction."""
 
@@ -76,7 +101,7 @@ class Redaction:
     at: datetime
 
 
-Heard = Message | Reaction | Redaction
+Heard = Message | Edit | Reaction | Redaction
 
 
 def meaning(room: str, event: Event, me: Me) -> Heard | None:
@@ -95,11 +120,14 @@ def meaning(room: str, event: Event, me: Me) -> Heard | None:
             return None
 
 
-def _message(room: str, event: Event, me: Me) -> Message | None:
+def _message(room: str, event: Event, me: Me) -> Message | Edit | None:
     content, event_id = _object(event, "content"), _text(event, "event_id")
     body = _said(content)
     relation = _object(content, "m.relates_to")
-    if body is None or relation.get("rel_type") == "m.replace":
+    if relation.get("rel_type") == "m.replace":
+        target = _text(relation, "event_id")
+        return Edit(event_id, _text(event, "sender"), room, target) if target else None
+    if body is None:
         return None
     thread = _text(relation, "event_id") if relation.get("rel_type") == "m.thread" else ""
     replies_to = _text(_object(relation, "m.in_reply_to"), "event_id")
@@ -117,8 +145,9 @@ def _message(room: str, event: Event, me: Me) -> Message | None:
         text=_without_name(body, formatted, me).strip(),
         mention=me.user_id in named,
         to_others=me.user_id not in named and bool(named - {_text(event, "sender")}),
-        at=_at(event),
+        at=at(event),
         replies_to="" if thread else replies_to,
+        file=_file(content),
     )
 
 
@@ -127,7 +156,7 @@ def _reaction(room: str, event: Event) -> Reaction | None:
     target, key = _text(relation, "event_id"), _text(relation, "key").replace(_VARIANT, "").strip()
     if relation.get("rel_type") != "m.annotation" or not target or not key:
         return None
-    return Reaction(_text(event, "event_id"), _text(event, "sender"), room, target, key, _at(event))
+    return Reaction(_text(event, "event_id"), _text(event, "sender"), room, target, key, at(event))
 
 
 def _redaction(room: str, event: Event) -> Redaction | None:
@@ -135,17 +164,31 @@ def _redaction(room: str, event: Event) -> Redaction | None:
     target = _text(_object(event, "content"), "redacts") or _text(event, "redacts")
     if not target:
         return None
-    return Redaction(_text(event, "event_id"), _text(event, "sender"), room, target, _at(event))
+    return Redaction(_text(event, "event_id"), _text(event, "sender"), room, target, at(event))
 
 
 def _said(content: Event) -> str | None:
-    """The words of a message; those under a picture or file, too, where it has any."""
+    """The words of a message; of a picture or file those that stand under it, if any."""
     kind, body = content.get("msgtype"), content.get("body")
     if not isinstance(body, str):
         return None
     if kind in _CAPTIONED:
-        return body if _text(content, "filename") not in ("", body) else None
+        return body if _text(content, "filename") not in ("", body) else ""
     return body if kind == "m.text" else None
+
+
+def _file(content: Event) -> SentFile | None:
+    kind = _text(content, "msgtype")
+    if kind not in _CAPTIONED:
+        return None
+    lock, size = _object(content, "file"), _object(content, "info").get("size")
+    return SentFile(
+        kind=kind,
+        name=_text(content, "filename") or _text(content, "body"),
+        url=_text(lock, "url") or _text(content, "url"),
+        size=size if isinstance(size, int) else 0,
+        lock=lock,
+    )
 
 
 def _named(content: Event, body: str, formatted: str) -> frozenset[str]:
@@ -185,7 +228,8 @@ def _without_name(body: str, formatted: str, me: Me) -> str:
     return body[typed.end() :] if typed else body
 
 
-def _at(event: Event) -> datetime:
+def at(event: Event) -> datetime:
+    """When it was sent, as the homeserver says."""
     stamp = event.get("origin_server_ts")
     milliseconds = stamp if isinstance(stamp, int) else 0
     return datetime.fromtimestamp(min(max(milliseconds, 0), _LATEST) / 1000, UTC)

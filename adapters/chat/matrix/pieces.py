@@ -10,10 +10,22 @@ from urllib.parse import quote
 
 from adapters.chat.matrix.prose import as_html, escaped, without_front_matter
 from adapters.chat.matrix.splitting import slices, split
+from bot.domain.choices import said_as
 from bot.domain.intent import Question
 from bot.domain.masking import clean
 from bot.domain.people import Thread
-from bot.domain.sheets import Bullets, Code, Element, Fields, Pointer, Prose, Table, Text
+from bot.domain.sheets import (
+    Bullets,
+    Code,
+    Element,
+    Entries,
+    Entry,
+    Fields,
+    Pointer,
+    Prose,
+    Table,
+    Text,
+)
 
 _TAGS = 10
 """Bytes a line, about."""
@@ -75,6 +87,8 @@ def element_pieces(element: Element, room: int) -> Iterator[Piece]:
             yield from _prose(without_front_matter(markdown), room)
         case Pointer():
             yield _pointer(element)
+        case Entries(items=items):
+            yield from _framed(_LIST, (_entry(item) for item in items), room)
 
 
 def question_pieces(question: Question, room: int) -> Iterator[Piece]:
@@ -165,6 +179,19 @@ def _rows(table: Table) -> Iterator[Piece]:
         body = " — ".join([*cells[:1], *rest])
         shown = [f"<strong>{escaped(cell)}</strong>" for cell in cells[:1]]
         yield Piece(f"• {body}", " — ".join([*shown, *map(escaped, rest)]))
+
+
+def _entry(entry: Entry) -> Piece:
+    """Its title leads to where it is; what can be done about it is written."""
+    title = _cut(_line(entry.title)) or "there"
+    link = _link(entry.thread) if entry.thread else ""
+    said = [word for word in map(said_as, entry.choices) if word]
+    rest = " · ".join(_line(fact) for fact in entry.facts)
+    words = f"{rest}{' — ' if rest and said else ''}"
+    body = f"{title} · {words}{', '.join(f'`{one}`' for one in said)}"
+    shown = f'<a href="{html.escape(link)}">{escaped(title)}</a>' if link else escaped(title)
+    codes = ", ".join(f"<code>{html.escape(one)}</code>" for one in said)
+    return Piece(f"• {body}", f"<strong>{shown}</strong> · {escaped(words)}{codes}")
 
 
 def _pointer(pointer: Pointer) -> Piece:

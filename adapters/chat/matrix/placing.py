@@ -14,12 +14,13 @@ from adapters.chat.matrix import shapes
 from adapters.chat.matrix.answers import SignedOut
 from adapters.chat.matrix.chips import seeds
 from adapters.chat.matrix.drawing import ROOM, Attachment, Message, addressed, drawn
+from adapters.chat.matrix.seeding import Seeding
 from adapters.chat.matrix.sending import Sender, TooLarge
-from adapters.posting import Ledger, Placed
+from adapters.posting import Ledger, Placed, Urgency
 from bot.domain.cards import AnswerCard, Card, DocumentCard
 from bot.domain.layout import sheet
 from bot.domain.people import Person, Thread
-from bot.errors import PortError, Refused
+from bot.errors import PortError
 
 log = logging.getLogger(__name__)
 
@@ -48,11 +49,25 @@ class Placing:
     _withdrawn: Placed | None = field(init=False)
     _ids: list[str] = field(init=False)
     _posted_now: bool = field(default=False, init=False)
+    _file: Attachment | None = field(default=None, init=False)
+    _done: bool = field(default=False, init=False)
 
     async def bring(self) -> None:
+        await self.write()
+        await self.finish()
+
+    @property
+    def has_buttons(self) -> bool:
+        """Or had: what belongs to them comes after the messages of others."""
+        before = self._before.choices if self._before else ()
+        return not self._done and bool(self._placed.choices or before)
+
+    async def write(self) -> None:
+        """The messages."""
         self._before = self.ledger.find(self.thread, self.card.key)
         self._placed = self.ledger.wanted(self.thread, self.card, sheet(self.card).choices)
         if self._placed.standing:
+            self._done = True
             return
         self._withdrawn = self.ledger.find(self.thread, self._withdrawn_key)
         gone = self._withdrawn.messages if self._withdrawn else ()
@@ -61,12 +76,19 @@ class Placing:
         if self.anew:
             self._withdraw(self._ids)
             self._ids = []
-        file = await self._write()
+        self._file = await self._write()
+
+    async def finish(self) -> None:
+        """What belongs to the messages. Whoever has written something newer meanwhile does that, too."""
+        placed = self.ledger.find(self.thread, self.card.key)
+        if self._done or placed is None or placed.revision != self._placed.revision:
+            return
         await self._set_chips()
-        if file:
-            await self._attach(file)
+        if self._file:
+            await self._attach(self._file)
         await self._redact_withdrawn()
         self.ledger.posted(self._placed, *self._ids)
+        self._done = True
 
     # ── messages ──
 
@@ -154,16 +176,8 @@ class Placing:
         if entry is None or entry.standing:
             return
         for event_id in entry.messages:
-            await self._redact(event_id)
+            await self._seeding.take_away(event_id)
         self._withdrawn = self.ledger.posted(entry, *entry.messages)
-
-    async def _redact(self, event_id: str) -> None:
-        try:
-            await self.sender.redact(self.thread.channel, event_id)
-        except SignedOut:
-            raise
-        except Refused as error:
-            log.warning("not redacted", extra={"data": {"event": event_id, "why": error.reason}})
 
     # ── chips ──
 
@@ -171,7 +185,7 @@ class Placing:
         """What can be chosen has a chip, on the last message; what no longer can has none."""
         wanted, bearer, before = seeds(self._placed.choices), self._ids[-1], self._before
         if before is None or (before.standing and not before.choices) or self._fresh:
-            await self._seed(bearer, wanted)
+            await self._seeding.seed(bearer, wanted)
             return
         if before.standing and before.messages[-1:] == (bearer,):
             if seeds(before.choices) == wanted:
@@ -179,32 +193,19 @@ class Placing:
         elif before.standing:
             for event_id in before.messages:
                 if event_id in self._ids and event_id != bearer:
-                    await self._correct(event_id, ())
-        if before.standing or wanted or before.revision > 1:
-            await self._correct(bearer, wanted)
+                    await self._seeding.correct(event_id, ())
+        begun = bool(before.messages and before.choices)
+        if before.standing or wanted or begun or before.revision > 1:
+            await self._seeding.correct(bearer, wanted)
 
     @property
     def _fresh(self) -> bool:
         """The message with the chips was posted just now, and cannot have any."""
         return self._posted_now and (self.anew or self._placed.revision == 1)
 
-    async def _correct(self, event_id: str, wanted: tuple[str, ...]) -> None:
-        there = await self.sender.reactions(self.thread.channel, event_id)
-        for key, chip in there.items():
-            if key not in wanted:
-                await self._redact(chip)
-        await self._seed(event_id, tuple(key for key in wanted if key not in there))
-
-    async def _seed(self, event_id: str, chips: tuple[str, ...]) -> None:
-        try:
-            for key in chips:
-                name = shapes.transaction("chip", event_id, key, self._placed.revision)
-                await self.sender.react(self.thread.channel, event_id, key, name)
-        except SignedOut:
-            raise
-        except Refused as error:
-            # people may be allowed to, and words do the same
-            log.warning("no chips", extra={"data": {"event": event_id, "why": error.reason}})
+    @property
+    def _seeding(self) -> Seeding:
+        return Seeding(self.sender.at(Urgency.BUTTONS), self.thread.channel, self._placed.revision)
 
     # ── the file ──
 
@@ -215,9 +216,11 @@ class Placing:
         if entry.standing:
             return
         try:
-            url = await self.sender.upload(file.name, file.data, file.mimetype)
+            place = await self.sender.upload(
+                self.thread.channel, file.name, file.data, file.mimetype
+            )
             name = shapes.transaction(self.thread.key, entry.key, entry.revision)
-            content = shapes.attached(file, url, self._root)
+            content = shapes.attached(file, place, self._root)
             event_id = await self.sender.send(self.thread.channel, "m.room.message", content, name)
         except SignedOut:
             raise

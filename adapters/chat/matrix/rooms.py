@@ -6,21 +6,22 @@ An invitation is followed only if the one who invites is welcome to; all others 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
 
 from nio import AsyncClient
 
 from adapters.chat.matrix.answers import SignedOut, ask
 from adapters.chat.matrix.batch import Event
+from adapters.chat.matrix.heard import at
 from bot.errors import Refused
 
 log = logging.getLogger(__name__)
 
 Welcome = Callable[[str, str, bool], bool]
 """Inviter (full id), room id, whether it is a conversation of two: may the bot come?"""
-Moved = Callable[[str, str], Awaitable[None]]
-"""The room that was given up, and the one that replaces it."""
 
 _JOIN_SECONDS = 180
 """Entering a room of another server takes its time."""
@@ -52,6 +53,16 @@ class Replaced:
     room: str
 
 
+@dataclass(frozen=True)
+class Entered:
+    """The bot has come, for the first time or again."""
+
+    by: str
+    """Who has brought it; empty: nobody is named."""
+    event_id: str
+    at: datetime
+
+
 def invitation(room: str, shown: Iterable[Event], me: str) -> Invitation:
     """What the room shows of itself to the invited, in short.
 
@@ -79,10 +90,12 @@ def may_come(invited: Invitation, welcome: Welcome) -> bool:
     return welcome(invited.inviter, invited.room, invited.direct)
 
 
-def change(event: Event, me: str) -> PutOut | Replaced | None:
+def change(event: Event, me: str) -> PutOut | Replaced | Entered | None:
     """What an event means for the bot's being in the room."""
     content, by = _content(event), str(event.get("sender", ""))
     match event.get("type"), event.get("state_key"):
+        case "m.room.member", key if key == me == by:
+            return _entered(event) if content.get("membership") == "join" else None
         case "m.room.member", key if key == me and by != me:
             membership = content.get("membership")
             if membership in ("leave", "ban"):
@@ -94,9 +107,35 @@ def change(event: Event, me: str) -> PutOut | Replaced | None:
     return None
 
 
+def _entered(event: Event) -> Entered | None:
+    """None: it was there already, and has another name now."""
+    unsigned = event.get("unsigned")
+    told = unsigned if isinstance(unsigned, dict) else {}
+    before = told.get("prev_content")
+    if isinstance(before, dict) and before.get("membership") == "join":
+        return None
+    return Entered(str(told.get("prev_sender") or ""), str(event.get("event_id", "")), at(event))
+
+
+class Watching(Protocol):
+    """Whoever is told what becomes of rooms. Unavailable: it shall be told again."""
+
+    async def replaced(self, old: str, new: str) -> None:
+        """`old` was given up, and goes on as `new`."""
+        ...
+
+    async def came(self, room: str, entered: Entered) -> None:
+        """The bot is in the room."""
+        ...
+
+    async def put_out(self, room: str) -> None:
+        """And now it is not."""
+        ...
+
+
 class Rooms:
-    def __init__(self, client: AsyncClient, welcome: Welcome, moved: Moved) -> None:
-        self._client, self._welcome, self._moved = client, welcome, moved
+    def __init__(self, client: AsyncClient, welcome: Welcome, watching: Watching) -> None:
+        self._client, self._welcome, self._watching = client, welcome, watching
 
     async def answer(self, invited: Invitation) -> None:
         """Come or decline. Safe to do twice: who is in a room is in it, who is not is not."""
@@ -121,10 +160,13 @@ class Rooms:
             case PutOut(by, banned, reason):
                 data = {"room": room, "by": by, "banned": banned, "reason": reason}
                 log.warning("put out of a room", extra={"data": data})
+                await self._watching.put_out(room)
+            case Entered() as entered:
+                await self._watching.came(room, entered)
             case Replaced(by, new):
                 data = {"room": room, "by": by, "new": new}
                 log.warning("a room was replaced", extra={"data": data})
-                await self._moved(room, new)
+                await self._watching.replaced(room, new)
             case None:
                 pass
 

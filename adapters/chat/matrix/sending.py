@@ -5,11 +5,13 @@ Whoever sends has the turn in the room meanwhile, so that waiting changes no ord
 
 from __future__ import annotations
 
-import asyncio
 import io
+import json
 from collections.abc import Awaitable, Callable
+from copy import copy
+from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from aiohttp import ClientResponse
@@ -19,16 +21,21 @@ from nio.responses import Response
 
 from adapters.chat.matrix import shapes
 from adapters.chat.matrix.answers import Json, SignedOut, ask
+from adapters.chat.matrix.crypto.attachments import closed
+from adapters.chat.matrix.crypto.seal import OPEN, Seal
+from adapters.chat.matrix.line import Bounds, Line
+from adapters.posting import Urgency
 from bot.errors import Refused, Unavailable
 
 _LONGEST_WAIT = 60.0
 """Seconds. Told to wait longer, whoever sends waits elsewhere."""
-_MOST_WAITING = 600.0
 _SECONDS = 30.0
 _UPLOAD_SECONDS = 120.0
 _PAGES = 20
 _LARGER = "Let the homeserver take larger messages and files."
 _FORBIDDEN = "Invite the bot into the room, and let it write there."
+
+T = TypeVar("T")
 
 Call = Callable[[], Awaitable[Response | ClientResponse]]
 
@@ -48,21 +55,32 @@ class Sender:
         seconds: float = _SECONDS,
         *,
         longest_wait: float = _LONGEST_WAIT,
+        seal: Seal = OPEN,
+        line: Line | None = None,
     ) -> None:
-        self._client, self._seconds, self._longest_wait = client, seconds, longest_wait
+        self._client, self._seconds = client, seconds
+        self._bounds = Bounds(once=longest_wait)
+        self._seal = seal
+        self._line = line or Line()
+        self._urgency = Urgency.PERSON
 
     @property
     def me(self) -> str:
         return self._client.user_id
 
+    def at(self, urgency: Urgency) -> Sender:
+        """The same, for what is more or less urgent."""
+        other = copy(self)
+        other._urgency = urgency
+        return other
+
     async def send(self, room: str, kind: str, content: shapes.Content, transaction: str) -> str:
-        """The id of the event; the same for the same transaction."""
-        told = await self._told(
-            "Writing into the room",
-            lambda: self._client.room_send(
-                room, kind, content, tx_id=transaction, ignore_unverified_devices=True
-            ),
-        )
+        """The id of the event; the same for the same transaction. Sealed where the room is encrypted."""
+        sealing = partial(self._seal.sealed, room, kind, content)
+        kind, content = await self._patiently(sealing)
+        path = f"/_matrix/client/v3/rooms/{quote(room, safe='')}/send/{kind}/{transaction}"
+        body = json.dumps(content)
+        told = await self._told("Writing into the room", self._call("PUT", path, body))
         return str(told["event_id"])
 
     async def react(self, room: str, event_id: str, key: str, transaction: str) -> None:
@@ -86,7 +104,7 @@ class Sender:
         path = f"{place}/{quote(event_id, safe='')}/m.annotation/m.reaction?limit=100"
         since = ""
         for _ in range(_PAGES):
-            told = await self._told("Looking at reactions", self._get(path + since))
+            told = await self._told("Looking at reactions", self._call("GET", path + since))
             for event in told.get("chunk", ()):
                 relation: Json = event.get("content", {}).get("m.relates_to", {})
                 if event.get("sender") == self.me and "key" in relation:
@@ -96,12 +114,20 @@ class Sender:
             since = f"&from={quote(str(told['next_batch']), safe='')}"
         return found
 
-    async def upload(self, name: str, data: bytes, mimetype: str) -> str:
+    async def upload(self, room: str, name: str, data: bytes, mimetype: str) -> shapes.Content:
+        """Where it is, as a message in that room says it. An encrypted one keeps even its name to itself."""
+        if not await self._patiently(partial(self._seal.is_encrypted, room)):
+            return {"url": await self._upload(name, data, mimetype)}
+        cipher, keys = closed(data)
+        url = await self._upload("", cipher, "application/octet-stream")
+        return {"file": {**keys, "url": url}}
+
+    async def _upload(self, name: str, data: bytes, mimetype: str) -> str:
         """Its address. The size must be right: else nio waits for ever."""
 
         async def uploading() -> Response:
             answer, _ = await self._client.upload(
-                io.BytesIO(data), content_type=mimetype, filename=name, filesize=len(data)
+                io.BytesIO(data), content_type=mimetype, filename=name or None, filesize=len(data)
             )
             return answer
 
@@ -120,22 +146,16 @@ class Sender:
     async def typing(self, room: str, *, on: bool) -> None:
         await self._told("Showing that I write", lambda: self._client.room_typing(room, on))
 
-    def _get(self, path: str) -> Call:
+    def _call(self, method: str, path: str, body: str | None = None) -> Call:
         headers = {"Authorization": f"Bearer {self._client.access_token}"}
-        return lambda: self._client.send("GET", path, headers=headers)
+        return lambda: self._client.send(method, path, body, headers)
 
     async def _told(self, what: str, call: Call, seconds: float = 0) -> Json:
-        """The answer. Where the homeserver names a time to wait, it is waited for, within bounds."""
-        waited = 0.0
-        while True:
-            try:
-                return await _asked(what, call, seconds or self._seconds)
-            except Unavailable as error:
-                wait = error.retry_after
-                if wait is None or wait > self._longest_wait or waited + wait > _MOST_WAITING:
-                    raise
-            await asyncio.sleep(wait)
-            waited += wait or 1.0
+        return await self._patiently(partial(_asked, what, call, seconds or self._seconds))
+
+    async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Where the homeserver names a time to wait, it is waited for, within bounds, and the urgent go first."""
+        return await self._line.through(self._urgency, call, self._bounds)
 
 
 async def _asked(what: str, call: Call, seconds: float) -> Json:

@@ -27,15 +27,19 @@ def edited(message: Message, event_id: str) -> Content:
     }
 
 
-def attached(file: Attachment, url: str, root: str) -> Content:
-    return {
-        "msgtype": "m.file",
-        "body": file.name,
-        "filename": file.name,
-        "url": url,
-        "info": {"size": len(file.data), "mimetype": file.mimetype},
-        "m.mentions": {},
-    } | _in_thread(root)
+def attached(file: Attachment, place: Content, root: str) -> Content:
+    """`place` says where it is, and how it is opened."""
+    return (
+        place
+        | {
+            "msgtype": "m.file",
+            "body": file.name,
+            "filename": file.name,
+            "info": {"size": len(file.data), "mimetype": file.mimetype},
+            "m.mentions": {},
+        }
+        | _in_thread(root)
+    )
 
 
 def reaction(event_id: str, key: str) -> Content:

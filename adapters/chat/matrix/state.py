@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from adapters.chat.matrix.private import replace, unwritten
 from bot.errors import Unavailable
 
 log = logging.getLogger(__name__)
@@ -39,12 +38,9 @@ class Bookmark:
             return
         told = {"user_id": self._user_id, "device_id": self._device_id, "since": token}
         try:
-            _replace(self.path, json.dumps(told).encode())
+            replace(self.path, json.dumps(told).encode())
         except OSError as error:
-            reason = f"{self.path} cannot be written: {error.strerror or error}."
-            raise Unavailable(
-                reason, "Free some disk space, or let the bot write there."
-            ) from error
+            raise unwritten(self.path, error) from error
         self._since = token
 
     def _read(self) -> str | None:
@@ -62,30 +58,3 @@ class Bookmark:
             log.warning("the place in Matrix is lost", extra={"data": {"kept": str(aside)}})
             return None
         return since if user_id == self._user_id else None
-
-
-def _replace(path: Path, content: bytes) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.parent.chmod(0o700)
-    temporary = path.with_suffix(".new")
-    with suppress(FileNotFoundError):
-        temporary.unlink()  # of a crash; its mode may be another
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    new = not path.exists()
-    temporary.replace(path)
-    if new:
-        # without any place the bot would begin anew; an older one is as good
-        _settle(path.parent)
-
-
-def _settle(folder: Path) -> None:
-    """The new name is on disk, too."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -9,15 +9,19 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator
+from copy import deepcopy
 from functools import partial
 from typing import TypeVar
 from urllib.parse import urlencode
 
+from aiohttp import ClientResponse
 from nio import AsyncClient, MessageDirection
+from nio.responses import SyncResponse
 
 from adapters.chat.matrix import batch, missed
 from adapters.chat.matrix.answers import Json, SignedOut, ask
-from adapters.chat.matrix.batch import Batch, Event, Timeline
+from adapters.chat.matrix.batch import Batch, Event, Timeline, without_secrets
+from adapters.chat.matrix.crypto.unseal import OPEN, Unseal
 from adapters.chat.matrix.lanes import Lanes, Work
 from adapters.chat.matrix.patience import Patience
 from adapters.chat.matrix.rooms import Rooms, invitation
@@ -67,8 +71,10 @@ class Sync:
         grace: float = 10,
         page: int = _PAGE,
         patience: Patience | None = None,
+        unseal: Unseal = OPEN,
     ) -> None:
         self._client, self._rooms, self._bookmark, self._hear = client, rooms, bookmark, hear
+        self._unseal = unseal
         self._poll, self._grace, self._size = poll, grace, page
         self._patience = patience or Patience()
         self._from_join: set[str] = set()
@@ -95,41 +101,52 @@ class Sync:
             started = await self._patiently("looking for invitations", self._open_invites)
         await lanes.put(since, self._answers(started))
         while True:
+            await self._unseal.keep_up()
             fetch = partial(self._fetch, since, every_state=every_state)
             news = await self._patiently("listening", fetch)
-            await lanes.put(news.next_since, self._works(news, since))
+            await lanes.put(news.next_since, [*self._waited_for(), *self._works(news, since)])
             since, every_state = news.next_since, False
 
     async def _begin(self) -> Batch:
-        call = self._client.sync(timeout=0, sync_filter=_NO_PAST, full_state=True)
-        return batch.read(await ask("Listening to Matrix", call, _ALL_STATE_SECONDS))
+        return await self._sync(_NO_PAST, _ALL_STATE_SECONDS, full_state="true")
 
     async def _open_invites(self) -> Batch:
         """A homeserver tells of an invitation once. Those that were not answered then are found without a token.
 
         Not through nio's sync, which would take this for the newest state of all rooms.
         """
-        query = urlencode({"filter": json.dumps(_INVITES)})
-        headers = {"Authorization": f"Bearer {self._client.access_token}"}
-        call = self._client.send("GET", f"/_matrix/client/v3/sync?{query}", headers=headers)
+        call = self._get_sync(_INVITES, _ALL_STATE_SECONDS)
         return batch.read(await ask("Looking for invitations", call, _ALL_STATE_SECONDS))
 
     async def _fetch(self, since: str, *, every_state: bool) -> Batch:
-        """What is new. The one place where events come in: encrypted ones would be opened here."""
-        call = self._client.sync(
-            timeout=0 if every_state else int(self._poll * 1000),
-            sync_filter=_news(self._size),
-            since=since,
-            full_state=every_state,
-        )
-        seconds = _ALL_STATE_SECONDS if every_state else self._poll + self._grace
+        """What is new."""
+        news = _news(self._size)
         try:
-            return batch.read(await ask("Listening to Matrix", call, seconds))
+            if every_state:
+                seconds = _ALL_STATE_SECONDS
+                return await self._sync(news, seconds, since=since, full_state="true")
+            wait = str(int(self._poll * 1000))
+            return await self._sync(news, self._poll + self._grace, since=since, timeout=wait)
         except SignedOut:
             raise
         except Refused as error:
             remedy = f"Remove {self._bookmark.path} to begin anew; what was said meanwhile is then not heard."
             raise Refused(error.reason, remedy) from error
+
+    async def _sync(self, wanted: Json, seconds: float, **query: str) -> Batch:
+        """The one place where events come in. What only keys can open goes by nio: what it cannot read ends it."""
+        told = await ask("Listening to Matrix", self._get_sync(wanted, seconds, **query), seconds)
+        news = batch.read(told)
+        await self._unseal.took(told)
+        answer = SyncResponse.from_dict(deepcopy(without_secrets(told)))
+        if isinstance(answer, SyncResponse):
+            await self._client.receive_response(answer)
+        return news
+
+    def _get_sync(self, wanted: Json, seconds: float, **query: str) -> Awaitable[ClientResponse]:
+        path = f"/_matrix/client/v3/sync?{urlencode({'filter': json.dumps(wanted), **query})}"
+        headers = {"Authorization": f"Bearer {self._client.access_token}"}
+        return self._client.send("GET", path, headers=headers, timeout=seconds)
 
     def _works(self, news: Batch, since: str) -> Iterator[tuple[str, Work]]:
         for room, timeline in news.timelines.items():
@@ -146,8 +163,19 @@ class Sync:
 
     async def _tell(self, room: str, timeline: Timeline, since: str) -> None:
         for event in await self._complete(room, timeline, since):
-            await self._patiently("taking an event", partial(self._hear, room, event))
+            await self._tell_one(room, event)
             await self._patiently("a change of a room", partial(self._rooms.notice, room, event))
+
+    async def _tell_one(self, room: str, event: Event) -> None:
+        opening = partial(self._unseal.open, room, event)
+        clear = await self._patiently("opening an event", opening)
+        if clear is not None:
+            await self._patiently("taking an event", partial(self._hear, room, clear))
+            self._unseal.heard(event)
+
+    def _waited_for(self) -> Iterator[tuple[str, Work]]:
+        for room, event in self._unseal.due():
+            yield room, partial(self._tell_one, room, event)
 
     async def _complete(self, room: str, timeline: Timeline, since: str) -> list[Event]:
         async def page(start: str, end: str) -> tuple[list[Event], str]:

@@ -12,14 +12,22 @@ from types import TracebackType
 from typing import Self
 
 from adapters.chat.slack.access import SlackAccess, new_client, new_session
+from adapters.chat.slack.earlier import Earlier
+from adapters.chat.slack.files import Files
 from adapters.chat.slack.gateway import Gateway
+from adapters.chat.slack.health import Health
 from adapters.chat.slack.http import Requests
+from adapters.chat.slack.known import Known
 from adapters.chat.slack.missed import Missed
+from adapters.chat.slack.named import Named
 from adapters.chat.slack.people import People
 from adapters.chat.slack.preflight import Identity, identity, require_way_in
 from adapters.chat.slack.reception import Reception
+from adapters.chat.slack.screens import Screens
 from adapters.chat.slack.seen import Seen
 from adapters.chat.slack.socket import Rhythm, Socket
+from adapters.chat.slack.takes import Takes
+from adapters.chat.slack.wishes import Wishes
 from adapters.posting import Ledger, Turns
 from bot.domain.cards import Card
 from bot.domain.people import Person, Thread
@@ -52,6 +60,7 @@ class SlackChat:
         self._rhythm = rhythm or Rhythm()
         self._turns = turns or Turns(burst=AT_ONCE, seconds=1.0)
         self._us: Identity | None = None
+        self.health = Health(by_socket=access.by_socket)
 
     async def __aenter__(self) -> Self:
         # not to be able to keep anything is a reason not to begin
@@ -59,7 +68,15 @@ class SlackChat:
         self._session = new_session()
         try:
             self._client = new_client(self._access, self._session)
-            self._gateway = Gateway(self._client, self._ledger, self._turns)
+            self._screens = Screens(self._client, self.health)
+            self._named = Named(self._client, self._ledger)
+            self._gateway = Gateway(
+                self._client,
+                self._ledger,
+                self._turns,
+                takes=await asyncio.to_thread(Takes, self._folder / "refused.json"),
+                screens=self._screens,
+            )
             await self._introduce()
         except Unavailable as trouble:
             log.warning("Slack is not there yet, I keep trying: %s", trouble.reason)
@@ -74,25 +91,16 @@ class SlackChat:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        await self._screens.close()
+        await self._named.close()
         await self._gateway.close()
         await self._session.close()
 
     async def listen(self, deliver: Deliver) -> None:
         """Until cancelled. Refused: Slack does not want this app any more."""
         us = await self._introduced()
-        people = People(self._client, us.team, monotonic=monotonic)
         seen = await asyncio.to_thread(Seen, self._folder / "heard.json")
-        reception = Reception(
-            self._access,
-            self._client,
-            us,
-            people,
-            deliver,
-            now=lambda: datetime.now(UTC),
-            seen=seen,
-            questions=self._ledger.questions,
-            talked=self._gateway.talked,
-        )
+        reception = self._reception(us, seen, deliver)
         missed = Missed(
             self._client,
             us,
@@ -113,12 +121,36 @@ class SlackChat:
 
     async def show(self, thread: Thread, card: Card) -> None:
         await self._gateway.show(thread, card)
+        self._named.tell(thread, card)
 
     async def open(self, thread: Thread, card: Card) -> Thread:
         return await self._gateway.open(thread, card)
 
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
         await self._gateway.whisper(thread, person, card)
+
+    def _reception(self, us: Identity, seen: Seen, deliver: Deliver) -> Reception:
+        people = People(self._client, us.team, monotonic=monotonic)
+        earlier = Earlier(self._client, us, people, self._ledger.knows)
+        files = Files(self._client, self._ledger.knows)
+        return Reception(
+            self._access,
+            self._client,
+            us,
+            people,
+            deliver,
+            now=lambda: datetime.now(UTC),
+            screens=self._screens,
+            wishes=Wishes(self._gateway.open, deliver),
+            seen=seen,
+            known=Known(
+                questions=self._ledger.questions,
+                settings=self._screens.home.settings,
+                channels=tuple(self._channels(us)),
+            ),
+            talked=self._gateway.talked,
+            brings=(files.beside, earlier.before),
+        )
 
     def _ear(self, reception: Reception, missed: Missed) -> Socket | Requests:
         if not self._access.by_socket:
@@ -129,6 +161,7 @@ class SlackChat:
             reception.app,
             on_gap=missed.since,
             rhythm=self._rhythm,
+            health=self.health,
         )
 
     async def _introduced(self) -> Identity:

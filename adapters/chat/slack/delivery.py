@@ -7,8 +7,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, assert_never, cast
 
+from adapters.chat.slack.offered import Offered
 from bot.domain.choices import Command, Verb
-from bot.domain.events import Commanded, FromPeople, Opened, Pressed, Said
+from bot.domain.events import (
+    Commanded,
+    Configured,
+    FromPeople,
+    Opened,
+    Pressed,
+    Said,
+    Visited,
+)
 from bot.domain.people import Person, Thread
 
 Body = Mapping[str, Any]
@@ -19,6 +28,10 @@ Body = Mapping[str, Any]
 class Talk:
     text: str
     mention: bool
+    ts: str = field(default="", compare=False)
+    """Of the message; empty: it stands in none."""
+    files: tuple[Offered, ...] = ()
+    """What stands beside it, unread."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,29 @@ class Press:
     about: str = ""
     text: str = ""
     answers: Mapping[int, str] = field(default_factory=dict[int, str])
+    trigger: str = ""
+    """What opens a window, where its answer is to be read in one."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Somebody looks at their home."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which model is to be asked, as a form says."""
+
+    base_url: str
+    model: str
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Asked for in a form: its thread is still to be begun, in the channel it is for."""
+
+    form: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -50,28 +86,38 @@ class Delivery:
     at: datetime
     thread: Thread
     user: str
-    what: Talk | Order | Press | Opening
+    what: Talk | Order | Press | Opening | Visit | Settings | Wish
     home: str = ""
     """The workspace they come from, if that was told."""
+    remark: str = ""
+    """A line in answer, for them alone."""
+
+    @property
+    def line(self) -> str:
+        """Whose turn it shares: that of its thread; on a page of their own, everybody has one."""
+        return f"{self.thread.key}:{self.user}" if self.thread.home else self.thread.key
 
     def event(self, by: Person) -> FromPeople:
+        id, at = self.id, self.at
         match self.what:
             case Talk(text=text, mention=mention):
-                return Said(id=self.id, at=self.at, by=by, text=text, mention=mention)
+                return Said(id=id, at=at, by=by, text=text, mention=mention)
             case Order(command=command, mention=mention):
-                return Commanded(id=self.id, at=self.at, by=by, command=command, mention=mention)
-            case Press(verb=verb, about=about, text=text, answers=answers):
+                return Commanded(id=id, at=at, by=by, command=command, mention=mention)
+            case Press(verb=verb, about=about, text=text):
+                answers = dict(self.what.answers)
                 return Pressed(
-                    id=self.id,
-                    at=self.at,
-                    by=by,
-                    verb=verb,
-                    about=about,
-                    text=text,
-                    answers=dict(answers),
+                    id=id, at=at, by=by, verb=verb, about=about, text=text, answers=answers
                 )
             case Opening(verb=verb):
-                return Opened(id=self.id, at=self.at, by=by, verb=verb)
+                return Opened(id=id, at=at, by=by, verb=verb)
+            case Wish():
+                # whether they may is all that is asked before its thread is there
+                return Opened(id=f"{id}:may", at=at, by=by, verb=Verb.BEGIN)
+            case Visit():
+                return Visited(id=id, at=at, by=by)
+            case Settings(base_url=base_url, model=model):
+                return Configured(id=id, at=at, by=by, base_url=base_url, model=model)
             case _:
                 assert_never(self.what)
 
@@ -92,7 +138,30 @@ class Nothing:
     """Where people talked to each other."""
 
 
-Meaning = Delivery | Incomplete | Nothing
+@dataclass(frozen=True)
+class Leafed:
+    """Another page of a window is wanted."""
+
+    view: str
+    page: int
+
+
+@dataclass(frozen=True)
+class Closed:
+    view: str
+
+
+@dataclass(frozen=True)
+class Browsed:
+    """Somebody looks at their messages with the bot: prompts may be suggested there."""
+
+    user: str
+    channel: str
+
+
+Looking = Leafed | Closed | Browsed
+"""What concerns only what one person sees, and nobody else."""
+Meaning = Delivery | Incomplete | Looking | Nothing
 
 
 def part(body: Body, name: str) -> Body:

@@ -8,21 +8,26 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.slack.asides import Asides
 from adapters.chat.slack.calling import Denied, asked
 from adapters.chat.slack.documents import Documents
-from adapters.chat.slack.drawing import Message, Site, drawn
+from adapters.chat.slack.drawing import Kind, Message, Site, drawn
+from adapters.chat.slack.later import Later
 from adapters.chat.slack.left_behind import LeftBehind
 from adapters.chat.slack.links import Links
 from adapters.chat.slack.messages import Messages
 from adapters.chat.slack.native import Native
+from adapters.chat.slack.screens import Screens
+from adapters.chat.slack.sending import Drawing
+from adapters.chat.slack.takes import Takes
 from adapters.chat.slack.threads import Threads
-from adapters.posting import Ledger, Placed, Turns, opened, urgency
+from adapters.posting import Ledger, Placed, Turns, Urgency, opened, urgency
 from adapters.posting.ledger import digest_of
-from bot.domain.cards import Card, DocumentCard, ProblemCard, ReceivedCard
+from bot.domain.cards import Card, DocumentCard, ProblemCard, ReceivedCard, StatusCard
 from bot.domain.layout import sheet
 from bot.domain.people import Person, Thread
 from bot.errors import Refused, Unavailable
@@ -32,6 +37,8 @@ log = logging.getLogger("bot.slack")
 HEARD = "eyes"
 BETWEEN_MOVES = 110.0
 """Seconds: a little less than from one tick to the next."""
+BETWEEN_EDITS = 3.0
+Draw = Callable[[Card, Site | None, frozenset[Kind]], Sequence[Message]]
 
 
 class Gateway:
@@ -43,14 +50,19 @@ class Gateway:
         ledger: Ledger,
         turns: Turns,
         *,
-        draw: Callable[[Card, Site | None], Sequence[Message]] = drawn,
+        draw: Draw = drawn,
+        takes: Takes | None = None,
+        screens: Screens | None = None,
         between_moves: float = BETWEEN_MOVES,
+        between_edits: float = BETWEEN_EDITS,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
         self._ledger = ledger
         self._turns = turns
         self._draw = draw
+        self._takes = takes or Takes()
+        self._screens = screens
         self._links = Links(client)
         self._messages = Messages(client)
         self._threads = Threads(self._messages, ledger)
@@ -58,6 +70,7 @@ class Gateway:
         self._asides = Asides()
         self._native = Native(client, self._asides)
         self._behind = LeftBehind(between_moves, now)
+        self._later = Later(self._asides, between_edits, now)
 
     async def close(self) -> None:
         """Whatever goes on beside the cards is let go."""
@@ -69,13 +82,19 @@ class Gateway:
             self._behind.talked(thread)
 
     async def show(self, thread: Thread, card: Card) -> None:
-        """Returns when it stands there. No call at all if it is known to."""
+        """Returns when it stands there, or is to stand there in a moment. No call at all if it is known to."""
         if not thread.root:
             raise Refused("A card belongs into a thread.", "Mention the bot in a message.")
         if isinstance(card, ReceivedCard) and self._ledger.find(thread, card.key) is None:
             self._asides.begin("reaction", lambda: self.react(thread))
             self._native.tell(thread, card)
+        if self._later.puts_off(thread, card, lambda: self._show_last(thread, card.key)):
+            self._native.tell(thread, card)
+            return
         if self._is_known_to_stand(thread, card) and not isinstance(card, DocumentCard):
+            if isinstance(card, StatusCard):
+                # Slack takes its sign away when it was not told again for an hour
+                self._native.tell(thread, card)
             return
         async with self._turns.turn(thread.place, urgency(card)):
             changed = await self._stand(thread, card)
@@ -89,27 +108,41 @@ class Gateway:
         async with self._turns.turn(thread.place, urgency(card)):
             begun = opened(self._ledger, thread, card)
             if begun is None:
-                begun = await self._threads.begin(thread, card, await self._drawn(card))
+                begun = await self._threads.begin(thread, card, await self._drawn(thread, card))
         await self.show(begun, card)
         return begun
+
+    async def _show_last(self, thread: Thread, key: str) -> None:
+        """What has waited: looked for only when it is its turn, so that it overwrites nothing newer."""
+        async with self._turns.turn(thread.place, Urgency.STATUS):
+            card = self._later.take(thread, key)
+            if card is not None:
+                await self._stand(thread, card)
 
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
         """For one person's eyes, at once: it waits for no turn. What is known to have been said is not said again."""
         user = person.id.rpartition(":")[2]
+        if self._screens and await self._on_screen(thread, user, card):
+            return
         own = card.model_copy(update={"key": f"{card.key} for {user}"})
         if self._is_known_to_stand(thread, own):
             return
         try:
-            for message in await self._drawn(card):
-                await self._messages.whisper(thread, user, message)
+            await self._messages.whisper(thread, user, await self._drawn(thread, card))
         except Denied as refusal:
             about = {"card": card.key, "why": refusal.code}
             log.warning("a word in private reached nobody", extra={"data": about})
             raise
         self._note(thread, own)
 
-    async def _drawn(self, card: Card) -> Sequence[Message]:
-        return self._draw(card, await self._links.site_for(card))
+    async def _on_screen(self, thread: Thread, user: str, card: Card) -> bool:
+        """Whether it was shown beside the threads: on a page or in a window of that person's own."""
+        site = await self._links.site_for(card)
+        return self._screens is not None and await self._screens.tell(thread, user, card, site)
+
+    async def _drawn(self, thread: Thread, card: Card) -> Drawing:
+        site = await self._links.site_for(card)
+        return Drawing(partial(self._draw, card, site), self._takes, thread.workspace)
 
     def _note(self, thread: Thread, card: Card) -> None:
         """A word in private cannot be looked for in Slack. With a full disk it may be said twice, after a restart."""
@@ -155,6 +188,7 @@ class Gateway:
             spare += there.values()
             there = {}
         await self._post(placed, card, there, spare, written=written)
+        self._later.shown(thread, card)
         return True
 
     def _wanted(self, thread: Thread, card: Card) -> tuple[Placed, bool]:
@@ -182,13 +216,13 @@ class Gateway:
         """Every part in order; then what is spare goes: at no time is there less to read than before."""
         anew = not there
         stand: list[str] = []
-        messages = await self._drawn(card)
-        for part, message in enumerate(messages):
+        drawing = await self._drawn(placed.thread, card)
+        for part in range(len(drawing)):
             old = there.pop(part, "")
-            stand.append(await self._messages.put(placed, part, message, old, spare))
+            stand.append(await self._messages.put(placed, part, drawing, old, spare))
             if old not in ("", stand[-1]):
                 spare.append(old)
-            if written and len(stand) < len(messages):
+            if written and len(stand) < len(drawing):
                 placed = self._ledger.begun(placed, *stand)
         if anew:
             self._behind.posted(placed.thread, card)

@@ -6,10 +6,22 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
-from adapters.chat.slack import pressed, said
-from adapters.chat.slack.delivery import Body, Meaning, Nothing, part, word
+from adapters.chat.slack import commands, pressed, said, submitted
+from adapters.chat.slack.delivery import (
+    Body,
+    Browsed,
+    Closed,
+    Delivery,
+    Meaning,
+    Nothing,
+    Visit,
+    moment,
+    part,
+    word,
+)
+from adapters.chat.slack.known import Known
+from adapters.chat.slack.people import PLATFORM
 from adapters.chat.slack.preflight import Identity
-from adapters.chat.slack.pressed import QuestionsOf
 
 
 class Event(StrEnum):
@@ -18,24 +30,29 @@ class Event(StrEnum):
     MESSAGE = "message"
     MENTION = "app_mention"
     STOPPED = "agent_session_stopped"
+    HOME = "app_home_opened"
 
 
 _MESSAGES = frozenset({Event.MESSAGE, Event.MENTION})
 
 
-def heard(body: Body, us: Identity, now: datetime, questions: QuestionsOf) -> Meaning:
+def heard(body: Body, us: Identity, now: datetime, known: Known) -> Meaning:
     """What somebody wants of the bot; `now` stands where Slack tells no time."""
     match word(body, "type"):
         case "event_callback":
             return _event(body, us, now)
         case "block_actions":
-            return pressed.button(body, us, now, questions)
+            return pressed.button(body, us, now, known)
         case "view_submission":
-            return pressed.submission(body, us, now, questions)
+            return submitted.submission(body, us, now, known)
+        case "view_closed" if word(part(body, "view"), "id"):
+            return Closed(word(part(body, "view"), "id"))
         case "message_action":
             return pressed.shortcut(body, us, now)
+        case "shortcut":
+            return pressed.global_shortcut(body, us, now, known)
         case "" if word(body, "command"):
-            return said.slash(body, us, now)
+            return commands.slash(body, us, now, known)
         case other:
             return Nothing(f"{other} is not listened to")
 
@@ -62,8 +79,28 @@ def _event(body: Body, us: Identity, now: datetime) -> Meaning:
             return said.message(event, us, now)
         case Event.STOPPED:
             return said.stopped(body, event, us, now)
+        case Event.HOME:
+            return _opened(body, event, us, now)
         case other:
             return Nothing(f"{other} is not listened to")
+
+
+def _opened(body: Body, event: Body, us: Identity, now: datetime) -> Meaning:
+    """Somebody opens the bot's own page, one of its two tabs."""
+    user, once = word(event, "user"), word(body, "event_id") or word(event, "event_ts")
+    if not (user and once):
+        return Nothing("not a whole visit")
+    if word(event, "tab") == "messages" and word(event, "channel"):
+        return Browsed(user, word(event, "channel"))
+    if word(event, "tab") != "home":
+        return Nothing("not a tab of ours")
+    return Delivery(
+        id=f"{PLATFORM}:{us.team}:home:{once}",
+        at=moment(word(event, "event_ts"), now),
+        thread=said.thread(us, "", "", direct=False),
+        user=user,
+        what=Visit(),
+    )
 
 
 def _is_ours(body: Body, us: Identity) -> bool:

@@ -8,7 +8,7 @@ from adapters.chat.slack.calling import asked
 from adapters.chat.slack.drawing.site import Site
 from bot.domain.cards import Card
 from bot.domain.layout import sheet
-from bot.domain.sheets import Pointer
+from bot.domain.sheets import Element, Entries, Pointer
 
 
 class Links:
@@ -18,9 +18,19 @@ class Links:
 
     async def site_for(self, card: Card) -> Site | None:
         """None: the card needs no links."""
-        if not any(isinstance(element, Pointer) for element in sheet(card).body):
+        if not any(map(_leads_somewhere, sheet(card).body)):
             return None
         if self._site is None:
             told = await asked("where the workspace is", self._client.auth_test)
             self._site = Site(str(told.get("team_id", "")), str(told.get("url", "")))
         return self._site
+
+
+def _leads_somewhere(element: Element) -> bool:
+    match element:
+        case Pointer():
+            return True
+        case Entries(items=items):
+            return any(entry.thread for entry in items)
+        case _:
+            return False

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Collection
 
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.slack.calling import Answer, Denied, Lost, asked
-from adapters.chat.slack.drawing import Message
 from adapters.chat.slack.drawing.limits import Block
 from adapters.chat.slack.marks import Found, find_root, found_in, mark, read_thread
-from adapters.chat.slack.plainer import forms
+from adapters.chat.slack.sending import Drawing, sent
 from adapters.posting import Placed
 from bot.domain.people import Thread
 
 log = logging.getLogger("bot.slack")
 
-_FORM = frozenset(
-    {
-        "blocks_too_long",
-        "invalid_blocks",
-        "invalid_blocks_format",
-        "msg_blocks_too_long",
-        "msg_too_long",
-        "too_many_blocks",
-    }
-)
 _NOT_TO_BE_EDITED = frozenset({"cant_update_message", "edit_window_closed", "message_not_found"})
 _NOT_TO_BE_DELETED = frozenset({"cant_delete_message", "compliance_exports_prevent_deletion"})
-Send = Callable[[str, list[Block]], Awaitable[Answer]]
 
 
 class Messages:
@@ -40,25 +28,25 @@ class Messages:
         self,
         placed: Placed,
         part: int,
-        message: Message,
+        drawing: Drawing,
         ts: str = "",
         others: Collection[str] = (),
     ) -> str:
         """Edited where it stands, else posted. `others` are messages of the card that this one is not. Its ts."""
         if ts:
             try:
-                await self._edit(placed, part, message, ts)
+                await self._edit(placed, part, drawing, ts)
             except Denied as refusal:
                 if refusal.code not in _NOT_TO_BE_EDITED:
                     raise
             else:
                 return ts
-        return await self._post(placed, part, message, {*others, ts})
+        return await self._post(placed, part, drawing, {*others, ts})
 
-    async def begin(self, placed: Placed, message: Message) -> str:
+    async def begin(self, placed: Placed, drawing: Drawing) -> str:
         """Posted into the channel itself: a thread hangs from it. Its ts."""
         try:
-            return await self._say(placed, 0, message)
+            return await self._say(placed, 0, drawing)
         except Lost:
             if there := await self.find_root(placed):
                 return there
@@ -85,7 +73,7 @@ class Messages:
             elif refusal.code != "message_not_found":
                 raise
 
-    async def whisper(self, thread: Thread, user: str, message: Message) -> None:
+    async def whisper(self, thread: Thread, user: str, drawing: Drawing) -> None:
         """For one person's eyes. It cannot be found again: after a lost answer it may be seen twice."""
 
         async def send(text: str, blocks: list[Block]) -> Answer:
@@ -100,13 +88,14 @@ class Messages:
                 ),
             )
 
-        await _in_some_form(message, send)
+        for part in range(len(drawing)):
+            await sent(drawing, part, send)
 
     async def _post(
-        self, placed: Placed, part: int, message: Message, others: Collection[str]
+        self, placed: Placed, part: int, drawing: Drawing, others: Collection[str]
     ) -> str:
         try:
-            return await self._say(placed, part, message)
+            return await self._say(placed, part, drawing)
         except Lost:
             there = await self._of_this_revision(placed, part)
             mine = [ts for ts in there if ts not in others]
@@ -114,7 +103,7 @@ class Messages:
                 raise
             return mine[-1]
 
-    async def _say(self, placed: Placed, part: int, message: Message) -> str:
+    async def _say(self, placed: Placed, part: int, drawing: Drawing) -> str:
         """Into its thread; where that has no root, into the channel itself."""
 
         async def send(text: str, blocks: list[Block]) -> Answer:
@@ -131,10 +120,10 @@ class Messages:
                 ),
             )
 
-        answer = await _in_some_form(message, send)
+        answer = await sent(drawing, part, send)
         return str(answer["ts"])
 
-    async def _edit(self, placed: Placed, part: int, message: Message, ts: str) -> None:
+    async def _edit(self, placed: Placed, part: int, drawing: Drawing, ts: str) -> None:
         async def send(text: str, blocks: list[Block]) -> Answer:
             return await asked(
                 "editing a message",
@@ -148,7 +137,7 @@ class Messages:
             )
 
         try:
-            await _in_some_form(message, send)
+            await sent(drawing, part, send)
         except Lost:
             if ts not in await self._of_this_revision(placed, part):
                 raise
@@ -156,19 +145,3 @@ class Messages:
     async def _of_this_revision(self, placed: Placed, part: int) -> list[str]:
         found = await self.find(placed)
         return [one.ts for one in found if (one.part, one.revision) == (part, placed.revision)]
-
-
-async def _in_some_form(message: Message, send: Send) -> Answer:
-    """As drawn; if Slack does not take that, simpler: a card is never lost to its looks."""
-    *richer, (text, blocks) = forms(message)
-    for drawn_text, drawn_blocks in richer:
-        try:
-            return await send(drawn_text, drawn_blocks)
-        except Denied as refusal:
-            if refusal.code not in _FORM:
-                raise
-            log.error(  # noqa: TRY400 - what Slack said is all there is to know
-                "a message is shown in a simpler form",
-                extra={"data": {"why": refusal.code, "details": refusal.details}},
-            )
-    return await send(text, blocks)

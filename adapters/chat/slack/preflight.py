@@ -16,6 +16,7 @@ REQUIRED_SCOPES = frozenset(
         "channels:history",
         "chat:write",
         "commands",
+        "files:read",
         "files:write",
         "groups:history",
         "im:history",

@@ -16,15 +16,24 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.slack.access import SlackAccess, asking
-from adapters.chat.slack.delivery import Body, Delivery, Incomplete, Nothing, Opening, word
+from adapters.chat.slack.delivery import (
+    Body,
+    Delivery,
+    Incomplete,
+    Nothing,
+    Opening,
+    Wish,
+    word,
+)
 from adapters.chat.slack.heard import heard, message_in
+from adapters.chat.slack.known import Known
 from adapters.chat.slack.people import People
 from adapters.chat.slack.preflight import Identity
-from adapters.chat.slack.pressed import QuestionsOf
+from adapters.chat.slack.screens import Screens
 from adapters.chat.slack.seen import Seen
-from bot.domain.events import FromPeople
-from bot.domain.intent import Question
-from bot.domain.people import Thread
+from adapters.chat.slack.wishes import Wishes, not_there
+from bot.domain.events import Attached, FromPeople, Said
+from bot.domain.people import Person, Thread
 from bot.errors import PortError, Refused
 from bot.ports import Deliver
 
@@ -32,6 +41,8 @@ log = logging.getLogger("bot.slack")
 _LAST_MOMENT = 3.0
 Ack = Mapping[str, Any]
 """What is sent along with an acknowledgement; mostly nothing."""
+Bring = Callable[[Delivery], Awaitable[Sequence[Attached]]]
+"""What comes with something that was said, besides its words."""
 
 
 @dataclass
@@ -40,16 +51,13 @@ class _Turn:
     users: int = 0
 
 
-def _no_questions(thread: Thread, key: str) -> Sequence[Question]:
-    return ()
-
-
 def _not_told(thread: Thread) -> None:
     return
 
 
 class Reception:
-    """`questions`: those on a card, by thread and key. `talked` is told where people talk, to the bot or not."""
+    """`known`: what a press alone does not tell. `talked` is told where people talk, to the bot or not. `wishes` begins
+    what is asked for in forms; `brings` adds to what is said."""
 
     def __init__(
         self,
@@ -60,18 +68,24 @@ class Reception:
         deliver: Deliver,
         *,
         now: Callable[[], datetime],
+        screens: Screens,
+        wishes: Wishes,
         seen: Seen | None = None,
-        questions: QuestionsOf = _no_questions,
+        known: Known | None = None,
         talked: Callable[[Thread], None] = _not_told,
+        brings: Sequence[Bring] = (),
     ) -> None:
         self._client = client
         self._us = us
         self._people = people
         self._deliver = deliver
         self._now = now
+        self._screens = screens
+        self._wishes = wishes
         self._seen = seen
-        self._questions = questions
+        self._known = known or Known()
         self._talked = talked
+        self._brings = tuple(brings)
         self._turns: dict[str, _Turn] = {}
         self._opening: set[asyncio.Task[None]] = set()
         # everything is answered before bolt would look up who sent it, or search through listeners:
@@ -87,18 +101,20 @@ class Reception:
     async def take(self, body: Body) -> Ack:
         """Returns when it was taken or is nothing; a PortError: it was not, and shall come again."""
         with self._marking(body):
-            match heard(body, self._us, self._now(), self._questions):
+            match heard(body, self._us, self._now(), self._known):
                 case Delivery() as delivery:
                     self._talked(delivery.thread)
-                    await self._in_turn(delivery)
+                    return await self._in_turn(delivery)
                 case Incomplete(errors=errors):
-                    return {"response_action": "errors", "errors": dict(errors)}
+                    return _given_back(errors)
                 case Nothing(why=why, talked=talked):
                     # of every word people say to each other nobody wants to read
                     level = logging.DEBUG if message_in(body) else logging.INFO
                     log.log(level, "nothing for the bot", extra={"data": {"why": why}})
                     if talked:
                         self._talked(talked)
+                case looking:
+                    self._screens.look(looking)
         return {}
 
     async def close(self) -> None:
@@ -108,6 +124,7 @@ class Reception:
         for opening in self._opening:
             opening.cancel()
         await asyncio.gather(*self._opening, return_exceptions=True)
+        await self._wishes.close()
         await self._people.close()
 
     async def _receive(
@@ -115,6 +132,7 @@ class Reception:
     ) -> BoltResponse:
         if word(body, "type") == "url_verification":
             return await next_()
+        self._screens.health.heard()
         try:
             ack = await self.take(body)
         except PortError as problem:
@@ -128,15 +146,36 @@ class Reception:
             return nullcontext()
         return self._seen.taking(*message)
 
-    async def _in_turn(self, delivery: Delivery) -> None:
+    async def _in_turn(self, delivery: Delivery) -> Ack:
         """Whoever came first is asked for first, however long that takes."""
-        async with self._turn(delivery.thread):
-            by = await self._people.person(delivery.user, delivery.home)
-            let = await self._hand_over(delivery.thread, delivery.event(by))
+        self._screens.begin(delivery)
+        async with self._turn(delivery.line):
+            try:
+                ack = await self._taken(delivery)
+            except PortError:
+                self._screens.fail(delivery)
+                raise
+        return ack
+
+    async def _taken(self, delivery: Delivery) -> Ack:
+        by = await self._people.person(delivery.user, delivery.home)
+        let = await self._hand_over(delivery.thread, await self._event(delivery, by))
+        self._screens.end(delivery, let=let)
+        if isinstance(delivery.what, Wish):
+            errors = await self._wishes.begin(delivery, delivery.what, by) if let else not_there()
+            return _given_back(errors) if errors else {}
         if let and isinstance(delivery.what, Opening):
             opening = asyncio.create_task(self._open(delivery.what))
             self._opening.add(opening)
             opening.add_done_callback(self._opening.discard)
+        return _said(delivery.remark) if delivery.remark else {}
+
+    async def _event(self, delivery: Delivery, by: Person) -> FromPeople:
+        event = delivery.event(by)
+        if not isinstance(event, Said) or by.outsider:
+            return event
+        files = [file for bring in self._brings for file in await bring(delivery)]
+        return event.model_copy(update={"files": tuple(files)}) if files else event
 
     async def _hand_over(self, thread: Thread, event: FromPeople) -> bool:
         try:
@@ -155,9 +194,9 @@ class Reception:
             log.warning("a form was not opened", extra={"data": {"reason": problem.reason}})
 
     @asynccontextmanager
-    async def _turn(self, thread: Thread) -> AsyncGenerator[None, None]:
+    async def _turn(self, line: str) -> AsyncGenerator[None, None]:
         """The lock is asked for without a pause in between, so turns are in the order of arrival."""
-        turn = self._turns.setdefault(thread.key, _Turn())
+        turn = self._turns.setdefault(line, _Turn())
         turn.users += 1
         try:
             async with turn.lock:
@@ -165,7 +204,16 @@ class Reception:
         finally:
             turn.users -= 1
             if not turn.users:
-                self._turns.pop(thread.key, None)
+                self._turns.pop(line, None)
+
+
+def _given_back(errors: Mapping[str, str]) -> Ack:
+    """A form that stays open, with what is wrong beside its fields."""
+    return {"response_action": "errors", "errors": dict(errors)}
+
+
+def _said(remark: str) -> Ack:
+    return {"response_type": "ephemeral", "text": remark}
 
 
 def _bolt_log() -> logging.Logger:

@@ -20,6 +20,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.slack.access import asking, library_log, meaning_of
+from adapters.chat.slack.health import Health
 from bot.errors import Refused, Unavailable
 
 log = logging.getLogger("bot.slack")
@@ -69,12 +70,14 @@ class Socket:
         *,
         on_gap: Callable[[float], None] = _no_matter,
         rhythm: Rhythm | None = None,
+        health: Health | None = None,
     ) -> None:
         self._client = client
         self._app_token = app_token
         self._app = app
         self._on_gap = on_gap
         self._rhythm = rhythm or Rhythm()
+        self._health = health or Health()
         self._proof: float | None = None
         """When Slack was last known to be there."""
         self._epoch = ""
@@ -87,7 +90,7 @@ class Socket:
             try:
                 await self._serve(line)
             finally:
-                self.connected = False
+                self._lost()
                 await line.end()
             log.warning("the connection to Slack is built anew")
 
@@ -116,13 +119,20 @@ class Socket:
             if self.connected:
                 last = given_up = monotonic()
                 await self._note(line)
-            elif monotonic() - given_up > self._rhythm.dead_url:
+                continue
+            self._lost()
+            if monotonic() - given_up > self._rhythm.dead_url:
                 given_up = monotonic()
                 line.wss_uri = None
+
+    def _lost(self) -> None:
+        self.connected = False
+        self._health.lost()
 
     async def _note(self, line: Line) -> None:
         """A new connection after a while without any: Slack does not keep what was said meanwhile."""
         epoch = await line.session_id()
+        self._health.connected(epoch)
         if epoch != self._epoch:
             self._epoch = epoch
             log.info("connected to Slack", extra={"data": {"epoch": epoch}})

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from adapters.chat.slack.drawing import Message
 from adapters.chat.slack.messages import Messages
+from adapters.chat.slack.sending import Drawing
 from adapters.posting import Ledger, root_of, thread_of
 from bot.domain.cards import Card
 from bot.domain.layout import sheet
@@ -17,7 +15,7 @@ class Threads:
         self._messages = messages
         self._ledger = ledger
 
-    async def begin(self, thread: Thread, card: Card, drawn: Sequence[Message]) -> Thread:
+    async def begin(self, thread: Thread, card: Card, drawing: Drawing) -> Thread:
         """The thread whose root says the first of what is drawn. From then on it is a card of that thread."""
         channel, root = root_of(thread, card)
         tried = self._ledger.find(channel, root.key) is not None
@@ -25,11 +23,11 @@ class Threads:
         there = placed.messages[0] if placed.messages else ""
         if tried and not there:
             there = await self._messages.find_root(placed)
-        ts = there or await self._messages.begin(placed, drawn[0])
+        ts = there or await self._messages.begin(placed, drawing)
         placed = self._ledger.begun(placed, ts)
         begun = thread_of(thread, ts)
         own = self._ledger.adopted(placed, begun, card)
-        if not there and len(drawn) == 1:
+        if not there and len(drawing) == 1:
             # else it may say what it was to say at an earlier try, or not all of it: it is shown once more
             self._ledger.posted(own, ts)
         return begun

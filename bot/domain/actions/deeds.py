@@ -40,6 +40,8 @@ class ShowLogs(Wish):
     """The command's id."""
     task: str = ""
     level: str = ""
+    to: Person | None = None
+    """Whom it is shown to; none: everybody in the thread."""
 
     @property
     def key(self) -> str:

@@ -22,6 +22,7 @@ from bot.domain.cards.asking import (
     StoppedCard,
     WherePart,
 )
+from bot.domain.cards.looking import HomeCard
 from bot.domain.cards.shown import Decided, Shown
 from bot.domain.cards.telling import (
     AnswerCard,
@@ -44,6 +45,7 @@ __all__ = [
     "Decided",
     "DocumentCard",
     "EarlierCard",
+    "HomeCard",
     "NeedsYouCard",
     "NewsCard",
     "OfferCard",
@@ -79,6 +81,7 @@ Card = Annotated[
     | StoppedCard
     | SummaryCard
     | ProblemCard
-    | AnswerCard,
+    | AnswerCard
+    | HomeCard,
     Field(discriminator="kind"),
 ]

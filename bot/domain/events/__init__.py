@@ -21,13 +21,16 @@ from bot.domain.events.own import (
     Woken,
 )
 from bot.domain.events.people import (
+    Attached,
     Commanded,
+    Configured,
     Continued,
     FromPeople,
     Opened,
     Overheard,
     Pressed,
     Said,
+    Visited,
 )
 from bot.domain.events.planning import (
     AnswersRead,
@@ -78,6 +81,7 @@ from bot.domain.events.working import (
 
 __all__ = [
     "AnswersRead",
+    "Attached",
     "BaseSeen",
     "BaseTakenIn",
     "Begun",
@@ -87,6 +91,7 @@ __all__ = [
     "CleanedUp",
     "CollisionsSeen",
     "Commanded",
+    "Configured",
     "ContinuationJudged",
     "Continued",
     "DialogAnswered",
@@ -129,6 +134,7 @@ __all__ = [
     "TimeCame",
     "TroubleBegan",
     "TroubleEnded",
+    "Visited",
     "WholeJudged",
     "WishPart",
     "Woken",

@@ -8,12 +8,22 @@ from pydantic import Field
 
 from bot.domain.choices import Command, Verb
 from bot.domain.events.happening import FromPerson
+from bot.domain.facts import Fact
+
+
+class Attached(Fact):
+    """A file that came with a message, as text; or why it could not be read."""
+
+    name: str
+    text: str = ""
+    problem: str = ""
 
 
 class Said(FromPerson):
     kind: Literal["said"] = "said"
     text: str
     mention: bool = True
+    files: tuple[Attached, ...] = ()
 
 
 class Pressed(FromPerson):
@@ -38,6 +48,20 @@ class Opened(FromPerson):
     verb: Verb
 
 
+class Visited(FromPerson):
+    """Somebody opens the bot's own page, and is shown how everything stands."""
+
+    kind: Literal["visited"] = "visited"
+
+
+class Configured(FromPerson):
+    """Somebody says in a form which model is to be asked."""
+
+    kind: Literal["configured"] = "configured"
+    base_url: str = ""
+    model: str = ""
+
+
 class Continued(FromPerson):
     """What somebody asked for in a thread of its own, and then said that it goes on with this finished session."""
 
@@ -52,5 +76,5 @@ class Overheard(FromPerson):
     text: str
 
 
-FromPeople = Said | Pressed | Commanded | Opened
+FromPeople = Said | Pressed | Commanded | Opened | Visited | Configured
 """What a chat delivers."""

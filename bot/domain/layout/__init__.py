@@ -10,6 +10,7 @@ from bot.domain.cards import (
     Card,
     DocumentCard,
     EarlierCard,
+    HomeCard,
     NeedsYouCard,
     NewsCard,
     OfferCard,
@@ -23,7 +24,7 @@ from bot.domain.cards import (
     StoppedCard,
     SummaryCard,
 )
-from bot.domain.layout import asking, elsewhere, reporting
+from bot.domain.layout import asking, elsewhere, looking, reporting
 from bot.domain.layout.approval import approval
 from bot.domain.layout.phrases import counted, duration, spent, used
 from bot.domain.layout.reporting import MARKS
@@ -67,5 +68,7 @@ def sheet(card: Card) -> Sheet:  # noqa: C901 - one case per kind of card
             return reporting.problem(card)
         case AnswerCard():
             return Sheet(title=card.title, tone=card.tone, body=card.body, choices=card.choices)
+        case HomeCard():
+            return looking.home(card)
         case _:
             assert_never(card)

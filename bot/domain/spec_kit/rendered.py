@@ -80,7 +80,7 @@ def _named_phases(
         title = _line(titles.get(f"US{number}", ""))
         name = f"User Story {number}{f' - {title}' if title else ''} (Priority: P{number}){'' if place else ' 🎯 MVP'}"
         purpose = [f"**Goal**: {title or f'user story {number} works from end to end'}"]
-        checks = [item for task in tasks for item in task.acceptance]
+        checks = [_line(item) for task in tasks for item in task.acceptance]
         if checks:
             purpose.append(f"**Independent Test**: {_line('; '.join(checks))}")
         groups.append((name, purpose, tasks))

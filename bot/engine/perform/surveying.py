@@ -67,8 +67,8 @@ async def _other_agents(world: World, agent: str, repository: str) -> dict[str, 
 
 async def scan(world: World, session: Session, order: ScanRepository) -> Scanned:
     found = await world.repository.scan(session.repository, session.base_commit)
-    if world.rules.test_command:
-        found = found.model_copy(update={"test_command": world.rules.test_command})
+    if session.test_command:
+        found = found.model_copy(update={"test_command": session.test_command})
     found = world.masker.mask_model(found)
     return Scanned(**world.mark(), answers=order.key, scan=found)
 

@@ -37,4 +37,8 @@ async def whisper(world: World, session: Session, to: Person, card: Card) -> Non
 async def show_logs(world: World, session: Session, deed: ShowLogs) -> None:
     """From the files: what happened to a task is too much to be carried in the session."""
     body = told(await world.logbook.read(session.id), deed.task, deed.level)
-    await show(world, session, AnswerCard(key=f"answer:{deed.about}", title="Logs", body=body))
+    card = AnswerCard(key=f"answer:{deed.about}", title="Logs", body=body)
+    if deed.to:
+        await whisper(world, session, deed.to, card)
+    else:
+        await show(world, session, card)

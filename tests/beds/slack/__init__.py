@@ -4,6 +4,7 @@ from tests.beds.slack import invariants
 from tests.beds.slack.api import Call
 from tests.beds.slack.deliveries import Attempt, Delivery
 from tests.beds.slack.faults import Faults
+from tests.beds.slack.leeway import Leeway
 from tests.beds.slack.messages import Message
 from tests.beds.slack.names import (
     AKI,
@@ -59,6 +60,7 @@ __all__ = [
     "Delivery",
     "Faults",
     "Grants",
+    "Leeway",
     "Message",
     "SlackBed",
     "User",

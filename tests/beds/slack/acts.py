@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tests.beds.slack.deliveries import Courier, Delivery
 from tests.beds.slack.messages import Message, typed
 from tests.beds.slack.names import BOT, CannotDo, Json
@@ -32,7 +34,14 @@ class Acts:
 class Talk(Acts):
     _mentions = 0
 
-    async def say(self, user: str, channel: str, text: str, thread: str | None = None) -> Message:
+    async def say(
+        self,
+        user: str,
+        channel: str,
+        text: str,
+        thread: str | None = None,
+        files: Sequence[Json] = (),
+    ) -> Message:
         """Write something, as it is on the wire (`&lt;`, `<@U0002>`). In a channel, a mention of the bot is told twice."""
         place = self._world.channels[channel]
         if user not in place.members or place.archived:
@@ -46,6 +55,7 @@ class Talk(Acts):
             text=text,
             blocks=self._world.messages.stored(typed(text)),
             thread=thread,
+            files=list(files),
         )
         self._world.messages.add(message)
         told = [lambda: self._world.tell_message(message)]

@@ -45,6 +45,15 @@ class Commands(Acts):
         told["response_url"] = self._world.new_response_url(user, message.channel, message)
         return await self._interact(told)
 
+    async def global_shortcut(self, user: str, callback_id: str) -> Delivery:
+        known = self._world.grants.shortcuts
+        if known is not None and callback_id not in known:
+            raise CannotDo(f"there is no shortcut {callback_id}")
+        told = payloads.global_shortcut(self._world.users[user], callback_id)
+        told["action_ts"] = self._world.messages.now()
+        told["trigger_id"] = self._world.new_trigger(user)
+        return await self._interact(told)
+
     async def native_stop(self, user: str, channel: str, thread: str) -> Delivery | None:
         """Press Slack's own stop button, which is there while the status is `processing`."""
         if self._world.sessions.get((channel, thread), {}).get("status") != "processing":

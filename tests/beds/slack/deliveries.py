@@ -52,6 +52,10 @@ class Delivery:
         return self.payload.get("event", {})
 
     @property
+    def what(self) -> str:
+        return f"{self.kind} {self.event.get('type') or self.payload.get('type', '')}"
+
+    @property
     def acked(self) -> bool:
         return any(one.acked is not None for one in self.attempts)
 

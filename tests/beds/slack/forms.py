@@ -10,6 +10,7 @@ from tests.beds.slack.names import CannotDo, Json
 
 _ONE = ("static_select", "radio_buttons", "overflow")
 _MANY = ("multi_static_select", "checkboxes")
+_WHERE = ("conversations_select",)
 _PRESSED = ("button", "workflow_button", "icon_button", "feedback_buttons")
 
 
@@ -18,7 +19,9 @@ def elements_in(blocks: list[Json]) -> Iterator[tuple[str, Json]]:
     for block in blocks:
         for inner in cast("list[Json]", block.get("child_blocks") or [block]):
             block_id = inner.get("block_id") or block["block_id"]
-            yield from ((block_id, part) for part in parts_of(inner) if "action_id" in part)
+            for part in parts_of(inner):
+                if "action_id" in part:
+                    yield from ((block_id, one) for one in _thumbs(part) or [part])
 
 
 def labels(blocks: list[Json]) -> list[str]:
@@ -27,9 +30,13 @@ def labels(blocks: list[Json]) -> list[str]:
 
 
 def find(blocks: list[Json], wanted: str, *, button: bool) -> tuple[str, Json]:
-    """The one element with this action_id, or the one button with this label."""
+    """The one element with this action_id (or `block_id/action_id`), or the one button with this label."""
     able = [(id, one) for id, one in elements_in(blocks) if (one["type"] in _PRESSED) == button]
-    hits = [(id, one) for id, one in able if wanted in (one["action_id"], _label(one))]
+    hits = [
+        (id, one)
+        for id, one in able
+        if wanted in (one["action_id"], f"{id}/{one['action_id']}", _label(one))
+    ]
     if len(hits) != 1:
         there = [f"{one['action_id']} ({_label(one)})" for _, one in able]
         raise CannotDo(f"{len(hits)} of {wanted!r}; there are {there}")
@@ -92,6 +99,9 @@ def _value(element: Json, picked: Any) -> Json:
         first = cast("list[Json]", element.get("initial_options") or [])
         options = first if picked is None else [_option(element, one) for one in picked]
         return {"type": kind, "selected_options": options}
+    if kind in _WHERE:
+        first = element.get("initial_conversation")
+        return {"type": kind, "selected_conversation": picked or first}
     return {"type": kind, "value": picked if picked is not None else element.get("initial_value")}
 
 
@@ -101,6 +111,15 @@ def _option(element: Json, wanted: str) -> Json:
         if wanted in (option.get("value"), option["text"]["text"]):
             return option
     raise CannotDo(f"no option {wanted!r}; there are {[one['text']['text'] for one in options]}")
+
+
+def _thumbs(element: Json) -> list[Json]:
+    """A pair of feedback buttons is two that somebody can press."""
+    if element["type"] != "feedback_buttons":
+        return []
+    pair = (element["positive_button"], element["negative_button"])
+    about = {"type": element["type"], "action_id": element["action_id"]}
+    return [{**about, "text": one["text"], "value": one["value"]} for one in pair]
 
 
 def _label(element: Json) -> str:

@@ -11,6 +11,7 @@ from tests.beds.slack.names import Json
 
 BLOCKS_OF_MESSAGE, BLOCKS_OF_VIEW = 50, 100
 MARKDOWN_OF_MESSAGE = 12_000
+CELLS_OF_TABLE = 10_000
 
 LENGTHS = {
     ("section", "text"): 3_000,
@@ -107,14 +108,23 @@ def _special(part: Json, kind: str, place: str) -> Iterator[str]:
     if kind == "section":
         for field in cast("list[Json]", part.get("fields") or []):
             yield from _length({"field": field}, "field", 2_000, f"{place}/fields")
-    elif kind == "table" and any(len(row) > 20 for row in part["rows"]):
-        yield f"no more than 20 columns allowed [json-pointer:{place}/rows]"
+    elif kind == "table":
+        yield from _table(part, place)
     elif kind == "plan":
         yield from _doubles("task_id", cast("list[Json]", part.get("tasks") or []), place)
     elif kind == "task_card" and part.get("status", "pending") not in _TASK_STATES:
         yield f"no such status [json-pointer:{place}/status]"
     elif kind == "plain_text_input" and not 1 <= part.get("max_length", 3_000) <= 3_000:
         yield f"max_length is out of range [json-pointer:{place}/max_length]"
+
+
+def _table(part: Json, place: str) -> Iterator[str]:
+    if any(len(row) > 20 for row in part["rows"]):
+        yield f"no more than 20 columns allowed [json-pointer:{place}/rows]"
+    if len({len(row) for row in part["rows"]}) > 1:
+        yield f"rows of different lengths [json-pointer:{place}/rows]"
+    if sum(len(cell.get("text", "")) for row in part["rows"] for cell in row) > CELLS_OF_TABLE:
+        yield f"no more than {CELLS_OF_TABLE} characters allowed [json-pointer:{place}/rows]"
 
 
 def _length(part: Json, name: str, most: int, place: str) -> Iterator[str]:

@@ -62,6 +62,11 @@ def shortcut(user: User, channel: Channel, message: Message, callback_id: str, t
     }
 
 
+def global_shortcut(user: User, callback_id: str) -> Json:
+    """From anywhere: it tells of no channel."""
+    return _interaction("shortcut", user) | {"callback_id": callback_id}
+
+
 def slash(user: User, channel: Channel, command: str, text: str) -> Json:
     return {
         "token": "verification",

@@ -21,6 +21,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "chat.getPermalink": (),
     "agents.sessions.setStatus": ("chat:write", "assistant:write"),
     "agents.sessions.rename": ("chat:write", "assistant:write"),
+    "assistant.threads.setSuggestedPrompts": ("assistant:write",),
     "conversations.info": ("{kind}:read",),
     "conversations.members": ("{kind}:read",),
     "conversations.replies": ("{kind}:history",),

@@ -9,23 +9,26 @@ from typing import Self
 
 from aiohttp import web
 
-from tests.beds.slack.acts import Talk
+from tests.beds.slack import invariants
 from tests.beds.slack.api import Api, Call
 from tests.beds.slack.commands import Commands
 from tests.beds.slack.deliveries import Courier, Delivery
 from tests.beds.slack.faults import Faults
+from tests.beds.slack.leeway import Leeway
 from tests.beds.slack.messages import Message
 from tests.beds.slack.names import SIGNING_SECRET, Json
 from tests.beds.slack.request_url import RequestUrl
 from tests.beds.slack.scopes import Grants
 from tests.beds.slack.screens import Screen
+from tests.beds.slack.shelf import Sharing, Shelf
 from tests.beds.slack.sockets import Sockets
 from tests.beds.slack.submissions import respond
 from tests.beds.slack.workspace import File, View, Workspace
 
 
-class SlackBed(Talk, Screen, Commands):
-    """Used as `async with SlackBed() as bed:`. Without `grants`, the manifest says what the app may."""
+class SlackBed(Sharing, Screen, Commands):
+    """Used as `async with SlackBed() as bed:`. Without `grants`, the manifest says what the app may. What must be true
+    after every test is looked at in the end, unless it is not to be `checked`: `leeway` says what is allowed."""
 
     def __init__(
         self,
@@ -35,7 +38,9 @@ class SlackBed(Talk, Screen, Commands):
         trigger_seconds: float = 3,
         time_scale: float = 0.01,
         text_budget: int = 13_000,
+        checked: bool = True,
     ) -> None:
+        self.leeway = Leeway(checked)
         self.faults = Faults()
         self.courier = Courier(self.faults, ack_seconds, time_scale)
         self.world = Workspace(
@@ -43,6 +48,7 @@ class SlackBed(Talk, Screen, Commands):
         )
         self.sockets = Sockets(self.courier, self.faults)
         self.api = Api(self.world, self.sockets, self.faults)
+        self.shelf = Shelf(self.world)
         self.request_url: RequestUrl | None = None
         self._runner: web.AppRunner | None = None
         self._port = 0
@@ -63,6 +69,8 @@ class SlackBed(Talk, Screen, Commands):
         if self.request_url:
             await self.request_url.close()
         await self.go_away()
+        if kind is None:
+            invariants.check_at_the_end(self)
 
     async def come_back(self) -> None:
         """Serve; after `go_away` again at the same port."""
@@ -70,6 +78,7 @@ class SlackBed(Talk, Screen, Commands):
         app.router.add_route("*", "/api/{method}", self.api.handle)
         app.router.add_get("/link", self.sockets.accept)
         app.router.add_post("/upload/{file}", self.api.upload)
+        app.router.add_get("/files-pri/{file}/download/{name}", self.shelf.hand_over)
         app.router.add_post("/response/{response}", self._respond)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.beds.slack.deliveries import Courier, Delivery
-from tests.beds.slack.messages import Message, Messages
+from tests.beds.slack.messages import Message, Messages, texts_in
 from tests.beds.slack.names import AKI, BOT, GROUP, TEAM, Json, Refusal
 from tests.beds.slack.people import Channel, User, everybody, everywhere
 from tests.beds.slack.scopes import Grants
@@ -43,6 +43,12 @@ class View:
     def root(self) -> View:
         return self.previous.root if self.previous else self
 
+    @property
+    def reads(self) -> str:
+        """Everything that can be read in it, a text a line."""
+        title = [self.told["title"]["text"]] if "title" in self.told else []
+        return "\n".join([*title, *texts_in(self.told["blocks"])])
+
     def json(self) -> Json:
         return {
             **self.told,
@@ -67,9 +73,12 @@ class File:
     content: bytes | None = None
     channel: str = ""
     thread: str | None = None
+    told: Json = field(default_factory=dict[str, Any])
+    """What Slack says of it besides, where a person has brought it."""
 
     def json(self) -> Json:
-        return {"id": self.id, "name": self.name, "title": self.title, "size": self.length}
+        about = {"id": self.id, "name": self.name, "title": self.title, "size": self.length}
+        return about | self.told
 
 
 @dataclass
@@ -107,8 +116,12 @@ class Workspace:
         self.homes: dict[str, View] = {}
         self.files: dict[str, File] = {}
         self.sessions: dict[tuple[str, str], Json] = {}
+        self.prompts: dict[str, list[dict[str, str]]] = {}
+        """Suggested in a conversation with the bot alone."""
         self.triggers: dict[str, Trigger] = {}
         self.responses: dict[str, ResponseUrl] = {}
+        self.untaken: set[str] = set()
+        """Types of blocks this workspace does not take."""
         self.complaints: list[str] = []
         """What a person would have been shown as a failure of the app."""
         self._numbers = itertools.count(1)

@@ -26,7 +26,9 @@ def homeserver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Homeserver]
 async def people(homeserver: Homeserver) -> AsyncIterator[People]:
     """`people("anna")` is somebody new."""
     async with ClientSession() as session:
-        yield People(homeserver, session)
+        people = People(homeserver, session)
+        yield people
+        await people.close()
 
 
 @pytest.fixture

@@ -27,6 +27,8 @@ FOOTER = 600
 TABLE_ROWS = 100
 TABLE_COLUMNS = 20
 PLAN_TASKS = 50
+MENU = 5
+MENU_VALUE = 150
 
 
 def cut(text: str, limit: int) -> str:
@@ -62,7 +64,8 @@ def mrkdwn(text: str) -> Block:
 
 
 def section(text: Block) -> Block:
-    return {"type": "section", "text": text}
+    """All of it: without being told so, Slack folds long ones, and what is asked about stands in the fold."""
+    return {"type": "section", "text": text, "expand": True}
 
 
 def aside(text: str) -> Block:

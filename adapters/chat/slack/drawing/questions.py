@@ -74,7 +74,7 @@ def _body(questions: tuple[Question, ...], room: int, places: int) -> list[Block
 
 
 def _question(question: Question, room: int) -> Block:
-    block: Block = {"type": "section"}
+    block: Block = {"type": "section", "expand": True}
     if is_picked_from(question):
         # the picked option is written twice
         options = len(options_of(question)) + 1

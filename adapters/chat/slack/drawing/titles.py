@@ -10,11 +10,15 @@ from bot.domain.sheets import Sheet, Tone
 _LONGEST = 600
 
 
-def title(sheet: Sheet) -> list[Block]:
+def title(sheet: Sheet, box: str = "") -> list[Block]:
+    """`box`: the colour of the box it stands in; empty: it stands in none."""
     text = on_one_line(sheet.title)
     large = marked(text, sheet.tone)
     if not text:
         return []
+    if box:
+        # the box has a mark of its own
+        return [{"type": "alert", "level": box, "text": mrkdwn(bold(text, _LONGEST))}]
     if sheet.tone is Tone.NEEDS_YOU and len(large) <= HEADER:
         return [{"type": "header", "text": plain_text(large)}]
     return [section(mrkdwn(f"{TONES[sheet.tone]} {bold(text, _LONGEST)}".strip()))]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientSession
 
+from tests.adapters.chat.matrix.hearing_room import Room
 from tests.adapters.chat.matrix.listening import Ear
 from tests.adapters.chat.matrix.posting_stage import Accounts, PostingStage
 from tests.beds.synapse import Homeserver, People, Person, Proxy
@@ -58,3 +59,17 @@ async def stage(
         stage = PostingStage(anna, bot, room, root, proxy, tmp_path / "matrix", left)
         await stage.begin()
         yield stage
+
+
+@pytest.fixture(name="away_room")
+async def _away_room(people: People, proxy: Proxy, tmp_path: Path) -> Room:
+    """The bot is in the room, and not yet at work."""
+    anna, bob, bot = people("anna"), people("bob"), people("gwt")
+    place = await people.room(anna, bot, bob)
+    return Room(anna, bob, bot, place, proxy, tmp_path / "matrix")
+
+
+@pytest.fixture(name="room")
+async def _room(away_room: Room) -> AsyncIterator[Room]:
+    async with away_room.bot_listens():
+        yield away_room

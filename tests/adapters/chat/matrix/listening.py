@@ -10,7 +10,7 @@ from pathlib import Path
 from adapters.chat.matrix.account import MatrixAccess, connect
 from adapters.chat.matrix.batch import Event
 from adapters.chat.matrix.patience import Patience
-from adapters.chat.matrix.rooms import Rooms
+from adapters.chat.matrix.rooms import Entered, Rooms
 from adapters.chat.matrix.state import Bookmark
 from adapters.chat.matrix.sync import Sync
 from tests.beds.synapse import Login
@@ -27,6 +27,9 @@ class Ear:
         self.invited: list[tuple[str, str, bool]] = []
         """Inviter, room, direct."""
         self.moved: list[tuple[str, str]] = []
+        self.entered: list[tuple[str, str]] = []
+        """Room, and who brought it there."""
+        self.lost: list[str] = []
         self.friends: set[str] = set()
         """Whose invitations are welcome."""
         self.before_hearing: Callable[[Event], object] = lambda _: None
@@ -41,7 +44,7 @@ class Ear:
         client = await connect(MatrixAccess(self.url, self.login.user_id, self.login.access_token))
         sync = Sync(
             client,
-            Rooms(client, self._welcome, self._follow),
+            Rooms(client, self._welcome, self),
             self.bookmark(),
             self._hear,
             poll=poll,
@@ -85,12 +88,31 @@ class Ear:
         self.invited.append((inviter, room, direct))
         return inviter in self.friends
 
-    async def _follow(self, old: str, new: str) -> None:
+    async def replaced(self, old: str, new: str) -> None:
         self.moved.append((old, new))
+
+    async def came(self, room: str, entered: Entered) -> None:
+        self.entered.append((room, entered.by))
+
+    async def put_out(self, room: str) -> None:
+        self.lost.append(room)
 
     async def _until_began(self, task: asyncio.Task[None]) -> None:
         """The first start of all hears nothing of what was said before its token is on disk."""
         await until(lambda: task.done() or self.bookmark().since is not None)
+
+
+class Unwatched:
+    """Nobody minds what becomes of rooms."""
+
+    async def replaced(self, old: str, new: str) -> None:
+        return
+
+    async def came(self, room: str, entered: Entered) -> None:
+        return
+
+    async def put_out(self, room: str) -> None:
+        return
 
 
 async def until(true: Callable[[], object], seconds: float = 30) -> None:

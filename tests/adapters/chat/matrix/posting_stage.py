@@ -58,6 +58,7 @@ class PostingStage:
         self.ledger = ledger or Ledger(self.folder / "cards.jsonl")
         roots = Roots(self.folder / "roots.jsonl")
         self.gateway = Gateway(client, self.ledger, Turns(), roots)
+        self.left.push_async_callback(self.gateway.close)
         return self.gateway
 
     async def seen(self, wanted: Callable[[tuple[Post, ...]], bool] | None = None) -> list[Post]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.chat.matrix.chips import EMOJI, LONGEST, MOST, choice_for, keys, seeds, word
+from adapters.chat.matrix.chips import EMOJI, LONGEST, MOST, choice_for, keys, seeds
 from adapters.chat.matrix.forms import asked_as, confirmed, key_for, wanted_next
 from adapters.posting import Placed
-from bot.domain.choices import Choice, Style, Verb, command_in
+from bot.domain.choices import Choice, Style, Verb, command_in, said_as
 from bot.domain.layout import sheet
 from bot.domain.people import Thread
 from bot.flow.approve import is_yes
@@ -88,14 +88,14 @@ def test_on_a_card_that_is_decided_nothing_can_be_chosen() -> None:
 
 
 def test_the_word_beside_a_choice_does_the_same() -> None:
-    assert is_yes(word(APPROVE))
+    assert is_yes(said_as(APPROVE))
     for verb in (Verb.STOP, Verb.RESUME, Verb.DISCARD):
         choice = Choice(label="x", verb=verb)
-        command = command_in(word(choice))
+        command = command_in(said_as(choice))
         assert command is not None
         assert command.word == verb
         one = choice.model_copy(update={"about": "1a2b3c4d-0000-4000-8000-000000000000"})
-        command = command_in(word(one))
+        command = command_in(said_as(one))
         assert command is not None
         assert command.argument == "1a2b3c4d"
 

@@ -317,7 +317,7 @@ def test_a_document_comes_as_a_file_with_its_exact_size() -> None:
     message = only(cards.DOCUMENT)
     assert message.file is not None
     assert message.file.data == cards.DOCUMENT.text.encode()
-    content = attached(message.file, "mxc://hs/1", "$root")
+    content = attached(message.file, {"url": "mxc://hs/1"}, "$root")
     assert content["info"]["size"] == len(message.file.data)
     assert content["m.relates_to"]["event_id"] == "$root"
     assert all(m.file is None for card in cards.EVERY_KIND[:2] for m in drawn(card))

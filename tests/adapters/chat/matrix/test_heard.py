@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adapters.chat.matrix.heard import Me, Message, Reaction, Redaction, meaning
+from adapters.chat.matrix.heard import Edit, Me, Message, Reaction, Redaction, SentFile, meaning
 
 ME = Me("@bot:hs", "Dev Bot")
 ROOM = "!room"
@@ -171,8 +171,23 @@ def test_what_an_old_client_quotes_is_neither_text_nor_mention() -> None:
 def test_the_words_under_a_picture_are_heard_and_its_name_is_not() -> None:
     named = {"msgtype": "m.image", "filename": "a.png"}
     assert message("fix this", **named).text == "fix this"
-    assert meaning(ROOM, event({**named, "body": "a.png"}), ME) is None
-    assert meaning(ROOM, event({"msgtype": "m.image", "body": "a.png"}), ME) is None
+    assert message("a.png", **named).text == ""
+    assert message("a.png", msgtype="m.image").text == ""
+
+
+def test_a_file_is_told_of_as_its_sender_describes_it() -> None:
+    told = {"msgtype": "m.file", "url": "mxc://hs/1", "info": {"size": 5}}
+    open_ = message("a.txt", **told).file
+    assert open_ == SentFile("m.file", "a.txt", "mxc://hs/1", 5, {})
+    lock = {"url": "mxc://hs/2", "v": "v2"}
+    sealed = message("see this", **told | {"filename": "b.txt", "file": lock, "info": {}}).file
+    assert sealed == SentFile("m.file", "b.txt", "mxc://hs/2", 0, lock)
+    assert message("just words").file is None
+
+
+def test_an_edit_tells_of_what_it_changes_and_is_no_message() -> None:
+    edit = event({**TEXT, "m.relates_to": EDIT, "m.mentions": {"user_ids": ["@bot:hs"]}})
+    assert meaning(ROOM, edit, ME) == Edit("$1", "@anna:hs", ROOM, "$1")
 
 
 @pytest.mark.parametrize(
@@ -203,7 +218,7 @@ CLICK = {"rel_type": "m.annotation", "event_id": "$1", "key": "✅"}
         event({"redacts": "$1"}, "m.room.redaction", sender="@bot:hs"),
         event({**TEXT, "msgtype": "m.notice"}),
         event({**TEXT, "msgtype": "m.emote"}),
-        event({**TEXT, "m.relates_to": EDIT, "m.mentions": {"user_ids": ["@bot:hs"]}}),
+        event({**TEXT, "m.relates_to": {"rel_type": "m.replace"}}),
         event({}),
         event({}, "m.reaction"),
         event({"topic": "x"}, "m.room.topic", state_key=""),
@@ -211,7 +226,7 @@ CLICK = {"rel_type": "m.annotation", "event_id": "$1", "key": "✅"}
         event({"algorithm": "m.megolm.v1.aes-sha2"}, "m.room.encrypted"),
     ],
 )
-def test_own_words_notices_edits_and_state_mean_nothing(one: dict[str, Any]) -> None:
+def test_own_words_notices_and_state_mean_nothing(one: dict[str, Any]) -> None:
     assert meaning(ROOM, one, ME) is None
 
 

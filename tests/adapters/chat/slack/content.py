@@ -13,7 +13,19 @@ from bot.domain.cards import AnswerCard, Card, QuestionsCard
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.intent import Question
 from bot.domain.people import Thread
-from bot.domain.sheets import Bullets, Code, Element, Fields, Pointer, Prose, Table, Text, Tone
+from bot.domain.sheets import (
+    Bullets,
+    Code,
+    Element,
+    Entries,
+    Entry,
+    Fields,
+    Pointer,
+    Prose,
+    Table,
+    Text,
+    Tone,
+)
 from tests.beds.slack.validation import wrong_in_blocks
 
 HOSTILE = (
@@ -59,6 +71,13 @@ threads = st.builds(
     channel=st.just("C0001") | words,
     root=st.just("1794988193.000100") | words,
 )
+entries = st.builds(
+    Entry,
+    title=words,
+    facts=few(words),
+    thread=st.none() | threads,
+    choices=few(choices, 7),
+)
 elements: st.SearchStrategy[Element] = st.one_of(
     st.builds(Text, text=words, strong=st.booleans()),
     st.builds(Fields, pairs=few(st.tuples(words, words), 20)),
@@ -67,6 +86,7 @@ elements: st.SearchStrategy[Element] = st.one_of(
     st.builds(Code, text=words),
     st.builds(Prose, name=words, markdown=words),
     st.builds(Pointer, text=words, thread=threads),
+    st.builds(Entries, items=few(entries, 25)),
 )
 answer_cards = st.builds(
     AnswerCard,

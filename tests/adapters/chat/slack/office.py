@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,10 +11,11 @@ from types import SimpleNamespace
 import aiohttp
 
 from adapters.chat.slack.access import SlackAccess, new_client
+from adapters.chat.slack.drawing import Kind, Site, drawn
 from adapters.chat.slack.drawing import Message as Drawn
-from adapters.chat.slack.drawing import Site, drawn
 from adapters.chat.slack.drawing.limits import Block, plain_text, section
-from adapters.chat.slack.gateway import Gateway
+from adapters.chat.slack.gateway import Draw, Gateway
+from adapters.chat.slack.takes import Takes
 from adapters.posting import Ledger, Placed, Turns
 from bot.domain.cards import Card, NewsCard
 from bot.domain.choices import Choice
@@ -22,7 +23,6 @@ from bot.domain.people import Person, Thread
 from tests.beds.slack import BOT_TOKEN, MIKA, PUBLIC, TEAM, Grants, Message, SlackBed, invariants
 from tests.fakes import cards
 
-Draw = Callable[[Card, Site | None], Sequence[Drawn]]
 DEADLINE = 30
 POST, UPDATE, REPLIES = "chat.postMessage", "chat.update", "conversations.replies"
 SET_STATUS = "agents.sessions.setStatus"
@@ -78,6 +78,7 @@ class Office:
         self.session = aiohttp.ClientSession(
             timeout=aiohttp.ClientTimeout(total=seconds), trace_configs=[self._trace()]
         )
+        self.folder = folder
         self.path = folder / "cards.jsonl"
         self.clock = 0.0
         self.forgiven: Collection[str] = ()
@@ -88,14 +89,27 @@ class Office:
         self.gateway = self.start()
 
     def start(
-        self, fate: Fate | None = None, *, draw: Draw = drawn, path: Path | None = None
+        self,
+        fate: Fate | None = None,
+        *,
+        draw: Draw = drawn,
+        path: Path | None = None,
+        between_edits: float = 0,
     ) -> Gateway:
         """The program begins again: nothing is remembered but what is on disk."""
         self.fate = fate or Fate()
         access = SlackAccess(bot_token=BOT_TOKEN, api_url=self.bed.api_url)
         client = new_client(access, self.session)
         ledger = MortalLedger(path or self.path, self.fate)
-        self.gateway = Gateway(client, ledger, Turns(), draw=draw, now=lambda: self.clock)
+        self.gateway = Gateway(
+            client,
+            ledger,
+            Turns(),
+            draw=draw,
+            takes=Takes(self.folder / "refused.json", wall=lambda: self.clock),
+            between_edits=between_edits,
+            now=lambda: self.clock,
+        )
         self._open.append(self.gateway)
         return self.gateway
 
@@ -161,7 +175,7 @@ def news(text: str) -> NewsCard:
 def in_parts(sizes: dict[str, int]) -> Draw:
     """Draws a card in as many messages as are wanted of its title."""
 
-    def draw(card: Card, site: Site | None) -> Sequence[Drawn]:
+    def draw(card: Card, site: Site | None, rich: frozenset[Kind]) -> Sequence[Drawn]:
         assert isinstance(card, NewsCard)
         parts = range(sizes[card.title])
         return [Drawn(f"{card.title} {n}", [section(plain_text(f"part {n}"))]) for n in parts]

@@ -20,7 +20,7 @@ from tests.fakes import cards
 
 PURPOSE = Purpose(
     thread=Thread(platform="slack", workspace="T0001", channel="C0001", root="1794988193.000100"),
-    verb=Verb.CHANGE,
+    verb=Verb.HINT,
     about=cards.DIGEST,
     key="approval:1",
 )
@@ -73,6 +73,30 @@ def test_a_form_asks_for_one_text() -> None:
     assert block["element"]["max_length"] == 3_000
     assert block["optional"] is False
     assert view["callback_id"] == forms.ASKING
+
+
+def test_what_is_to_be_different_can_be_said_of_single_documents() -> None:
+    view = forms.asking(
+        "Request changes", "What?", PURPOSE.model_copy(update={"verb": Verb.CHANGE})
+    )
+    assert wrong_in(view) == []
+    text, about = inputs(view).values()
+    assert about["optional"]
+    options = about["element"]["options"]
+    assert [one["text"]["text"] for one in options] == ["spec.md", "plan.md", "tasks.md"]
+    ticked = {
+        about["block_id"]: {"about": {"type": "checkboxes", "selected_options": options[::-2]}}
+    }
+    said = written(text["block_id"], "Smaller steps")
+    assert forms.said(said | ticked) == "About spec.md, tasks.md: Smaller steps"
+    none: list[object] = []
+    assert forms.said(said | {"about": {"about": {"selected_options": none}}}) == "Smaller steps"
+    assert list(forms.missing(ticked)) == [text["block_id"]], "a box alone says nothing"
+
+
+def test_boxes_nobody_offered_are_not_read() -> None:
+    strange = {"about": {"about": {"selected_options": [{"value": "<!channel>"}, "x", None]}}}
+    assert forms.said(written("said", "x") | strange) == "x"
 
 
 def test_what_was_written_is_read_without_the_blanks_around_it() -> None:

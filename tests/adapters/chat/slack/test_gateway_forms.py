@@ -73,7 +73,7 @@ async def test_an_empty_document_has_no_file(at: Office) -> None:
 # A form Slack does not take
 
 
-@pytest.mark.parametrize("error", ["invalid_blocks", "msg_blocks_too_long"])
+@pytest.mark.parametrize("error", ["msg_too_long", "msg_blocks_too_long"])
 @pytest.mark.parametrize("times", [1, 2])
 async def test_what_slack_does_not_take_as_drawn_is_shown_in_a_simpler_form(
     at: Office, error: str, times: int, caplog: pytest.LogCaptureFixture
@@ -91,10 +91,10 @@ async def test_what_slack_does_not_take_as_drawn_is_shown_in_a_simpler_form(
 
 
 async def test_in_the_simpler_form_buttons_still_work(at: Office) -> None:
-    at.forgiven = ("invalid_blocks",)
+    at.forgiven = ("msg_blocks_too_long",)
     thread = await at.ask()
     await at.gateway.show(thread, cards.APPROVAL)
-    at.bed.faults.refuse("invalid_blocks", POST)
+    at.bed.faults.refuse("msg_blocks_too_long", POST)
     other = await at.ask()
     await at.gateway.show(other, cards.APPROVAL)
     (rich,), (plain,) = at.cards(thread), at.cards(other)
@@ -104,7 +104,7 @@ async def test_in_the_simpler_form_buttons_still_work(at: Office) -> None:
 async def test_a_bug_in_a_drawing_does_not_lose_the_card(at: Office) -> None:
     at.forgiven = ("invalid_blocks",)
     too_long = Drawn("hello", [section(plain_text("<!channel> & more. " * 1_000))])
-    gateway = at.start(draw=lambda card, site: [too_long])
+    gateway = at.start(draw=lambda card, site, rich: [too_long])
     thread = await at.ask()
     await gateway.show(thread, cards.NEWS)
     (only,) = at.cards(thread)

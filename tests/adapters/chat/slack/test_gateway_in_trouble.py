@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from adapters.chat.slack.drawing import Kind, Site, drawn
 from adapters.chat.slack.drawing import Message as Drawn
-from adapters.chat.slack.drawing import Site, drawn
 from adapters.chat.slack.gateway import BETWEEN_MOVES
 from bot.domain.cards import Card, NewsCard
 from bot.domain.people import Thread
@@ -38,9 +38,9 @@ SCRIPT: tuple[Card, ...] = (
 )
 
 
-def drawn_or_counted(card: Card, site: Site | None) -> Sequence[Drawn]:
+def drawn_or_counted(card: Card, site: Site | None, rich: frozenset[Kind]) -> Sequence[Drawn]:
     counted = in_parts({"three": 3, "two": 2})
-    return counted(card, site) if card.key == "k" else drawn(card, site)
+    return counted(card, site, rich) if card.key == "k" else drawn(card, site, rich)
 
 
 async def played(at: Office, thread: Thread, path: Path, fate: Fate) -> None:

@@ -21,6 +21,7 @@ from adapters.chat.slack.delivery import (
 )
 from adapters.chat.slack.drawing import Press as Button
 from adapters.chat.slack.heard import heard, message_body, message_in
+from adapters.chat.slack.known import Known
 from bot.domain.choices import Command, Verb, Word
 from bot.domain.events import Commanded, Opened, Pressed, Said
 from bot.domain.intent import Question
@@ -42,7 +43,7 @@ def meaning(body: Json) -> Meaning:
     def asked(thread: Thread, key: str) -> Sequence[Question]:
         return QUESTIONS if (thread, key) == (THREAD, "questions") else ()
 
-    return heard(body, US, NOW, asked)
+    return heard(body, US, NOW, Known(asked))
 
 
 def said(text: str, **more: Any) -> Json:

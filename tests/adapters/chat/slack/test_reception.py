@@ -299,6 +299,19 @@ async def test_a_command_is_given_in_the_channel_itself(way: WayIn) -> None:
     assert event.command == Command(word=Word.STOP, argument="all-mine")
 
 
+async def test_a_command_nobody_understands_is_answered_with_one_line_to_whoever_typed_it(
+    way: WayIn,
+) -> None:
+    delivery = await way.bed.slash(AKI, SECOND, "/gwt", "make <it> so")
+    await delivery.ack()
+    [told] = way.bed.ephemerals(AKI)
+    assert "I do not understand “make &lt;it&gt; so”" in told.text
+    assert way.bed.ephemerals(MIKA) == []
+    _, event = await way.one()
+    assert isinstance(event, Commanded)
+    assert event.command.word is Word.HELP
+
+
 async def test_a_shortcut_is_about_the_thread_of_its_message(way: WayIn) -> None:
     root, ts = await shown(way, cards.RECEIVED)
     await way.bed.message_shortcut(MIKA, ts, "session_interrupt")

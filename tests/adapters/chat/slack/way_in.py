@@ -13,12 +13,15 @@ from typing import Any
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.slack.access import SlackAccess, new_client, new_session
+from adapters.chat.slack.known import Known, QuestionsOf
 from adapters.chat.slack.people import People
 from adapters.chat.slack.preflight import Identity
-from adapters.chat.slack.pressed import QuestionsOf
-from adapters.chat.slack.reception import Reception
+from adapters.chat.slack.reception import Bring, Reception
+from adapters.chat.slack.screens import Screens
 from adapters.chat.slack.seen import Seen
 from adapters.chat.slack.socket import Rhythm, Socket
+from adapters.chat.slack.wishes import Open, Wishes
+from bot.domain.cards import Card
 from bot.domain.events import FromPeople
 from bot.domain.intent import Question
 from bot.domain.people import Person, Thread
@@ -83,6 +86,7 @@ class WayIn:
     people: People
     reception: Reception
     desk: Desk
+    screens: Screens
 
     async def taken(self, count: int) -> list[Taken]:
         """So many events, as soon as they have been taken; no more than that."""
@@ -125,6 +129,10 @@ def none_asked(thread: Thread, key: str) -> Sequence[Question]:
     return ()
 
 
+async def _nowhere(thread: Thread, card: Card) -> Thread:
+    raise AssertionError("no thread is begun here")
+
+
 @asynccontextmanager
 async def way_in(
     bed: SlackBed,
@@ -133,11 +141,16 @@ async def way_in(
     seen: Seen | None = None,
     questions: QuestionsOf = none_asked,
     talked: Callable[[Thread], None] = lambda thread: None,
+    open_: Open = _nowhere,
+    channels: tuple[str, ...] = (),
+    brings: Callable[[AsyncWebClient, People], Sequence[Bring]] = lambda client, people: (),
+    notice: float = 30,
 ) -> AsyncGenerator[WayIn, None]:
     """All but the line: what comes in by it is taken."""
     desk = desk or Desk()
     async with calls_to(bed) as client:
         people = People(client, TEAM, monotonic=monotonic)
+        screens = Screens(client, notice=notice)
         reception = Reception(
             access_to(bed),
             client,
@@ -145,12 +158,16 @@ async def way_in(
             people,
             desk.deliver,
             now=lambda: datetime.now(UTC),
+            screens=screens,
+            wishes=Wishes(open_, desk.deliver),
             seen=seen,
-            questions=questions,
+            known=Known(questions, screens.home.settings, channels),
             talked=talked,
+            brings=brings(client, people),
         )
-        yield WayIn(bed, client, people, reception, desk)
+        yield WayIn(bed, client, people, reception, desk, screens)
         await reception.close()
+        await screens.close()
 
 
 @asynccontextmanager
@@ -158,7 +175,14 @@ async def listening(
     way: WayIn, rhythm: Rhythm = QUICK, on_gap: Callable[[float], None] = lambda since: None
 ) -> AsyncGenerator[asyncio.Task[None], None]:
     """With a socket that is open."""
-    socket = Socket(way.client, APP_TOKEN, way.reception.app, on_gap=on_gap, rhythm=rhythm)
+    socket = Socket(
+        way.client,
+        APP_TOKEN,
+        way.reception.app,
+        on_gap=on_gap,
+        rhythm=rhythm,
+        health=way.screens.health,
+    )
     task = asyncio.create_task(socket.listen())
     try:
         await way.bed.connected(seconds=30)

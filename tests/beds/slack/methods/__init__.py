@@ -20,6 +20,7 @@ METHODS: dict[str, Method] = {
     "chat.getPermalink": chat.get_permalink,
     "agents.sessions.setStatus": small.set_status,
     "agents.sessions.rename": small.rename,
+    "assistant.threads.setSuggestedPrompts": small.set_prompts,
     "conversations.info": conversations.info,
     "conversations.members": conversations.members,
     "conversations.open": conversations.open_,

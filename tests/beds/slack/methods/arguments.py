@@ -9,7 +9,7 @@ from aiohttp import web
 
 from tests.beds.slack.names import Json, Refusal
 
-_STRUCTURED = ("blocks", "view", "metadata", "attachments", "files")
+_STRUCTURED = ("blocks", "view", "metadata", "attachments", "files", "prompts")
 _FALSE = (None, "", "0", "false", "False", 0, False)
 
 

@@ -113,11 +113,19 @@ def checked_blocks(world: Workspace, blocks: Any) -> list[Json]:
     ):
         raise Refusal("invalid_blocks_format")
     given = cast("list[Json]", blocks)
-    if wrong := wrong_in_blocks(given):
+    if wrong := _untaken(world, given) or wrong_in_blocks(given):
         raise Refusal("invalid_blocks", errors=wrong, response_metadata={"messages": wrong})
     if weight(given) > world.text_budget:
         raise Refusal("msg_blocks_too_long")
     return world.messages.stored(given)
+
+
+def _untaken(world: Workspace, blocks: list[Json]) -> list[str]:
+    return [
+        f"[ERROR] unsupported type: {block['type']} [json-pointer:/blocks/{number}/type]"
+        for number, block in enumerate(blocks)
+        if block.get("type") in world.untaken
+    ]
 
 
 def _content(world: Workspace, args: Arguments) -> Content:

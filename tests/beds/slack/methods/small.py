@@ -10,6 +10,8 @@ from tests.beds.slack.methods.arguments import Arguments
 from tests.beds.slack.names import BOT, BOT_ID, TEAM, Json, Refusal
 from tests.beds.slack.workspace import File, Workspace
 
+LONGEST_TITLE = 200
+MOST_PROMPTS = 4
 STATUSES = ("active", "processing", "suspended", "closed")
 _NO_STOP = "missing_agent_session_stopped_event_subscription"
 
@@ -73,7 +75,24 @@ def set_status(world: Workspace, args: Arguments) -> Json:
 
 
 def rename(world: Workspace, args: Arguments) -> Json:
-    _session(world, args)["title"] = args.needed("title")
+    title = args.needed("title")
+    if len(title) > LONGEST_TITLE:
+        raise Refusal("invalid_arguments")
+    _session(world, args)["title"] = title
+    return {"title": title}
+
+
+def set_prompts(world: Workspace, args: Arguments) -> Json:
+    """For an agent, a call that names a thread does nothing, and says that all is well."""
+    if not world.grants.agent:
+        raise Refusal("not_authorized")
+    channel = world.channel(args.needed("channel_id"))
+    prompts = cast("list[dict[str, str]]", args.object("prompts") or [])
+    fit = all(set(one) == {"title", "message"} and all(one.values()) for one in prompts)
+    if not (fit and 1 <= len(prompts) <= MOST_PROMPTS):
+        raise Refusal("invalid_arguments")
+    if not args.text("thread_ts"):
+        world.prompts[channel.id] = prompts
     return {}
 
 

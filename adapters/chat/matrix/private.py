@@ -1,0 +1,73 @@
+"""Files of the bot's own, for the owner only: written whole or not at all, whatever the umask is."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from bot.errors import Unavailable
+
+
+def make_folder(folder: Path) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+
+
+def replace(path: Path, content: bytes) -> None:
+    """After a crash it holds what it held before, or this, and nothing else."""
+    make_folder(path.parent)
+    temporary = path.with_suffix(".new")
+    with suppress(FileNotFoundError):
+        temporary.unlink()  # of a crash; its mode may be another
+    with os.fdopen(create(temporary), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    new = not path.exists()
+    temporary.replace(path)
+    if new:
+        _settle(path.parent)
+
+
+def create(path: Path) -> int:
+    """A new file, open for writing."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(path, flags, 0o600)
+
+
+def read_json(path: Path) -> Any:
+    """None: it is not there, or is broken; a broken one is put aside."""
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        reason = f"{path} cannot be read: {error.strerror or error}."
+        raise Unavailable(reason, "Let the bot read it.") from error
+    except ValueError:
+        path.replace(path.with_suffix(".broken"))
+        return None
+
+
+def write_json(path: Path, value: Any) -> None:
+    try:
+        replace(path, json.dumps(value).encode())
+    except OSError as error:
+        raise unwritten(path, error) from error
+
+
+def unwritten(path: Path, error: OSError) -> Unavailable:
+    reason = f"{path} cannot be written: {error.strerror or error}."
+    return Unavailable(reason, "Free some disk space, or let the bot write there.")
+
+
+def _settle(folder: Path) -> None:
+    """The new name is on disk, too."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,87 @@
+"""What people command behind a slash, in a channel or alone with the bot. Pure: Slack knows no such command in a thread."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from adapters.chat.slack import forms
+from adapters.chat.slack.delivery import (
+    Body,
+    Delivery,
+    Meaning,
+    Nothing,
+    Opening,
+    Order,
+    is_direct,
+    word,
+)
+from adapters.chat.slack.drawing.limits import cut
+from adapters.chat.slack.known import Known
+from adapters.chat.slack.people import PLATFORM
+from adapters.chat.slack.preflight import Identity
+from adapters.chat.slack.said import thread
+from adapters.chat.slack.words import escaped, on_one_line
+from bot.domain.choices import Command, Verb, Word, command_in
+
+
+class Slash(StrEnum):
+    """The commands that Slack offers; the manifest names them."""
+
+    ANYTHING = "/gwt"
+    """What else is said behind the bot's name."""
+    INTERRUPT = "/interrupt"
+    SESSIONS = "/sessions"
+
+
+NEW = frozenset({"new", "start"})
+"""Behind `/gwt`: the form in which a feature is asked for."""
+_SHOWN = 60
+
+
+def slash(body: Body, us: Identity, now: datetime, known: Known) -> Meaning:
+    channel, trigger = word(body, "channel_id"), word(body, "trigger_id")
+    user = word(body, "user_id")
+    if not (channel and user and trigger):
+        return Nothing("not a whole command")
+    where = thread(us, channel, "", direct=is_direct(channel))
+    text = word(body, "text")
+    if _wants_form(word(body, "command"), text):
+        purpose = forms.Purpose(thread=where, verb=Verb.BEGIN)
+        form = forms.beginning(purpose, known.channel_for(channel))
+        what, remark = Opening(Verb.BEGIN, trigger, form), ""
+    else:
+        said = _said(word(body, "command"), text)
+        command = command_in(said)
+        what = Order(command or Command(word=Word.HELP))
+        remark = "" if command or not said.strip() else _not_understood(said)
+    return Delivery(
+        id=f"{PLATFORM}:{us.team}:{trigger}",
+        at=now,
+        thread=where,
+        user=user,
+        what=what,
+        home=word(body, "team_id"),
+        remark=remark,
+    )
+
+
+def _wants_form(slash: str, text: str) -> bool:
+    return slash not in (Slash.INTERRUPT, Slash.SESSIONS) and text.strip().lower() in NEW
+
+
+def _said(slash: str, text: str) -> str:
+    """An app may have been given another name for `/gwt`: it means the same."""
+    match slash:
+        case Slash.INTERRUPT:
+            return f"{Word.STOP} {text}"
+        case Slash.SESSIONS:
+            return Word.SESSIONS.value if text.strip().lower() in {"", "list"} else text
+        case _:
+            return text
+
+
+def _not_understood(said: str) -> str:
+    """Help follows; this says why."""
+    shown = escaped(cut(on_one_line(said), _SHOWN))
+    return f"I do not understand “{shown}”. To ask for something, mention me in a message, or type {Slash.ANYTHING} new."

@@ -1,0 +1,37 @@
+"""What the bot knows that a press or a command does not tell by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from adapters.chat.slack.forms import Facts
+from bot.domain.intent import Question
+from bot.domain.people import Thread
+
+QuestionsOf = Callable[[Thread, str], Sequence[Question]]
+"""The questions on a card, by its thread and key: a select tells but the number of an option."""
+SettingsOf = Callable[[str], Facts]
+"""What stood among the settings on somebody's home."""
+
+
+def _no_questions(thread: Thread, key: str) -> Sequence[Question]:
+    return ()
+
+
+def _no_settings(user: str) -> Facts:
+    return ()
+
+
+@dataclass(frozen=True)
+class Known:
+    questions: QuestionsOf = _no_questions
+    settings: SettingsOf = _no_settings
+    channels: tuple[str, ...] = ()
+    """In which people may ask for something."""
+
+    def channel_for(self, here: str) -> str:
+        """The one a form begins with; empty: whoever fills it in chooses."""
+        if here in self.channels:
+            return here
+        return self.channels[0] if len(self.channels) == 1 else ""

@@ -1,0 +1,68 @@
+"""A session's first record: for which thread, by whom, on which repository. On disk before anything has begun."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bot.domain.events import Begun, FromPeople, Said
+from bot.domain.people import Thread
+from bot.domain.record import Record
+from bot.domain.session import Session
+from bot.engine.repositories import Repositories, wanted
+from bot.engine.world import World
+from bot.flow import attached
+
+
+def is_request(thread: Thread, event: FromPeople) -> bool:
+    """Whether a session begins with it, where there is none yet."""
+    if not (isinstance(event, Said) and event.mention and thread.root):
+        return False
+    return bool(event.text.strip()) or any(file.text for file in event.files)
+
+
+@dataclass(frozen=True)
+class Beginning:
+    world: World
+    repositories: Repositories
+
+    def problem(self, thread: Thread, event: FromPeople) -> str:
+        """Why a request cannot be begun, in a sentence. Empty: it can, or it is none."""
+        if not isinstance(event, Said):
+            return ""
+        if is_request(thread, event):
+            return self.repositories.problem(thread, wanted(event.text).name)
+        # nothing but files, and none of them could be read
+        return "; ".join(attached.unread(event.files)) if event.mention else ""
+
+    def by_request(self, thread: Thread, event: Said) -> Record:
+        """Where there is no room on the disk, nothing has begun."""
+        asked = wanted(event.text)
+        event = event.model_copy(update={"text": asked.text})
+        path = self.repositories.path_for(thread, asked.name)
+        return self._saved(self._session(thread, event, path), event)
+
+    def by_session(self, thread: Thread, session_id: str, event: Begun, path: str) -> Record | None:
+        """Another session wants one, on its own repository at `path`. None: it is there already."""
+        if self.world.store.find(session_id):
+            return None
+        path = path or self.repositories.path_for(thread)
+        return self._saved(self._session(thread, event, path, session_id), event)
+
+    def _session(
+        self, thread: Thread, event: Said | Begun, path: str, session_id: str = ""
+    ) -> Session:
+        """Its agent is fixed with the survey: until then a wrong setting can be mended."""
+        return Session(
+            id=session_id or self.world.clock.new_id(),
+            created_at=event.at,
+            updated_at=event.at,
+            thread=thread,
+            owner=event.by,
+            repository=path,
+            test_command=self.repositories.test_command_for(path),
+        )
+
+    def _saved(self, session: Session, event: Said | Begun) -> Record:
+        record = Record(session=session, inbox=[event], heard=[event.id])
+        self.world.store.save(record)
+        return record

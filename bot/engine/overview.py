@@ -1,0 +1,230 @@
+"""How everything stands, for one person: what waits, what is at work, what has ended, and whether the bot is well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from bot.domain.cards import HomeCard
+from bot.domain.choices import Choice, Style, Verb
+from bot.domain.layout import counted, duration
+from bot.domain.people import Person, Role, Thread
+from bot.domain.session import Session
+from bot.domain.sheets import Element, Entries, Entry, Fields, Table, Text
+from bot.domain.states import Status, TaskState
+from bot.engine.gate import Gate
+from bot.engine.world import World
+from bot.errors import PortError
+from bot.flow import caught_up
+from bot.ports import Listed
+
+MOST = 20
+"""Sessions under one heading."""
+ROWS = 50
+"""Sessions whose use is told one by one; all are counted."""
+LATELY = 5
+BRANCHES = 15
+_ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.DISCARDED})
+_YOURS = {
+    Role.START: "ask for work",
+    Role.APPROVE: "approve",
+    Role.STOP: "stop",
+    Role.ADMIN: "see which keys are set",
+}
+
+
+def seen_from(thread: Thread, other: Thread) -> bool:
+    """Nobody looks from one organisation into another; what two talk of alone is listed nowhere else."""
+    if (thread.platform, thread.workspace) != (other.platform, other.workspace):
+        return False
+    return not other.direct or other.place == thread.place
+
+
+def own_or_open(session: Session, thread: Thread, person: Person) -> bool:
+    """On a page that only one person sees, their own conversations stand, too."""
+    if thread.home and session.thread.direct:
+        same = (session.thread.platform, session.thread.workspace)
+        return session.owner.id == person.id and same == (thread.platform, thread.workspace)
+    return seen_from(thread, session.thread)
+
+
+async def home(
+    world: World, gate: Gate, awake: Iterable[Session], thread: Thread, person: Person
+) -> HomeCard:
+    mine = [one for one in awake if not one.over and own_or_open(one, thread, person)]
+    now = world.clock.now()
+    asked = {one.id: tuple(caught_up.waiting(one)) for one in mine}
+    waiting = [one for one in mine if asked[one.id]]
+    running = [one for one in mine if not asked[one.id]]
+    roles = frozenset(role for role in Role if gate.grants(thread, person, role))
+    return HomeCard(
+        key=f"home:{person.id}",
+        health=await _health(world, mine),
+        waiting=tuple(_entry(one, asked[one.id], now) for one in waiting[:MOST]),
+        running=tuple(_entry(one, (), now) for one in running[:MOST]),
+        recent=tuple(_ended(world.store.sessions(), thread)),
+        branches=tuple(_branches(mine))[:BRANCHES],
+        settings=tuple(_settings(world, roles)),
+        choices=tuple(_choices(roles)),
+        at=now,
+    )
+
+
+def inbox(
+    awake: Iterable[Session], thread: Thread, person: Person, now: datetime
+) -> tuple[Element, ...]:
+    """What waits for somebody: one's own sessions first, then whoever waits longest."""
+    mine = [one for one in awake if own_or_open(one, thread, person)]
+    asked = [(one, titles) for one in mine if (titles := tuple(caught_up.waiting(one)))]
+    asked.sort(key=lambda each: (each[0].owner.id != person.id, each[0].updated_at))
+    if not asked:
+        return (Text(text="Nothing waits for you."),)
+    entries = Entries(items=tuple(_entry(one, titles, now) for one, titles in asked[:MOST]))
+    if len(asked) <= MOST:
+        return (entries,)
+    return (entries, Text(text=f"… and {len(asked) - MOST} more."))
+
+
+def sessions(listed: Iterable[Listed], thread: Thread, now: datetime) -> tuple[Element, ...]:
+    """Every session there is, the newest first, with what can be done about it."""
+    seen = [one for one in listed if seen_from(thread, one.thread)]
+    if not seen:
+        return (Text(text="There are none yet. Tell me what you would like to have built."),)
+    entries = Entries(items=tuple(_listed(one, now) for one in seen[:MOST]))
+    if len(seen) <= MOST:
+        return (entries,)
+    return (entries, Text(text=f"… and {len(seen) - MOST} older ones: info <id> tells of each."))
+
+
+def usage(known: Iterable[Session]) -> tuple[Element, ...]:
+    """Of every session there is something to tell of, and of all together."""
+    spent = [one for one in known if one.usage.calls]
+    if not spent:
+        return (Text(text="No model was asked yet."),)
+    rows = tuple(
+        (
+            one.short,
+            one.title,
+            f"{one.usage.calls}",
+            f"{one.usage.tokens:,}",
+            f"{sum(len(task.runs) for task in one.tasks)}",
+            f"{_agents_tokens(one):,}" if _agents_tokens(one) else "",
+        )
+        for one in spent[:ROWS]
+    )
+    total = Fields(
+        pairs=(
+            ("Model calls", f"{sum(one.usage.calls for one in spent):,}"),
+            ("Model tokens", f"about {sum(one.usage.tokens for one in spent):,}"),
+        )
+    )
+    head = ("Id", "What", "Calls", "Tokens", "Agent runs", "Agents' tokens")
+    return (total, Table(head=head, rows=rows))
+
+
+def _agents_tokens(session: Session) -> int:
+    return sum(task.usage.input_tokens + task.usage.output_tokens for task in session.tasks)
+
+
+def _entry(session: Session, asked: tuple[str, ...], now: datetime) -> Entry:
+    """`asked`: what it waits for."""
+    facts = [session.short, _progress(session), *asked]
+    facts.append(f"{duration(max(0, int((now - session.updated_at).total_seconds())))} ago")
+    return Entry(
+        title=session.title,
+        facts=tuple(fact for fact in facts if fact),
+        thread=session.thread,
+        choices=tuple(_can_be_done(session.id, session.status)),
+    )
+
+
+def _progress(session: Session) -> str:
+    if session.queue_position:
+        return f"place {session.queue_position} in the queue"
+    if not session.tasks:
+        return session.phase
+    done = len(session.in_state(TaskState.COMPLETED))
+    at_work = len(session.in_state(TaskState.RUNNING, TaskState.NEEDS_CONTINUATION))
+    agents = f", {counted(at_work, 'agent')} at work" if at_work else ""
+    return f"{session.phase}: {done} of {len(session.tasks)} done{agents}"
+
+
+def _listed(one: Listed, now: datetime) -> Entry:
+    ago = duration(max(0, int((now - one.updated_at).total_seconds())))
+    return Entry(
+        title=one.title,
+        facts=(one.id[:8], f"{one.status} · {one.phase}", f"{ago} ago"),
+        thread=one.thread,
+        choices=tuple(_can_be_done(one.id, one.status)),
+    )
+
+
+def _can_be_done(session_id: str, status: str) -> Iterator[Choice]:
+    if status == Status.PAUSED:
+        yield Choice(label="Resume", verb=Verb.RESUME, about=session_id, style=Style.PRIMARY)
+    if status in (Status.ACTIVE, Status.QUEUED):
+        yield Choice(
+            label="Stop",
+            verb=Verb.STOP,
+            about=session_id,
+            style=Style.DANGER,
+            confirm="End all agents of this session? What they did stays.",
+        )
+    if status in (Status.PAUSED, Status.FAILED):
+        yield Choice(
+            label="Discard",
+            verb=Verb.DISCARD,
+            about=session_id,
+            style=Style.DANGER,
+            confirm="Discard this session? Its branches stay.",
+        )
+
+
+def _ended(listed: Iterable[Listed], thread: Thread) -> Iterator[Entry]:
+    seen = [one for one in listed if one.status in _ENDED and seen_from(thread, one.thread)]
+    for one in seen[:LATELY]:
+        facts = (one.id[:8], one.status, f"{one.updated_at:%Y-%m-%d %H:%M} UTC")
+        yield Entry(title=one.title, facts=facts, thread=one.thread)
+
+
+def _branches(mine: Iterable[Session]) -> Iterator[str]:
+    for session in mine:
+        for task in session.tasks:
+            if task.workspace and task.workspace.ready:
+                yield f"{task.workspace.branch} · {task.key} {task.state} · {session.short}"
+
+
+async def _health(world: World, mine: Iterable[Session]) -> tuple[tuple[str, str], ...]:
+    model = world.preferences.model()
+    asked = f"{model.model or 'its own choice'} at {model.base_url or model.provider}"
+    agents = sum(bool(t.run and t.run.alive) for one in mine for t in one.tasks)
+    troubles = tuple(dict.fromkeys(one.trouble for one in mine if one.trouble))
+    return (
+        ("Model", f"AI settings are required: {model.missing}" if model.missing else asked),
+        ("tmux", await _panes(world)),
+        ("GitHub", "pull requests" if world.forge else "not configured: work stays on branches"),
+        ("Agents", counted(agents, "agent") + " at work"),
+        *(("Trouble", trouble) for trouble in troubles[:3]),
+    )
+
+
+async def _panes(world: World) -> str:
+    try:
+        return counted(len(await world.panes.names()), "pane")
+    except PortError as problem:
+        return f"{problem.reason} {problem.remedy}".strip()
+
+
+def _settings(world: World, roles: frozenset[Role]) -> Iterator[tuple[str, str]]:
+    rules = world.rules
+    yield "Repository", ", ".join(rules.known_repositories)
+    yield "Agent", rules.agent
+    yield "Tests", rules.test_command or "found in the repository"
+    yield "At once", f"up to {counted(rules.most_at_once, 'agent')} a session"
+    yield "You may", ", ".join(text for role, text in _YOURS.items() if role in roles)
+
+
+def _choices(roles: frozenset[Role]) -> Iterator[Choice]:
+    yield Choice(label="Start a feature", verb=Verb.BEGIN, style=Style.PRIMARY)
+    if Role.OPERATE in roles:
+        yield Choice(label="Model and endpoint", verb=Verb.SETTINGS)

@@ -1,0 +1,42 @@
+"""Bindings and preferences in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from bot.domain.world import ModelChoice
+from bot.errors import Refused
+
+
+@dataclass
+class FakeBindings:
+    """Implements bot.ports.Bindings."""
+
+    bound: dict[str, str] = field(default_factory=dict[str, str])
+
+    def of(self, place: str) -> str:
+        return self.bound.get(place, "")
+
+    def bind(self, place: str, name: str) -> None:
+        self.bound[place] = name
+
+
+@dataclass
+class FakePreferences:
+    """Implements bot.ports.Preferences."""
+
+    chosen: ModelChoice = field(
+        default_factory=lambda: ModelChoice(
+            provider="custom", base_url="http://127.0.0.1:9/v1", model="played", key_set=True
+        )
+    )
+    refusal: Refused | None = None
+    """What it says to the next choice."""
+
+    def model(self) -> ModelChoice:
+        return self.chosen
+
+    def choose_model(self, base_url: str, model: str) -> None:
+        if self.refusal:
+            raise self.refusal
+        self.chosen = self.chosen.model_copy(update={"base_url": base_url, "model": model})

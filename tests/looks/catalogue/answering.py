@@ -1,0 +1,157 @@
+"""Answers: to commands, to questions in words, and what only one person is told."""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from bot.domain.cards import AnswerCard
+from bot.domain.choices import Command, Verb, Word
+from bot.domain.events import Commanded, Pressed
+from bot.domain.session import Approval
+from bot.domain.sheets import Element, Pointer, Table, Text, Tone
+from bot.domain.states import Phase
+from bot.domain.tasklog import LogEntry, LogEventType, TaskLog, TaskLogStatus, Visibility, told
+from bot.engine import front, overview, pointing
+from bot.flow import commands, takeover, telling
+from tests.looks.catalogue import lookout
+from tests.looks.catalogue.beginning import PLACE, START
+from tests.looks.catalogue.entry import Entry, entry
+from tests.looks.catalogue.sample import (
+    AKI,
+    MIKA,
+    NAMES,
+    NOW,
+    THREAD,
+    at,
+    at_work,
+    delivered,
+    done,
+    planned,
+    running,
+    task,
+)
+
+IN_SHORT = (
+    "People can now switch the shop to a dark appearance on the settings page, and it stays so after a reload. "
+    "Twelve tests guard it. The user guide tells how; printed pages stay light."
+)
+
+
+def entries() -> tuple[Entry, ...]:
+    return (*_commands(), *_fronts(), *_logs(), *_told(), *_private())
+
+
+def _commands() -> tuple[Entry, ...]:
+    session = at_work(delivered("T001", 41), running("T002"), running("T003", 2), task("T004"))
+    answered = PLACE.model_copy(update={"answer": PLACE.default, "answered_by": "Mika"})
+    session.intent = session.intent.model_copy(update={"clarifications": (answered, START)})
+    words = (Word.STATUS, Word.TASKS, Word.USAGE, Word.INFO, Word.DECISIONS)
+    return tuple(entry(f"answer/{word}", commands.answer(session, _said(word))) for word in words)
+
+
+def _said(word: Word, argument: str = "") -> Commanded:
+    return Commanded(id="c", at=NOW, by=MIKA, command=Command(word=word, argument=argument))
+
+
+def _fronts() -> tuple[Entry, ...]:
+    """What belongs to no session is whispered."""
+    working = at_work(running("T002"), task("T004"))
+    waits = planned(id="5e6f7a8b-0000-4000-8000-000000000000")
+    parts = {
+        "usage of all": overview.usage([working, waits]),
+        "inbox": overview.inbox([working, waits], THREAD, MIKA, at(8)),
+        "inbox, empty": overview.inbox([], THREAD, MIKA, at(8)),
+        "sessions": overview.sessions(lookout.LISTED, THREAD, at(8)),
+        "help": (Table(head=("Command", "What it does"), rows=front.HELP),),
+        "unfinished at start": front.unfinished([working, waits]),
+    }
+    caught_up = commands.answer(working, _said(Word.CATCH_UP))
+    return (
+        *(
+            Entry(f"answer/{name}", _answer(name, body), private=True)
+            for name, body in parts.items()
+        ),
+        entry("answer/catch up", caught_up),
+        Entry(
+            "answer/which session to stop",
+            pointing.picker(Word.STOP, [working, waits], "p"),
+            private=True,
+        ),
+    )
+
+
+def _answer(name: str, body: tuple[Element, ...]) -> AnswerCard:
+    return AnswerCard(key=f"answer:{name}", title=name.capitalize(), body=body)
+
+
+def _logs() -> tuple[Entry, ...]:
+    logs = [_log(key) for key in ("T001", "T002")]
+    everything, one = told(logs), told(logs, "T002", "full")
+    return (
+        Entry("answer/logs", AnswerCard(key="l", title="Logs", body=everything)),
+        Entry("answer/logs of a task", AnswerCard(key="l", title="Logs", body=one)),
+    )
+
+
+def _log(key: str) -> TaskLog:
+    happened: tuple[tuple[LogEventType, dict[str, JsonValue]], ...] = (
+        (LogEventType.TASK_STARTED, {"branch": "agent/theme-module"}),
+        (LogEventType.EXECUTOR_DISPATCH, {"agent": "claude", "run": 1}),
+        (LogEventType.TEST_EXECUTION, {"command": "npm test", "exit_code": 1, "seconds": 14.2}),
+        (LogEventType.FILE_OPERATION, {"changed": ["src/theme.ts", "src/theme.test.ts"]}),
+        (LogEventType.TASK_COMPLETED, {"commits": 2}),
+    )
+    events = tuple(
+        LogEntry(
+            id=f"{key}-{n}",
+            event_type=kind,
+            timestamp=at(n),
+            visibility_level=Visibility.SUMMARY,
+            content=content,
+        )
+        for n, (kind, content) in enumerate(happened)
+    )
+    return TaskLog(
+        task_id=f"id-{key}",
+        session_id="1a2b3c4d",
+        key=key,
+        name=NAMES[key],
+        status=TaskLogStatus.COMPLETE,
+        created_at=NOW,
+        ended_at=at(4),
+        events=events,
+    )
+
+
+def _told() -> tuple[Entry, ...]:
+    mine = at_work(running("T002"))
+    reply = telling.answered(
+        "r", "To Aki", Text(text="Not yet: T003 has to remember the choice first.")
+    )
+    pointer = Pointer(text="Take payments", thread=THREAD)
+    opened = telling.answered("o", "That is a session of its own now", pointer)
+    over = Text(text="3 sessions carry this out; each asks and reports in its own thread.")
+    elsewhere = telling.answered("e", "Over to other sessions", over, tone=Tone.SUCCESS)
+    return (
+        entry("answer/takeover", takeover.decide(mine, _said(Word.TAKEOVER, "T002"))),
+        entry("answer/reply in words", reply),
+        entry("answer/a session of its own", opened),
+        entry("answer/over to other sessions", elsewhere),
+        entry("answer/in short", telling.answered("s", "In short", Text(text=IN_SHORT))),
+    )
+
+
+def _private() -> tuple[Entry, ...]:
+    session = planned(phase=Phase.EXECUTING)
+    session.approval = Approval(by=AKI, at=NOW, digest="", revision=1)
+    press = Pressed(id="p", at=at(2), by=MIKA, verb=Verb.APPROVE)
+    not_allowed = AnswerCard(key="n", title=pointing.NOT_ALLOWED)
+    return (
+        entry("answer/approved already", telling.stale(session, press)),
+        Entry("answer/not allowed", not_allowed, private=True),
+        entry("answer/not current any more", telling.stale(at_work(done("T001")), _kept())),
+    )
+
+
+def _kept() -> Pressed:
+    return Pressed(id="k", at=at(2), by=MIKA, verb=Verb.KEEP)

@@ -1,0 +1,65 @@
+"""The work goes out: pull requests in each of their states, or branches that are offered for a merge."""
+
+from __future__ import annotations
+
+from bot.domain.cards import Decided
+from bot.domain.hosting import CiState
+from bot.domain.session import Session
+from bot.domain.states import Phase
+from bot.domain.tasks import Task
+from bot.flow import pulls, telling
+from tests.looks.catalogue.entry import Entry, entry
+from tests.looks.catalogue.sample import NAMES, at, at_work, delivered, done, running
+
+
+def entries() -> tuple[Entry, ...]:
+    return (*_pulls(), *_offer())
+
+
+def _pulls() -> tuple[Entry, ...]:
+    open_ones = (
+        delivered("T001", 41),
+        delivered("T002", 42, draft=True),
+        delivered("T003", 43, ci=CiState.PENDING),
+    )
+    failing = delivered("T003", 43, ci=CiState.FAILED)
+    merged = delivered("T001", 41, open=False, merged=True)
+    return (
+        _shows("first of four", (delivered("T001", 41), running("T002"))),
+        _shows("three, one a draft", open_ones),
+        _shows("checks failed", (merged, failing)),
+        _shows("refused by the rules", (merged, _refused())),
+        _shows("all merged", (merged, delivered("T003", 43, open=False, merged=True))),
+        entry(
+            "pulls/left to people",
+            pulls.card(_ending(open_ones), Decided(what="Left to people", by="Mika", at=at(40))),
+        ),
+    )
+
+
+def _shows(state: str, tasks: tuple[Task, ...]) -> Entry:
+    return entry(f"pulls/{state}", pulls.card(_ending(tasks)))
+
+
+def _refused() -> Task:
+    one = delivered("T003", 43)
+    assert one.pull_request
+    problem = "At least 1 approving review is required by reviewers with write access."
+    one.pull_request = one.pull_request.model_copy(update={"problem": problem})
+    return one
+
+
+def _ending(tasks: tuple[Task, ...]) -> Session:
+    return at_work(*tasks, phase=Phase.FINISHING)
+
+
+def _offer() -> tuple[Entry, ...]:
+    session = at_work(*map(done, NAMES), phase=Phase.FINISHING, hosted=None)
+    again = at_work(*map(done, NAMES), phase=Phase.FINISHING, hosted=None)
+    again.ending_problem = "main has uncommitted changes in src/theme.ts."
+    merged = Decided(what="To be merged", by="Mika", at=at(40))
+    return (
+        entry("offer/everything is built", telling.offer(session)),
+        entry("offer/the merge was refused", telling.offer(again)),
+        entry("offer/decided", telling.offer(session, merged)),
+    )

@@ -1,0 +1,101 @@
+"""The pages that are photographed: the catalogue kind by kind, its forms, and one thread as a whole. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from adapters.chat.slack import forms
+from adapters.chat.slack.drawing import EVERY_KIND, Kind, Site, drawn
+from adapters.chat.slack.drawing.home import home as drawn_home
+from bot.domain.cards import Card, HomeCard
+from bot.domain.choices import Verb
+from tests.looks.catalogue import Entry, Variant, entries
+from tests.looks.catalogue.beginning import ALL, LONG_OPTIONS, ONLY_YOU
+from tests.looks.catalogue.sample import MIKA, REQUEST, THREAD
+from tests.looks.page import Post, home, message, modal
+from tests.looks.page.frame import column
+
+SITE = Site("T0001", "https://acme.slack.example/")
+THREAD_OF = (
+    ("received/repository read", "questions/answered", "document/tasks", "approval/approved"),
+    (
+        "status/running, with screens",
+        "news/tests failed, once more",
+        "needs you/decided",
+        "pulls/three, one a draft",
+    ),
+    ("summary/merged by pull requests", "answer/in short"),
+)
+"""The states of one thread, in the order in which they come to stand in it, in parts that can be looked at at once."""
+MAIN = {
+    "questions": "questions/three",
+    "document": "document/spec",
+    "approval": "approval/first revision",
+    "status": "status/running, with screens",
+    "needs-you": "needs you/tests failed three times",
+    "dialog": "needs you/dialog with options",
+    "pull-requests": "pulls/three, one a draft",
+    "summary": "summary/merged by pull requests",
+    "home": "home/busy",
+}
+"""The pictures of the documentation, and the states they show."""
+
+
+@dataclass(frozen=True)
+class Page:
+    name: str
+    inner: str
+
+
+def pages(variant: Variant, *, rich: bool) -> Iterator[Page]:
+    """One for every kind of card."""
+    found = entries()
+    for group in dict.fromkeys(one.group for one in found):
+        shown = [
+            (one.name, _posted(one, variant, rich=rich)) for one in found if one.group == group
+        ]
+        yield Page(group, column(shown))
+
+
+def single(name: str, *, rich: bool) -> str:
+    """One card alone."""
+    one = next(one for one in entries() if one.name == name)
+    return _messages(one.card, private=one.private, rich=rich)
+
+
+def thread(*, rich: bool) -> tuple[str, ...]:
+    """What a thread looks like when all is done, part by part."""
+    asked = Post(name=str(MIKA), text=f"<@U0BOT|gwt> {REQUEST}", at="11:58", reactions={"eyes": 1})
+    parts = ["".join(single(name, rich=rich) for name in part) for part in THREAD_OF]
+    return (message(asked) + parts[0], *parts[1:])
+
+
+def form() -> str:
+    """The one in which questions are answered."""
+    purpose = forms.Purpose(thread=THREAD, verb=Verb.ANSWER, key="questions")
+    return modal(forms.questions_form([*ALL, ONLY_YOU], purpose))
+
+
+def modals() -> str:
+    purpose = forms.Purpose(thread=THREAD, verb=Verb.CHANGE, about="a", key="k")
+    views = (
+        ("form/changes", forms.asking("Request changes", "What should be different?", purpose)),
+        ("form/answers", forms.questions_form([*ALL, ONLY_YOU, LONG_OPTIONS], purpose)),
+        ("form/nothing to answer", forms.saying("I do not know these questions any more.")),
+    )
+    return column([(name, modal(view)) for name, view in views])
+
+
+def _posted(one: Entry, variant: Variant, *, rich: bool) -> str:
+    return _messages(variant.of(one.card), private=one.private, rich=rich)
+
+
+def _messages(card: Card, *, private: bool, rich: bool) -> str:
+    if isinstance(card, HomeCard):
+        return home(drawn_home(card, site=SITE))
+    kinds = EVERY_KIND if rich else frozenset[Kind]()
+    return "".join(
+        message(Post(name="gwt", text=one.text, blocks=one.blocks, app=True, private=private))
+        for one in drawn(card, SITE, kinds)
+    )
