@@ -7,6 +7,7 @@ BotError
 └── PortError          raised by adapters only; library errors are translated at the edge
     ├── Unavailable    worth trying again (429, 5xx, time-out, disk full): perform backs off and retries
     └── Refused        not worth it (401, 404, conflict): becomes OrderFailed and flow decides
+        └── Lost       a worktree or branch was taken away by hand: it may be made again, or done without
 
 Anything else is a bug: it is logged with its traceback, that session fails and says so, the others live on.
 """
@@ -49,3 +50,7 @@ class Unavailable(PortError):  # noqa: N818 - read as a sentence: raise Unavaila
 
 class Refused(PortError):  # noqa: N818
     """It will not work until somebody changes something."""
+
+
+class Lost(Refused):
+    """What was made for a task is gone, or is not what it was any more."""

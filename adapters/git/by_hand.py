@@ -7,7 +7,7 @@ from pathlib import Path
 from adapters.git.ledger import Made, Stage
 from adapters.git.place import Place
 from adapters.git.tree import Tree
-from bot.errors import Refused
+from bot.errors import Lost
 
 REFLOG_LIMIT = 64 * 1024
 
@@ -17,7 +17,7 @@ class ByHand:
         self._tree = tree
 
     async def require_branch(self, main: Place, path: Path, made: Made | None) -> None:
-        """Refused where the branch of a worktree of ours is gone, or no longer holds the commit it began with."""
+        """Lost where the branch of a worktree of ours is gone, or no longer holds the commit it began with."""
         if made is None or made.stage is not Stage.READY or not made.branch:
             return
         tip = await self._tree.tip(main, made.branch)
@@ -27,20 +27,20 @@ class ByHand:
             raise _moved(main, made)
 
 
-def _gone(made: Made, path: Path) -> Refused:
+def _gone(made: Made, path: Path) -> Lost:
     """The branch's own reflog went with it; that of its worktree may still be there."""
     _, last = _last_move(Path(made.git_dir) / "logs" / "HEAD")
     known = last or "<commit> (git fsck --lost-found may know it)"
-    return Refused(
+    return Lost(
         f"the branch {made.branch} is gone, and the worktree {path} stood on it",
         f"Bring it back: git branch {made.branch} {known}. Or give the task up.",
     )
 
 
-def _moved(main: Place, made: Made) -> Refused:
+def _moved(main: Place, made: Made) -> Lost:
     before, _ = _last_move(main.common / "logs" / "refs" / "heads" / made.branch)
     stood = f"; before its last move it stood at {before}" if before else ""
-    return Refused(
+    return Lost(
         f"the branch {made.branch} was moved by hand: it no longer holds the commit {made.origin[:12]} it began with{stood}",
         f"Put it back: git update-ref refs/heads/{made.branch} {before or '<commit>'}. Or give the task up.",
     )

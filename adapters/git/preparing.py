@@ -20,7 +20,7 @@ from adapters.git.standing import (
 )
 from adapters.git.tree import Tree
 from adapters.git.trust import Trust
-from bot.errors import Refused
+from bot.errors import Lost, Refused
 
 
 class Preparing:
@@ -82,7 +82,7 @@ class Preparing:
             raise Refused("taken", f"The worktree {path} is on {on}, not on {branch}.")
         tip = await self._tree.tip(held.main, branch)
         if tip is None:
-            raise Refused(f"the branch {branch} is gone, and the worktree {path} stands on it")
+            raise Lost(f"the branch {branch} is gone, and the worktree {path} stands on it")
         made = held.made(path)
         if made is None or made.stage is not Stage.READY or made.git_dir != str(found.git_dir):
             origin = await self._origin(held, branch, path, tip, start)

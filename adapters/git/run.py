@@ -18,7 +18,7 @@ from pathlib import Path
 
 from adapters.git.environment import FIXED, SWITCHED_OFF
 from adapters.git.place import Place
-from bot.errors import PortError, Refused, Unavailable
+from bot.errors import Lost, PortError, Refused, Unavailable
 
 OUTPUT_LIMIT = 32 * 1024 * 1024
 ERROR_LIMIT = 64 * 1024
@@ -156,7 +156,7 @@ class Git:
             )
         except FileNotFoundError as error:
             if not top.is_dir():
-                raise Refused(f"the directory {top} is missing") from error
+                raise Lost(f"the directory {top} is missing") from error
             raise Unavailable("git is required", "Install git 2.36 or newer.") from error
         except OSError as error:
             raise Unavailable(f"git could not be started: {error.strerror}") from error

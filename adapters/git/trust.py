@@ -15,7 +15,7 @@ from pathlib import Path
 from adapters.git.ledger import Ledger, Made, Page
 from adapters.git.place import Place, first_line, is_directory
 from adapters.git.run import Git
-from bot.errors import Refused
+from bot.errors import Lost, Refused
 
 WATCHED = re.compile(
     r"""
@@ -71,7 +71,7 @@ class Trust:
         if page is None or made is None or not made.git_dir:
             raise Refused(f"{path} is no worktree of the bot's", "Prepare the worktree first.")
         if not is_directory(path):
-            raise Refused(f"the worktree {path} is missing", "Recreate it, or give the task up.")
+            raise Lost(f"the worktree {path} is missing", "Recreate it, or give the task up.")
         await self._compare(main, page)
         await self._compare_worktree(main, path, made)
         return main.linked(Path(made.git_dir), path)

@@ -20,6 +20,8 @@ class Verb(StrEnum):
     STOP = "stop"
     RESUME = "resume"
     RETRY = "retry"
+    REASSIGN = "reassign"
+    """Begin a task anew on another branch: the one it had is lost."""
     SKIP = "skip"
     GIVE_UP = "give_up"
     MERGE = "merge"

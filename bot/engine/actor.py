@@ -28,7 +28,7 @@ from bot.engine.outbox import fitting, lane_of, with_deeds
 from bot.engine.patience import patiently
 from bot.engine.perform import perform
 from bot.engine.world import World
-from bot.errors import PortError, Refused, Unavailable
+from bot.errors import Lost, PortError, Refused, Unavailable
 from bot.flow import decide, held_back
 from bot.flow.telling import privately
 
@@ -190,6 +190,7 @@ class Actor:
             task_id=getattr(action, "task_id", ""),
             reason=self._world.masker.mask(refusal.reason),
             remedy=self._world.masker.mask(refusal.remedy),
+            lost=isinstance(refusal, Lost),
         )
 
     def _finish(self, action: Action, result: Event | None) -> None:

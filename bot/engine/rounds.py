@@ -10,7 +10,7 @@ from bot.domain.states import Phase, Status, TaskState
 from bot.domain.tasks import Task
 from bot.engine.actor import Actor
 from bot.engine.world import World
-from bot.errors import PortError, Refused, Unavailable
+from bot.errors import Lost, PortError, Refused, Unavailable
 
 TAIL = 3
 """Lines of a pane that the live status shows."""
@@ -87,6 +87,7 @@ async def _lost(world: World, session: Session, task: Task) -> OrderFailed | Non
             what="observe",
             task_id=task.id,
             reason=f"The worktree of {task.key} is gone or cannot be used: {refusal.reason}",
-            remedy="Retry makes it again from its branch.",
+            remedy=refusal.remedy,
+            lost=isinstance(refusal, Lost),
         )
     return None

@@ -11,11 +11,12 @@ from bot.domain.events import FromPerson, Happening, OrderFailed, Pressed
 from bot.domain.session import Session
 from bot.domain.states import Outcome, TaskState
 from bot.domain.tasks import Counters, Hold, Task, TaskResult, Why
-from bot.flow import mishaps, place, ship, telling
+from bot.flow import mishaps, place, shared, ship, telling
 
 WAITING = "waits for"
 """How the reason of a task begins that is held up by another."""
 SHOWN_OUTPUT = 1500
+BEGUN_ANEW = "The branch of an earlier try is lost. Begin anew: nothing of it is here."
 MOST_HINT = 3000
 """Characters of what somebody tells an agent: each of its tries may bring another."""
 
@@ -51,7 +52,7 @@ def hold(session: Session, event: OrderFailed) -> Iterator[Deed]:
         yield StopRun(run_id=run.id)
         task.update_run(run.end(Outcome.FAILED, event.at, message=event.reason))
     reason = f"{event.reason} {event.remedy}".strip()
-    yield from block(session, task, reason, event)
+    yield from block(session, task, reason, event, Hold.LOST if event.lost else None)
 
 
 def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
@@ -90,7 +91,7 @@ def card_of(session: Session, task: Task, decided: Decided | None = None) -> Sho
             reason=task.blocked,
             output=_output(task) if failed else "",
             affected=tuple(f"{d.key} {d.name}" for d in dependents(session, task)),
-            choices=() if decided else _choices(task),
+            choices=() if decided else _choices(session, task),
             decided=decided,
         )
     )
@@ -104,13 +105,14 @@ def _output(task: Task) -> str:
     return check.output[-SHOWN_OUTPUT:] if check and not check.passed else ""
 
 
-def _choices(task: Task) -> tuple[Choice, ...]:
+def _choices(session: Session, task: Task) -> tuple[Choice, ...]:
     about = f"{task.id}:{task.asking}"
     passing = tuple(_let_pass(task, about))
     style = Style.NORMAL if passing else Style.PRIMARY
     return (
         *passing,
-        Choice(label="Retry", verb=Verb.RETRY, about=about, style=style),
+        Choice(label=_retrying(task), verb=Verb.RETRY, about=about, style=style),
+        *_elsewhere(session, task, about),
         *_with_more(task, about),
         Choice(label="Go on without it", verb=Verb.SKIP, about=about),
         Choice(
@@ -121,6 +123,23 @@ def _choices(task: Task) -> tuple[Choice, ...]:
             confirm="Give this task up, and all that depends on it?",
         ),
     )
+
+
+def _retrying(task: Task) -> str:
+    return "Make it again" if task.held is Hold.LOST else "Retry"
+
+
+def _elsewhere(session: Session, task: Task, about: str) -> Iterator[Choice]:
+    """Where nobody sees or builds upon what is lost, it may be done without."""
+    if _may_be_reassigned(session, task):
+        yield Choice(label="Begin anew on another branch", verb=Verb.REASSIGN, about=about)
+
+
+def _may_be_reassigned(session: Session, task: Task) -> bool:
+    alone = all(
+        other.id == task.id or not other.runs for other in shared.on_its_branch(session, task)
+    )
+    return task.held is Hold.LOST and alone and not task.pull_request
 
 
 def _with_more(task: Task, about: str) -> Iterator[Choice]:
@@ -168,6 +187,9 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
         case Verb.HINT if hint := event.text.strip()[:MOST_HINT]:
             what = f"To be tried again with a hint: {hint}"
             retry(session, task, hint)
+        case Verb.REASSIGN if _may_be_reassigned(session, task):
+            what = "To be begun anew on another branch"
+            reassign(session, task)
         case Verb.SKIP:
             what = "Left out"
             yield from skip(session, task, event)
@@ -195,7 +217,7 @@ def retry(session: Session, task: Task, hint: str = "") -> None:
 
     A hint is for its agent: then it is not only looked at again.
     """
-    held_from = task.blocked_from
+    held_from, lost = task.blocked_from, task.held is Hold.LOST
     task.counters, task.past = Counters(), ()
     if hint:
         told = (task.told, f"A person says about this: {hint}")
@@ -203,6 +225,8 @@ def retry(session: Session, task: Task, hint: str = "") -> None:
     elif task.state is TaskState.BLOCKED and held_from is TaskState.VERIFYING:
         task.become(TaskState.VERIFYING)
         task.look_again()
+        if lost:
+            _make_again(task)
         return
     if task.runs:
         task.become(TaskState.NEEDS_CONTINUATION)
@@ -212,8 +236,27 @@ def retry(session: Session, task: Task, hint: str = "") -> None:
         task.next_feedback = "\n\n".join([told, *conflicts[-1:]])
     else:
         task.become(TaskState.READY if place.is_free(session, task) else TaskState.PENDING)
+    _make_again(task)
+
+
+def _make_again(task: Task) -> None:
+    """Its worktree, should it be gone, before anything else is done there."""
     if task.workspace:
         task.workspace = task.workspace.model_copy(update={"ready": False})
+
+
+def reassign(session: Session, task: Task) -> None:
+    """What was lost stays as it is, with whatever is left of it; the task gets a branch and an agent that know nothing of it."""
+    shared.part(session, task)
+    retry(session, task)
+    if task.state is TaskState.VERIFYING:
+        task.become(TaskState.NEEDS_CONTINUATION)
+    if task.runs:
+        task.next_why, task.next_feedback = Why.RETRY, BEGUN_ANEW
+    if task.workspace:
+        task.left = (*task.left, task.workspace)
+    task.workspace = task.work = task.pull_text = None
+    task.look_again()
 
 
 def skip(session: Session, task: Task, event: Happening) -> Iterator[Deed]:

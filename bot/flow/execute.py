@@ -204,6 +204,7 @@ def _is_of_this_wait(session: Session, event: PlaceGranted | PlaceAwaited) -> bo
 
 def _taken(session: Session) -> set[str]:
     own = {workspace.branch for workspace in session.workspaces}
+    own |= {workspace.branch for task in session.tasks for workspace in task.left}
     return own | ({session.spec.workspace.branch} if session.spec else set())
 
 

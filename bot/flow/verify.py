@@ -104,6 +104,8 @@ def _seen(session: Session, task: Task, run: Run, event: WorkSeen) -> Iterator[D
         # what was tested and judged is another commit
         task.checked_of = task.judged_of = ""
     task.work, task.work_of = event.work, run.id
+    if task.workspace:
+        task.workspace = task.workspace.model_copy(update={"ready": True})
     task.verified_files, task.flags = event.verified_files, event.flags
     yield from _main_touched(session, task, event)
     if missing := _missing(task, event):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from bot.domain.world import Merged
-from bot.errors import Refused
+from bot.errors import Lost
 from tests.fakes.histories import changes, clashes, is_below
 from tests.fakes.repository import FakeRepository
 
@@ -31,9 +31,9 @@ class FakeWorktree:
         """What people did to it by hand is told."""
         there, branch = self.repository, self.branch
         if branch and branch not in there.heads:
-            raise Refused(f"the branch {branch} is gone", "Bring it back, or give the task up.")
+            raise Lost(f"the branch {branch} is gone", "Bring it back, or give the task up.")
         if branch and self.origin not in there.ancestors(there.heads[branch]):
-            raise Refused(f"the branch {branch} was moved by hand", "Put it back.")
+            raise Lost(f"the branch {branch} was moved by hand", "Put it back.")
 
     def merge(self, other: str, message: str, plan: str = "") -> Merged:
         """File by file: who changed it since they parted wins; both in different ways is a conflict."""

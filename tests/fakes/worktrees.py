@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterable
 
 from bot.domain.world import Collision, Commit, Merged, Removal, Work
-from bot.errors import PortError, Refused
+from bot.errors import Lost, PortError, Refused
 from tests.fakes.histories import clashes, commit_of, is_named, matches, unmerged
 from tests.fakes.repository import FakeRepository
 from tests.fakes.worktree import FakeWorktree
@@ -222,7 +222,7 @@ class FakeWorktrees:
         if self.problem is not None:
             raise self.problem
         if path not in self.standing:
-            raise Refused(f"the worktree {path} is missing", "Recreate it, or give the task up.")
+            raise Lost(f"the worktree {path} is missing", "Recreate it, or give the task up.")
         self.standing[path].require_branch()
         return self.standing[path]
 

@@ -24,6 +24,7 @@ EMOJI = {
     Verb.STOP: "🛑",
     Verb.RESUME: "▶",
     Verb.RETRY: "🔁",
+    Verb.REASSIGN: "🌿",
     Verb.SKIP: "⏭",
     Verb.GIVE_UP: "🚫",
     Verb.MERGE: "✅",

@@ -18,6 +18,8 @@ class OrderFailed(Result):
     task_id: str = ""
     reason: str
     remedy: str = ""
+    lost: bool = False
+    """Its worktree or branch is gone, or was moved by hand."""
 
 
 class Begun(Happening):

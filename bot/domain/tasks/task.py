@@ -24,6 +24,8 @@ class Hold(StrEnum):
     FLAGS = "flags"
     """Its tests look as if they had been made to pass."""
     LIMIT = "limit"
+    LOST = "lost"
+    """Its worktree or branch was taken away by hand: it is made again, or another one."""
     VERDICT = "verdict"
 
 
@@ -81,6 +83,8 @@ class Task(Living):
     worktree_strategy: Strategy = Strategy.NEW
     agent: str = ""
     workspace: Workspace | None = None
+    left: tuple[Workspace, ...] = ()
+    """What it had before and a person did without: its names are not used again, and it is looked after at the end."""
     runs: list[Run] = Field(default_factory=list[Run])
     checks: list[Check] = Field(default_factory=list[Check])
     verdicts: list[Verdict] = Field(default_factory=list[Verdict])

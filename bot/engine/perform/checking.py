@@ -35,6 +35,9 @@ def task_in(session: Session, task_id: str) -> tuple[Task, Workspace]:
 
 async def look_at_work(world: World, session: Session, order: LookAtWork) -> WorkSeen:
     task, workspace = task_in(session, order.task_id)
+    if not workspace.ready:  # it was lost, and a person wants it made again
+        start = session.spec.commit if session.spec else session.base_commit
+        await world.worktrees.prepare(session.repository, workspace.branch, workspace.path, start)
     found = await world.worktrees.work(workspace.path, workspace.start, OUR_FILES)
     work = world.masker.mask_model(_bounded(found))
     now = world.clock.now()

@@ -127,6 +127,8 @@ def _workspaces(session: Session) -> Iterator[tuple[Workspace, PullRequest | Non
     for task in begun.values():
         if task.workspace:
             yield task.workspace, pull_of(session, task)
+    for task in session.tasks:
+        yield from ((workspace, None) for workspace in task.left)
     if session.spec and (session.documents or session.spec.revision > 1):
         yield session.spec.workspace, None
 

@@ -166,7 +166,7 @@ async def _require_worktree(world: World, task: Task, workspace: Workspace) -> N
         await world.worktrees.work(workspace.path, workspace.start)
     except Refused as refusal:
         reason = f"The worktree of {task.key} is gone or cannot be used: {refusal.reason}"
-        raise Refused(reason, "Retry makes it again from its branch.") from refusal
+        raise type(refusal)(reason, refusal.remedy) from refusal
 
 
 async def await_run(

@@ -58,7 +58,8 @@ def _held() -> tuple[Entry, ...]:
     conflict = "src/theme.ts and 2 more files still conflict with agent/theme-module after 3 rounds"
     limit = "it has gone beyond its limit: 61 files changed, 40 were allowed"
     return (
-        _asks("blocked", _task(TaskState.BLOCKED, "its worktree is gone. Retry makes it again.")),
+        _asks("blocked", _task(TaskState.BLOCKED, "its agent could not be started")),
+        _asks("lost", _task(TaskState.BLOCKED, "its worktree is gone", held=Hold.LOST)),
         _asks("conflict", _task(TaskState.BLOCKED, conflict)),
         _asks("tests look weakened", _task(TaskState.BLOCKED, flags, held=Hold.FLAGS)),
         _asks("beyond a limit", _task(TaskState.BLOCKED, limit, held=Hold.LIMIT)),
