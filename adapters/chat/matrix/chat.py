@@ -174,7 +174,14 @@ class MatrixChat:
             return _Way(entered, found, gateway, moving, tell, left.pop_all())
 
     def _gateway(self, entered: Entered, seal: Seal, left: AsyncExitStack) -> Gateway:
-        gateway = Gateway(entered.client, self._ledger, self._turns, self._roots, seal=seal)
+        gateway = Gateway(
+            entered.client,
+            self._ledger,
+            self._turns,
+            self._roots,
+            seal=seal,
+            by_words=self._by_words,
+        )
         left.push_async_callback(gateway.close)
         return gateway
 

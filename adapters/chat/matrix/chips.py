@@ -85,14 +85,14 @@ class Chip:
     """The bot sets it itself."""
 
 
-def chips(choices: Sequence[Choice]) -> tuple[Chip, ...]:
-    """One for each choice, in order."""
+def chips(choices: Sequence[Choice], by_words: frozenset[Verb] = frozenset()) -> tuple[Chip, ...]:
+    """One for each choice, in order. `by_words`: what no reaction does there."""
     found: list[Chip] = []
     free = MOST
     taken: set[str] = set()
     for choice, emoji in zip(choices, _emojis(choices), strict=True):
         key = _unlike(taken, f"{emoji or EMOJI[choice.verb]} {_plain(choice.label)}")
-        seeded = free > 0 and choice.verb not in _UNSEEDED
+        seeded = free > 0 and choice.verb not in _UNSEEDED and choice.verb not in by_words
         free -= seeded
         taken.add(key)
         found.append(Chip(choice, emoji, key, seeded))
@@ -103,9 +103,9 @@ def keys(choices: Sequence[Choice]) -> tuple[str, ...]:
     return tuple(chip.key for chip in chips(choices))
 
 
-def seeds(choices: Sequence[Choice]) -> tuple[str, ...]:
+def seeds(choices: Sequence[Choice], by_words: frozenset[Verb] = frozenset()) -> tuple[str, ...]:
     """The chips the bot sets itself."""
-    return tuple(chip.key for chip in chips(choices) if chip.seeded)
+    return tuple(chip.key for chip in chips(choices, by_words) if chip.seeded)
 
 
 def choice_for(placed: Placed, key: str) -> Choice | None:

@@ -12,6 +12,7 @@ from adapters.chat.matrix.forms import (
     asks_twice,
     confirmed,
     counted_already,
+    in_words,
     mark_of,
     taken_back,
     wanted_next,
@@ -19,6 +20,7 @@ from adapters.chat.matrix.forms import (
 from adapters.chat.matrix.gateway import Gateway
 from adapters.chat.matrix.heard import Message, Reaction, Redaction
 from adapters.chat.matrix.saying import Saying
+from adapters.chat.matrix.wording import written
 from adapters.posting import Ledger, Placed
 from bot.domain.cards import AnswerCard
 from bot.domain.choices import Choice, Verb
@@ -47,18 +49,23 @@ class Clicking:
         meant = choice or late
         if meant is None or not await self._counts(reaction, meant):
             return
-        click = Click(
-            reaction=reaction.event_id,
-            thread=placed.thread,
-            by=by,
-            at=reaction.at,
-            choice=meant,
-            state=State.ASKED,
-        )
-        if choice and (card := wanted_next(choice, reaction.event_id)):
-            await self._ask(click, card)
+        click = _click(reaction, placed, by, meant)
+        if meant.verb in await self._gateway.by_words(reaction.room):
+            if choice:
+                await self._ask_for_words(click, placed)
+        elif choice:
+            await self._chosen(click, placed)
         else:
             await self._press(click, placed)
+
+    async def chosen_in_words(self, thread: Thread, message: Message, by: Person) -> bool:
+        """Whether somebody's words choose what is offered there, where reactions do not."""
+        by_words = await self._gateway.by_words(message.room)
+        worded = written(self._ledger.cards(thread), message.text, by_words)
+        if worded is None:
+            return False
+        await self._chosen(_click(message, worded.placed, by, worded.choice), worded.placed)
+        return True
 
     async def answers(self, thread: Thread, message: Message, by: Person) -> bool:
         """Whether somebody's words are what that person was asked for."""
@@ -102,6 +109,17 @@ class Clicking:
                 return True
             raise
 
+    async def _chosen(self, click: Click, placed: Placed) -> None:
+        if card := wanted_next(click.choice, click.reaction):
+            await self._ask(click, card)
+        else:
+            await self._press(click, placed)
+
+    async def _ask_for_words(self, click: Click, placed: Placed) -> None:
+        opened = Opened(id=click.reaction, at=click.at, by=click.by, verb=click.choice.verb)
+        if await self._deliver(click.thread, opened):
+            await self._whisper(click, in_words(placed, click.choice))
+
     async def _ask(self, click: Click, card: AnswerCard) -> None:
         known = self._clicks.of(click.reaction)
         if known and known.state is not State.ASKED:
@@ -127,3 +145,14 @@ class Clicking:
 
     async def _whisper(self, click: Click, card: AnswerCard) -> None:
         await self._saying.say(self._gateway.whisper(click.thread, click.by, card))
+
+
+def _click(heard: Reaction | Message, placed: Placed, by: Person, choice: Choice) -> Click:
+    return Click(
+        reaction=heard.event_id,
+        thread=placed.thread,
+        by=by,
+        at=heard.at,
+        choice=choice,
+        state=State.ASKED,
+    )

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from adapters.chat.matrix.chips import EMOJI, Chip, chips
 from adapters.chat.matrix.pieces import Piece, element_pieces, paragraph, question_pieces, size
 from adapters.chat.matrix.prose import escaped
+from adapters.chat.matrix.wording import words_of
 from bot.domain.cards import (
     Card,
     DocumentCard,
@@ -62,11 +63,13 @@ class Message:
     part: int = 0
 
 
-def drawn(card: Card, room: int = ROOM) -> tuple[Message, ...]:
-    """The messages, in order. What can be chosen stands on the last."""
+def drawn(
+    card: Card, room: int = ROOM, *, by_words: frozenset[Verb] = frozenset()
+) -> tuple[Message, ...]:
+    """The messages, in order. What can be chosen stands on the last. `by_words`: what no reaction does there."""
     laid = sheet(card)
     title = _title(laid)
-    pieces = [*_body(card, laid, room - _HEAD), *_foot(card, laid)]
+    pieces = [*_body(card, laid, room - _HEAD), *_foot(card, laid, by_words)]
     groups = _grouped(pieces, room - _HEAD)
     kind = _kind(card)
     messages = [
@@ -119,12 +122,15 @@ def _body(card: Card, laid: Sheet, room: int) -> Iterator[Piece]:
         yield from element_pieces(element, room)
 
 
-def _foot(card: Card, laid: Sheet) -> Iterator[Piece]:
+def _foot(card: Card, laid: Sheet, by_words: frozenset[Verb]) -> Iterator[Piece]:
     """In one piece: what can be chosen stands on the message that has the chips."""
     bodies: list[str] = []
     shown: list[str] = []
     if laid.choices:
-        lines = [_choice(chip) for chip in chips(laid.choices)]
+        lines = [
+            _written(chip) if chip.choice.verb in by_words else _choice(chip)
+            for chip in chips(laid.choices, by_words)
+        ]
         bodies.append("\n".join(line.body for line in lines))
         shown.append(f"<ul>{''.join(f'<li>{line.html}</li>' for line in lines)}</ul>")
     if laid.footer:
@@ -154,6 +160,16 @@ def _choice(chip: Chip) -> Piece:
     return Piece(
         f"{emoji} {label}{dash}{', or '.join(ways)}",
         f"{emoji} <strong>{escaped(label)}</strong>{dash}{', or '.join(shown)}",
+    )
+
+
+def _written(chip: Chip) -> Piece:
+    """✅ Merge into main — write `Merge into main`"""
+    emoji, words = chip.emoji or EMOJI[chip.choice.verb], words_of(chip)
+    label = _on_one_line(chip.choice.label)
+    return Piece(
+        f"{emoji} {label} — write `{words}`",
+        f"{emoji} <strong>{escaped(label)}</strong> — write <code>{escape(words)}</code>",
     )
 
 

@@ -5,6 +5,9 @@ Matrix has no forms. What is asked for is asked as a card, to the one who chose;
 
 from __future__ import annotations
 
+from adapters.chat.matrix.chips import chips
+from adapters.chat.matrix.crypto.reasons import ONLY_WORDS
+from adapters.chat.matrix.wording import words_of
 from adapters.posting import Placed
 from bot.domain.cards import AnswerCard
 from bot.domain.choices import Choice, Verb
@@ -69,6 +72,15 @@ def counted_already(choice: Choice) -> AnswerCard:
     title = f"«{choice.label.rstrip('….')}» has counted already: taking the reaction back changes nothing."
     body = (Text(text="Say in this thread what you would like instead; stop ends all work."),)
     return AnswerCard(key=f"counted:{choice.verb}:{choice.about}", title=title, body=body)
+
+
+def in_words(placed: Placed, choice: Choice) -> AnswerCard:
+    """To whoever reacts where only words do that: once for each choice."""
+    words = next(words_of(chip) for chip in chips(placed.choices) if chip.choice == choice)
+    steps = Text(text=f"Write in this thread: {words}")
+    return AnswerCard(
+        key=f"words:{placed.key}:{choice.verb}:{choice.about}", title=ONLY_WORDS, body=(steps,)
+    )
 
 
 def key_for(key: str, person: str) -> str:

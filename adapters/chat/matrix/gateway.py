@@ -24,6 +24,7 @@ from adapters.chat.matrix.sending import Sender
 from adapters.chat.matrix.statuses import Statuses
 from adapters.posting import Ledger, Turns, Urgency, opened, root_of, thread_of, urgency
 from bot.domain.cards import Card, ReceivedCard, StatusCard
+from bot.domain.choices import Verb
 from bot.domain.layout import sheet
 from bot.domain.people import Person, Thread
 from bot.errors import PortError, Refused
@@ -46,8 +47,10 @@ class Gateway:
         roots: Roots,
         *,
         seal: Seal = OPEN,
+        by_words: frozenset[Verb] = frozenset(),
     ) -> None:
-        self._client = client
+        """`by_words`: what a reaction does not do in encrypted rooms."""
+        self._client, self._by_words = client, by_words
         line = Line()
         self._sender = Sender(client, seal=seal, line=line)
         self._impatient = Sender(client, seal=seal, longest_wait=0)
@@ -74,7 +77,8 @@ class Gateway:
             return
         first = isinstance(card, ReceivedCard) and self._ledger.find(thread, card.key) is None
         sender = self._sender.at(urgency(card))
-        placing = Placing(sender, self._ledger, thread, card)
+        by_words = await self.by_words(thread.channel)
+        placing = Placing(sender, self._ledger, thread, card, by_words=by_words)
         if pings(card):
             placing.mention = self._told(owner or self._roots.owner(thread))
         async with self._turns.turn(thread.channel, urgency(card)):
@@ -97,7 +101,10 @@ class Gateway:
 
     async def _begin(self, thread: Thread, card: Card) -> Thread:
         room, root = root_of(thread, card)
-        await Placing(self._sender, self._ledger, room, root, begins=True).bring()
+        by_words = await self.by_words(room.channel)
+        await Placing(
+            self._sender, self._ledger, room, root, begins=True, by_words=by_words
+        ).bring()
         placed = self._ledger.wanted(room, root, sheet(card).choices)
         begun = thread_of(thread, placed.messages[0])
         self._ledger.adopted(placed, begun, card)
@@ -108,11 +115,20 @@ class Gateway:
         self._look_whether_open(thread)
         own = card.model_copy(update={"key": key_for(card.key, person.id)})
         urgent = min(urgency(card), Urgency.ANSWER)
-        placing = Placing(self._sender.at(urgent), self._ledger, thread, own, to=person)
+        by_words = await self.by_words(thread.channel)
+        placing = Placing(
+            self._sender.at(urgent), self._ledger, thread, own, to=person, by_words=by_words
+        )
         placing.mention = self._told(person.id)
         async with self._turns.turn(thread.channel, urgent):
             await self._write(placing)
         await self._finish(placing)
+
+    async def by_words(self, room: str) -> frozenset[Verb]:
+        """What no reaction does there. Unavailable: nobody can tell now."""
+        if self._by_words and await self._sender.is_encrypted(room):
+            return self._by_words
+        return frozenset()
 
     def shut(self, room: str) -> None:
         """The bot was put out of it: nothing is tried there until it is back."""

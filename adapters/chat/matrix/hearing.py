@@ -102,13 +102,17 @@ class Hearing:
             event = Commanded(id=id, at=at, by=by, command=command, mention=mention)
             await self._deliver(thread, event)
             return
-        if within and message.text and await self._clicking.answers(thread, message, by):
+        if within and message.text and await self._chooses(thread, message, by):
             return
         files = (await self._files.read(message.file),) if message.file else ()
         said = Said(id=id, at=at, by=by, text=message.text, mention=mention, files=files)
         if await self._deliver(thread, said) and mention:
             # only of those who were let: strangers must not fill what is remembered
             self._gateway.remember_root(thread, message.sender)
+
+    async def _chooses(self, thread: Thread, message: Message, by: Person) -> bool:
+        answers = await self._clicking.answers(thread, message, by)
+        return answers or await self._clicking.chosen_in_words(thread, message, by)
 
     async def _edited(self, edit: Edit) -> None:
         """Who changes the request itself is told once that this changes nothing: it was read as it was."""

@@ -18,6 +18,7 @@ from adapters.chat.matrix.seeding import Seeding
 from adapters.chat.matrix.sending import Sender, TooLarge
 from adapters.posting import Ledger, Placed, Urgency
 from bot.domain.cards import AnswerCard, Card, DocumentCard
+from bot.domain.choices import Verb
 from bot.domain.layout import sheet
 from bot.domain.people import Person, Thread
 from bot.errors import PortError
@@ -42,6 +43,8 @@ class Placing:
     """Who is told of it, when it is posted."""
     anew: bool = False
     """Posted at the end of the thread, instead of being edited where it stands."""
+    by_words: frozenset[Verb] = frozenset()
+    """What no reaction does in this room."""
     begins: bool = False
     """Its first message stands in the room itself, and is the root of what follows it."""
     _before: Placed | None = field(init=False)
@@ -110,7 +113,7 @@ class Placing:
             # a long one takes as long as others would have to wait
             messages = await asyncio.to_thread(drawn, self.card, room)
         else:
-            messages = drawn(self.card, room)
+            messages = drawn(self.card, room, by_words=self.by_words)
         if self.to is None:
             return messages
         return (addressed(messages[0], self.to), *messages[1:])
@@ -183,12 +186,12 @@ class Placing:
 
     async def _set_chips(self) -> None:
         """What can be chosen has a chip, on the last message; what no longer can has none."""
-        wanted, bearer, before = seeds(self._placed.choices), self._ids[-1], self._before
+        wanted, bearer, before = self._seeds(self._placed), self._ids[-1], self._before
         if before is None or (before.standing and not before.choices) or self._fresh:
             await self._seeding.seed(bearer, wanted)
             return
         if before.standing and before.messages[-1:] == (bearer,):
-            if seeds(before.choices) == wanted:
+            if self._seeds(before) == wanted:
                 return
         elif before.standing:
             for event_id in before.messages:
@@ -197,6 +200,9 @@ class Placing:
         begun = bool(before.messages and before.choices)
         if before.standing or wanted or begun or before.revision > 1:
             await self._seeding.correct(bearer, wanted)
+
+    def _seeds(self, placed: Placed) -> tuple[str, ...]:
+        return seeds(placed.choices, self.by_words)
 
     @property
     def _fresh(self) -> bool:

@@ -114,9 +114,12 @@ class Sender:
             since = f"&from={quote(str(told['next_batch']), safe='')}"
         return found
 
+    async def is_encrypted(self, room: str) -> bool:
+        return await self._patiently(partial(self._seal.is_encrypted, room))
+
     async def upload(self, room: str, name: str, data: bytes, mimetype: str) -> shapes.Content:
         """Where it is, as a message in that room says it. An encrypted one keeps even its name to itself."""
-        if not await self._patiently(partial(self._seal.is_encrypted, room)):
+        if not await self.is_encrypted(room):
             return {"url": await self._upload(name, data, mimetype)}
         cipher, keys = closed(data)
         url = await self._upload("", cipher, "application/octet-stream")

@@ -43,10 +43,7 @@ NO_KEYS = (
     "This room is encrypted, and I cannot read encrypted messages at present; the log says why. Use a room"
     " without encryption until that is mended."
 )
-ONLY_WORDS = (
-    "In this room a reaction does not count for that: reactions are not encrypted, and could be forged."
-    " Please write it in this thread."
-)
+ONLY_WORDS = "In this room a reaction does not count for that: reactions are not encrypted, and could be forged."
 
 
 def told(code: str) -> str:

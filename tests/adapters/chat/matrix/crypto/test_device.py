@@ -281,8 +281,11 @@ async def test_a_store_that_is_older_than_what_was_uploaded_is_noticed_and_given
         await until(lambda: secret.proxy.count("keys/upload") == 2)
     path.write_bytes(old)
     async with secret.listening() as chat:
+        # her words take one of the keys: until they are heard nothing shall be noticed
+        secret.proxy.fail(where="keys/upload")
         await secret.anna.say(secret.room, "still on the old device", mention=secret.bot.id)
         await secret.hears("still on the old device")
+        secret.proxy.heal()
         await claim(secret)
         await until(path.with_suffix(".broken").exists)
         await until(lambda: secret.proxy.count("delete_devices"))
