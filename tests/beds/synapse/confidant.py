@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 from importlib import import_module
 from typing import Any, cast
+from urllib.parse import unquote
 
 from aiohttp import ClientSession
 
@@ -112,6 +113,8 @@ class Confidant(Person):
             await self._take(told)
             for news in told.get("rooms", {}).get("join", {}).items():
                 self._open(*news)
+        elif path.endswith("/messages"):
+            self._open_page(unquote(path.split("/")[1]), told)
         return told
 
     async def _take(self, told: dict[str, Any]) -> None:
@@ -123,9 +126,15 @@ class Confidant(Person):
             await self.client.keys_query()
 
     def _open(self, room: str, news: dict[str, Any]) -> None:
-        events: list[Json] = news["timeline"]["events"]
+        timeline: dict[str, Any] = news["timeline"]
+        timeline["events"] = self._all_opened(room, timeline["events"])
+
+    def _open_page(self, room: str, told: dict[str, Any]) -> None:
+        told["chunk"] = self._all_opened(room, told["chunk"])
+
+    def _all_opened(self, room: str, events: list[Json]) -> list[Json]:
         self.wire += events
-        news["timeline"]["events"] = [self._opened(room, event) for event in events]
+        return [self._opened(room, event) for event in events]
 
     def _opened(self, room: str, event: Json) -> Json:
         if event["type"] != "m.room.encrypted":
