@@ -105,6 +105,9 @@ class Settings(BaseSettings):
     gwt_parallel: int = Field(default=10, ge=1, le=10)
     gwt_low_risk_alone: bool = False
     gwt_high_risk_approvers: int = Field(default=1, ge=1, le=9)
+    gwt_most_in_a_minute: int = Field(default=120, ge=0)
+    gwt_most_in_an_hour: int = Field(default=30, ge=0)
+    gwt_most_sessions: int = Field(default=200, ge=0)
     progress_seconds: float = Field(default=120, ge=1)
 
     gwt_pull_requests: bool = True

@@ -11,6 +11,7 @@ from typing import get_args
 import pytest
 from pydantic import BaseModel
 
+from bot.domain.audit import AuditEntry
 from bot.domain.evidence import Evidence
 from bot.domain.record import Record
 from bot.domain.session import Session
@@ -135,7 +136,7 @@ def tables(page: str) -> dict[str, list[list[str]]]:
 
 
 PAGE_TABLES = tables(PAGE.read_text("utf-8"))
-ROOTS = (Session, Evidence, TaskLog, TaskLogIndex, SessionLog)
+ROOTS = (Session, Evidence, TaskLog, TaskLogIndex, SessionLog, AuditEntry)
 SAVED = sorted(reachable(*ROOTS), key=lambda kind: kind.__name__)
 MODELS: list[type[BaseModel]] = [
     Record,  # of what waits in it only the names are told

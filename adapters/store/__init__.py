@@ -1,5 +1,6 @@
 """Where records live, who may use them, and how they are kept private."""
 
+from adapters.store.audit import AuditFile
 from adapters.store.bindings import BindingsFile
 from adapters.store.disk import Disk, keep_private
 from adapters.store.evidence import EvidenceFiles
@@ -8,6 +9,7 @@ from adapters.store.store import JournalStore
 from adapters.store.tasklogs import TaskLogFiles
 
 __all__ = [
+    "AuditFile",
     "BindingsFile",
     "Disk",
     "EvidenceFiles",

@@ -20,6 +20,7 @@ from bot.domain.actions import (
     StopRun,
     Whisper,
 )
+from bot.domain.audit import came_of
 from bot.domain.cards import ProblemCard
 from bot.domain.events import Broke, Event, FromPerson, OrderFailed
 from bot.domain.record import REMEMBERED, Record
@@ -63,9 +64,17 @@ class Actor:
         """Nothing is under way: it waits for a person or for something outside, or is over."""
         return self._next() is None and (not self._record.outbox or bool(self.session.trouble))
 
+    @property
+    def waiting(self) -> int:
+        """What it has heard and not yet come to."""
+        return len(self._record.inbox)
+
+    def has_heard(self, event: Event) -> bool:
+        return event.id in self._record.heard
+
     def hear(self, event: Event) -> None:
         """Write down what came from outside, once; run() will come to it. Unavailable when the disk is full."""
-        if event.id in self._record.heard:
+        if self.has_heard(event):
             return
         deeds: list[Deed] = []
         if held_back(self.session, event) and isinstance(event, FromPerson):
@@ -119,6 +128,9 @@ class Actor:
             deeds = decide(session, self._broke(f"deciding on {event.kind} failed"))
         outbox = with_deeds(fitting(self._record.outbox, session, inbox), deeds, self._begun)
         before = self.session
+        # what people want does not count before it is written down what came of it
+        if entry := came_of(before, event, session):
+            self._world.audit.note(entry)
         self._save(session=session, inbox=inbox, outbox=outbox)
         self._world.logbook.note(before, event, session)
         self._world.visits.changed()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable
 
 from bot.domain.cards import AnswerCard
 from bot.domain.events import (
@@ -15,7 +14,6 @@ from bot.domain.events import (
     Commanded,
     Configured,
     Continued,
-    Event,
     FromPeople,
     FromPerson,
     Opened,
@@ -31,20 +29,24 @@ from bot.domain.states import Phase
 from bot.engine import front
 from bot.engine.actor import Actor
 from bot.engine.answers import Answers
+from bot.engine.auditing import Auditing
 from bot.engine.beginning import Beginning, is_request
 from bot.engine.front import Front
 from bot.engine.gate import Gate
 from bot.engine.looking import Looking
+from bot.engine.measure import MOST_WAITING, Measure
+from bot.engine.once import Once
 from bot.engine.passing import Passing
 from bot.engine.pointing import NOT_ALLOWED, Pointing
 from bot.engine.refusals import Refusals
 from bot.engine.repositories import Repositories
 from bot.engine.world import World
+from bot.flow import held_back
 from bot.flow.approve import is_yes
 
 log = logging.getLogger("bot.desk")
 SETTLING = 0.2
-REMEMBERED = 5_000
+TOO_MUCH_WAITS = "Too much waits in this session already. Write resume first."
 NOTHING_HERE = "There is nothing here yet. Tell me what you would like to have built."
 
 
@@ -56,9 +58,11 @@ class Desk:
         self._lives: dict[str, asyncio.Task[None]] = {}
         self._threads: dict[str, str] = {}
         self._fallen: asyncio.Queue[str] = asyncio.Queue()
-        self._answered: dict[str, bool] = {}
-        self._answering: dict[str, asyncio.Event] = {}
+        self._once = Once()
         self._refusals = Refusals()
+        self._too_much = Refusals(to_one=1)
+        self._measure = Measure(world.rules)
+        self._auditing = Auditing(world)
         self._passing = Passing(gate, world)
         self._answers = Answers(world.clock)
         repositories = Repositories(world)
@@ -69,6 +73,7 @@ class Desk:
             self._actor_of,
             self._awake,
             self._answers,
+            self._auditing,
             Front(world, repositories, self._awake),
         )
         self._looking = Looking(world, gate, self._pointing, self._awake)
@@ -111,35 +116,61 @@ class Desk:
 
     async def take(self, thread: Thread, event: FromPeople) -> bool:
         """Returns when the event is on disk; False: it was refused, and the person told."""
-        while answer := self._answering.get(event.id):
-            await answer.wait()
-        if event.id in self._answered:
-            return self._answered[event.id]
+        if (answered := await self._once.known(event)) is not None:
+            return answered
         if self._overheard(thread, event):
             return True
         if not self._gate.lets(thread, event):
             return await self._refuse(thread, event)
         if isinstance(event, Opened):
             return True
+        if why := self._beyond_measure(thread, event):
+            return await self._turn_away(thread, event, why)
         may_stop = self._gate.grants(thread, event.by, Role.STOP)
         event = self._world.masker.mask_model(event).model_copy(update={"may_stop": may_stop})
         if isinstance(event, Visited | Configured):
-            return await self._once(event, self._looking.answered(thread, event))
+            self._auditing.allowed(thread, event)
+            return await self._once.answered(event, self._looking.answered(thread, event))
         if await self._answered_elsewhere(thread, event):
             return True
         return await self._heard(thread, event)
 
     async def _heard(self, thread: Thread, event: Said | Pressed | Commanded) -> bool:
         """By the session of the thread, or by the one that begins with it."""
-        if self._actor_of(thread) is None and (why := self._beginning.problem(thread, event)):
-            return await self._once(event, self._pointing.say(thread, event, why))
-        actor = self._actor_for(thread, event)
+        actor = self._actor_of(thread)
         if actor is None:
-            return await self._once(event, self._pointing.say(thread, event, NOTHING_HERE))
+            return await self._begun(thread, event)
         if not self._may_approve(actor.session, event):
             return await self._refuse(thread, event)
+        if held_back(actor.session, event) and actor.waiting >= MOST_WAITING:
+            return await self._turn_away(thread, event, TOO_MUCH_WAITS)
+        if not actor.has_heard(event):
+            self._auditing.allowed(thread, event, actor.session.id)
         actor.hear(event)
         return True
+
+    async def _begun(self, thread: Thread, event: Said | Pressed | Commanded) -> bool:
+        """A session begins with a request, also where its file was broken and put aside."""
+        why = self._beginning.problem(thread, event)
+        if why or not (isinstance(event, Said) and is_request(thread, event)):
+            said = self._pointing.say(thread, event, why or NOTHING_HERE)
+            return await self._once.answered(event, said)
+        self._auditing.allowed(thread, event)
+        self._awaken(self._beginning.by_request(thread, event))
+        return True
+
+    def _beyond_measure(self, thread: Thread, event: FromPeople) -> str:
+        begins = thread.key not in self._threads and is_request(thread, event)
+        now = self._world.clock.now()
+        return self._measure.problem(event, now, begins=begins, open_now=len(self._actors))
+
+    async def _turn_away(self, thread: Thread, event: FromPeople, why: str) -> bool:
+        """It is too much: told once in a while, and to them alone."""
+        now = self._world.clock.now()
+        self._auditing.refused(thread, event, why)
+        if self._too_much.worth_telling(thread, event.by, now):
+            await self._once.answered(event, self._pointing.say(thread, event, why), taken=False)
+        return False
 
     def _overheard(self, thread: Thread, event: FromPeople) -> bool:
         """People talk to each other: a word that is not for the bot counts in a session's thread, from those who may."""
@@ -150,30 +181,11 @@ class Desk:
         if not isinstance(event, Pressed | Commanded):
             return False
         known = thread.key in self._threads
-        return await self._once(event, self._pointing.answered(thread, event, known=known))
-
-    async def _once(
-        self, event: FromPeople, answer: Awaitable[bool], *, taken: bool = True
-    ) -> bool:
-        """What no session hears is remembered here, so that the same event is not answered again. Has it been?
-
-        Should it come while it is answered, it waits: if the answer fails, that one is the next try.
-        """
-        over = self._answering[event.id] = asyncio.Event()
-        try:
-            answered = await answer
-        finally:
-            del self._answering[event.id]
-            over.set()
-        if answered:
-            self._answered[event.id] = taken
-        while len(self._answered) > REMEMBERED:
-            del self._answered[next(iter(self._answered))]
-        return answered
+        return await self._once.answered(event, self._pointing.answered(thread, event, known=known))
 
     def broken(self) -> tuple[str, ...]:
         """What could not be read at the start, a sentence each."""
-        return self._world.store.broken
+        return (*self._world.store.broken, *self._world.audit.broken)
 
     async def welcome(self, thread: Thread, person: Person) -> None:
         """What has not been finished, with the words that go on with it or give it up."""
@@ -205,20 +217,14 @@ class Desk:
 
     async def _refuse(self, thread: Thread, event: FromPeople) -> bool:
         log.warning("refused at the gate", extra={"data": {"by": event.by.id, "event": event.id}})
+        self._auditing.refused(thread, event, NOT_ALLOWED, self._threads.get(thread.key, ""))
         # who may not come in is told so by the page itself
         silent = isinstance(event, Visited)
         if not silent and self._refusals.worth_telling(thread, event.by, self._world.clock.now()):
-            await self._once(event, self._pointing.say(thread, event, NOT_ALLOWED), taken=False)
+            await self._once.answered(
+                event, self._pointing.say(thread, event, NOT_ALLOWED), taken=False
+            )
         return False
-
-    def _actor_for(self, thread: Thread, event: Event) -> Actor | None:
-        """Of the session in this thread; begun by a request, where there is none."""
-        if actor := self._actor_of(thread):
-            return actor
-        # also where the session's file was broken and put aside
-        if isinstance(event, Said) and is_request(thread, event):
-            return self._awaken(self._beginning.by_request(thread, event))
-        return None
 
     def _actor_of(self, thread: Thread) -> Actor | None:
         session_id = self._threads.get(thread.key)

@@ -15,6 +15,7 @@ from bot.domain.session import Session
 from bot.domain.states import Status
 from bot.engine.actor import Actor
 from bot.engine.answers import Answers
+from bot.engine.auditing import Auditing
 from bot.engine.front import FOR_ALL, Front
 from bot.engine.gate import Gate
 from bot.engine.perform import telling
@@ -38,6 +39,7 @@ class Pointing:
     actor_of: Callable[[Thread], Actor | None]
     awake: Callable[[], Iterable[Session]]
     answers: Answers
+    auditing: Auditing
     front: Front
 
     async def answered(self, thread: Thread, event: Pressed | Commanded, *, known: bool) -> bool:
@@ -69,6 +71,7 @@ class Pointing:
 
     async def _for_all(self, thread: Thread, event: Commanded) -> bool:
         """Help, the list of sessions, what waits, which keys are set."""
+        self.auditing.allowed(thread, event)
         title, body = self.front.answer(thread, event)
         card = AnswerCard(key=f"answer:{event.id}", title=title, body=body)
         return await self.whisper(thread, event.by, card)
@@ -113,10 +116,13 @@ class Pointing:
             return await self.say(thread, event, unknown)
         home, there = record.session.thread, _without_argument(event)
         if not self.gate.lets(home, there):
+            self.auditing.refused(home, event, NOT_ALLOWED, record.session.id)
             return await self.say(thread, event, NOT_ALLOWED)
         actor = self.actor_of(home)
         if actor is None:
             return True
+        if not actor.has_heard(there):
+            self.auditing.allowed(home, event, record.session.id)
         turned = await self._turn_to(home)
         actor.hear(there)
         if home.key != thread.key and not turned:

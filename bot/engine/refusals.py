@@ -14,14 +14,15 @@ MOST_IN_A_PLACE = 20
 class Refusals:
     """Within the window so many to one person, and so many in one channel; who goes on after that is not answered."""
 
-    def __init__(self) -> None:
+    def __init__(self, to_one: int = MOST_TO_ONE) -> None:
+        self._to_one = to_one
         self._told: dict[tuple[str, str], list[datetime]] = {}
 
     def worth_telling(self, thread: Thread, person: Person, now: datetime) -> bool:
         """Whether there is another no for this person, here. If so, it counts as told."""
         self._forget(now)
         limits = {
-            (person.platform, person.id): MOST_TO_ONE,
+            (person.platform, person.id): self._to_one,
             (thread.platform, f"in {thread.place}"): MOST_IN_A_PLACE,
         }
         if any(len(self._told.get(who, ())) >= most for who, most in limits.items()):

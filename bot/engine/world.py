@@ -17,6 +17,7 @@ from bot.engine.visits import Visits
 from bot.ports import (
     Agents,
     Archive,
+    Audit,
     Bindings,
     Chat,
     Clock,
@@ -53,6 +54,12 @@ class Rules:
     """A plan of low risk may start without a person."""
     high_risk_approvers: int = 1
     """How many different people must approve a plan of high risk."""
+    most_in_a_minute: int = 0
+    """Words, presses and commands of one person; 0: no limit."""
+    most_in_an_hour: int = 0
+    """Sessions one person may begin; 0: no limit."""
+    most_sessions: int = 0
+    """Sessions that are not over, of everybody; 0: no limit."""
     set_up: tuple[str, ...] = ()
     """Commands that are run in each new worktree."""
     copied_files: tuple[str, ...] = ()
@@ -93,6 +100,7 @@ class World:
     masker: Masker
     home: str
     archive: Archive
+    audit: Audit
     logbook: Logbook
     bindings: Bindings
     preferences: Preferences

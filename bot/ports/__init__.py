@@ -5,12 +5,13 @@ Every call that changes the world is safe to do twice: it looks first whether it
 
 from bot.ports.agents import Agents, Commands, Panes
 from bot.ports.code import Forge, Repository, Worktrees
-from bot.ports.keeping import Archive, Bindings, Clock, Listed, Logs, Preferences, Store
+from bot.ports.keeping import Archive, Audit, Bindings, Clock, Listed, Logs, Preferences, Store
 from bot.ports.people import Chat, Deliver, Llm
 
 __all__ = [
     "Agents",
     "Archive",
+    "Audit",
     "Bindings",
     "Chat",
     "Clock",

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from bot.domain.audit import AuditEntry
 from bot.domain.evidence import Evidence, EvidenceInventory
 from bot.domain.people import Thread
 from bot.domain.record import Record
@@ -50,6 +51,19 @@ class Archive(Protocol):
 
     async def inventory(self, evidence_ids: Iterable[str]) -> EvidenceInventory:
         """What is there of the evidence that a session names, and whether it is as it was kept."""
+        ...
+
+
+class Audit(Protocol):
+    """Who wanted what, what the gate said and what came of it, for good: added to, and never changed."""
+
+    def note(self, entry: AuditEntry) -> None:
+        """On disk when it returns. Raises Unavailable on a full disk: then nothing of what it tells may count."""
+        ...
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """What was found changed or missing at the start, one sentence each."""
         ...
 
 

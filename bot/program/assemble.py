@@ -17,7 +17,14 @@ from adapters.commands import ShellCommands
 from adapters.git import GitRepository, GitWorktrees
 from adapters.github import Access, GitHub
 from adapters.log import start_logging
-from adapters.store import BindingsFile, EvidenceFiles, InstanceLock, JournalStore, TaskLogFiles
+from adapters.store import (
+    AuditFile,
+    BindingsFile,
+    EvidenceFiles,
+    InstanceLock,
+    JournalStore,
+    TaskLogFiles,
+)
 from adapters.tmux import TmuxPanes
 from bot.engine.actor import Actor
 from bot.engine.desk import Desk
@@ -132,6 +139,7 @@ def _world(
         masker=masker,
         home=str(settings.gwt_home),
         archive=EvidenceFiles(settings.gwt_home, masker),
+        audit=AuditFile(settings.gwt_home, masker),
         logbook=Logbook(TaskLogFiles(settings.gwt_home, masker)),
         bindings=BindingsFile(settings.gwt_home),
         preferences=EnvPreferences(plan.current, plan.environ),
@@ -185,6 +193,9 @@ def _rules(plan: Plan, settings: Settings) -> Rules:
         limits=settings.limits,
         low_risk_alone=settings.gwt_low_risk_alone,
         high_risk_approvers=settings.gwt_high_risk_approvers,
+        most_in_a_minute=settings.gwt_most_in_a_minute,
+        most_in_an_hour=settings.gwt_most_in_an_hour,
+        most_sessions=settings.gwt_most_sessions,
         context_window=lambda: _settings_now(plan.current).llm_context_window,
         keys=lambda: _settings_now(plan.current).keys(),
     )

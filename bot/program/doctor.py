@@ -11,6 +11,7 @@ from pathlib import Path
 
 from adapters.agents.launch import AgentClis
 from adapters.git import GitRepository
+from adapters.store.audit import check, told_of
 from bot import settings
 from bot.domain.masking import Masker
 from bot.errors import BotError, PortError, Refused
@@ -65,6 +66,7 @@ async def look(current: Settings, masker: Masker) -> AsyncGenerator[Found]:
         yield found
     yield await _looked("pull requests", lambda: _forge(current, masker), needed=False)
     yield _chats(current)
+    yield await _looked("audit log", lambda: asyncio.to_thread(_audit, current))
 
 
 async def _looked(
@@ -135,6 +137,13 @@ async def _forge(current: Settings, masker: Masker) -> str:
     if hosted.problem:
         raise Refused(f"{hosted.slug}: {hosted.problem}", hosted.remedy)
     return f"they go to {hosted.slug}"
+
+
+def _audit(current: Settings) -> str:
+    found = check(current.gwt_home)
+    if found.problems:
+        raise Refused(*told_of(current.gwt_home, found.problems))
+    return found.told
 
 
 def _chats(current: Settings) -> Found:

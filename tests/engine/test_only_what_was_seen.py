@@ -30,7 +30,7 @@ from tests.fakes.chat import MemoryChat
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import PASSED, FakeCommands
 from tests.fakes.forge import SLUG, FakeForge
-from tests.fakes.keeping import FakeBindings, FakePreferences
+from tests.fakes.keeping import FakeBindings, FakePreferences, MemoryAudit
 from tests.fakes.llm import ScriptedLlm
 from tests.fakes.panes import FakePanes
 from tests.fakes.repository import FakeRepository
@@ -64,6 +64,7 @@ class Bench:
             masker=Masker({}),
             home="/home/bot",
             archive=MemoryArchive(),
+            audit=MemoryAudit(),
             logbook=Logbook(MemoryLogs()),
             bindings=FakeBindings(),
             preferences=FakePreferences(),

@@ -31,7 +31,7 @@ from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import MemoryChat
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import PASSED, FakeCommands
-from tests.fakes.keeping import FakeBindings, FakePreferences
+from tests.fakes.keeping import FakeBindings, FakePreferences, MemoryAudit
 from tests.fakes.llm import ScriptedLlm
 from tests.fakes.panes import FakePanes
 from tests.fakes.repository import FakeRepository
@@ -72,6 +72,7 @@ class Bench:
             masker=Masker({"PASSWORD": HIDDEN}),
             home="/home/bot",
             archive=MemoryArchive(),
+            audit=MemoryAudit(),
             logbook=Logbook(MemoryLogs()),
             bindings=FakeBindings(),
             preferences=FakePreferences(),

@@ -1,11 +1,26 @@
-"""Bindings and preferences in memory."""
+"""The audit log, bindings and preferences in memory."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from bot.domain.audit import AuditEntry
 from bot.domain.world import ModelChoice
-from bot.errors import Refused
+from bot.errors import Refused, Unavailable
+
+
+@dataclass
+class MemoryAudit:
+    """Implements bot.ports.Audit. `full` makes the disk full."""
+
+    entries: list[AuditEntry] = field(default_factory=list[AuditEntry])
+    full: bool = False
+    broken: tuple[str, ...] = ()
+
+    def note(self, entry: AuditEntry) -> None:
+        if self.full:
+            raise Unavailable("the disk is full, so nothing can be kept", "Free some space.")
+        self.entries.append(entry)
 
 
 @dataclass

@@ -29,7 +29,7 @@ from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import ANNA, THREAD, MemoryChat
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import PASSED, FakeCommands
-from tests.fakes.keeping import FakeBindings, FakePreferences
+from tests.fakes.keeping import FakeBindings, FakePreferences, MemoryAudit
 from tests.fakes.llm import Call, ScriptedLlm
 from tests.fakes.panes import FakePanes
 from tests.fakes.repository import FakeRepository
@@ -190,7 +190,7 @@ class Stage:
         self.masker = Masker(secrets or {})
         self.chat = MemoryChat()
         self.store = MemoryStore()
-        self.archive, self.logs = MemoryArchive(), MemoryLogs()
+        self.archive, self.logs, self.audit = MemoryArchive(), MemoryLogs(), MemoryAudit()
         self.panes = FakePanes()
         self.repository = FakeRepository()
         self.worktrees = FakeWorktrees(self.repository)
@@ -252,6 +252,7 @@ class Stage:
             masker=self.masker,
             home="/home/bot",
             archive=mortal(self.archive),
+            audit=self.audit,
             logbook=Logbook(self.logs),
             bindings=FakeBindings(),
             preferences=FakePreferences(),

@@ -1,0 +1,184 @@
+"""The audit log in words: who wanted what and where, what the gate said, and what came of it.
+
+What only looks is left out. Of what people write only the digest is kept: the words themselves stand in the session.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import AwareDatetime
+
+from bot.domain.choices import Verb, Word
+from bot.domain.events import (
+    Commanded,
+    Configured,
+    Event,
+    FromPerson,
+    Opened,
+    Pressed,
+    Said,
+    Visited,
+)
+from bot.domain.facts import Fact
+from bot.domain.people import Person, Thread
+from bot.domain.session import Approval, Session
+
+LONGEST = 300
+"""Characters of one field."""
+_LOOKING = frozenset({Verb.LOG, Verb.HELPFUL, Verb.UNHELPFUL})
+_READING = frozenset(
+    {Word.STATUS, Word.SESSIONS, Word.TASKS, Word.USAGE, Word.INFO, Word.LOGS, Word.DECISIONS}
+    | {Word.CATCH_UP, Word.INBOX, Word.VERBOSITY, Word.HELP}
+)
+_TALK = frozenset({"updated_at", "conversation", "overheard", "spoken"})
+"""What changes of a session with every word."""
+
+
+class Decision(StrEnum):
+    ALLOWED = "allowed"
+    """By the gate. What comes of it is an entry of its own."""
+    REFUSED = "refused"
+    DONE = "done"
+    NOTHING = "nothing"
+    """Allowed, and still nothing came of it: a plan that was older, a second press."""
+
+
+class AuditEntry(Fact):
+    """A line of the audit log. The log itself fills in `number` and `before`."""
+
+    number: int = 0
+    at: AwareDatetime
+    who: str
+    """Platform and full id; names decide nothing."""
+    where: str
+    """The thread."""
+    session: str = ""
+    event: str = ""
+    """The platform's id of it. The same one twice: the bot was killed in between."""
+    what: str
+    about: str = ""
+    """What it was bound to: the digest that was shown, a task, a question, an id."""
+    digest: str = ""
+    """SHA-256 of what was written; of an approval, of what was approved."""
+    decision: Decision
+    why: str = ""
+    before: str = ""
+    """SHA-256 of the line before this one."""
+
+
+def wanted(event: FromPerson) -> str:
+    """What somebody wants to be done; empty: they only look."""
+    match event:
+        case Pressed(verb=verb):
+            return "" if verb in _LOOKING else f"press {verb}"
+        case Commanded(command=command):
+            reading = command.word in _READING or (
+                command.word is Word.REPO and not command.argument
+            )
+            return "" if reading else f"command {command.word}"
+        case Opened() | Visited():
+            return ""
+        case _:
+            return _kind(event)
+
+
+def at_the_gate(
+    thread: Thread, event: FromPerson, at: datetime, decision: Decision, why: str, session: str
+) -> AuditEntry:
+    return AuditEntry(
+        at=at,
+        who=_named(event.by),
+        where=thread.key[:LONGEST],
+        session=session,
+        event=event.id[:LONGEST],
+        what=wanted(event) or f"look {_kind(event)}",
+        about=_about(event)[:LONGEST],
+        digest=_digest(event),
+        decision=decision,
+        why=why[:LONGEST],
+    )
+
+
+def came_of(before: Session, event: Event, after: Session) -> AuditEntry | None:
+    """What was decided on what somebody wants; and every approval, whoever gave it."""
+    given = _given(before, after)
+    if given:
+        by, what = given.by, "approved" if given == after.approval else "approved, one of several"
+    elif isinstance(event, FromPerson) and wanted(event):
+        by, what = event.by, wanted(event)
+    else:
+        return None
+    changed = _changed(before, after)
+    return AuditEntry(
+        at=event.at,
+        who=_named(by),
+        where=after.thread.key[:LONGEST],
+        session=after.id,
+        event=event.id[:LONGEST],
+        what=what,
+        about=f"revision {given.revision}" if given else "",
+        digest=given.digest if given else "",
+        decision=Decision.DONE if changed else Decision.NOTHING,
+        why="; ".join(changed)[:LONGEST],
+    )
+
+
+def _given(before: Session, after: Session) -> Approval | None:
+    """The approval that was not there before."""
+    if after.approval != before.approval:
+        return after.approval
+    more = len(after.approvals) > len(before.approvals)
+    return after.approvals[-1] if more else None
+
+
+def _changed(before: Session, after: Session) -> list[str]:
+    """Which parts of the session are others now; where it stands is spelled out."""
+    moves = [
+        f"{name} {old} → {new}"
+        for name, old, new in (
+            ("status", before.status, after.status),
+            ("phase", before.phase, after.phase),
+        )
+        if old != new
+    ]
+    silent = _TALK | {"status", "phase"}
+    names = [name for name in type(after).model_fields if name not in silent]
+    return moves + [name for name in names if getattr(before, name) != getattr(after, name)]
+
+
+def _kind(event: FromPerson) -> str:
+    return type(event).__name__.lower()
+
+
+def _named(by: Person) -> str:
+    return f"{by.platform}:{by.id}"[:LONGEST]
+
+
+def _about(event: FromPerson) -> str:
+    match event:
+        case Pressed(about=about):
+            return about
+        case Commanded(command=command):
+            return command.argument
+        case Configured(base_url=base_url, model=model):
+            return f"{model} at {base_url}"
+        case _:
+            return ""
+
+
+def _digest(event: FromPerson) -> str:
+    """Of the words and files alone."""
+    match event:
+        case Said(text=text, files=files):
+            written: object = [text, [[file.name, file.text] for file in files]]
+        case Pressed(text=text, answers=answers) if text or answers:
+            written = [text, sorted(answers.items())]
+        case Commanded(command=command) if command.text:
+            written = command.text
+        case _:
+            return ""
+    return hashlib.sha256(json.dumps(written).encode()).hexdigest()

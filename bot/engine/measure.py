@@ -1,0 +1,107 @@
+"""How much one person may ask for: so much at once, so often in a while. To stop something is never too much.
+
+It counts by full ids, and forgets with the bot's end.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from bot.domain.choices import Verb, Word
+from bot.domain.events import Commanded, Configured, FromPeople, Pressed, Said
+from bot.engine.world import Rules
+
+LONGEST = 16_000
+"""Bytes of what somebody writes in one message. Files that come with it have bounds of their own."""
+MOST_WAITING = 200
+"""Words and presses that wait in one session, because it is paused."""
+_MINUTE, _HOUR = timedelta(minutes=1), timedelta(hours=1)
+
+
+class Measure:
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._said: dict[tuple[str, str], dict[str, datetime]] = {}
+        self._begun: dict[tuple[str, str], dict[str, datetime]] = {}
+        """Of each person: the ids of what counted, and when it was said."""
+
+    def problem(self, event: FromPeople, now: datetime, *, begins: bool, open_now: int) -> str:
+        """Why it is too much, in a sentence; empty: it is not, and counts. The same event counts once."""
+        if _stops(event):
+            return ""
+        if (size := _size(event)) > LONGEST:
+            return (
+                f"That is too long: {size / 1000:.0f} kB, and I read at most {LONGEST // 1000} kB of a message. "
+                "Put it into a text file and attach that."
+            )
+        rules = self._rules
+        # said while the bot was away, it counts for then
+        at = min(event.at, now)
+        if not _fits(self._said, event, at, now, _MINUTE, rules.most_in_a_minute):
+            return (
+                f"That is more than {rules.most_in_a_minute} things in a minute. Say it again later; "
+                "to stop something always works."
+            )
+        if not begins:
+            return ""
+        if rules.most_sessions and open_now >= rules.most_sessions:
+            return f"There are {open_now} unfinished sessions. End some of them first: sessions lists them."
+        if not _fits(self._begun, event, at, now, _HOUR, rules.most_in_an_hour):
+            return (
+                f"You have begun {rules.most_in_an_hour} sessions within an hour. Ask again later."
+            )
+        return ""
+
+
+def _fits(
+    counted: dict[tuple[str, str], dict[str, datetime]],
+    event: FromPeople,
+    at: datetime,
+    now: datetime,
+    window: timedelta,
+    most: int,
+) -> bool:
+    """Whether there is room for it within the window that ends when it was said. 0: there always is."""
+    if not most:
+        return True
+    _forget(counted, now, window)
+    mine = counted.setdefault((event.by.platform, event.by.id), {})
+    if event.id in mine:
+        return True
+    if sum(abs(at - other) < window for other in mine.values()) >= most:
+        return False
+    mine[event.id] = at
+    return True
+
+
+def _forget(
+    counted: dict[tuple[str, str], dict[str, datetime]], now: datetime, window: timedelta
+) -> None:
+    """Both ways: a clock that was set back silences nobody for long."""
+    for who, events in list(counted.items()):
+        kept = {id: at for id, at in events.items() if abs(now - at) < window}
+        if kept:
+            counted[who] = kept
+        else:
+            del counted[who]
+
+
+def _stops(event: FromPeople) -> bool:
+    if isinstance(event, Commanded):
+        return event.command.word is Word.STOP
+    return isinstance(event, Pressed) and event.verb is Verb.STOP
+
+
+def _size(event: FromPeople) -> int:
+    match event:
+        case Said(text=text):
+            written = [text]
+        case Pressed(about=about, text=text, answers=answers):
+            written = [about, text, *answers.values()]
+        case Commanded(command=command):
+            written = [command.argument, command.text]
+        case Configured(base_url=base_url, model=model):
+            written = [base_url, model]
+        case _:
+            written = []
+    return sum(len(text.encode("utf-8", "replace")) for text in written)
