@@ -57,21 +57,25 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
             yield from _summed_up(session, event)
         case OrderFailed(what="judge_continuation"):
             yield from replies.not_judged(session, event)
-        case OrderFailed(what="open_session", reason=reason, remedy=remedy):
-            elsewhere.not_opened(session, event)
-            yield telling.news(
-                f"not-opened:{event.id}",
-                "I could not open a session for that.",
-                reason,
-                remedy,
-                tone=Tone.FAILURE,
-            )
+        case OrderFailed(what="open_session"):
+            yield _not_opened(session, event)
         case Pressed(verb=Verb.MORE):
             yield from continued(session, event)
         case Pressed():
             yield telling.stale(session, event)
         case _:
             pass
+
+
+def _not_opened(session: Session, event: OrderFailed) -> Show:
+    elsewhere.not_opened(session, event)
+    return telling.news(
+        f"not-opened:{event.id}",
+        "I could not open a session for that.",
+        event.reason,
+        event.remedy,
+        tone=Tone.FAILURE,
+    )
 
 
 def _summed_up(session: Session, event: SummedUp) -> Iterator[Deed]:

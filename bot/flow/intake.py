@@ -54,22 +54,26 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
             yield from _chosen(session, event)
         case SessionOpened() | PassedOn():
             yield from elsewhere.arrived(session, event)
-        case OrderFailed(what="pass_on", reason=reason, remedy=remedy):
-            session.going = None
-            yield telling.news(
-                f"not-passed-on:{event.id}",
-                "It cannot go on there.",
-                reason,
-                remedy,
-                tone=Tone.FAILURE,
-            )
-            yield telling.earlier(session)
+        case OrderFailed(what="pass_on"):
+            yield from _not_passed_on(session, event)
         case OrderFailed():
             yield from mishaps.give_way(session, event)
         case Pressed():
             yield telling.stale(session, event)
         case _:
             pass
+
+
+def _not_passed_on(session: Session, event: OrderFailed) -> Iterator[Deed]:
+    session.going = None
+    yield telling.news(
+        f"not-passed-on:{event.id}",
+        "It cannot go on there.",
+        event.reason,
+        event.remedy,
+        tone=Tone.FAILURE,
+    )
+    yield telling.earlier(session)
 
 
 def _begun(session: Session, event: Begun) -> None:

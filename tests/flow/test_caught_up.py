@@ -84,7 +84,7 @@ def test_only_what_was_finished_since_ones_last_word_is_told() -> None:
     session = executing(done("T001", 5), done("T002", 20), task("T003"))
     speaks(session, 10)
     told = card(session)
-    assert told.title == "Since you spoke last, 50m ago"
+    assert told.title == "Since you spoke last, 50 min 00 s ago"
     assert sections(told) == {"Finished": ("T002 Task T002 · tests pass",)}
     assert figures(told)["Tasks"] == "2 of 3 done"
 
@@ -93,7 +93,7 @@ def test_who_never_spoke_is_told_everything() -> None:
     session = executing(done("T001", 5), done("T002", 20))
     speaks(session, 10)
     told = card(session, by=BEA)
-    assert told.title == "Since this began, 1h 0m ago"
+    assert told.title == "Since this began, 1 h 00 min ago"
     assert len(sections(told)["Finished"]) == 2
 
 
@@ -178,12 +178,14 @@ def test_where_nothing_happened_that_is_said() -> None:
     assert texts(told) == [NOTHING]
 
 
-def test_open_pull_requests_are_no_news_but_are_named() -> None:
+def test_open_pull_requests_wait_for_somebody_and_are_named() -> None:
     session = executing(shipped("T001", 7))
     speaks(session, 30)
     told = card(session)
-    assert NOTHING in texts(told)
-    assert sections(told) == {"Pull requests": ("#7 T001 Task T001",)}
+    assert NOTHING not in texts(told)
+    [waits] = sections(told)["Waits for somebody"]
+    assert "pull request" in waits
+    assert sections(told)["Pull requests"] == ("#7 T001 Task T001",)
 
 
 def test_the_model_is_counted_since_ones_last_word() -> None:
@@ -223,7 +225,7 @@ def test_one_can_catch_up_with_any_session(session: Session, waits: str | None) 
 
 def test_a_clock_that_was_set_back_tells_of_no_time_to_come() -> None:
     session = executing(task("T001"), created_at=T0 + timedelta(hours=5))
-    assert card(session, 1).title == "Since this began, 0s ago"
+    assert card(session, 1).title == "Since this began, 0 s ago"
 
 
 def test_a_failed_task_that_was_done_after_all_is_no_failure() -> None:

@@ -29,6 +29,8 @@ class Call:
     status: int = 200
     answer: Json = field(default_factory=dict[str, Any])
     """Empty until it was answered."""
+    ordered: bool = False
+    """It was refused because a test wanted that, whatever it asked for."""
 
     @property
     def error(self) -> str:
@@ -100,7 +102,7 @@ def _spoilt(request: web.Request, call: Call, fault: Fault) -> web.StreamRespons
     if fault.mishap is Mishap.DROPPED:
         _cut(request)
     if fault.mishap is Mishap.ERROR:
-        call.answer = {"ok": False, "error": fault.error}
+        call.answer, call.ordered = {"ok": False, "error": fault.error}, True
         return web.json_response(call.answer)
     call.status = fault.status
     if fault.status == web.HTTPTooManyRequests.status_code:

@@ -112,7 +112,8 @@ def _doubles(bed: SlackBed, key: Callable[[Json], Hashable]) -> Iterator[str]:
 
 def _own_faults(bed: SlackBed) -> Iterator[str]:
     for call in bed.calls:
-        if call.error in OWN_FAULTS and call.error not in bed.leeway.forgiven:
+        own = call.error in OWN_FAULTS and not call.ordered
+        if own and call.error not in bed.leeway.forgiven:
             yield f"{call.method} was refused: {call.answer}"
 
 
@@ -145,7 +146,7 @@ def _too_long(bed: SlackBed) -> Iterator[str]:
     """What Slack takes is looked at with every call; this is what the bot promises beyond that."""
     said = [one for one in bed.world.messages if one.metadata]
     for message in [*said, *(one.message for one in bed.world.ephemerals if one.message.blocks)]:
-        if len(message.text) > FALLBACK:
+        if message.blocks and len(message.text) > FALLBACK:
             yield f"a fallback of {len(message.text)} characters: {message.text[:80]}"
         if (length := sum(map(len, texts_in(message.blocks)))) > MESSAGE:
             yield f"{length} characters in one message: {message.text[:80]}"

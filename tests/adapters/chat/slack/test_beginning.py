@@ -25,6 +25,7 @@ WHERE = Purpose(thread=HOME, verb=Verb.BEGIN)
 @pytest.fixture
 async def bed() -> AsyncIterator[SlackBed]:
     async with SlackBed() as bed:
+        bed.leeway.anywhere = True  # threads begin here
         yield bed
 
 

@@ -95,7 +95,8 @@ async def test_a_refusal_comes_with_slacks_own_word(client: Any) -> None:
     assert caught.value.code == "is_archived"
 
 
-async def test_a_refused_form_comes_with_what_is_wrong_with_it(client: Any) -> None:
+async def test_a_refused_form_comes_with_what_is_wrong_with_it(bed: SlackBed, client: Any) -> None:
+    bed.leeway.forgiven.add("invalid_blocks")
     blocks = [{"type": "header", "text": {"type": "plain_text", "text": "x" * 500}}]
     with pytest.raises(Denied) as caught:
         await asked(

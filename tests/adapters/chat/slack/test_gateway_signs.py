@@ -181,6 +181,7 @@ async def test_slack_is_told_how_the_session_stands(at: Office) -> None:
         (cards.APPROVED, "processing"),
         (cards.STOPPED, "active"),
         (cards.STATUS, "processing"),
+        (cards.STATUS.model_copy(update={"tasks": ()}), "processing"),
         (cards.SUMMARY, "closed"),
     ):
         await at.gateway.show(thread, card)

@@ -191,7 +191,7 @@ async def test_a_word_that_could_not_be_taken_is_read_again(bed: SlackBed, bot: 
 async def test_a_word_that_could_not_be_taken_before_the_end_is_read_after_it(
     bed: SlackBed, bot: Bot
 ) -> None:
-    bed.courier.ack_seconds = 0.05
+    bed.courier.ack_seconds, bed.leeway.unacked = 0.05, True
     async with bot.awake():
         bot.desk.full(1_000)
         await bed.mention(MIKA, PUBLIC, "one")

@@ -44,10 +44,11 @@ def told(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 async def test_cards_are_drawn_with_all_that_is_taken(at: Office) -> None:
-    thread = await at.ask()
-    for card in (cards.STATUS, cards.NEEDS_YOU, cards.ANSWER, cards.DOCUMENT, cards.SUMMARY):
-        await at.gateway.show(thread, card)
-    seen = set[str]().union(*map(kinds, at.cards(thread)))
+    working, ended = await at.ask(), await at.ask()
+    for card in (cards.STATUS, cards.NEEDS_YOU, cards.ANSWER, cards.DOCUMENT):
+        await at.gateway.show(working, card)
+    await at.gateway.show(ended, cards.SUMMARY)
+    seen = set[str]().union(*map(kinds, [*at.cards(working), *at.cards(ended)]))
     assert seen >= {kind.value for kind in Kind}
 
 
