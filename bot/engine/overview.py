@@ -7,7 +7,7 @@ from datetime import datetime
 
 from bot.domain.cards import HomeCard
 from bot.domain.choices import Choice, Style, Verb
-from bot.domain.layout import counted, duration
+from bot.domain.layout import ago, counted
 from bot.domain.people import Person, Role, Thread
 from bot.domain.session import Session
 from bot.domain.sheets import Element, Entries, Entry, Fields, Table, Text
@@ -129,7 +129,7 @@ def _agents_tokens(session: Session) -> int:
 def _entry(session: Session, asked: tuple[str, ...], now: datetime) -> Entry:
     """`asked`: what it waits for."""
     facts = [session.short, _progress(session), *asked]
-    facts.append(f"{duration(max(0, int((now - session.updated_at).total_seconds())))} ago")
+    facts.append(ago(session.updated_at, now))
     return Entry(
         title=session.title,
         facts=tuple(fact for fact in facts if fact),
@@ -150,10 +150,9 @@ def _progress(session: Session) -> str:
 
 
 def _listed(one: Listed, now: datetime) -> Entry:
-    ago = duration(max(0, int((now - one.updated_at).total_seconds())))
     return Entry(
         title=one.title,
-        facts=(one.id[:8], f"{one.status} · {one.phase}", f"{ago} ago"),
+        facts=(one.id[:8], f"{one.status} · {one.phase}", ago(one.updated_at, now)),
         thread=one.thread,
         choices=tuple(_can_be_done(one.id, one.status)),
     )

@@ -9,7 +9,7 @@ from pydantic import AwareDatetime
 from bot.domain.actions import Deed, Show, Whisper
 from bot.domain.cards import AnswerCard
 from bot.domain.events import Commanded
-from bot.domain.layout import counted, duration, sheet, used
+from bot.domain.layout import ago, counted, sheet, used
 from bot.domain.listeners import Spoken
 from bot.domain.session import Session
 from bot.domain.sheets import Bullets, Element, Fields, Text, Tone
@@ -25,14 +25,10 @@ def digest(session: Session, event: Commanded) -> Iterator[Deed]:
     """For the one who asks, and nobody else: the others were there."""
     last = session.spoken.get(event.by.id)
     since = last.at if last else session.created_at
-    title = f"Since {'you spoke last' if last else 'this began'}, {_ago(since, event.at)}"
+    title = f"Since {'you spoke last' if last else 'this began'}, {ago(since, event.at)}"
     body = tuple(_body(session, since, last, event.at))
     card = AnswerCard(key=f"answer:{event.id}", title=title, body=body)
     yield Whisper(to=event.by, card=card)
-
-
-def _ago(since: AwareDatetime, at: AwareDatetime) -> str:
-    return f"{duration(max(0, int((at - since).total_seconds())))} ago"
 
 
 def _body(

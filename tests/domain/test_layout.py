@@ -10,7 +10,7 @@ from bot.domain.cards import Card, Decided, OfferCard, ProblemCard, ReceivedCard
 from bot.domain.choices import Style, Verb
 from bot.domain.evidence import ExecutionResult
 from bot.domain.intent import Question
-from bot.domain.layout import counted, duration, sheet
+from bot.domain.layout import ago, counted, duration, sheet
 from bot.domain.planned import Alteration, Altered, Analysis, Covered, Difference, Forecast
 from bot.domain.sheets import Bullets, Fields, Pointer, Prose, Sheet, Table, Text, Tone
 from bot.domain.states import OverallStatus, TaskState
@@ -460,3 +460,18 @@ def test_times_and_numbers_are_said_as_people_say_them() -> None:
     ]
     assert duration(int(timedelta(days=2, minutes=5).total_seconds())) == "48 h 05 min"
     assert [counted(n, "branch") for n in (0, 1, 2)] == ["0 branches", "1 branch", "2 branches"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-5, "0 s ago"),
+        (59, "59 s ago"),
+        (60, "1 min ago"),
+        (779, "12 min ago"),
+        (7_265, "2 h 01 min ago"),
+        (180_000, "2 days ago"),
+    ],
+)
+def test_how_long_ago_it_was_is_said_as_people_say_it(seconds: int, text: str) -> None:
+    assert ago(cards.AT - timedelta(seconds=seconds), cards.AT) == text

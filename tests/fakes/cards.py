@@ -358,7 +358,7 @@ DISCARDED = AnswerCard(key="discarded", title="Discarded")
 
 _WORK = Entry(
     title="Dark mode",
-    facts=("1a2b3c4d", "executing: 1 of 3 done, 2 agents at work", "4m ago"),
+    facts=("1a2b3c4d", "executing: 1 of 3 done, 2 agents at work", "4 min ago"),
     thread=THREAD,
     choices=(Choice(label="Stop", verb=Verb.STOP, about="1a2b3c4d", style=Style.DANGER),),
 )

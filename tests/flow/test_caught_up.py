@@ -84,7 +84,7 @@ def test_only_what_was_finished_since_ones_last_word_is_told() -> None:
     session = executing(done("T001", 5), done("T002", 20), task("T003"))
     speaks(session, 10)
     told = card(session)
-    assert told.title == "Since you spoke last, 50 min 00 s ago"
+    assert told.title == "Since you spoke last, 50 min ago"
     assert sections(told) == {"Finished": ("T002 Task T002 · tests pass",)}
     assert figures(told)["Tasks"] == "2 of 3 done"
 
@@ -184,7 +184,7 @@ def test_open_pull_requests_wait_for_somebody_and_are_named() -> None:
     told = card(session)
     assert NOTHING not in texts(told)
     [waits] = sections(told)["Waits for somebody"]
-    assert "pull request" in waits
+    assert "Pull requests" in waits
     assert sections(told)["Pull requests"] == ("#7 T001 Task T001",)
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from bot.domain.cards import Decided
 from bot.domain.planned import Spread
 from bot.domain.world import AgentUsage, Usage
+
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+SOME_DAYS = 2
+"""From then on hours say nothing."""
 
 
 def duration(seconds: int | None) -> str:
@@ -16,6 +22,15 @@ def duration(seconds: int | None) -> str:
     if hours:
         return f"{hours} h {minutes:02d} min"
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def ago(then: datetime, now: datetime) -> str:
+    """As long ago as people say it: nobody counts the seconds of an hour. A clock that was set back tells of no future."""
+    seconds = max(0, int((now - then).total_seconds()))
+    if seconds >= SOME_DAYS * DAY:
+        return f"{seconds // DAY} days ago"
+    whole = seconds - seconds % MINUTE if MINUTE <= seconds < HOUR else seconds
+    return f"{duration(whole).removesuffix(' 00 s')} ago"
 
 
 def counted(number: int, noun: str) -> str:
