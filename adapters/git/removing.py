@@ -32,15 +32,15 @@ class Removing:
         missing = await self._proofs.missing(held.main, branch, tip, kept) if tip else ""
         if missing:
             return _removal(held, path, branch, False, missing)
-        if reason := await self._remove_worktree(held, path, branch):
+        if reason := await self.remove_worktree(held, path, branch):
             return _removal(held, path, branch, tip is None, reason)
         if tip is None or not kept.is_told:
             why = "" if tip is None else "nothing says that it was merged: the branch is kept"
             return _removal(held, path, branch, tip is None, why)
-        reason = await self._remove_branch(held, branch, tip)
+        reason = await self.remove_branch(held, branch, tip)
         return _removal(held, path, branch, not reason, reason)
 
-    async def _remove_worktree(self, held: Held, path: Path, branch: str) -> str:
+    async def remove_worktree(self, held: Held, path: Path, branch: str) -> str:
         """Why it was left; empty when it is gone."""
         entries = standing(held.main)
         entry = at_path(entries, path)
@@ -104,7 +104,7 @@ class Removing:
         held.strike(path)
         return ""
 
-    async def _remove_branch(self, held: Held, branch: str, tip: str) -> str:
+    async def remove_branch(self, held: Held, branch: str, tip: str) -> str:
         where = [entry.path for entry in standing(held.main) if entry.branch == branch]
         if first_line(held.main.git_dir / "HEAD") == f"ref: refs/heads/{branch}":
             where.append(str(held.main.top))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from adapters.git.branches import Branches
 from adapters.git.checkout import Checkouts
 from adapters.git.ledger import Ledger
 from adapters.git.place import Place, is_directory, main_checkout, resolved
@@ -14,6 +15,7 @@ from adapters.git.run import INHERITED, Git
 from adapters.git.scan import SECONDS, scanned
 from adapters.git.standing import WORKTREES
 from adapters.git.trust import Trust
+from bot.domain.branches import BranchDetails, BranchList
 from bot.domain.world import Base, Checkout, Scan
 from bot.errors import Refused, Unavailable
 
@@ -37,6 +39,7 @@ class GitRepository:
         self._ledger = Ledger(home)
         self._trust = Trust(self._git, self._ledger)
         self._checkouts = Checkouts(self._git)
+        self._branches = Branches(self._git, self._trust)
 
     async def base(self, path: str) -> Base:
         await self._require_git()
@@ -83,6 +86,15 @@ class GitRepository:
         )
         return tuple(answer.text.splitlines())
 
+    async def branch_list(self, path: str) -> BranchList:
+        return await self._branches.listed(await self._main_checkout(path))
+
+    async def branch_details(self, path: str, name: str) -> BranchDetails:
+        return await self._branches.details(await self._main_checkout(path), name)
+
+    async def branch_patch(self, path: str, name: str, limit: int) -> str:
+        return await self._branches.patch(await self._main_checkout(path), name, limit)
+
     async def tip(self, path: str, branch: str) -> str:
         main = main_checkout(path)
         await self._trust.check(main)
@@ -116,6 +128,13 @@ class GitRepository:
                 f"git 2.36 or newer is required, this is git {major}.{minor}",
                 "Install a newer git.",
             )
+
+    async def _main_checkout(self, path: str) -> Place:
+        """People look around from wherever the repository is said to be, also below its top."""
+        main = await self._main_checkout_of(Path(path))
+        await self._trust.check(main)
+        await self._head(main)
+        return main
 
     async def _main_checkout_of(self, path: Path) -> Place:
         """From anywhere inside a repository, also inside one of its linked worktrees, to the main checkout."""

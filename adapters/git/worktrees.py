@@ -9,8 +9,10 @@ import contextlib
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from pathlib import Path
 
+from adapters.git.branches import Branches
 from adapters.git.by_hand import ByHand
 from adapters.git.copying import Bounds, Copying
+from adapters.git.deleting import Deleting
 from adapters.git.exclude import keep_out_of_status
 from adapters.git.forecast import Forecast
 from adapters.git.held import Held
@@ -53,6 +55,7 @@ class GitWorktrees:
         self._merges = Merges(self._git, self._tree)
         self._preparing = Preparing(self._git, self._tree, self._trust)
         self._removing = Removing(self._git, self._tree, self._trust)
+        self._deleting = Deleting(Branches(self._git, self._trust), self._removing)
         self._moving_base = MovingBase(self._git, self._tree, self._preparing)
         self._by_hand = ByHand(self._tree)
         self._copying = Copying(self._git, home, copy_bounds or Bounds())
@@ -149,6 +152,13 @@ class GitWorktrees:
             removal = await self._removing.remove(held, place, branch, kept)
             await self._taking_in.let_go(held)
             return removal
+
+    async def delete_branch(
+        self, repository: str, branch: str, commit: str, lost: int, *, worktree: str = ""
+    ) -> None:
+        async with self._held(repository) as held:
+            place = checked_path(held.main, worktree) if worktree else None
+            await self._deleting.delete(held, branch, commit, lost, place)
 
     async def remove_scratch(self, repository: str, path: str) -> None:
         async with self._held(repository) as held:

@@ -29,10 +29,10 @@ from bot.domain.session import Approval, Session
 
 LONGEST = 300
 """Characters of one field."""
-_LOOKING = frozenset({Verb.LOG, Verb.HELPFUL, Verb.UNHELPFUL})
+_LOOKING = frozenset({Verb.LOG, Verb.HELPFUL, Verb.UNHELPFUL, Verb.SHOW_BRANCH})
 _READING = frozenset(
     {Word.STATUS, Word.SESSIONS, Word.TASKS, Word.USAGE, Word.INFO, Word.LOGS, Word.DECISIONS}
-    | {Word.CATCH_UP, Word.INBOX, Word.VERBOSITY, Word.HELP}
+    | {Word.CATCH_UP, Word.INBOX, Word.VERBOSITY, Word.HELP, Word.BRANCHES, Word.BRANCH}
 )
 _TALK = frozenset({"updated_at", "conversation", "overheard", "spoken"})
 """What changes of a session with every word."""
@@ -125,6 +125,11 @@ def came_of(before: Session, event: Event, after: Session) -> AuditEntry | None:
         decision=Decision.DONE if changed else Decision.NOTHING,
         why="; ".join(changed)[:LONGEST],
     )
+
+
+def done_to_branch(thread: Thread, event: Pressed, at: datetime, why: str) -> AuditEntry:
+    """What came of a press that no session hears."""
+    return at_the_gate(thread, event, at, Decision.DONE, why, "")
 
 
 def _given(before: Session, after: Session) -> Approval | None:

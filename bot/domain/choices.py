@@ -58,6 +58,9 @@ class Verb(StrEnum):
     """Look at, or set, which model is asked."""
     BEGIN = "begin"
     """Ask for something in a form."""
+    SHOW_BRANCH = "show_branch"
+    MERGE_BRANCH = "merge_branch"
+    DELETE_BRANCH = "delete_branch"
     SPLIT = "split"
     WHOLE = "whole"
     THERE = "there"
@@ -95,6 +98,8 @@ _NAMING = frozenset({Verb.DISCARD, Verb.STOP, Verb.RESUME})
 
 def said_as(choice: Choice) -> str:
     """What can be written to the same effect; empty: nothing."""
+    if choice.verb is Verb.SHOW_BRANCH:
+        return f"{Word.BRANCH} {choice.about}"
     said = _SAID.get(choice.verb, "")
     return f"{said} {choice.about[:8]}" if choice.verb in _NAMING and choice.about else said
 
@@ -119,6 +124,8 @@ class Word(StrEnum):
     CATCH_UP = "catchup"
     INBOX = "inbox"
     REPO = "repo"
+    BRANCHES = "branches"
+    BRANCH = "branch"
     VERBOSITY = "verbosity"
     KEYS = "keys"
     HELP = "help"
@@ -132,7 +139,14 @@ class Command(Fact):
 
 
 STOP_WORDS = frozenset({"stop", "cancel", "halt", "interrupt", "abort", "中断", "停止", "ストップ"})
-_WITHOUT_ARGUMENT = {Word.SESSIONS, Word.KEYS, Word.HELP, Word.DECISIONS, Word.INBOX}
+_WITHOUT_ARGUMENT = {
+    Word.SESSIONS,
+    Word.KEYS,
+    Word.HELP,
+    Word.DECISIONS,
+    Word.INBOX,
+    Word.BRANCHES,
+}
 _WITH_ARGUMENT = frozenset(set(Word) - _WITHOUT_ARGUMENT)
 LEVELS = frozenset({"summary", "full"})
 """How much of a log is shown."""
@@ -142,6 +156,8 @@ _MARKS = ".!。…"
 """What may stand behind a command."""
 _DECISION = re.compile(r"[dD]?0*([1-9][0-9]{0,2})[:.,]?")
 _HANDLE = re.compile(r"[tT][0-9]{1,4}|task-[0-9a-f]{1,8}-[0-9]{1,4}|[0-9a-fA-F][0-9a-fA-F-]{0,35}")
+_BRANCH = re.compile(r"[^\s~^:?*\[\\\x00-\x1f\x7f-]([^\s~^:?*\[\\\x00-\x1f\x7f]){0,249}")
+"""What git lets be the name of a branch, more or less: git itself says whether there is one."""
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -175,6 +191,8 @@ def _fits(word: Word, argument: str) -> bool:
     """Whether this can stand behind that word; else it is talk that begins like a command."""
     if word is Word.REPO:
         return bool(_REPOSITORY.fullmatch(argument))
+    if word is Word.BRANCH:
+        return bool(_BRANCH.fullmatch(argument))
     if word is Word.VERBOSITY:
         return argument.isalpha()
     return word in _WITH_ARGUMENT and is_handle(argument)

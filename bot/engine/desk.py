@@ -31,12 +31,14 @@ from bot.engine.actor import Actor
 from bot.engine.answers import Answers
 from bot.engine.auditing import Auditing
 from bot.engine.beginning import Beginning, is_request
+from bot.engine.branch_mode import BranchMode
+from bot.engine.branch_mode.whose import Whose
 from bot.engine.front import Front
 from bot.engine.gate import Gate
 from bot.engine.looking import Looking
 from bot.engine.measure import MOST_WAITING, Measure
 from bot.engine.once import Once
-from bot.engine.passing import Passing
+from bot.engine.passing import Passing, meant
 from bot.engine.pointing import NOT_ALLOWED, Pointing
 from bot.engine.refusals import Refusals
 from bot.engine.repositories import Repositories
@@ -75,6 +77,9 @@ class Desk:
             self._answers,
             self._auditing,
             Front(world, repositories, self._awake),
+        )
+        self._branches = BranchMode(
+            world, repositories, Whose(world, self._awake), self._answers, self._session_in
         )
         self._looking = Looking(world, gate, self._pointing, self._awake)
         self._page: asyncio.Task[None] | None = None
@@ -118,6 +123,7 @@ class Desk:
         """Returns when the event is on disk; False: it was refused, and the person told."""
         if (answered := await self._once.known(event)) is not None:
             return answered
+        event = meant(event)
         if self._overheard(thread, event):
             return True
         if not self._gate.lets(thread, event):
@@ -180,6 +186,9 @@ class Desk:
     async def _answered_elsewhere(self, thread: Thread, event: FromPeople) -> bool:
         if not isinstance(event, Pressed | Commanded):
             return False
+        if self._branches.concerns(event):
+            self._auditing.allowed(thread, event)
+            return await self._once.answered(event, self._branches.answered(thread, event))
         known = thread.key in self._threads
         return await self._once.answered(event, self._pointing.answered(thread, event, known=known))
 
@@ -236,6 +245,10 @@ class Desk:
             record.session.has_place = False
             return self._awaken(record)
         return None
+
+    def _session_in(self, thread: Thread) -> Session | None:
+        actor = self._actor_of(thread)
+        return actor.session if actor else None
 
     def _begin_elsewhere(self, thread: Thread, session_id: str, event: Begun) -> None:
         """Another session wants one, in a thread that was opened for it."""

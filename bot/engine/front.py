@@ -33,6 +33,8 @@ HELP = (
     ("continue [id]", "do what the final judgement found missing"),
     ("usage", "what the model has cost"),
     ("repo [name]", "which repository requests here are about, or bind this channel to one"),
+    ("branches", "every branch, with its session and task"),
+    ("branch feature/x", "what it brings, in short and in full; merge or delete it"),
     ("verbosity [quiet, normal, full]", "how much is said in this thread"),
     ("keys", "which keys are set (never their values)"),
     ("help", "this"),

@@ -34,6 +34,8 @@ _VERB_ROLES = {
     Verb.MERGE_PULL: Role.APPROVE,
     Verb.MERGE_PULLS: Role.APPROVE,
     Verb.UNNEEDED: Role.APPROVE,
+    Verb.MERGE_BRANCH: Role.APPROVE,
+    Verb.DELETE_BRANCH: Role.APPROVE,
     Verb.SETTINGS: Role.OPERATE,
 }
 _WORD_ROLES = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from bot.domain.choices import Word
 from bot.domain.events import Commanded, FromPeople, Overheard, Said
 from bot.domain.people import Thread
 from bot.engine.actor import Actor
@@ -16,6 +17,17 @@ log = logging.getLogger("bot.desk")
 
 LONGEST = 400
 """Characters of one message that are kept as context."""
+_LIKE_TALK = frozenset({Word.BRANCH})
+"""Commands with free words behind them: without the bot's name they are as likely talk."""
+
+
+def meant(event: FromPeople) -> FromPeople:
+    """`branch out` among people is talk. Whoever means the command mentions the bot, or types its sign."""
+    if not isinstance(event, Commanded) or event.mention or event.command.word not in _LIKE_TALK:
+        return event
+    command = event.command
+    text = " ".join(part for part in (command.word, command.argument, command.text) if part)
+    return Said(id=event.id, at=event.at, by=event.by, text=text, mention=False)
 
 
 class Passing:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
+from bot.domain.branches import BranchDetails, BranchList
 from bot.domain.hosting import Fetched, Hosted, MergeTried, Pull, PullWanted
 from bot.domain.world import Base, Checkout, Collision, Commit, Merged, Removal, Scan, Work
 
@@ -20,6 +21,18 @@ class Repository(Protocol):
 
     async def branches(self, path: str) -> tuple[str, ...]:
         """Every local branch."""
+        ...
+
+    async def branch_list(self, path: str) -> BranchList:
+        """Local branches as people look at them, every `agent/…` among them."""
+        ...
+
+    async def branch_details(self, path: str, name: str) -> BranchDetails:
+        """Refused: there is no such branch."""
+        ...
+
+    async def branch_patch(self, path: str, name: str, limit: int) -> str:
+        """What a branch changed since it parted from the base, at most `limit` characters of it."""
         ...
 
     async def tip(self, path: str, branch: str) -> str:
@@ -103,6 +116,15 @@ class Worktrees(Protocol):
 
         `merged_tip`: a commit that is known to be merged elsewhere, squashed perhaps; a branch that stands there may go.
         `plan`: the branch may also go if it has changed nothing but this folder, and `merged_into` holds the same there.
+        """
+        ...
+
+    async def delete_branch(
+        self, repository: str, branch: str, commit: str, lost: int, *, worktree: str = ""
+    ) -> None:
+        """Let a branch go that a person has looked at: it stood at `commit`, and `lost` commits were nowhere else.
+
+        `worktree`: of the bot's own, which may go with it. Refused where anything is otherwise, or where it is checked out.
         """
         ...
 

@@ -51,6 +51,8 @@ NOT_FOR_STARTERS = (
     Verb.MERGE_PULL,
     Verb.MERGE_PULLS,
     Verb.UNNEEDED,
+    Verb.MERGE_BRANCH,
+    Verb.DELETE_BRANCH,
 )
 
 

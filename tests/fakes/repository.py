@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 
+from bot.domain.branches import Branch, BranchDetails, BranchList, ChangedFile
 from bot.domain.world import Base, BuildSystem, Checkout, Commit, Scan
 from bot.errors import PortError, Refused
 
@@ -27,6 +29,8 @@ class FakeRepository:
     branch: str = "main"
     files: Mapping[str, str] = field(default_factory=lambda: {"README.md": "hello\n"})
     test_command: str = "make test"
+    where: Callable[[], Mapping[str, str]] = dict
+    """Which branch is checked out in which worktree."""
     problem: PortError | None = None
     """Raised by every call of the port while it is set."""
 
@@ -100,6 +104,36 @@ class FakeRepository:
         await self._asked(path)
         return tuple(sorted(self.heads))
 
+    async def branch_list(self, path: str) -> BranchList:
+        await self._asked(path)
+        branches = sorted(map(self._branch, self.heads), key=lambda one: one.at, reverse=True)
+        return BranchList(repository=self.path, base=self.branch, branches=tuple(branches))
+
+    async def branch_details(self, path: str, name: str) -> BranchDetails:
+        await self._asked(path)
+        if name not in self.heads:
+            raise Refused(f"there is no branch {name} here", "branches lists them.")
+        base, tip = self.heads[self.branch], self.heads[name]
+        before, now = self.commits[base].files, self.commits[tip].files
+        changed = sorted(n for n in {*before, *now} if before.get(n) != now.get(n))
+        lost = self.only_on(name)
+        return BranchDetails(
+            repository=self.path,
+            branch=self._branch(name),
+            base=self.branch,
+            author="Person",
+            parted=base,
+            commits=self.between(base, tip),
+            files=tuple(ChangedFile(path=n, added=1, deleted=0) for n in changed),
+            uncommitted=len(self.changes) if name == self.branch else None,
+            lost=len(lost),
+            only_here=lost[:20],
+        )
+
+    async def branch_patch(self, path: str, name: str, limit: int) -> str:
+        found = await self.branch_details(path, name)
+        return "".join(f"+++ b/{file.path}\n+new\n" for file in found.files)[:limit]
+
     async def tip(self, path: str, branch: str) -> str:
         await self._asked(path)
         if branch not in self.heads:
@@ -131,6 +165,30 @@ class FakeRepository:
                 seen.add(here)
                 waiting += self.commits[here].parents
         return seen
+
+    def only_on(self, name: str) -> tuple[Commit, ...]:
+        """What no other branch has."""
+        others = [self.ancestors(tip) for branch, tip in self.heads.items() if branch != name]
+        kept = {sha for reached in others for sha in reached}
+        tip = self.heads[name]
+        return tuple(
+            Commit(sha=sha, subject=self.commits[sha].subject)
+            for sha in reversed(self.commits)
+            if sha in self.ancestors(tip) - kept
+        )
+
+    def _branch(self, name: str) -> Branch:
+        base, tip = self.heads[self.branch], self.heads[name]
+        own = {self.branch: self.path}
+        return Branch(
+            name=name,
+            commit=tip,
+            at=datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=[*self.commits].index(tip)),
+            subject=self.commits[tip].subject,
+            ahead=len(self.between(base, tip)),
+            behind=len(self.between(tip, base)),
+            worktree={**self.where(), **own}.get(name, ""),
+        )
 
     def between(self, since: str, until: str) -> tuple[Commit, ...]:
         """What `until` has and `since` has not, newest first."""

@@ -23,6 +23,10 @@ class FakeWorktrees:
         """Removed by hand, not by `remove`."""
         self.problem: PortError | None = None
         """Raised by every call while it is set."""
+        for repository in repositories:
+            repository.where = lambda: {
+                here.branch: path for path, here in self.standing.items() if here.branch
+            }
 
     # what agents and people do
 
@@ -193,6 +197,25 @@ class FakeWorktrees:
             branch_gone=branch not in there.heads,
             reason=reason,
         )
+
+    async def delete_branch(
+        self, repository: str, branch: str, commit: str, lost: int, *, worktree: str = ""
+    ) -> None:
+        there = await self._asked(repository)
+        if branch not in there.heads:
+            return
+        if there.heads[branch] != commit:
+            raise Refused(f"{branch} has moved since you looked", "Look at it again.")
+        if len(there.only_on(branch)) > lost:
+            raise Refused(f"commits of {branch} are nowhere else by now", "Look at it again.")
+        where = {**there.where(), there.branch: there.path}.get(branch, "")
+        if where and where != worktree:
+            raise Refused(f"{branch} is checked out in {where}", "Check something else out there.")
+        if where and (dirt := self._dirt(where)):
+            raise Refused(f"its worktree {where} cannot go: {dirt}")
+        self.standing.pop(where, None)
+        self.owned.pop(branch, None)
+        del there.heads[branch]
 
     async def remove_scratch(self, repository: str, path: str) -> None:
         await self._asked(repository)

@@ -113,6 +113,7 @@ ANSWERS: dict[str, object] = {
     "impact": {"affected": [], "reason": "Nothing is touched."},
     "continue": {"verdict": "new", "reason": "It is something else."},
     "pull_request": {"title": "feat: discounts", "body": "What: discounts."},
+    "branch": {"text": "It adds a file."},
     "summary": {"text": "All of it was built."},
     "compress": {"summary": "They talked."},
     "judge": {"verdict": "done", "reasons": [], "missing": [], "score": 100},
@@ -197,6 +198,7 @@ class Stage:
         self.commands = FakeCommands([PASSED])
         self.agents = FakeAgents()
         self.clock = FakeClock()
+        self.preferences = FakePreferences()
         self.llm = ScriptedLlm(self.model, mask=self.masker.mask)
         self.drafts = drafts or THREE
         self.rules = Rules(repository=self.repository.path, agent="played")
@@ -255,7 +257,7 @@ class Stage:
             audit=self.audit,
             logbook=Logbook(self.logs),
             bindings=FakeBindings(),
-            preferences=FakePreferences(),
+            preferences=self.preferences,
         )
 
     async def ticks(self) -> None:

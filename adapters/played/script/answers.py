@@ -48,6 +48,7 @@ _REPLIES: Mapping[str, Callable[[Brief], dict[str, object]]] = {
     "compress": telling.compress,
     "pull_request": telling.pull_request,
     "summary": telling.sum_up,
+    "branch": telling.branch,
 }
 
 

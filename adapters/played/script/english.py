@@ -193,5 +193,6 @@ _REPLIES = ReplyPhrases(
     finished="Finished by then: {tasks}.",
     pull="## What\n\n{what}\n\n## Impact\n\nIt touches {files} and nothing else.\n\n## Tests\n\n{tests}\n\n{played}\n",
     sums="{done} of {all} tasks are completed. {decisions} decisions were taken, and {checks} checks were run. {played}",
+    branch="{commits} commits change {files} files, the newest: {subject}. Look at the diff before it is merged. {played}",
 )
 ENGLISH = Texts("English", TITLE, NOTICE, QUESTIONS, _PIECES, _PARTS, _DOCUMENTS, _REPLIES)

@@ -203,6 +203,7 @@ _REPLIES = ReplyPhrases(
     finished="それまでに完了: {tasks}。",
     pull="## 内容 (What)\n\n{what}\n\n## 影響 (Impact)\n\n{files} だけを変更します。\n\n## テスト (Tests)\n\n{tests}\n\n{played}\n",
     sums="{all} 件のうち {done} 件のタスクが完了しました。決定は {decisions} 件、チェックは {checks} 回です。{played}",
+    branch="{commits} 件のコミットが {files} 個のファイルを変更しています。最新: {subject}。マージの前に差分を見てください。{played}",
 )
 JAPANESE = Texts(
     "Japanese",

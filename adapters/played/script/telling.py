@@ -49,6 +49,17 @@ def sum_up(brief: Brief) -> dict[str, object]:
     return {"text": told}
 
 
+def branch(brief: Brief) -> dict[str, object]:
+    subjects = strings(brief.data, "commits")
+    told = brief.texts.replies.branch.format(
+        commits=len(subjects),
+        files=len(brief.entries("files")),
+        subject=subjects[0] if subjects else "–",
+        played=brief.texts.replies.played,
+    )
+    return {"text": told}
+
+
 def _title(task: Entry) -> str:
     """A Conventional Commits title. Only the type and the scope have to be plain letters."""
     kind = _KINDS.get(text(task, "type"), "feat")

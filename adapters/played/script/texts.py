@@ -97,6 +97,7 @@ class ReplyPhrases:
     finished: str
     pull: str
     sums: str
+    branch: str
 
 
 @dataclass(frozen=True)

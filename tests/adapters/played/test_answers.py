@@ -46,6 +46,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "replan": {"tasks": list},
     "final": {"complete": bool, "reasons": list, "missing": list, "tasks": list, "score": int},
     "summary": {"text": str},
+    "branch": {"text": str},
 }
 """Every question that is answered in JSON, and the words of its reply."""
 

@@ -1,0 +1,166 @@
+"""What people see of branches: all of them on one card, and of one everything together with its summary. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import PurePath
+
+from bot.domain.branches import Branch, BranchDetails, BranchList, ChangedFile
+from bot.domain.choices import Choice, Style, Verb
+from bot.domain.layout import counted, duration
+from bot.domain.sheets import Bullets, Element, Entries, Entry, Fields, Pointer, Table, Text
+from bot.engine.branch_mode.pressed import About
+from bot.engine.branch_mode.whose import Carried
+
+BUTTONS = 20
+"""So many branches have a button each; of more there is a table."""
+_COMMITS = 8
+_FILES = 12
+_CONFIRM = 240
+_DAY = 86_400
+HINT = "branch <name> shows one, with what it brings and what can be done with it."
+Known = Callable[[str], Carried | None]
+
+
+def listed(found: BranchList, known: Known, now: datetime) -> tuple[Element, ...]:
+    if len(found.branches) <= BUTTONS:
+        entries = tuple(_entry(one, found.base, known(one.name), now) for one in found.branches)
+        body: list[Element] = [Entries(items=entries)]
+    else:
+        head = ("Branch", f"Against {found.base or 'what is checked out'}", "Changed", "Work of")
+        rows = tuple(_row(one, found.base, known(one.name), now) for one in found.branches)
+        body = [Table(head=head, rows=rows)]
+    if found.more:
+        body.append(Text(text=f"… and {counted(found.more, 'older branch')}."))
+    return (*body, Text(text=HINT))
+
+
+def title(found: BranchDetails) -> str:
+    return f"Branch {found.branch.name}"
+
+
+def details(
+    found: BranchDetails, carried: Carried | None, summary: str, now: datetime
+) -> Iterator[Element]:
+    """Facts first, then the summary: it comes last, and moves nothing that is read already."""
+    yield Fields(pairs=tuple(_facts(found, carried, now)))
+    if carried:
+        yield Pointer(text=carried.session.title, thread=carried.session.thread)
+    if found.commits:
+        more = found.branch.ahead - len(found.commits[:_COMMITS])
+        yield Text(text="What it brings", strong=True)
+        lines = [f"{one.sha[:7]} {one.subject}" for one in found.commits[:_COMMITS]]
+        yield Bullets(items=(*lines, *((f"… and {more} more",) if more > 0 else ())))
+    if found.files:
+        yield from _files(found.files)
+    if summary:
+        yield Text(text="In short", strong=True)
+        yield Text(text=summary)
+
+
+def choices(
+    found: BranchDetails, carried: Carried | None, about: About, obstacle: str
+) -> Iterator[Choice]:
+    """`obstacle`: why it may not be deleted."""
+    name, base = found.branch.name, found.base
+    if base and found.branch.ahead and name != base:
+        running = bool(carried and carried.task and not carried.session.over)
+        tested = " Its task is not over." if running else ""
+        yield Choice(
+            label=f"Merge into {base}"[:70],
+            verb=Verb.MERGE_BRANCH,
+            about=about.told(),
+            confirm=_short(f"Merge {name} into {base}? No tests are run.{tested}"),
+        )
+    if not obstacle:
+        yield Choice(
+            label="Delete",
+            verb=Verb.DELETE_BRANCH,
+            about=about.told(),
+            style=Style.DANGER,
+            confirm=_short(_what_goes(found, carried)),
+        )
+
+
+def _facts(
+    found: BranchDetails, carried: Carried | None, now: datetime
+) -> Iterator[tuple[str, str]]:
+    branch = found.branch
+    by = f" · {found.author}" if found.author else ""
+    yield "Last commit", f"{branch.commit[:7]} {branch.subject}{by} · {_age(branch, now)}"
+    if found.branch.name != found.base:
+        yield f"Against {found.base or 'what is checked out'}", against(branch)
+    if carried:
+        yield "Work of", carried.told()
+    if carried and carried.task and (pull := carried.task.pull_request):
+        yield "Pull request", f"#{pull.number} {pull.url}".strip()
+    if branch.worktree:
+        left = f", {counted(found.uncommitted, 'uncommitted file')}" if found.uncommitted else ""
+        yield "Checked out", f"{branch.worktree}{left}"
+    if found.upstream:
+        yield "Follows", found.upstream
+    if found.lost:
+        yield "Only here", counted(found.lost, "commit")
+
+
+def against(branch: Branch) -> str:
+    if not branch.ahead:
+        return f"merged, {branch.behind} behind" if branch.behind else "merged"
+    behind = f", {branch.behind} behind" if branch.behind else ""
+    return f"{branch.ahead} ahead{behind}"
+
+
+def _files(files: tuple[ChangedFile, ...]) -> Iterator[Element]:
+    yield Text(text="What it changes", strong=True)
+    rows = tuple((one.path, _lines("+", one.added), _lines("-", one.deleted)) for one in files)
+    yield Table(head=("File", "Added", "Gone"), rows=rows[:_FILES])
+    if len(files) > _FILES:
+        yield Text(text=f"… and {counted(len(files) - _FILES, 'more file')}.")
+
+
+def _lines(sign: str, number: int | None) -> str:
+    return "binary" if number is None else f"{sign}{number}"
+
+
+def _what_goes(found: BranchDetails, carried: Carried | None) -> str:
+    """The question before a branch is deleted: what would be lost stands in it."""
+    name = found.branch.name
+    busy = carried and not carried.session.over
+    needed = f" {carried.told()} needs it." if carried and busy else ""
+    if not found.lost:
+        return f"Delete {name}? Nothing is lost: all of it is on other branches.{needed}"
+    names = "; ".join(f"{one.sha[:7]} {one.subject}" for one in found.only_here[:3])
+    return f"Delete {name} and lose {counted(found.lost, 'commit')} that nothing else has?{needed} {names}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _CONFIRM else f"{text[: _CONFIRM - 1]}…"
+
+
+def _entry(branch: Branch, base: str, carried: Carried | None, now: datetime) -> Entry:
+    facts = [against(branch)] if branch.name != base else ["checked out"]
+    facts += [_age(branch, now)]
+    facts += [carried.told()] if carried else []
+    facts += [f"in {PurePath(branch.worktree).name}"] if _elsewhere(branch, base) else []
+    look = Choice(label="Show", verb=Verb.SHOW_BRANCH, about=branch.name)
+    return Entry(title=branch.name, facts=tuple(facts), choices=(look,))
+
+
+def _row(branch: Branch, base: str, carried: Carried | None, now: datetime) -> tuple[str, ...]:
+    stands = against(branch) if branch.name != base else "checked out"
+    where = f", in {PurePath(branch.worktree).name}" if _elsewhere(branch, base) else ""
+    return (branch.name, stands + where, _age(branch, now), carried.told() if carried else "")
+
+
+def _elsewhere(branch: Branch, base: str) -> bool:
+    return bool(branch.worktree) and branch.name != base
+
+
+def _age(branch: Branch, now: datetime) -> str:
+    seconds = max(0, int((now - branch.at).total_seconds()))
+    return (
+        f"{counted(seconds // _DAY, 'day')} ago"
+        if seconds >= 2 * _DAY
+        else f"{duration(seconds)} ago"
+    )
