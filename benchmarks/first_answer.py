@@ -26,7 +26,7 @@ from adapters.llm import LlmAccess, OpenAiLlm
 from adapters.log import start_logging
 from adapters.played import STAGE_VARIABLE
 from adapters.played.model import PlayedModel
-from adapters.store import EvidenceFiles, JournalStore, TaskLogFiles
+from adapters.store import AuditFile, EvidenceFiles, JournalStore, TaskLogFiles
 from benchmarks.scan import git, made, seconds_of_the_list
 from bot.domain.cards import QuestionsCard
 from bot.domain.masking import Masker
@@ -137,6 +137,7 @@ async def at_work(home: Path, top: Path) -> AsyncGenerator[Bot, None]:
             masker=masker,
             home=str(home),
             archive=EvidenceFiles(home, masker),
+            audit=AuditFile(home, masker),
             logbook=Logbook(TaskLogFiles(home, masker)),
             bindings=FakeBindings(),
             preferences=FakePreferences(),

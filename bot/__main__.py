@@ -11,10 +11,12 @@ from importlib.metadata import version
 
 from bot.errors import BotError
 from bot.program import console, demo, doctor, serve
+from bot.program.guard import keep_to_itself
 
 
 def main() -> None:
     """Entry point. Exit code 1 and one clear message when the bot cannot do what was asked."""
+    keep_to_itself()
     arguments = _parser().parse_args()
     try:
         asyncio.run(until_terminated(_chosen(arguments)))

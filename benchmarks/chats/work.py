@@ -13,7 +13,7 @@ from pathlib import Path
 
 from adapters.clock import SystemClock
 from adapters.log import start_logging
-from adapters.store import EvidenceFiles, JournalStore, TaskLogFiles
+from adapters.store import AuditFile, EvidenceFiles, JournalStore, TaskLogFiles
 from benchmarks.chats.process import Cost
 from bot.domain.masking import Masker
 from bot.engine.desk import Desk
@@ -91,6 +91,7 @@ def _world(home: Path, chats: dict[str, Chat], store: JournalStore, masker: Mask
         masker=masker,
         home=str(home),
         archive=EvidenceFiles(home, masker),
+        audit=AuditFile(home, masker),
         logbook=Logbook(TaskLogFiles(home, masker)),
         bindings=FakeBindings(),
         preferences=FakePreferences(),

@@ -34,6 +34,7 @@ from bot.engine.rounds import observe, tick
 from bot.engine.world import Rules, World
 from bot.errors import PortError, SettingsError, Unavailable
 from bot.ports import Chat
+from bot.program.guard import canary, refuse_open
 from bot.program.models import ChosenLlm
 from bot.program.preferences import EnvPreferences
 from bot.program.secrets import LearningMasker, secrets_in
@@ -72,7 +73,9 @@ async def running_desk(plan: Plan) -> AsyncGenerator[Desk, None]:
     """The bot at work: locked, logging, its sessions brought back, its ticks going."""
     plan = replace(plan, umask=os.umask(0o077))
     settings = plan.current()
-    with InstanceLock(settings.gwt_home):
+    refuse_open(settings.gwt_home)
+    with InstanceLock(settings.gwt_home), canary(plan.environ) as environ:
+        plan = replace(plan, environ=environ)
         masker = LearningMasker({**secrets_in(plan.environ), **settings.secrets})
         start_logging(settings.gwt_home, settings.gwt_repository, masker.mask_personal)
         panes = panes_of(settings, masker.mask, plan.stage)

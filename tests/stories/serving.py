@@ -85,6 +85,11 @@ class Serving:
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def pid(self) -> int:
+        assert self._process
+        return self._process.pid
+
     def start(self, **environ: str) -> None:
         assert not self.alive
         with self._out.open("ab") as out:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,10 @@ async def test_killed_around_every_step_of_a_pull_request_there_is_one_for_each_
         await deaths.around_every_step(shop)
 
 
-async def test_the_token_is_seen_by_nobody(tmp_path: Path) -> None:
-    async with workshop(tmp_path) as shop:
-        await secrets.the_token_stays_with_the_bot(shop)
+async def test_no_key_of_the_bots_is_seen_anywhere(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        async with workshop(tmp_path, **secrets.CANARIES) as shop:
+            await secrets.no_key_leaves_the_bot(shop)
+    finally:
+        os.umask(before)

@@ -1,38 +1,59 @@
-"""The story of the token: only the bot and GitHub ever see it."""
+"""The story of the bot's keys: only the bot, and those they are for, ever see them. A canary among them opens nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import base64
+import re
+import stat
+import subprocess
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import psutil
+
 from adapters.github.tokens import for_git
+from bot.program.assemble import socket_name
+from bot.program.guard import CANARY
 from tests.stories.github.shipping import MERGE_ALL, ends_complete, three_are_open
 from tests.stories.github.workshop import Workshop
 
 KEYS = ("T001", "T002", "T003")
+CANARIES = {CANARY: "canary-6f1c09d2b7a84e53", "SHOP_API_KEY": "canary-of-the-shop-41b7e8a95c"}
+"""What stands in the bot's environment besides the keys of its chats."""
 
 
-async def the_token_stays_with_the_bot(shop: Workshop) -> None:
-    """Not even what went wrong shows it: not in files, chats, agents, git's settings or pull requests."""
-    token = shop.github.token
-    shapes = (token, for_git(token))
-    assert token in shop.bot.environ.values()
+async def no_key_leaves_the_bot(shop: Workshop) -> None:
+    """Not even what went wrong shows one: not in files, chats, processes, tmux, git's settings or pull requests."""
+    shapes = _shapes(shop)
     shop.github.git_faults.answer(401, "push")
     shop.github.faults.answer(500, "POST", "*/pulls")
-    shown: set[str] = set()
+    seen: set[str] = set()
     await three_are_open(shop.scene, shop.hosting)
-    shown |= set(_command_lines())
+    seen |= set(_processes(shop)) | set(_tmux(shop))
     await shop.person.presses(MERGE_ALL, on="#3")
     await ends_complete(shop.scene)
-    shown |= set(_command_lines())
-    assert not [line for line in shown if _holds(line, shapes)]
+    seen |= set(_processes(shop))
+    assert any(shop.folder.name in one for one in seen), "nothing of the bot's was looked at"
+    runs = [one.process for key in KEYS for one in shop.runs(key)]
+    assert len(runs) >= len(KEYS)
+    assert not [one for one in (*seen, *runs) if _holds(one, shapes)]
     assert not [str(path) for path, text in _files(shop.folder) if _holds(text, shapes)]
-    assert not [one.run for key in KEYS for one in shop.runs(key) if _holds(one.process, shapes)]
     assert not [m for m in shop.slack.world.messages if _holds(m.reads, shapes)]
     assert not [p.number for p in shop.there.pulls if _holds(f"{p.title}{p.body}", shapes)]
+    assert not _holds(shop.bot.git("log", "--all", "--format=%B%an%ae"), shapes)
+    assert _open_to_others(shop.bot.home) == []
 
 
-def _holds(text: str, shapes: tuple[str, ...]) -> bool:
+def _shapes(shop: Workshop) -> list[str]:
+    """Every key there is, as it is written and as it is encoded on its way."""
+    telling = re.compile("TOKEN|KEY|SECRET")
+    keys = [v for name, v in shop.bot.environ.items() if telling.search(name) and len(v) >= 8]
+    assert {*CANARIES.values(), shop.github.token} <= set(keys)
+    encoded = [base64.b64encode(key.encode()).decode().rstrip("=")[:-1] for key in keys]
+    return [*keys, *encoded, *(key[::-1] for key in keys), for_git(shop.github.token)]
+
+
+def _holds(text: str, shapes: Sequence[str]) -> bool:
     return any(shape in text for shape in shapes)
 
 
@@ -43,11 +64,43 @@ def _files(folder: Path) -> Iterator[tuple[Path, str]]:
             yield path, path.read_bytes().decode("latin-1")
 
 
-def _command_lines() -> Iterator[str]:
-    """Of all processes that can be looked at."""
-    for process in Path("/proc").iterdir():
-        if process.name.isdigit():
-            try:
-                yield (process / "cmdline").read_text(errors="replace")
-            except OSError:
-                continue  # it has ended
+def _open_to_others(home: Path) -> list[str]:
+    """What anybody else could read, write or enter, of all the bot keeps. Links have no mode of their own."""
+    modes = {path: path.lstat().st_mode for path in (home, *home.rglob("*"))}
+    return [
+        f"{path} {stat.S_IMODE(mode):o}"
+        for path, mode in modes.items()
+        if mode & 0o077 and not stat.S_ISLNK(mode)
+    ]
+
+
+def _processes(shop: Workshop) -> Iterator[str]:
+    """Environments and command lines of all that was started by the bot, or lives on its tmux server."""
+    server = _asked(shop, "display-message", "-p", "#{pid}").strip()
+    roots = [shop.bot.pid, *([int(server)] if server else [])]
+    for root in roots:
+        for process in psutil.Process(root).children(recursive=True):
+            yield from _told_by(process)
+    if server:
+        yield from _told_by(psutil.Process(int(server)))
+
+
+def _told_by(process: psutil.Process) -> Iterator[str]:
+    try:
+        yield " ".join(process.cmdline())
+        yield " ".join(f"{name}={value}" for name, value in process.environ().items())
+    except psutil.Error:
+        return  # it has ended
+
+
+def _tmux(shop: Workshop) -> Iterator[str]:
+    """What every pane of the bot's server is given, and what stands on it."""
+    yield _asked(shop, "show-environment", "-g")
+    for run in shop.bot.agents():
+        yield _asked(shop, "show-environment", "-t", f"={run}")
+        yield _asked(shop, "capture-pane", "-p", "-S", "-", "-t", f"={run}:")
+
+
+def _asked(shop: Workshop, *what: str) -> str:
+    command = ("tmux", "-L", socket_name(shop.bot.home), *what)
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout

@@ -1,0 +1,95 @@
+"""What the bot holds and keeps is its own: others cannot read it, and where they could, nothing starts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot.engine.gate import Gate
+from bot.engine.world import World
+from bot.errors import SettingsError
+from bot.program.assemble import Plan, running_desk
+from bot.program.guard import CANARY, canary, refuse_open
+from tests.program.environment import Given
+
+ROOT = Path(__file__).parents[2]
+READS = """
+import ctypes, os, subprocess
+from bot.program.guard import keep_to_itself
+
+def seen():
+    found = [f"/proc/{os.getpid()}/{name}" for name in ("environ", "maps")]
+    return subprocess.run(["head", "-qc1", *found], capture_output=True).stdout.decode()
+
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
+print(len(seen()))
+keep_to_itself()
+print(len(seen()))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has PR_SET_DUMPABLE")
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become somebody else")
+def test_a_program_of_the_same_user_cannot_read_the_bots_memory_or_environment() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", READS], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["2", "0"], done.stderr
+
+
+def test_a_home_that_others_can_read_is_refused_with_how_it_is_mended(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o755)
+    refuse_open(home)
+    (home / "index.json").touch(0o600)
+    refuse_open(home)
+    (home / "audit.jsonl").touch()
+    (home / "audit.jsonl").chmod(0o640)
+    with pytest.raises(SettingsError, match=f"chmod -R go-rwx {home}") as told:
+        refuse_open(home)
+    assert "audit.jsonl" in str(told.value)
+    assert "index.json" not in str(told.value)
+    home.chmod(0o700)
+    refuse_open(home)
+
+
+async def test_the_bot_does_not_start_on_such_a_home(given: Given, tmp_path: Path) -> None:
+    settings = given()
+    settings.gwt_home.mkdir(mode=0o755)
+    (settings.gwt_home / "sessions").mkdir(mode=0o755)
+    with pytest.raises(SettingsError, match="can be read by others"):
+        async with running_desk(Plan(current=lambda: settings, chats={}, gate=Gate({}))):
+            pass
+    assert not (settings.gwt_home / "lock").exists()
+    assert tmp_path in settings.gwt_home.parents
+
+
+async def test_every_start_has_a_canary_of_its_own_which_is_masked(
+    given: Given, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(CANARY, raising=False)
+    settings, seen = given(), list[str]()
+
+    def look(world: World) -> World:
+        seen.append(os.environ[CANARY])
+        assert world.masker.mask(f"it is {seen[-1]}!") == f"it is [MASKED:{CANARY}]!"
+        return world
+
+    for _ in range(2):
+        plan = Plan(current=lambda: settings, chats={}, gate=Gate({}), through=look)
+        async with running_desk(plan):
+            pass
+    assert len(set(seen)) == 2
+    assert CANARY not in os.environ
+
+
+def test_a_canary_that_was_set_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CANARY, "of-the-tests")
+    with canary(os.environ) as environ:
+        assert environ[CANARY] == os.environ[CANARY] == "of-the-tests"
+    assert os.environ[CANARY] == "of-the-tests"
