@@ -60,6 +60,13 @@ class EncryptedApprovals(StrEnum):
     TEXT = "text"
 
 
+class SandboxKind(StrEnum):
+    """What keeps agents and the repository's own commands from the rest of the machine."""
+
+    NONE = "none"
+    BWRAP = "bwrap"
+
+
 class MergeMethod(StrEnum):
     """How pull requests are merged."""
 
@@ -98,6 +105,9 @@ class Settings(BaseSettings):
     gwt_other_agents: str = ""
     gwt_set_up: str = ""
     gwt_copy_files: str = ""
+    sandbox: SandboxKind = SandboxKind.NONE
+    sandbox_read: str = ""
+    sandbox_write: str = ""
     gwt_most_files: int = Field(default=0, ge=0)
     gwt_most_tests: int = Field(default=0, ge=0)
     gwt_most_seconds: int = Field(default=0, ge=0)
@@ -159,6 +169,18 @@ class Settings(BaseSettings):
         if slug and not re.fullmatch(r"[A-Za-z0-9-]{1,39}/[A-Za-z0-9._-]{1,100}", slug):
             raise ValueError("must be owner/name")
         return slug
+
+    @field_validator("sandbox", mode="before")
+    @classmethod
+    def _none_if_not_said(cls, kind: object) -> object:
+        return kind or SandboxKind.NONE
+
+    @field_validator("sandbox_read", "sandbox_write")
+    @classmethod
+    def _absolute_paths(cls, text: str) -> str:
+        if lost := [path for path in paths_in(text) if not Path(path).is_absolute()]:
+            raise ValueError(f"must be absolute paths, separated by commas; {lost[0]!r} is not")
+        return text
 
     @field_validator("gwt_repositories")
     @classmethod
@@ -245,6 +267,12 @@ def repositories_in(text: str) -> dict[str, str]:
             raise ValueError(f"{name} is named twice")
         found[name] = str(Path(path).expanduser().absolute())
     return found
+
+
+def paths_in(text: str) -> tuple[str, ...]:
+    """`~/.nvm, /srv/cache`."""
+    parts = (part.strip() for part in text.split(","))
+    return tuple(str(Path(part).expanduser()) for part in parts if part)
 
 
 def load(env_file: Path | None = Path(".env")) -> Settings:

@@ -42,6 +42,11 @@ _CLAUDE_PANE = (*_CLAUDE, f"--settings={SPOOL}/{SETTINGS}")
 # Its plain output says nothing until the very end.
 _CLAUDE_PRINT = (*_CLAUDE, "--print", "--output-format=stream-json", "--verbose")
 _CLAUDE_HOME = ("CLAUDE_CONFIG_DIR", ".claude")
+_CLAUDE_READS = (
+    *("settings.json", "CLAUDE.md", "agents", "commands", "hooks", "output-styles", "plugins"),
+    *("rules", "skills"),
+)
+_CODEX_HOME = ("CODEX_HOME", ".codex")
 _GEMINI = ("gemini", "--approval-mode=yolo", "--skip-trust", "--output-format=stream-json")
 _OPENCODE = ("opencode", "run", "--auto", "--format=json")
 _PLAYED = (
@@ -106,6 +111,11 @@ CLAUDE = AgentCli(
         ),
         RepositorySetting(".mcp.json", does="starts tool servers"),
     ),
+    folders=(Place("CLAUDE_CONFIG_DIR", ".claude"),),
+    # It writes the first one anew all the time, and servers that are started with every session stand in it, too.
+    copies=(Place("CLAUDE_CONFIG_DIR", "", ".claude.json"),),
+    reads=tuple(Place(*_CLAUDE_HOME, name) for name in _CLAUDE_READS),
+    writes=(Place(*_CLAUDE_HOME, ".credentials.json"),),
     limits=said.CLAUDE,
 )
 CLAUDE_PRINT = AgentCli(
@@ -122,6 +132,10 @@ CLAUDE_PRINT = AgentCli(
     as_root=CLAUDE.as_root,
     login=CLAUDE.login,
     settings=CLAUDE.settings,
+    folders=CLAUDE.folders,
+    copies=CLAUDE.copies,
+    reads=CLAUDE.reads,
+    writes=CLAUDE.writes,
     limits=CLAUDE.limits,
 )
 CODEX = AgentCli(
@@ -150,6 +164,10 @@ CODEX = AgentCli(
         RepositorySetting(".codex/config.toml"),
         RepositorySetting(".codex/hooks.json"),
     ),
+    folders=(Place(*_CODEX_HOME),),
+    copies=(Place(*_CODEX_HOME, "config.toml"),),
+    reads=tuple(Place(*_CODEX_HOME, name) for name in ("AGENTS.md", "prompts", "rules", "skills")),
+    writes=(Place(*_CODEX_HOME, "auth.json"),),
     limits=said.CODEX,
 )
 GEMINI = AgentCli(
@@ -185,6 +203,13 @@ GEMINI = AgentCli(
         RepositorySetting(".gemini/.env", does="changes its environment"),
         RepositorySetting(".env", ("GEMINI_", "GOOGLE_"), "changes its environment"),
         RepositorySetting(".gemini/extensions", does="adds extensions"),
+    ),
+    copies=tuple(
+        Place("", ".gemini", name) for name in ("settings.json", "installation_id", "projects.json")
+    ),
+    reads=tuple(Place("", ".gemini", name) for name in ("GEMINI.md", "commands", "extensions")),
+    writes=tuple(
+        Place("", ".gemini", name) for name in ("oauth_creds.json", "google_accounts.json")
     ),
     limits=said.GEMINI,
 )
@@ -223,6 +248,8 @@ OPENCODE = AgentCli(
         RepositorySetting(".opencode/plugins"),
         RepositorySetting(".opencode/tool"),
     ),
+    reads=(Place("OPENCODE_CONFIG_DIR", ".config/opencode"), Place("OPENCODE_CONFIG", "")),
+    writes=(Place("XDG_DATA_HOME", ".local/share", "opencode/auth.json"),),
     limits=said.OPENCODE,
 )
 PLAYED = AgentCli(

@@ -125,6 +125,14 @@ class AgentCli:
     login: Login | None = None
     asks: Warnings | None = None
     settings: tuple[RepositorySetting, ...] = ()
+    folders: tuple[Place, ...] = ()
+    """Where in the sandbox it keeps what it keeps, beside the home folder."""
+    copies: tuple[Place, ...] = ()
+    """Files it gets copies of in the sandbox: what is changed in them there is thrown away."""
+    reads: tuple[Place, ...] = ()
+    """What of the user's own settings it may read there."""
+    writes: tuple[Place, ...] = ()
+    """Logins that it renews in place."""
     limits: tuple[LimitWords, ...] = ()
     """How it says that its account has nothing left for now."""
     marker: str = ""

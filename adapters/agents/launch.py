@@ -18,15 +18,17 @@ from adapters.agents.entry import (
     PROMPT_FILE,
     SPOOL,
     AgentCli,
+    Place,
     PromptBy,
     ToldBy,
 )
 from adapters.agents.limits import limit_in
-from adapters.agents.preflight import brought, kept, logged_in, older
+from adapters.agents.preflight import brought, kept, logged_in, older, path_of
 from adapters.agents.version import NoVersion, version_told
 from bot.domain.states import Outcome
-from bot.domain.world import AgentReady, Launch, RunEnd
-from bot.errors import Refused
+from bot.domain.world import AgentReady, Launch, Lent, RunEnd
+from bot.errors import PortError, Refused
+from bot.ports import Sandbox
 
 _PANE = ("PATH", "HOME", "LANG", "LC_ALL", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL")
 """What a program needs to be itself; nothing secret is among it."""
@@ -45,8 +47,10 @@ class AgentClis:
         seconds: float = 20.0,
         user: Callable[[], int] = os.geteuid,
         zone: tzinfo | None = None,
+        sandbox: Sandbox | None = None,
     ) -> None:
-        """`zone`: where the machine's clock is read; none: where it stands."""
+        """`zone`: where the machine's clock is read; none: where it stands. `sandbox`: none, and they may do what the
+        bot's user may do."""
         self._environ = dict(environ)
         self._passed_on = tuple(passed_on)
         """Names of further variables that the operator lets agents have."""
@@ -54,6 +58,7 @@ class AgentClis:
         self._seconds = seconds
         self._user = user
         self._zone = zone
+        self._sandbox = sandbox
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._clis)
@@ -69,7 +74,7 @@ class AgentClis:
         cli = self._clis.get(agent)
         if cli is None:
             return _not_ready(agent, f"There is no agent called “{agent}”.", self._choices())
-        obstacle = self._obstacle(cli, repository)
+        obstacle = self._obstacle(cli, repository) or await self._obstacle_of_sandbox(cli)
         if obstacle is not None:
             return obstacle
         ready = await self._try_version(cli)
@@ -83,10 +88,18 @@ class AgentClis:
         return self.cli(agent).told_by is ToldBy.MARKER
 
     def launch(
-        self, agent: str, *, prompt: str, conversation: str, resume: bool, nonce: str, spool: str
+        self,
+        agent: str,
+        *,
+        cwd: str,
+        prompt: str,
+        conversation: str,
+        resume: bool,
+        nonce: str,
+        spool: str,
     ) -> Launch:
         cli = self.cli(agent)
-        goes_on = resume and self._known_to(cli, conversation)
+        goes_on = resume and self._known_to(cli, conversation, cwd)
         words = {CONVERSATION: conversation, PROMPT: PROMPT, PROMPT_FILE: PROMPT_FILE}
         argv = tuple(
             words.get(word) or word.replace(SPOOL, spool)
@@ -96,14 +109,11 @@ class AgentClis:
         argv = (self._found(argv[0]) or argv[0], *argv[1:])
         if cli.streams is not None:
             argv = (*_SCREEN, cli.streams.value, f"{spool}/report", *argv)
-        passed = {
-            name: self._environ[name]
-            for name in (*cli.receives, *self._passed_on)
-            if self._environ.get(name)
-        }
+        if self._sandbox:
+            argv = self._sandbox.around(argv, cwd, self._lent(cli, spool))
         return Launch(
             argv=argv,
-            env=dict(cli.sets) | passed,
+            env=dict(cli.sets) | self._passed(cli),
             files=dict(cli.files(spool)) if cli.files else {},
             stdin="prompt" if cli.prompt_by is PromptBy.STDIN else "terminal",
         )
@@ -115,11 +125,47 @@ class AgentClis:
         limit = limit_in(end.message, self.cli(agent).limits, at, self._zone)
         return end.model_copy(update={"limit": limit}) if limit else end
 
-    def _known_to(self, cli: AgentCli, conversation: str) -> bool:
+    def _passed(self, cli: AgentCli) -> dict[str, str]:
+        """What of the bot's environment reaches it."""
+        names = (*cli.receives, *self._passed_on)
+        passed = {name: self._environ[name] for name in names if self._environ.get(name)}
+        if self._sandbox and cli.as_root and self._user() == 0:
+            passed[cli.as_root.variable] = cli.as_root.value
+        return passed
+
+    def _lent(self, cli: AgentCli, spool: str) -> Lent:
+        home = Path(self._environ.get("HOME") or "/")
+
+        def paths(places: Iterable[Place]) -> tuple[str, ...]:
+            found = (path_of(place, self._environ) for place in places)
+            # what only a variable names leads to the home itself where that is not set
+            return tuple(str(path) for path in found if path != home)
+
+        return Lent(
+            spool=spool,
+            folders=paths(cli.folders),
+            copies=paths(cli.copies),
+            reads=paths(cli.reads),
+            writes=paths(cli.writes),
+        )
+
+    def _known_to(self, cli: AgentCli, conversation: str, cwd: str) -> bool:
         """A run may have ended before its conversation began; and no CLI goes on with one it has never heard of."""
         if not cli.resume or (cli.own_ids and not re.fullmatch(cli.own_ids, conversation)):
             return False
-        return cli.keeps is None or kept(cli.keeps, conversation, self._environ)
+        return cli.keeps is None or kept(cli.keeps, conversation, self._seen_from_outside(cli, cwd))
+
+    def _seen_from_outside(self, cli: AgentCli, cwd: str) -> Mapping[str, str]:
+        """The folders in which an agent of this worktree keeps its conversations."""
+        if self._sandbox is None:
+            return self._environ
+        folders = tuple(str(path_of(place, self._environ)) for place in cli.folders)
+        names = ("HOME", cli.keeps.variable if cli.keeps else "")
+        return {
+            name: str(self._sandbox.outside(cwd, Path(self._environ[name]), folders))
+            for name in names
+            if self._environ.get(name)
+        }
 
     def _choices(self) -> str:
         return f"Choose one of: {', '.join(self._clis)}."
@@ -155,14 +201,22 @@ class AgentClis:
         needed = cli.as_root
         if needed is None or self._user() != 0:
             return None
-        if self._environ.get(needed.variable) == needed.value:
+        if self._sandbox or self._environ.get(needed.variable) == needed.value:
             return None
         return _not_ready(
             cli.name,
             f"`{cli.name}` does not work unattended as root.",
-            f"Run the bot as another user, or set {needed.variable}={needed.value} if this machine "
-            "is a sandbox.",
+            f"Run the bot as another user, put agents into a sandbox (SANDBOX=bwrap), or set "
+            f"{needed.variable}={needed.value} if this machine is one.",
         )
+
+    async def _obstacle_of_sandbox(self, cli: AgentCli) -> AgentReady | None:
+        try:
+            if self._sandbox:
+                await self._sandbox.require()
+        except PortError as problem:
+            return _not_ready(cli.name, problem.reason, problem.remedy)
+        return None
 
     def _judged(self, cli: AgentCli, ready: AgentReady, repository: str) -> AgentReady:
         """It starts: is it new enough, has somebody logged in, and what is there to be warned of?"""
@@ -178,13 +232,15 @@ class AgentClis:
     async def _try_version(self, cli: AgentCli) -> AgentReady:
         program, *arguments = cli.version_command
         environment = {name: self._environ[name] for name in _PANE if name in self._environ}
-        path = self._found(program) or program
+        words: tuple[str, ...] = (self._found(program) or program, *arguments)
+        remedy = f"Run `{shlex.join(cli.version_command)}` yourself."
+        if self._sandbox:
+            words = self._sandbox.around(words)
+            remedy += " If it works there, name the folders it needs: SANDBOX_READ."
         try:
-            version = await version_told(
-                (path, *arguments), environment | dict(cli.sets), self._seconds
-            )
+            version = await version_told(words, environment | dict(cli.sets), self._seconds)
         except NoVersion as failure:
-            remedy = failure.remedy or f"Run `{shlex.join(cli.version_command)}` yourself."
+            remedy = failure.remedy or remedy
             return _not_ready(cli.name, f"`{program}` {failure.reason}", remedy)
         return AgentReady(agent=cli.name, ok=True, version=version)
 

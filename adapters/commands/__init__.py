@@ -15,6 +15,7 @@ from adapters.commands.descendants import MARKER, all_ended
 from adapters.commands.output import LOG_LIMIT, Listening, Output, bounded, pieces
 from bot.domain.world import Executed
 from bot.errors import Refused, Unavailable
+from bot.ports import Sandbox
 
 ALLOWED = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|TERM|XDG_CACHE_HOME"
@@ -30,13 +31,19 @@ class ShellCommands:
     """`environment` is the bot's own; only what is ALLOWED of it is passed on. `mask` hides secrets in a text."""
 
     def __init__(
-        self, environment: Mapping[str, str], mask: Callable[[str], str], *, umask: int = -1
+        self,
+        environment: Mapping[str, str],
+        mask: Callable[[str], str],
+        *,
+        umask: int = -1,
+        sandbox: Sandbox | None = None,
     ) -> None:
         kept = {key: value for key, value in environment.items() if ALLOWED.fullmatch(key)}
         self._environment = kept | {"CI": "1"}
         self._mask = mask
         self._umask = umask
         """-1: the bot's own."""
+        self._sandbox = sandbox
 
     async def run(self, cwd: str, command: str, *, seconds: float, log: str) -> Executed:
         marker = marker_of(cwd, log)
@@ -61,9 +68,12 @@ class ShellCommands:
     async def _start(
         self, cwd: str, command: str, marker: str, inlet: int
     ) -> asyncio.subprocess.Process:
+        words: tuple[str, ...] = ("/bin/sh", "-c", command)
+        if self._sandbox and await asyncio.to_thread(os.path.isdir, cwd):
+            words = self._sandbox.around(words, cwd)
         try:
             return await asyncio.create_subprocess_exec(
-                *("/bin/sh", "-c", command),
+                *words,
                 cwd=cwd,
                 env=self._environment | {MARKER: marker},
                 stdin=asyncio.subprocess.DEVNULL,
@@ -77,7 +87,7 @@ class ShellCommands:
                 raise Refused(
                     f"the directory {cwd} is missing", "Recreate the worktree."
                 ) from error
-            raise Unavailable("/bin/sh is required") from error
+            raise Unavailable(f"{words[0]} is required") from error
         except ValueError as error:
             raise Refused("the command has a NUL character in it") from error
         except OSError as error:

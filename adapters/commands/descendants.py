@@ -12,6 +12,8 @@ import psutil
 
 MARKER = "GWT_COMMAND"
 """Every descendant inherits it, also one that has left the process group."""
+GUARD = "bwrap"
+"""Ends all that is inside it at once when it ends itself, without a chance for them. It ends when they have."""
 GRACE_SECONDS = 2.0
 
 
@@ -26,7 +28,7 @@ async def all_ended(process: asyncio.subprocess.Process | None, marker: str) -> 
 def _end(leader: int | None, marker: str) -> None:
     """All descendants are collected first, then SIGTERM, then SIGKILL until nothing is left (they may fork meanwhile)."""
     left = _descendants(leader, marker)
-    _signal(left, signal.SIGTERM)
+    _signal([process for process in left if not _guards(process)], signal.SIGTERM)
     _wait(left, GRACE_SECONDS)
     deadline = time.monotonic() + GRACE_SECONDS
     while (left := _descendants(leader, marker)) and time.monotonic() < deadline:
@@ -65,6 +67,12 @@ def _is_ours(pid: int, process: psutil.Process, leader: int | None, marker: str)
             return True
     with contextlib.suppress(psutil.Error, OSError):
         return process.environ().get(MARKER) == marker
+    return False
+
+
+def _guards(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        return process.name() == GUARD
     return False
 
 

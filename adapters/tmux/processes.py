@@ -18,6 +18,8 @@ import psutil
 RUN_VARIABLE = "GWT_RUN"
 SPOOL_VARIABLE = "GWT_SPOOL"
 """Both together name a run: another bot on the machine may have one of the same name."""
+GUARD = "bwrap"
+"""Ends all that is inside it at once when it ends itself, without a chance for them. It ends when they have."""
 LOOK_EVERY = 0.02
 AFTER_KILL = 2.0
 
@@ -48,6 +50,14 @@ class Known:
         try:
             return self._process.is_running() and self._process.status() != psutil.STATUS_ZOMBIE
         except psutil.NoSuchProcess:
+            return False
+
+    @property
+    def guards(self) -> bool:
+        """Is it the wall of a sandbox?"""
+        try:
+            return self._process is not None and self._process.name() == GUARD
+        except psutil.Error:
             return False
 
     def carries(self, marks: Mapping[str, str]) -> bool:
@@ -91,6 +101,8 @@ async def end_processes(spool: Path, root: int, grace: float) -> tuple[int, ...]
     """End everything that belongs to the run: SIGTERM, SIGKILL after `grace` seconds. The pids that live on."""
     known = await asyncio.to_thread(_collect, marks(spool), root)
     for process in known:
+        if process.guards:
+            continue
         process.signal(signal.SIGTERM)
         process.signal(signal.SIGCONT)  # a stopped one hears SIGTERM only when it goes on
     await until_gone(known, grace)

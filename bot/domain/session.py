@@ -105,6 +105,10 @@ class Session(Living):
     test_command: str = ""
     warnings: tuple[str, ...] = ()
     """What whoever approves should know of the repository and its agent."""
+    sandboxed: bool = False
+    """Its agents were said to be kept to their worktrees."""
+    runs_as: str = ""
+    """The user of the machine as whom they run."""
     unattended: bool = False
     """Nobody is there who could answer an agent's dialog: it ends the run."""
     hosted: Hosted | None = None

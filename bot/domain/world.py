@@ -212,6 +212,20 @@ class Launch(Fact):
     """What the agent reads: its pane, the prompt file, or nothing (a headless CLI that would wait for more)."""
 
 
+class Lent(Fact):
+    """What an agent in a sandbox is lent beside its worktree, as absolute paths. What is not there is not lent."""
+
+    spool: str = ""
+    """Its run's folder."""
+    folders: tuple[str, ...] = ()
+    """Folders of its CLI. Where one does not lie in the home folder, the worktree has one of its own in its place."""
+    copies: tuple[str, ...] = ()
+    """Files it gets copies of: what it changes there changes nothing elsewhere."""
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    """Files that are changed in place: logins that are renewed."""
+
+
 class AgentReady(Fact):
     """The answer to «can this agent CLI run here, unattended?»"""
 

@@ -45,6 +45,9 @@ class Rules:
     check_seconds: float = 900
     progress_seconds: float = 120
     sandboxed: bool = False
+    """Agents, and commands of the repository's own, are kept to their worktree."""
+    user: str = ""
+    """As whom the bot runs, and so its agents."""
     hold_on_restart: bool = False
     unattended: bool = False
     """Nobody sits there who could answer an agent: the requests come through a pipe."""

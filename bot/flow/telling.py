@@ -48,6 +48,8 @@ def received(session: Session) -> Show:
             commit=session.base_commit,
             uncommitted=session.base_uncommitted,
             agent=session.agent,
+            sandboxed=session.sandboxed,
+            user=session.runs_as,
             notes=notes,
         )
     )

@@ -3,7 +3,7 @@
 Every call that changes the world is safe to do twice: it looks first whether its effect is there already.
 """
 
-from bot.ports.agents import Agents, Commands, Panes
+from bot.ports.agents import Agents, Commands, Panes, Sandbox
 from bot.ports.code import Forge, Repository, Worktrees
 from bot.ports.keeping import Archive, Audit, Bindings, Clock, Listed, Logs, Preferences, Store
 from bot.ports.people import Chat, Deliver, Llm
@@ -24,6 +24,7 @@ __all__ = [
     "Panes",
     "Preferences",
     "Repository",
+    "Sandbox",
     "Store",
     "Worktrees",
 ]

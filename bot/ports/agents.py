@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Protocol
 
 from bot.domain.dialogs import Dialog
-from bot.domain.world import AgentReady, Executed, Launch, Pane, RunEnd
+from bot.domain.world import AgentReady, Executed, Launch, Lent, Pane, RunEnd
 
 
 class Agents(Protocol):
@@ -26,9 +27,17 @@ class Agents(Protocol):
         ...
 
     def launch(
-        self, agent: str, *, prompt: str, conversation: str, resume: bool, nonce: str, spool: str
+        self,
+        agent: str,
+        *,
+        cwd: str,
+        prompt: str,
+        conversation: str,
+        resume: bool,
+        nonce: str,
+        spool: str,
     ) -> Launch:
-        """How to start it on one instruction."""
+        """How to start it on one instruction in a worktree."""
         ...
 
     def understood(self, agent: str, end: RunEnd, screen: str, at: datetime) -> RunEnd:
@@ -96,4 +105,22 @@ class Commands(Protocol):
 
     async def run(self, cwd: str, command: str, *, seconds: float, log: str) -> Executed:
         """Run it in a process group of its own, without secrets, with CI=1; the group is gone at the end."""
+        ...
+
+
+class Sandbox(Protocol):
+    """What keeps programs that are not the bot's own to their worktree."""
+
+    async def require(self) -> None:
+        """Raise Unavailable, with how it is mended, where nothing can be run in it."""
+        ...
+
+    def around(
+        self, argv: Sequence[str], cwd: str = "", lent: Lent | None = None
+    ) -> tuple[str, ...]:
+        """The command line in the sandbox. Without a worktree it sees programs only. `lent`: it is an agent."""
+        ...
+
+    def outside(self, cwd: str, path: Path, folders: Iterable[str] = ()) -> Path:
+        """Where on the machine lies what an agent of this worktree sees under a path of its home or folders."""
         ...

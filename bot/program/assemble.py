@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import hashlib
 import logging
 import os
@@ -17,6 +18,7 @@ from adapters.commands import ShellCommands
 from adapters.git import GitRepository, GitWorktrees
 from adapters.github import Access, GitHub
 from adapters.log import start_logging
+from adapters.sandbox import Bubblewrap
 from adapters.store import (
     AuditFile,
     BindingsFile,
@@ -33,12 +35,12 @@ from bot.engine.logbook import Logbook
 from bot.engine.rounds import observe, tick
 from bot.engine.world import Rules, World
 from bot.errors import PortError, SettingsError, Unavailable
-from bot.ports import Chat
+from bot.ports import Chat, Sandbox
 from bot.program.guard import canary, refuse_open
 from bot.program.models import ChosenLlm
 from bot.program.preferences import EnvPreferences
 from bot.program.secrets import LearningMasker, secrets_in
-from bot.settings import OnRestart, Settings, pane_environment
+from bot.settings import OnRestart, SandboxKind, Settings, pane_environment, paths_in
 
 log = logging.getLogger("bot.program")
 OBSERVE_SECONDS = 60.0
@@ -121,6 +123,7 @@ def _world(
     plan: Plan, settings: Settings, masker: LearningMasker, panes: TmuxPanes, store: JournalStore
 ) -> World:
     environment = pane_environment()
+    sandbox = sandbox_of(settings, environment)
     # the demo never speaks to GitHub, whatever is set on the machine
     demo = plan.stage.get("GWT_BOT_STAGE") == "demo"
     return World(
@@ -130,11 +133,12 @@ def _world(
             {**plan.environ, **plan.stage},
             other_command=settings.gwt_agent_command or None,
             passed_on=listed(settings.gwt_agent_env),
+            sandbox=sandbox,
         ),
         panes=panes,
         repository=GitRepository(settings.gwt_home, environment, umask=plan.umask),
         worktrees=GitWorktrees(settings.gwt_home, environment, umask=plan.umask),
-        commands=ShellCommands(environment, masker.mask, umask=plan.umask),
+        commands=ShellCommands(environment, masker.mask, umask=plan.umask, sandbox=sandbox),
         forge=None if demo else forge_of(settings, plan.environ, masker.learn),
         store=store,
         clock=SystemClock(),
@@ -146,6 +150,24 @@ def _world(
         logbook=Logbook(TaskLogFiles(settings.gwt_home, masker)),
         bindings=BindingsFile(settings.gwt_home),
         preferences=EnvPreferences(plan.current, plan.environ),
+    )
+
+
+def sandbox_of(settings: Settings, environment: Mapping[str, str]) -> Sandbox | None:
+    """None: agents and commands may do what the bot's user may do."""
+    if settings.sandbox is SandboxKind.NONE:
+        return None
+    key_file = settings.github_app_key_file
+    return Bubblewrap(
+        settings.gwt_home,
+        environment,
+        reads=paths_in(settings.sandbox_read),
+        writes=paths_in(settings.sandbox_write),
+        hides=(
+            *map(Path, settings.repositories.values()),
+            Path(".env").absolute(),
+            *((key_file.absolute(),) if key_file else ()),
+        ),
     )
 
 
@@ -194,6 +216,8 @@ def _rules(plan: Plan, settings: Settings) -> Rules:
         other_agents=listed(settings.gwt_other_agents),
         poll_seconds=settings.github_poll_seconds,
         limits=settings.limits,
+        sandboxed=settings.sandbox is SandboxKind.BWRAP,
+        user=getpass.getuser(),
         low_risk_alone=settings.gwt_low_risk_alone,
         high_risk_approvers=settings.gwt_high_risk_approvers,
         most_in_a_minute=settings.gwt_most_in_a_minute,

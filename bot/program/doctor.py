@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import os
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -15,7 +16,7 @@ from adapters.store.audit import check, told_of
 from bot import settings
 from bot.domain.masking import Masker
 from bot.errors import BotError, PortError, Refused
-from bot.program.assemble import forge_of, listed, panes_of
+from bot.program.assemble import forge_of, listed, panes_of, sandbox_of
 from bot.program.chats import configured
 from bot.program.dotenv import refuse_foreign
 from bot.program.secrets import LearningMasker, secrets_in
@@ -61,6 +62,7 @@ def told(found: Found) -> str:
 async def look(current: Settings, masker: Masker) -> AsyncGenerator[Found]:
     yield await _looked("tmux", lambda: _tmux(current, masker))
     yield await _looked("repository", lambda: _repository(current))
+    yield await _looked("sandbox", lambda: _sandbox(current))
     yield _model(current)
     for found in await _agents(current):
         yield found
@@ -94,6 +96,14 @@ async def _repository(current: Settings) -> str:
     return f"{base.repository}, {base.branch} at {base.commit[:10]}{changed}"
 
 
+async def _sandbox(current: Settings) -> str:
+    sandbox = sandbox_of(current, pane_environment())
+    if sandbox is None:
+        return f"none (SANDBOX): agents may do what {getpass.getuser()} may do"
+    await sandbox.require()
+    return "bubblewrap works"
+
+
 def _model(current: Settings) -> Found:
     if current.llm_provider in (Provider.CLAUDE_CODE, Provider.CODEX):
         return Found("model", True, f"{current.llm_provider}, an installed CLI")
@@ -113,6 +123,7 @@ async def _agents(current: Settings) -> list[Found]:
         dict(os.environ),
         other_command=current.gwt_agent_command or None,
         passed_on=listed(current.gwt_agent_env),
+        sandbox=sandbox_of(current, pane_environment()),
     )
     wanted = (current.gwt_agent, *listed(current.gwt_other_agents))
     names = dict.fromkeys((*wanted, *AGENTS))

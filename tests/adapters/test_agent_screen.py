@@ -36,6 +36,7 @@ def programs(tmp_path: Path) -> AgentPrograms:
 def start(programs: AgentPrograms, events: str) -> Started:
     begun = AgentClis(programs.environ).launch(
         PROGRAMS[events],
+        cwd="/worktree",
         prompt="x",
         conversation=CONVERSATION,
         resume=False,

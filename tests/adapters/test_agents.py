@@ -41,6 +41,7 @@ def launch(
 ) -> Launch:
     return clis.launch(
         agent,
+        cwd="/worktree",
         prompt=PROMPT,
         conversation=conversation,
         resume=resume,

@@ -136,7 +136,13 @@ async def test_a_run_killed_in_any_way_still_tells_its_conversation(
     programs.add("codex", f"#!/bin/sh\necho '{event}'\necho $$ $PPID > pids\nexec sleep 300\n")
     spool = server.spool("run-1")
     launch = AgentClis(programs.environ).launch(
-        "codex", prompt="x", conversation=CONVERSATION, resume=False, nonce="0", spool=str(spool)
+        "codex",
+        cwd=str(server.worktree),
+        prompt="x",
+        conversation=CONVERSATION,
+        resume=False,
+        nonce="0",
+        spool=str(spool),
     )
     panes = server.panes()
     await panes.start("run-1", str(server.worktree), launch, "x")

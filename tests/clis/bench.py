@@ -17,6 +17,7 @@ import psutil
 from adapters.agents.launch import AgentClis
 from adapters.tmux import TmuxPanes
 from bot.domain.world import Launch, RunEnd
+from bot.ports import Sandbox
 from tests.adapters.tmux.own_server import OwnServer
 from tests.clis import place
 from tests.clis.place import QUIET, Place
@@ -52,11 +53,13 @@ class Run:
 
 
 class Bench:
-    def __init__(self, agent: str, place: Place, server: OwnServer) -> None:
+    def __init__(
+        self, agent: str, place: Place, server: OwnServer, sandbox: Sandbox | None = None
+    ) -> None:
         self.agent = agent
         self.place = place
         self.server = server
-        self.clis = AgentClis(place.bot, passed_on=tuple(QUIET))
+        self.clis = AgentClis(place.bot, passed_on=tuple(QUIET), sandbox=sandbox)
         self.panes: TmuxPanes = server.panes(environment=place.pane, grace=5.0)
 
     async def start(
@@ -71,6 +74,7 @@ class Bench:
         known = conversation or str(uuid.uuid4())
         launch = self.clis.launch(
             self.agent,
+            cwd=str(self.place.worktree),
             prompt=prompt,
             conversation=known,
             resume=bool(conversation),

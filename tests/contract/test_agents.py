@@ -88,6 +88,7 @@ def test_an_end_that_tells_of_no_limit_stays_as_it_is(
 def launch(agents: Agents, agent: str, *, resume: bool = False) -> Launch:
     return agents.launch(
         agent,
+        cwd="/worktree",
         prompt="do the thing",
         conversation=CONVERSATION,
         resume=resume,

@@ -348,7 +348,7 @@ def test_the_first_card_says_which_repository_branch_and_commit_are_used() -> No
     assert "without a sandbox" in facts(laid)["Agents"]
     assert "3 uncommitted files of yours" in bullets(laid)[-1]
     sandboxed = cards.RECEIVED.model_copy(update={"sandboxed": True, "uncommitted": 1})
-    assert facts(sheet(sandboxed))["Agents"] == "claude"
+    assert facts(sheet(sandboxed))["Agents"] == "claude, in a sandbox (bubblewrap)"
     assert "1 uncommitted file of yours" in bullets(sheet(sandboxed))[-1]
 
 

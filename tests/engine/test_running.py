@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 
 import pytest
 
+from bot.domain.cards import NeedsYouCard
 from bot.domain.choices import Word
 from tests.stories.stage import Stage
 
@@ -63,3 +65,21 @@ async def test_a_stop_is_logged_with_what_would_not_end(
     await stage.commands_(Word.STOP)
     stops = {f"run-{data['run']}": data["survivors"] for data in logged(caplog, "stopped")}
     assert stops == {first: (42,), second: ()}
+
+
+async def test_agents_that_were_to_be_in_a_sandbox_never_start_without_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    stage = Stage()
+    stage.rules = replace(stage.rules, sandboxed=True)
+    await stage.open()
+    await stage.is_planned()
+    assert stage.session().sandboxed
+    stage.rules = replace(stage.rules, sandboxed=False)
+    await stage.revive()
+    await stage.approves()
+    assert stage.panes.started == []
+    card = stage.chat.card(f"needs-you:T001:{stage.session().tasks[0].asking}")
+    assert isinstance(card, NeedsYouCard)
+    assert "there is none any more" in card.reason
+    await stage.close()

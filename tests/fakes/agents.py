@@ -44,7 +44,15 @@ class FakeAgents:
         return False
 
     def launch(
-        self, agent: str, *, prompt: str, conversation: str, resume: bool, nonce: str, spool: str
+        self,
+        agent: str,
+        *,
+        cwd: str,
+        prompt: str,
+        conversation: str,
+        resume: bool,
+        nonce: str,
+        spool: str,
     ) -> Launch:
         if agent not in self.names:
             raise Refused(f"There is no agent called “{agent}”.", remedy="Choose another one.")

@@ -28,6 +28,8 @@ class ReceivedCard(Shown):
     uncommitted: int = 0
     agent: str = ""
     sandboxed: bool = False
+    user: str = ""
+    """As whom agents run."""
     notes: tuple[str, ...] = ()
 
 

@@ -31,6 +31,9 @@ class Surveyed(Result):
     limits: TaskLimits = TaskLimits()
     hosted: Hosted | None = None
     unattended: bool = False
+    sandboxed: bool = False
+    user: str = ""
+    """As whom agents run."""
     other_agents: dict[str, str] = Field(default_factory=dict[str, str])
     """Those that are ready besides, with their flags."""
 

@@ -38,8 +38,7 @@ def received(card: ReceivedCard) -> Sheet:
         ("From", f"{card.branch} at {card.commit[:10]}"),
     ]
     if card.agent:
-        risk = "" if card.sandboxed else ", without a sandbox: they may do what you may do"
-        pairs.append(("Agents", card.agent + risk))
+        pairs.append(("Agents", f"{card.agent}, {_kept_in(card)}"))
     notes = list(card.notes)
     if card.uncommitted:
         files = counted(card.uncommitted, "uncommitted file")
@@ -48,6 +47,13 @@ def received(card: ReceivedCard) -> Sheet:
     if notes:
         body.append(Bullets(items=tuple(notes)))
     return Sheet(title="Got it", body=tuple(body), footer=f"session {card.session}")
+
+
+def _kept_in(card: ReceivedCard) -> str:
+    if card.sandboxed:
+        return "in a sandbox (bubblewrap)"
+    whom = f"user {card.user}" if card.user else "you"
+    return f"without a sandbox, as {whom}: they may do what {card.user or 'you'} may do"
 
 
 def document(card: DocumentCard) -> Sheet:

@@ -126,11 +126,13 @@ async def start_run(world: World, session: Session, order: StartRun) -> RunStart
     task, run, workspace = task_and_run(session, order.run_id)
     await _require_worktree(world, task, workspace)
     _require_approved_flags(world, session, run)
+    _require_sandbox(world, session)
     before = await world.repository.checkout(session.repository)
     marked = world.agents.marked(run.agent)
     prompt = world.masker.mask(instruction(session, task, run, marked=marked))
     launch = world.agents.launch(
         run.agent,
+        cwd=workspace.path,
         prompt=prompt,
         conversation=run.conversation,
         resume=run.resumes,
@@ -157,6 +159,15 @@ def _require_approved_flags(world: World, session: Session, run: Run) -> None:
         raise Refused(
             f"{run.agent} would be started with other flags than were approved: {world.agents.flags(run.agent)}",
             "Set GWT_AGENT and GWT_AGENT_COMMAND as they were, or discard this session and ask anew.",
+        )
+
+
+def _require_sandbox(world: World, session: Session) -> None:
+    """Nobody who was told of a sandbox has approved that they run without."""
+    if session.sandboxed and not world.rules.sandboxed:
+        raise Refused(
+            "Its agents were to run in a sandbox, and there is none any more.",
+            "Set SANDBOX=bwrap as it was, or discard this session and ask anew.",
         )
 
 

@@ -40,6 +40,8 @@ async def survey(world: World, session: Session, order: Survey) -> Surveyed:
         most_at_once=world.rules.most_at_once,
         limits=world.rules.limits,
         unattended=world.rules.unattended,
+        sandboxed=world.rules.sandboxed,
+        user=world.rules.user,
         hosted=await _hosted(world, base.repository),
         other_agents=await _other_agents(world, agent.agent, base.repository),
     )

@@ -1,0 +1,163 @@
+"""What can be done in the sandbox: commits, a home that lasts, logins that are lent, and nothing of it reaches further."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from adapters.commands import ShellCommands
+from bot.domain.world import Lent
+from bot.errors import Refused
+from tests.adapters.git.worlds import git
+from tests.adapters.sandbox.jail import CANARY, Jail
+from tests.adapters.tmux.own_server import until
+
+
+async def test_work_is_committed_amended_and_rebased(jail: Jail) -> None:
+    said = await jail.run(
+        "set -e; echo 2 > code.py; git commit -qam 'feat: two'; echo 3 > code.py; git commit -qa --amend --no-edit; "
+        "echo 4 > b.txt; git commit -qam four; git rebase -q main; git checkout -q -b agent/aside; git switch -q agent/work; "
+        "git merge -q agent/aside"
+    )
+    assert said.code == 0
+    assert git(jail.top, "log", "--format=%s", "main..agent/work") == "four\nfeat: two"
+
+
+async def test_a_home_is_the_worktrees_own_and_lasts(jail: Jail) -> None:
+    await jail.run("echo kept > ~/notes; echo gone > /tmp/notes")
+    assert (await jail.run("cat ~/notes /tmp/notes")).text.startswith("kept\ncat: ")
+    assert not (jail.user_home / "notes").exists()
+    elsewhere = jail.sandbox().around(("cat", f"{jail.user_home}/notes"), str(jail.other), Lent())
+    assert "kept" not in (await jail.ran(elsewhere)).text
+
+
+async def test_of_the_users_git_settings_only_the_name_is_there(jail: Jail) -> None:
+    said = await jail.run("cat ~/.gitconfig")
+    assert 'name = "Mika"' in said.text
+    assert CANARY not in said.text
+
+
+async def test_a_login_is_renewed_in_place_and_settings_are_copies(jail: Jail) -> None:
+    login, settings = jail.user_home / ".login", jail.user_home / ".cli" / "settings"
+    skills = jail.user_home / ".cli" / "skills"
+    settings.parent.mkdir()
+    for path in (login, settings, skills):
+        path.write_text("before\n")
+    lent = Lent(copies=(str(settings),), reads=(str(skills),), writes=(str(login),))
+    script = (
+        "cd ~ && cat .cli/settings .cli/skills .login && echo after > .login && "
+        "echo after > new && mv new .cli/settings && cat .cli/settings; echo after > .cli/skills"
+    )
+    words = jail.sandbox().around(("sh", "-c", script), str(jail.work), lent)
+    said = await jail.ran(words)
+    assert said.text.startswith("before\nbefore\nbefore\nafter\n")
+    assert [path.read_text() for path in (login, settings, skills)] == [
+        "after\n",
+        "before\n",
+        "before\n",
+    ]
+
+
+async def test_a_folder_outside_the_home_is_one_of_the_worktrees_own(jail: Jail) -> None:
+    folder = jail.folder / "cli"
+    folder.mkdir()
+    (folder / "settings").write_text("copied\n")
+    (folder / "history").write_text(CANARY)
+    lent = Lent(folders=(str(folder),), copies=(f"{folder}/settings",))
+    script = f"cd {folder} && cat settings history; echo kept > conversation"
+    sandbox = jail.sandbox()
+    words = sandbox.around(("sh", "-c", script), str(jail.work), lent)
+    said = await jail.ran(words)
+    assert said.text.startswith("copied\n")
+    assert CANARY not in said.text
+    assert not (folder / "conversation").exists()
+    there = sandbox.outside(str(jail.work), folder / "conversation", (str(folder),))
+    assert there.read_text() == "kept\n"
+
+
+@pytest.mark.parametrize("planted", ["link to a folder", "link to a file", "pipe"])
+async def test_what_is_copied_goes_through_nothing_that_an_agent_left(
+    jail: Jail, planted: str
+) -> None:
+    victim = jail.folder / "victim"
+    victim.mkdir()
+    settings = jail.user_home / ".claude" / "settings.json"
+    script = {
+        "link to a folder": f"mkdir ~/.x && ln -s {victim} ~/.claude",
+        "link to a file": f"mkdir ~/.claude && ln -s {victim}/settings.json ~/.claude/settings.json",
+        "pipe": "mkdir ~/.claude && mkfifo ~/.claude/settings.json",
+    }
+    await jail.run(script[planted])
+    lent = Lent(copies=(str(settings),))
+    with contextlib.suppress(Refused):
+        jail.sandbox().around(("true",), str(jail.work), lent)
+    assert list(victim.iterdir()) == []
+
+
+async def test_an_operator_may_show_more_but_never_the_bots_own(jail: Jail) -> None:
+    tools, cache = jail.folder / "tools", jail.folder / "cache"
+    for folder in (tools, cache):
+        folder.mkdir()
+    (tools / "it").write_text("tool\n")
+    sandbox = jail.sandbox(reads=(tools, jail.user_home, jail.top), writes=(cache,))
+    script = f"cat {tools}/it; echo x > {tools}/it; echo x > {cache}/it; cat {jail.bot_home}/.env {jail.top}/.env"
+    words = sandbox.around(("sh", "-c", script), str(jail.work), Lent())
+    said = await jail.ran(words)
+    assert said.text.startswith("tool\n")
+    assert CANARY not in said.text
+    assert ((tools / "it").read_text(), (cache / "it").read_text()) == ("tool\n", "x\n")
+
+
+@pytest.mark.parametrize("changed", ["pointer", "objects", "reftable", "main"])
+async def test_a_repository_that_leads_elsewhere_is_refused(jail: Jail, changed: str) -> None:
+    where = jail.work
+    match changed:
+        case "pointer":
+            (jail.work / ".git").write_text("gitdir: /tmp\n")
+        case "objects":
+            (jail.top / ".git/objects").rename(jail.folder / "objects")
+            (jail.top / ".git/objects").symlink_to(jail.folder / "objects")
+        case "reftable":
+            (jail.top / ".git/reftable").mkdir()
+        case _:
+            where = jail.top
+    with pytest.raises(Refused) as refused:
+        jail.sandbox().around(("true",), str(where), Lent())
+    assert refused.value.remedy
+
+
+async def test_tests_run_in_it_and_see_no_login(jail: Jail) -> None:
+    login = jail.user_home / ".login"
+    login.write_text(CANARY)
+    await jail.run("echo agent > ~/left-by-the-agent")
+    commands = ShellCommands(jail.environment, str, sandbox=jail.sandbox())
+    command = (
+        "cat code.py; echo $CI; cat ~/.login ~/left-by-the-agent; echo 2 > $TOP/code.py; exit 3"
+    )
+    done = await commands.run(
+        str(jail.work), command, seconds=60, log=str(jail.bot_home / "runs" / "log")
+    )
+    assert done.exit_code == 3
+    assert done.output.startswith("1\n1\n")
+    assert CANARY not in done.output
+    assert "agent\n" not in done.output
+    assert (jail.top / "code.py").read_text() == "1\n"
+
+
+async def test_what_tests_leave_behind_dies_with_them(jail: Jail) -> None:
+    alive = jail.work / "alive"
+    script = f"env -i setsid sh -c 'while :; do touch {alive}; sleep 0.05; done' & sleep 600"
+    commands = ShellCommands(jail.environment, str, sandbox=jail.sandbox())
+    done = await commands.run(str(jail.work), script, seconds=1, log=str(jail.bot_home / "log"))
+    assert done.exit_code is None
+    await until(lambda: _stays_away(alive))
+
+
+def _stays_away(path: Path) -> bool:
+    """Removed, it is not made again by the time a shell has started."""
+    path.unlink(missing_ok=True)
+    subprocess.run(["sleep", "0.2"], check=True)
+    return not path.exists()
