@@ -141,6 +141,7 @@ class Settings(BaseSettings):
     slack_stoppers: SlackPeople = frozenset()
     slack_admins: SlackPeople = frozenset()
     slack_channels: SlackPlaces = frozenset()
+    slack_shared_channels: SlackPlaces = frozenset()
 
     matrix_homeserver: str = ""
     matrix_user: str = ""

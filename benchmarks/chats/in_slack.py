@@ -23,7 +23,7 @@ async def main(api_url: str, home: Path) -> None:
     door = Door(dict.fromkeys(Role, frozenset({f"{TEAM}:{MIKA}"})), frozenset({place}))
     access = SlackAccess(BOT_TOKEN, APP_TOKEN, api_url=api_url)
     async with (
-        SlackChat(access, home / "slack", [place], turns=Turns()) as chat,
+        SlackChat(access, home / "slack", [place], turns=Turns(), shared=[place]) as chat,
         at_the_desk(home, "slack", chat, door) as desk,
     ):
         await until_asked_to_end(syncs, chat.listen(desk.take))

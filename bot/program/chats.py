@@ -125,7 +125,8 @@ def _slack(settings: Settings) -> Configured:
         api_url=f"{settings.slack_api_url}/",
     )
     folder = settings.gwt_home / "slack"
-    return Configured("slack", door, lambda: SlackChat(access, folder, settings.slack_channels))
+    places, shared = settings.slack_channels, settings.slack_shared_channels
+    return Configured("slack", door, lambda: SlackChat(access, folder, places, shared=shared))
 
 
 def _matrix(settings: Settings) -> Configured:

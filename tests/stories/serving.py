@@ -204,6 +204,7 @@ def in_slack(bed: slack.SlackBed, *people: str) -> dict[str, str]:
         "SLACK_APP_TOKEN": slack.APP_TOKEN,
         "SLACK_USERS": ",".join(f"{TEAM}:{person}" for person in people),
         "SLACK_CHANNELS": f"{TEAM}:{slack.PUBLIC},{TEAM}:{slack.SECOND},{TEAM}:dm",
+        "SLACK_SHARED_CHANNELS": f"{TEAM}:{slack.PUBLIC}",
     }
 
 

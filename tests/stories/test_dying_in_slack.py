@@ -52,7 +52,9 @@ async def office(folder: Path) -> AsyncGenerator[tuple[SlackBed, Lives], None]:
 
         def open_chat(home: Path) -> AbstractAsyncContextManager[Chat]:
             access = SlackAccess(BOT_TOKEN, APP_TOKEN, api_url=f"{way.url}/api/")
-            return SlackChat(access, home, [f"{TEAM}:{PUBLIC}"], rhythm=QUICK)
+            return SlackChat(
+                access, home, [f"{TEAM}:{PUBLIC}"], shared=[f"{TEAM}:{PUBLIC}"], rhythm=QUICK
+            )
 
         yield bed, Lives(folder, open_chat, way, bed.sockets.reset)
 

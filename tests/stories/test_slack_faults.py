@@ -277,7 +277,9 @@ async def test_a_bot_token_that_is_taken_back_ends_the_listening(tmp_path: Path)
     async with SlackBed() as bed:
         access = SlackAccess(BOT_TOKEN, APP_TOKEN, api_url=bed.api_url)
         rhythm = Rhythm(keep_alive=0.2)
-        async with SlackChat(access, tmp_path, [f"{TEAM}:{PUBLIC}"], rhythm=rhythm) as chat:
+        async with SlackChat(
+            access, tmp_path, [f"{TEAM}:{PUBLIC}"], shared=[f"{TEAM}:{PUBLIC}"], rhythm=rhythm
+        ) as chat:
             listening = asyncio.create_task(chat.listen(nobody))
             await bed.connected(seconds=PATIENCE)
             bed.faults.refuse("token_revoked", times=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
@@ -25,6 +25,7 @@ from adapters.chat.slack.preflight import Identity, identity, require_way_in
 from adapters.chat.slack.reception import Reception
 from adapters.chat.slack.screens import Screens
 from adapters.chat.slack.seen import Seen
+from adapters.chat.slack.shared import Shared
 from adapters.chat.slack.socket import Rhythm, Socket
 from adapters.chat.slack.takes import Takes
 from adapters.chat.slack.wishes import Wishes
@@ -53,10 +54,12 @@ class SlackChat:
         *,
         rhythm: Rhythm | None = None,
         turns: Turns | None = None,
+        shared: Collection[str] = (),
     ) -> None:
         self._access = access
         self._folder = folder
         self._places = frozenset(places)
+        self._shared = frozenset(shared)
         self._rhythm = rhythm or Rhythm()
         self._turns = turns or Turns(burst=AT_ONCE, seconds=1.0)
         self._us: Identity | None = None
@@ -143,6 +146,7 @@ class SlackChat:
             screens=self._screens,
             wishes=Wishes(self._gateway.open, deliver),
             seen=seen,
+            shared=Shared(self._shared),
             known=Known(
                 questions=self._ledger.questions,
                 settings=self._screens.home.settings,

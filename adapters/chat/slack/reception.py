@@ -31,6 +31,7 @@ from adapters.chat.slack.people import People
 from adapters.chat.slack.preflight import Identity
 from adapters.chat.slack.screens import Screens
 from adapters.chat.slack.seen import Seen
+from adapters.chat.slack.shared import Shared
 from adapters.chat.slack.wishes import Wishes, not_there
 from bot.domain.events import Attached, FromPeople, Said
 from bot.domain.people import Person, Thread
@@ -71,6 +72,7 @@ class Reception:
         screens: Screens,
         wishes: Wishes,
         seen: Seen | None = None,
+        shared: Shared | None = None,
         known: Known | None = None,
         talked: Callable[[Thread], None] = _not_told,
         brings: Sequence[Bring] = (),
@@ -83,6 +85,7 @@ class Reception:
         self._screens = screens
         self._wishes = wishes
         self._seen = seen
+        self._shared = shared or Shared()
         self._known = known or Known()
         self._talked = talked
         self._brings = tuple(brings)
@@ -100,6 +103,7 @@ class Reception:
 
     async def take(self, body: Body) -> Ack:
         """Returns when it was taken or is nothing; a PortError: it was not, and shall come again."""
+        self._shared.note(body, self._us.team)
         with self._marking(body):
             match heard(body, self._us, self._now(), self._known):
                 case Delivery() as delivery:
@@ -158,7 +162,8 @@ class Reception:
         return ack
 
     async def _taken(self, delivery: Delivery) -> Ack:
-        by = await self._people.person(delivery.user, delivery.home)
+        known = await self._people.person(delivery.user, delivery.home)
+        by = self._shared.seen_in(delivery.thread, known)
         let = await self._hand_over(delivery.thread, await self._event(delivery, by))
         self._screens.end(delivery, let=let)
         if isinstance(delivery.what, Wish):

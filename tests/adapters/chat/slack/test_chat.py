@@ -15,7 +15,7 @@ NOWHERE = "http://127.0.0.1:9/api/"
 
 def chat_in(folder: Path) -> SlackChat:
     access = SlackAccess(bot_token=BOT_TOKEN, app_token=APP_TOKEN, api_url=NOWHERE)
-    return SlackChat(access, folder, [f"{TEAM}:{PUBLIC}"])
+    return SlackChat(access, folder, [f"{TEAM}:{PUBLIC}"], shared=[f"{TEAM}:{PUBLIC}"])
 
 
 async def test_where_nothing_can_be_written_down_it_does_not_begin(tmp_path: Path) -> None:

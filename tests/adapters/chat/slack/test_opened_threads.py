@@ -33,7 +33,7 @@ class Stage:
     def chat(self) -> SlackChat:
         access = SlackAccess(bot_token=BOT_TOKEN, app_token=APP_TOKEN, api_url=self.bed.api_url)
         places = [f"{TEAM}:{PUBLIC}", f"{TEAM}:dm"]
-        return SlackChat(access, self.folder, places, rhythm=QUICK)
+        return SlackChat(access, self.folder, places, rhythm=QUICK, shared=places)
 
     @asynccontextmanager
     async def listening(self) -> AsyncGenerator[SlackChat, None]:

@@ -164,6 +164,23 @@ async def test_whoever_does_not_belong_here_is_an_outsider(way: WayIn, who: str)
     assert way.desk.by().outsider
 
 
+async def test_in_a_channel_shared_with_others_nobody_belongs_unless_the_operator_says_so(
+    bed: SlackBed,
+) -> None:
+    async with way_in(bed, shared=()) as way, listening(way):
+        root = await bed.mention(MIKA, PUBLIC, "Delete everything")
+        await way.one()
+        assert way.desk.by().outsider
+        [message] = drawn(cards.APPROVAL)
+        ts = await way.post(root.ts, message.text, message.blocks)
+        await bed.click(MIKA, ts, "Approve")
+        await way.taken(2)
+        assert way.desk.by().outsider
+        await bed.mention(MIKA, SECOND, "Add a dark mode")
+        await way.taken(3)
+        assert not way.desk.by().outsider
+
+
 async def test_a_member_nobody_knows_is_an_outsider(way: WayIn) -> None:
     way.bed.faults.refuse("user_not_found", "users.info")
     await way.bed.say(MIKA, way.bed.dm(MIKA), "Add a dark mode")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,6 +19,7 @@ from adapters.chat.slack.preflight import Identity
 from adapters.chat.slack.reception import Bring, Reception
 from adapters.chat.slack.screens import Screens
 from adapters.chat.slack.seen import Seen
+from adapters.chat.slack.shared import Shared
 from adapters.chat.slack.socket import Rhythm, Socket
 from adapters.chat.slack.wishes import Open, Wishes
 from bot.domain.cards import Card
@@ -143,6 +144,7 @@ async def way_in(
     talked: Callable[[Thread], None] = lambda thread: None,
     open_: Open = _nowhere,
     channels: tuple[str, ...] = (),
+    shared: Collection[str] = (f"{TEAM}:{PUBLIC}",),
     brings: Callable[[AsyncWebClient, People], Sequence[Bring]] = lambda client, people: (),
     notice: float = 30,
 ) -> AsyncGenerator[WayIn, None]:
@@ -161,6 +163,7 @@ async def way_in(
             screens=screens,
             wishes=Wishes(open_, desk.deliver),
             seen=seen,
+            shared=Shared(shared),
             known=Known(questions, screens.home.settings, channels),
             talked=talked,
             brings=brings(client, people),

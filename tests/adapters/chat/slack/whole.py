@@ -69,7 +69,9 @@ class Whole:
 @asynccontextmanager
 async def whole(bed: SlackBed, folder: Path) -> AsyncGenerator[Whole, None]:
     desk = TalkingDesk()
-    async with SlackChat(access_to(bed), folder, [f"{TEAM}:{PUBLIC}"], rhythm=QUICK) as chat:
+    async with SlackChat(
+        access_to(bed), folder, [f"{TEAM}:{PUBLIC}"], shared=[f"{TEAM}:{PUBLIC}"], rhythm=QUICK
+    ) as chat:
         listening = asyncio.create_task(chat.listen(desk.deliver))
         try:
             await bed.until(lambda: "connected since" in str(chat.health.facts()), DEADLINE)
