@@ -58,6 +58,8 @@ class Verb(StrEnum):
     """Look at, or set, which model is asked."""
     BEGIN = "begin"
     """Ask for something in a form."""
+    SPEC = "spec"
+    """Describe in a form what a spec shall be written of."""
     SHOW_BRANCH = "show_branch"
     MERGE_BRANCH = "merge_branch"
     DELETE_BRANCH = "delete_branch"
@@ -126,6 +128,7 @@ class Word(StrEnum):
     REPO = "repo"
     BRANCHES = "branches"
     BRANCH = "branch"
+    SPEC = "spec"
     VERBOSITY = "verbosity"
     KEYS = "keys"
     HELP = "help"
@@ -172,6 +175,8 @@ def command_in(text: str) -> Command | None:
     head = words[0].lower() if words else ""
     if head == Word.REOPEN:
         return _reopened(text)
+    if head == Word.SPEC:
+        return _spec(text)
     if head == Word.LOGS and len(words) == 3 and words[2].lower() in LEVELS:
         return Command(word=Word.LOGS, argument=words[1], text=words[2].lower())
     if not words or len(words) > 2:
@@ -211,6 +216,12 @@ def _reopened(text: str) -> Command | None:
         return None
     answer = behind[1].strip() if len(behind) == 2 else ""
     return Command(word=Word.REOPEN, argument=f"D{decision[1]}", text=answer)
+
+
+def _spec(text: str) -> Command:
+    """`spec`, and behind it what it shall describe, as it was written."""
+    _, *behind = text.strip().split(maxsplit=1)
+    return Command(word=Word.SPEC, text=behind[0].strip() if behind else "")
 
 
 def is_handle(text: str) -> bool:

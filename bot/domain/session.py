@@ -140,6 +140,8 @@ class Session(Living):
     """The approval had expired when somebody gave it: has the base moved?"""
     dry_run: bool = False
     """Only the plan was asked for; whoever says «run it» carries it on."""
+    spec_only: bool = False
+    """It was begun with `spec`: it is over when its documents are there."""
     analysis: Analysis | None = None
     """Of the current revision, or of the one that is being repaired."""
     score: int | None = None

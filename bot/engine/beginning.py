@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.domain.events import Begun, FromPeople, Said
+from bot.domain.events import Begun, Commanded, FromPeople, Said
+from bot.domain.naming import derived_id
 from bot.domain.people import Thread
 from bot.domain.record import Record
 from bot.domain.session import Session
@@ -40,6 +41,15 @@ class Beginning:
         event = event.model_copy(update={"text": asked.text})
         path = self.repositories.path_for(thread, asked.name)
         return self._saved(self._session(thread, event, path), event)
+
+    def by_wizard(self, origin: Thread, thread: Thread, event: Commanded) -> Record:
+        """A spec is wanted and nothing more, of what `origin` is about. The same command begins the same one."""
+        asked = wanted(event.command.text)
+        path = self.repositories.path_for(origin, asked.name)
+        said = Said(id=event.id, at=event.at, by=event.by, text=asked.text, may_stop=event.may_stop)
+        session = self._session(thread, said, path, derived_id(event.id, "spec"))
+        session.spec_only = session.dry_run = True
+        return self._saved(session, said)
 
     def by_session(self, thread: Thread, session_id: str, event: Begun, path: str) -> Record | None:
         """Another session wants one, on its own repository at `path`. None: it is there already."""

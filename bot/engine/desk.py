@@ -26,7 +26,7 @@ from bot.domain.people import Person, Role, Thread
 from bot.domain.record import Record
 from bot.domain.session import Session
 from bot.domain.states import Phase
-from bot.engine import front
+from bot.engine import front, wizard
 from bot.engine.actor import Actor
 from bot.engine.answers import Answers
 from bot.engine.auditing import Auditing
@@ -42,6 +42,7 @@ from bot.engine.passing import Passing, meant
 from bot.engine.pointing import NOT_ALLOWED, Pointing
 from bot.engine.refusals import Refusals
 from bot.engine.repositories import Repositories
+from bot.engine.wizard import Wizard
 from bot.engine.world import World
 from bot.flow import held_back
 from bot.flow.approve import is_yes
@@ -82,6 +83,14 @@ class Desk:
             world, repositories, Whose(world, self._awake), self._answers, self._session_in
         )
         self._looking = Looking(world, gate, self._pointing, self._awake)
+        self._wizard = Wizard(
+            world,
+            self._beginning,
+            self._pointing,
+            self._auditing,
+            known=lambda thread: thread.key in self._threads,
+            begun=self._awaken,
+        )
         self._page: asyncio.Task[None] | None = None
         world.nursery.serve(self._begin_elsewhere, self._pass_on)
 
@@ -166,7 +175,8 @@ class Desk:
         return True
 
     def _beyond_measure(self, thread: Thread, event: FromPeople) -> str:
-        begins = thread.key not in self._threads and is_request(thread, event)
+        new = thread.key not in self._threads and is_request(thread, event)
+        begins = new or wizard.is_wanted(event)
         now = self._world.clock.now()
         return self._measure.problem(event, now, begins=begins, open_now=len(self._actors))
 
@@ -189,6 +199,8 @@ class Desk:
         if self._branches.concerns(event):
             self._auditing.allowed(thread, event)
             return await self._once.answered(event, self._branches.answered(thread, event))
+        if isinstance(event, Commanded) and wizard.is_wanted(event):
+            return await self._once.answered(event, self._wizard.answered(thread, event))
         known = thread.key in self._threads
         return await self._once.answered(event, self._pointing.answered(thread, event, known=known))
 

@@ -35,6 +35,7 @@ HELP = (
     ("repo [name]", "which repository requests here are about, or bind this channel to one"),
     ("branches", "every branch, with its session and task"),
     ("branch feature/x", "what it brings, in short and in full; merge or delete it"),
+    ("spec what it is about", "write spec, plan and tasks of it, and nothing more"),
     ("verbosity [quiet, normal, full]", "how much is said in this thread"),
     ("keys", "which keys are set (never their values)"),
     ("help", "this"),

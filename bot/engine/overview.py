@@ -225,5 +225,6 @@ def _settings(world: World, roles: frozenset[Role]) -> Iterator[tuple[str, str]]
 
 def _choices(roles: frozenset[Role]) -> Iterator[Choice]:
     yield Choice(label="Start a feature", verb=Verb.BEGIN, style=Style.PRIMARY)
+    yield Choice(label="Write a spec", verb=Verb.SPEC)
     if Role.OPERATE in roles:
         yield Choice(label="Model and endpoint", verb=Verb.SETTINGS)

@@ -17,7 +17,7 @@ log = logging.getLogger("bot.desk")
 
 LONGEST = 400
 """Characters of one message that are kept as context."""
-_LIKE_TALK = frozenset({Word.BRANCH})
+_LIKE_TALK = frozenset({Word.BRANCH, Word.SPEC})
 """Commands with free words behind them: without the bot's name they are as likely talk."""
 
 

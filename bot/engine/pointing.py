@@ -123,14 +123,14 @@ class Pointing:
             return True
         if not actor.has_heard(there):
             self.auditing.allowed(home, event, record.session.id)
-        turned = await self._turn_to(home)
+        turned = await self.turn_to(home)
         actor.hear(there)
         if home.key != thread.key and not turned:
             done = f"Passed on to session {record.session.short}: {record.session.title}"
             await self.say(thread, event, done)
         return True
 
-    async def _turn_to(self, thread: Thread) -> bool:
+    async def turn_to(self, thread: Thread) -> bool:
         """A chat that shows one thread at a time is told which one is meant now."""
         turn_to = getattr(telling.chat_of(self.world, thread.platform), "turn_to", None)
         if turn_to is not None:

@@ -25,12 +25,15 @@ from bot.domain.session import Session, Speaker
 from bot.domain.sheets import Bullets, Text, Tone
 from bot.domain.states import IntentStatus, Phase, Status
 from bot.domain.words import Words
-from bot.flow import conclude, elsewhere, mishaps, place, replies, revise, telling
+from bot.flow import conclude, elsewhere, mishaps, place, replies, revise, telling, wizard
 
 CAREFUL_FROM = 3
 
 
 def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - one case per event
+    if wizard.concerns(session, event):
+        yield from wizard.decide(session, event)
+        return
     match event:
         case CleanedUp() | OrderFailed(what="clean_up") if session.status is Status.DISCARDED:
             yield _discarded(session, event)
@@ -203,7 +206,8 @@ def _continue(session: Session, words: Words, reason: str) -> Iterator[Deed]:
     session.continues += 1
     _without_workspaces(session)
     session.become(Status.ACTIVE)
-    session.intend(IntentStatus.APPROVED)
+    if not session.spec_only:
+        session.intend(IntentStatus.APPROVED)
     session.ending, session.ending_by, session.ending_problem = None, None, ""
     session.merged_commit, session.cleaned, session.leftovers = "", False, ()
     session.result, session.summary, session.final_verdict = None, None, None

@@ -31,6 +31,8 @@ _YES = frozenset(
     {"approve", "approved", "yes", "y", "ok", "lgtm", "go", "承認", "はい", "実行して"}
     | {"run it", "run", "do it", "go ahead", "confirm", "実行", "進めて"}
 )
+_RUN = frozenset({"run it", "approve", "approved", "実行して", "実行"})
+"""What is meant even where nothing is asked: there a mere «ok» starts nothing."""
 _NO = frozenset({"no", "n", "reject", "却下", "いいえ"})
 OPERATOR = Person(platform="bot", id="rule:low-risk", name="the operator's rule for low risk")
 TOO_EARLY = "You said that before the plan was shown; please read it."
@@ -62,6 +64,11 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
 def is_yes(text: str) -> bool:
     """Whether these words approve a plan that is shown."""
     return _word(text) in _YES
+
+
+def is_run(text: str) -> bool:
+    """Whether these words carry out a plan that waits for nobody."""
+    return _word(text) in _RUN
 
 
 def is_no(text: str) -> bool:

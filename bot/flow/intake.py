@@ -115,7 +115,9 @@ def _begin(session: Session, event: Surveyed) -> None:
 def _understood(session: Session, event: QuestionsFound) -> Iterator[Deed]:
     """Where it shall be carried out is settled before anything is asked about it."""
     clarify.take(session, event)
-    if event.earlier and session.going is None and session.intent.parent is None:
+    if session.spec_only:
+        yield from clarify.begin(session, event.at)
+    elif event.earlier and session.going is None and session.intent.parent is None:
         session.earlier = event.earlier
         yield telling.earlier(session)
     elif len(event.parts) > 1 and session.going is None and session.intent.parent is None:

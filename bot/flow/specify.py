@@ -25,7 +25,7 @@ from bot.domain.session import Session, Speaker
 from bot.domain.states import Phase
 from bot.domain.tasks import Task
 from bot.domain.words import WordKind
-from bot.flow import approve, mishaps, place, replies, revise, telling
+from bot.flow import approve, mishaps, place, replies, revise, telling, wizard
 
 
 def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - one case per event
@@ -47,7 +47,11 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
             session.documents_shown_at = event.at
             session.enter(Phase.APPROVING)
             yield from _present(session, event)
-            yield from approve.alone(session, event)
+            yield from (
+                wizard.written(session, event)
+                if session.spec_only
+                else approve.alone(session, event)
+            )
         case WordsJudged():
             yield from _judged(session, event)
         case OrderFailed(what="judge_words"):

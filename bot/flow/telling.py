@@ -147,12 +147,19 @@ def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
             forecast=session.forecast,
             difference=session.difference,
             dry_run=session.dry_run,
+            kept=_kept(session) if session.spec_only else "",
             approvers=session.approvers,
             approved_by=tuple(str(given.by) for given in session.approvals),
             expires=session.documents_shown_at and session.documents_shown_at + approval.VALID_FOR,
             decided=decided,
         )
     )
+
+
+def _kept(session: Session) -> str:
+    """Where the documents are, as people find them."""
+    spec = session.spec
+    return f"{spec.directory} on the branch {spec.workspace.branch}" if spec else ""
 
 
 def _planned(session: Session, task: Task) -> PlannedTask:

@@ -52,6 +52,7 @@ EMOJI = {
     Verb.UNHELPFUL: "👎",
     Verb.SETTINGS: "🔧",
     Verb.BEGIN: "🌱",
+    Verb.SPEC: "📝",
     Verb.SPLIT: "🧩",
     Verb.WHOLE: "📦",
     Verb.THERE: "↪",

@@ -46,10 +46,10 @@ def slash(body: Body, us: Identity, now: datetime, known: Known) -> Meaning:
         return Nothing("not a whole command")
     where = thread(us, channel, "", direct=is_direct(channel))
     text = word(body, "text")
-    if _wants_form(word(body, "command"), text):
-        purpose = forms.Purpose(thread=where, verb=Verb.BEGIN)
-        form = forms.beginning(purpose, known.channel_for(channel))
-        what, remark = Opening(Verb.BEGIN, trigger, form), ""
+    if verb := _wants_form(word(body, "command"), text):
+        purpose = forms.Purpose(thread=where, verb=verb)
+        draw = forms.spec if verb is Verb.SPEC else forms.beginning
+        what, remark = Opening(verb, trigger, draw(purpose, known.channel_for(channel))), ""
     else:
         said = _said(word(body, "command"), text)
         command = command_in(said)
@@ -66,8 +66,11 @@ def slash(body: Body, us: Identity, now: datetime, known: Known) -> Meaning:
     )
 
 
-def _wants_form(slash: str, text: str) -> bool:
-    return slash not in (Slash.INTERRUPT, Slash.SESSIONS) and text.strip().lower() in NEW
+def _wants_form(slash: str, text: str) -> Verb | None:
+    said = text.strip().lower()
+    if slash in (Slash.INTERRUPT, Slash.SESSIONS):
+        return None
+    return Verb.BEGIN if said in NEW else Verb.SPEC if said == Word.SPEC else None
 
 
 def _said(slash: str, text: str) -> str:

@@ -69,6 +69,8 @@ class Wish:
 
     form: str
     text: str
+    spec: bool = False
+    """A spec of it is wanted, and nothing more."""
 
 
 @dataclass(frozen=True)

@@ -96,8 +96,8 @@ def global_shortcut(body: Body, us: Identity, now: datetime, known: Known) -> Me
 def _meant(body: Body, pressed: drawing.Press, where: Thread, known: Known) -> Press | Opening:
     verb, about = pressed.verb, pressed.about
     trigger = word(body, "trigger_id")
-    if verb is Verb.BEGIN:
-        return _begins(where, trigger, known)
+    if verb in (Verb.BEGIN, Verb.SPEC):
+        return _begins(where, trigger, known, verb)
     purpose = forms.Purpose(thread=where, verb=verb, about=about, key=pressed.key)
     if verb is Verb.SETTINGS:
         facts = known.settings(word(part(body, "user"), "id"))
@@ -117,10 +117,10 @@ def _meant(body: Body, pressed: drawing.Press, where: Thread, known: Known) -> P
     return Press(verb, about, trigger=trigger if verb is Verb.LOG else "")
 
 
-def _begins(where: Thread, trigger: str, known: Known) -> Opening:
-    purpose = forms.Purpose(thread=where, verb=Verb.BEGIN)
-    form = forms.beginning(purpose, known.channel_for(where.channel))
-    return Opening(Verb.BEGIN, trigger, form)
+def _begins(where: Thread, trigger: str, known: Known, verb: Verb = Verb.BEGIN) -> Opening:
+    purpose = forms.Purpose(thread=where, verb=verb)
+    draw = forms.spec if verb is Verb.SPEC else forms.beginning
+    return Opening(verb, trigger, draw(purpose, known.channel_for(where.channel)))
 
 
 def _where(body: Body, us: Identity) -> tuple[Thread | None, str]:

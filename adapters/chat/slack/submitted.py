@@ -34,7 +34,7 @@ FORGOTTEN = (
     "Please answer in the thread, for instance: D1: yes, D2: the second one."
 )
 _CHANNEL = re.compile(r"[CG][A-Z0-9]{1,40}")
-_FITTING = {forms.BEGINNING: Verb.BEGIN, forms.SETTINGS: Verb.SETTINGS}
+_FITTING = {forms.BEGINNING: Verb.BEGIN, forms.SPEC: Verb.SPEC, forms.SETTINGS: Verb.SETTINGS}
 """The one thing such a form is opened for."""
 
 
@@ -82,8 +82,8 @@ def _filled_in(
     match word(view, "callback_id"):
         case forms.QUESTIONS:
             return _answered(values, purpose, known.questions(purpose.thread, purpose.key))
-        case forms.BEGINNING:
-            return _wished(word(view, "id"), values)
+        case forms.BEGINNING | forms.SPEC as kind:
+            return _wished(word(view, "id"), values, spec=kind == forms.SPEC)
         case forms.SETTINGS:
             errors = forms.unfit(values)
             return Incomplete(errors) if errors else Settings(*forms.configured(values))
@@ -102,13 +102,13 @@ def _answered(
     return Press(purpose.verb, purpose.about, answers=answers)
 
 
-def _wished(view: str, values: Values) -> Wish | Incomplete | Nothing:
+def _wished(view: str, values: Values, *, spec: bool) -> Wish | Incomplete | Nothing:
     if errors := forms.wrong(values):
         return Incomplete(errors)
     asked = forms.asked(values)
     if not _CHANNEL.fullmatch(asked.channel):
         return Incomplete({forms.CHANNEL: "Please choose a channel."})
-    return Wish(form=view, text=asked.text)
+    return Wish(form=view, text=asked.text, spec=spec)
 
 
 def _where(view: Body, us: Identity, purpose: forms.Purpose, what: object) -> Thread:

@@ -11,7 +11,8 @@ from adapters.chat.slack.delivery import Delivery, Wish
 from adapters.chat.slack.drawing.limits import cut
 from adapters.chat.slack.words import on_one_line
 from bot.domain.cards import Card, RootCard
-from bot.domain.events import Said
+from bot.domain.choices import Command, Word
+from bot.domain.events import Commanded, Said
 from bot.domain.people import Person, Thread
 from bot.errors import PortError
 from bot.ports import Deliver
@@ -67,8 +68,7 @@ class Wishes:
             key=f"root:{wish.form}", session="", title=title, request=wish.text, by=str(by)
         )
         thread = await self._open(delivery.thread, root)
-        said = Said(id=delivery.id, at=delivery.at, by=by, text=wish.text, mention=True)
-        return await self._deliver(thread, said)
+        return await self._deliver(thread, _said(delivery, wish, by))
 
     def _remember(self, form: str, task: asyncio.Task[bool]) -> None:
         """A form that was sent twice, before and after it was done, begins one thread."""
@@ -76,6 +76,13 @@ class Wishes:
         old = [name for name, one in self._beginning.items() if one.done() and name != form]
         for name in old[: max(0, len(self._beginning) - MOST)]:
             del self._beginning[name]
+
+
+def _said(delivery: Delivery, wish: Wish, by: Person) -> Said | Commanded:
+    if wish.spec:
+        command = Command(word=Word.SPEC, text=wish.text)
+        return Commanded(id=delivery.id, at=delivery.at, by=by, command=command)
+    return Said(id=delivery.id, at=delivery.at, by=by, text=wish.text, mention=True)
 
 
 def not_there() -> Mapping[str, str]:

@@ -51,6 +51,8 @@ class ApprovalCard(Shown):
     """What this revision changes; none: it is the first."""
     dry_run: bool = False
     """Only the plan was asked for: its button says «Run it»."""
+    kept: str = ""
+    """Only a spec was wanted, and this is where it lies: nobody is waited for."""
     approvers: int = 1
     approved_by: tuple[str, ...] = ()
     """Who has approved already, while more people must."""

@@ -26,12 +26,41 @@ def approval(card: ApprovalCard) -> Sheet:
     body = tuple(_plan(card))
     if card.decided:
         return Sheet(title=title, body=body, footer=decided_by(card.decided))
+    if card.kept:
+        return _written(card, body)
     return Sheet(
         title=title,
         tone=Tone.NEEDS_YOU,
         body=(*body, *(Text(text=note) for note in _notes(card))),
         choices=tuple(_choices(card, card.offer or card.digest)),
         footer=_promise(card),
+    )
+
+
+def _written(card: ApprovalCard, body: tuple[Element, ...]) -> Sheet:
+    """Nothing is asked: what could be done with it stands there, and never what Enter would start."""
+    note = f"It is kept in {card.kept}. Nothing runs, and nothing waits for you."
+    more = () if _blocking(card) else (_approve(card, Style.NORMAL),)
+    return Sheet(
+        title=f"{card.spec_id} is written, revision {card.revision}",
+        tone=Tone.SUCCESS,
+        body=(Text(text=note), *body),
+        choices=(_request_changes(card, card.offer or card.digest), *more),
+        footer=f"Digest {card.digest[:12]}.",
+    )
+
+
+def _approve(card: ApprovalCard, style: Style) -> Choice:
+    about = card.offer or card.digest
+    return Choice(label=_approving(card), verb=Verb.APPROVE, about=about, style=style)
+
+
+def _request_changes(card: ApprovalCard, offer: str) -> Choice:
+    return Choice(
+        label="Say it differently" if card.change else "Request changes",
+        verb=Verb.CHANGE,
+        about=offer,
+        asks="What should be different?",
     )
 
 
@@ -153,14 +182,8 @@ def _blocking(card: ApprovalCard) -> tuple[Finding, ...]:
 
 def _choices(card: ApprovalCard, offer: str) -> Iterator[Choice]:
     if not _blocking(card):
-        label = _approving(card)
-        yield Choice(label=label, verb=Verb.APPROVE, about=offer, style=Style.PRIMARY)
-    yield Choice(
-        label="Say it differently" if card.change else "Request changes",
-        verb=Verb.CHANGE,
-        about=offer,
-        asks="What should be different?",
-    )
+        yield _approve(card, Style.PRIMARY)
+    yield _request_changes(card, offer)
     if card.change:
         yield Choice(label="Forget the change", verb=Verb.DROP, about=offer)
         return

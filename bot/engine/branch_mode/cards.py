@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from bot.domain.branches import Branch, BranchDetails, BranchList, ChangedFile
 from bot.domain.choices import Choice, Style, Verb
-from bot.domain.layout import counted, duration
+from bot.domain.layout import ago, counted
 from bot.domain.sheets import Bullets, Element, Entries, Entry, Fields, Pointer, Table, Text
 from bot.engine.branch_mode.pressed import About
 from bot.engine.branch_mode.whose import Carried
@@ -18,7 +18,6 @@ BUTTONS = 20
 _COMMITS = 8
 _FILES = 12
 _CONFIRM = 240
-_DAY = 86_400
 HINT = "branch <name> shows one, with what it brings and what can be done with it."
 Known = Callable[[str], Carried | None]
 
@@ -88,7 +87,7 @@ def _facts(
 ) -> Iterator[tuple[str, str]]:
     branch = found.branch
     by = f" · {found.author}" if found.author else ""
-    yield "Last commit", f"{branch.commit[:7]} {branch.subject}{by} · {_age(branch, now)}"
+    yield "Last commit", f"{branch.commit[:7]} {branch.subject}{by} · {ago(branch.at, now)}"
     if found.branch.name != found.base:
         yield f"Against {found.base or 'what is checked out'}", against(branch)
     if carried:
@@ -140,7 +139,7 @@ def _short(text: str) -> str:
 
 def _entry(branch: Branch, base: str, carried: Carried | None, now: datetime) -> Entry:
     facts = [against(branch)] if branch.name != base else ["checked out"]
-    facts += [_age(branch, now)]
+    facts += [ago(branch.at, now)]
     facts += [carried.told()] if carried else []
     facts += [f"in {PurePath(branch.worktree).name}"] if _elsewhere(branch, base) else []
     look = Choice(label="Show", verb=Verb.SHOW_BRANCH, about=branch.name)
@@ -150,17 +149,8 @@ def _entry(branch: Branch, base: str, carried: Carried | None, now: datetime) ->
 def _row(branch: Branch, base: str, carried: Carried | None, now: datetime) -> tuple[str, ...]:
     stands = against(branch) if branch.name != base else "checked out"
     where = f", in {PurePath(branch.worktree).name}" if _elsewhere(branch, base) else ""
-    return (branch.name, stands + where, _age(branch, now), carried.told() if carried else "")
+    return (branch.name, stands + where, ago(branch.at, now), carried.told() if carried else "")
 
 
 def _elsewhere(branch: Branch, base: str) -> bool:
     return bool(branch.worktree) and branch.name != base
-
-
-def _age(branch: Branch, now: datetime) -> str:
-    seconds = max(0, int((now - branch.at).total_seconds()))
-    return (
-        f"{counted(seconds // _DAY, 'day')} ago"
-        if seconds >= 2 * _DAY
-        else f"{duration(seconds)} ago"
-    )

@@ -17,6 +17,7 @@ from bot.domain.events import (
 from bot.domain.hosting import Hosted
 from bot.domain.session import Session
 from bot.domain.states import Status
+from bot.domain.world import AgentReady
 from bot.engine.world import World
 from bot.errors import Refused, Unavailable
 
@@ -25,11 +26,12 @@ log = logging.getLogger("bot.perform")
 
 async def survey(world: World, session: Session, order: Survey) -> Surveyed:
     """Safe to do twice: it only looks. Everything is asked for before anything is begun."""
-    await world.panes.require()
+    if not session.spec_only:
+        await world.panes.require()
     base = await world.repository.base(session.repository)
     agent = await world.agents.ready(session.agent or world.rules.agent, base.repository)
     if not agent.ok:
-        raise Refused(agent.problem, agent.remedy)
+        agent = _not_needed_yet(session, agent)
     return Surveyed(
         **world.mark(),
         answers=order.key,
@@ -45,6 +47,14 @@ async def survey(world: World, session: Session, order: Survey) -> Surveyed:
         hosted=await _hosted(world, base.repository),
         other_agents=await _other_agents(world, agent.agent, base.repository),
     )
+
+
+def _not_needed_yet(session: Session, agent: AgentReady) -> AgentReady:
+    """A spec is written without agents; whoever has it carried out must know."""
+    if not session.spec_only:
+        raise Refused(agent.problem, agent.remedy)
+    why = f"{agent.problem} {agent.remedy}".strip()
+    return agent.model_copy(update={"warnings": (*agent.warnings, why)})
 
 
 async def _hosted(world: World, repository: str) -> Hosted | None:

@@ -27,7 +27,7 @@ from bot.domain.parts import Going
 from bot.domain.session import Session
 from bot.domain.states import Phase, Status
 from bot.domain.words import ChangeStage, Words
-from bot.flow import replies
+from bot.flow import replies, wizard
 
 
 def understanding(session: Session) -> Iterator[Order]:
@@ -69,7 +69,8 @@ def specifying(session: Session) -> Iterator[Order]:
 
 def over(session: Session) -> Iterator[Order]:
     """What is still said, and asked for, in the thread of a session that is over."""
-    if session.status is Status.DISCARDED and not session.cleaned:
+    left = session.status is Status.DISCARDED or wizard.is_over(session)
+    if left and not session.cleaned:
         yield CleanUp()
     if session.status is Status.COMPLETED and session.result and session.summary is None:
         yield SumUp(number=session.continues + 1)

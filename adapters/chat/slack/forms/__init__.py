@@ -9,7 +9,16 @@ from adapters.chat.slack.forms.asking import (
     said,
     saying,
 )
-from adapters.chat.slack.forms.beginning import BEGINNING, CHANNEL, WHAT, asked, beginning, wrong
+from adapters.chat.slack.forms.beginning import (
+    BEGINNING,
+    CHANNEL,
+    SPEC,
+    WHAT,
+    asked,
+    beginning,
+    spec,
+    wrong,
+)
 from adapters.chat.slack.forms.fields import View
 from adapters.chat.slack.forms.purpose import Purpose
 from adapters.chat.slack.forms.questions import QUESTIONS, answers, questions_form
@@ -23,6 +32,7 @@ __all__ = [
     "QUESTIONS",
     "SAYING",
     "SETTINGS",
+    "SPEC",
     "WHAT",
     "Facts",
     "Purpose",
@@ -37,6 +47,7 @@ __all__ = [
     "said",
     "saying",
     "settings",
+    "spec",
     "unfit",
     "wrong",
 ]

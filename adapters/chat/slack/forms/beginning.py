@@ -20,7 +20,7 @@ from adapters.chat.slack.forms.fields import (
 )
 from adapters.chat.slack.forms.purpose import Purpose
 
-BEGINNING = "beginning"
+BEGINNING, SPEC = "beginning", "spec"
 CHANNEL, WHAT = "channel", "what"
 
 _REPOSITORY = "repository"
@@ -38,29 +38,25 @@ class Asked:
 
 def beginning(purpose: Purpose, channel: str = "") -> View:
     """`channel`: the one that is chosen already; empty: the one somebody looks at."""
+    what = writing(WHAT, "What should be possible, and for whom", long=True)
     blocks = [
-        field(
-            CHANNEL,
-            "In which channel?",
-            _channel(channel),
-            hint="A thread begins there: everybody in the channel sees it.",
-            optional=False,
-        ),
-        field(
-            WHAT,
-            "What shall be built?",
-            writing(WHAT, "What should be possible, and for whom", long=True),
-            optional=False,
-        ),
-        field(
-            _REPOSITORY,
-            "In which repository?",
-            writing(_REPOSITORY),
-            hint="Its name; empty: the one of the channel.",
-        ),
+        *_in(channel, what, "What shall be built?"),
+        _repository(),
         field(_PLAN, "How far?", boxes(_PLAN, {_ONLY: "Only show me the plan"})),
     ]
     return form(BEGINNING, "Start a feature", blocks, purpose, send="Start")
+
+
+def spec(purpose: Purpose, channel: str = "") -> View:
+    """The same for a spec alone: nothing is built."""
+    what = writing(WHAT, "What should be possible, and for whom", long=True)
+    return form(
+        SPEC,
+        "Write a spec",
+        [*_in(channel, what, "What is it about?"), _repository()],
+        purpose,
+        send="Write",
+    )
 
 
 def asked(values: Values) -> Asked:
@@ -79,11 +75,27 @@ def wrong(values: Values) -> Mapping[str, str]:
     if not conversation(values, CHANNEL):
         found[CHANNEL] = "Please choose a channel."
     if not written(values, WHAT):
-        found[WHAT] = "Please say what you would like to have built."
+        found[WHAT] = "Please say what it is about."
     repository = written(values, _REPOSITORY)
     if repository and not _NAME.fullmatch(repository):
         found[_REPOSITORY] = "Only its name, please: letters, digits, dots and dashes."
     return found
+
+
+def _in(channel: str, what: Block, question: str) -> list[Block]:
+    where = field(
+        CHANNEL,
+        "In which channel?",
+        _channel(channel),
+        hint="A thread begins there: everybody in the channel sees it.",
+        optional=False,
+    )
+    return [where, field(WHAT, question, what, optional=False)]
+
+
+def _repository() -> Block:
+    hint = "Its name; empty: the one of the channel."
+    return field(_REPOSITORY, "In which repository?", writing(_REPOSITORY), hint=hint)
 
 
 def _channel(channel: str) -> Block:

@@ -11,8 +11,8 @@ import pytest
 
 from adapters.chat.slack import forms
 from adapters.chat.slack.forms import Purpose
-from bot.domain.choices import Verb
-from bot.domain.events import Opened, Said
+from bot.domain.choices import Verb, Word
+from bot.domain.events import Commanded, Opened, Said
 from tests.adapters.chat.slack.whole import DEADLINE, HOME, PAGE, Whole, whole
 from tests.beds.slack import AKI, MIKA, PUBLIC, SECOND, TEAM, Message, SlackBed, View
 from tests.beds.slack.validation import wrong_in_view
@@ -227,3 +227,34 @@ async def test_what_is_no_channel_is_given_back(bot: Whole, channel: str) -> Non
     answer = await bot.bed.submit(await form_of(bot), {**WISH, "channel": channel})
     assert list(answer["errors"]) == ["channel"]
     assert roots(bot) == []
+
+
+# a spec alone
+
+
+def test_slack_takes_the_form_for_a_spec() -> None:
+    where = Purpose(thread=HOME, verb=Verb.SPEC)
+    assert wrong_in_view(forms.spec(where, PUBLIC)) == []
+
+
+async def test_a_spec_is_asked_for_in_a_form_of_its_own(bot: Whole) -> None:
+    await bot.bed.slash(MIKA, PUBLIC, "/gwt", "spec")
+    view = await form_of(bot)
+    assert await bot.bed.submit(view, {**WISH, "repository": "web-app"}) == {}
+    [(where, command)] = [
+        (thread, event.command)
+        for thread, event in bot.desk.taken.values()
+        if isinstance(event, Commanded)
+    ]
+    assert command.word is Word.SPEC
+    assert command.text == "Add a dark mode\nIt follows the system.\nrepo:web-app"
+    [root] = roots(bot)
+    assert (where.channel, where.root) == (PUBLIC, root.ts)
+
+
+async def test_a_spec_described_behind_the_command_needs_no_form(bot: Whole) -> None:
+    await bot.bed.slash(MIKA, PUBLIC, "/gwt", "spec a dark mode")
+    [(_, event)] = await bot.taken(1)
+    assert isinstance(event, Commanded)
+    assert event.command.text == "a dark mode"
+    assert bot.bed.views == []
