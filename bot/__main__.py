@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import signal
 import sys
 from collections.abc import Coroutine
@@ -12,11 +13,13 @@ from importlib.metadata import version
 from bot.errors import BotError
 from bot.program import console, demo, doctor, serve
 from bot.program.guard import keep_to_itself
+from bot.program.saying import EarlyLog, say
 
 
 def main() -> None:
     """Entry point. Exit code 1 and one clear message when the bot cannot do what was asked."""
     keep_to_itself()
+    logging.lastResort = EarlyLog(logging.WARNING)
     arguments = _parser().parse_args()
     try:
         asyncio.run(until_terminated(_chosen(arguments)))
@@ -77,7 +80,7 @@ def _leaves(group: BaseExceptionGroup[BotError]) -> list[BotError]:
 
 def _complain(problem: BotError) -> None:
     remedy = getattr(problem, "remedy", "")
-    sys.stderr.write(f"gwt-bot: {problem}\n" + (f"  {remedy}\n" if remedy else ""))
+    say(f"gwt-bot: {problem}", *([f"  {remedy}"] if remedy else []))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from bot.domain.record import REMEMBERED, Record
 from bot.domain.session import Session
 from bot.engine.outbox import fitting, lane_of, with_deeds
 from bot.engine.patience import patiently
-from bot.engine.perform import perform
+from bot.engine.perform import perform, telling
 from bot.engine.world import World
 from bot.errors import Lost, PortError, Refused, Unavailable
 from bot.flow import decide, held_back
@@ -243,8 +243,7 @@ class Actor:
 
     async def _tell_of_disk(self, full: Unavailable) -> None:
         """The one card that is not written down first: there is no room to."""
-        chat = self._world.chats.get(self.session.thread.platform)
-        if self._disk_told or chat is None:
+        if self._disk_told:
             return
         self._disk_told = True
         card = ProblemCard(
@@ -255,7 +254,7 @@ class Actor:
             retrying=True,
         )
         try:
-            await chat.show(self.session.thread, card)
+            await telling.show(self._world, self.session, card)
         except PortError:
             log.warning("disk full, and the chat does not answer")
 

@@ -66,7 +66,7 @@ class Pointing:
 
     async def whisper(self, thread: Thread, to: Person, card: Card) -> bool:
         chat = telling.chat_of(self.world, thread.platform)
-        await self.answers.give(chat.whisper(thread, to, self.world.masker.mask_model(card)))
+        await self.answers.give(chat.whisper(thread, to, card))
         return True
 
     async def _for_all(self, thread: Thread, event: Commanded) -> bool:
@@ -132,10 +132,7 @@ class Pointing:
 
     async def turn_to(self, thread: Thread) -> bool:
         """A chat that shows one thread at a time is told which one is meant now."""
-        turn_to = getattr(telling.chat_of(self.world, thread.platform), "turn_to", None)
-        if turn_to is not None:
-            await turn_to(thread)
-        return turn_to is not None
+        return await telling.chat_of(self.world, thread.platform).turn_to(thread)
 
 
 def sessions_meant(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -17,6 +16,7 @@ from bot.ports import Chat
 from bot.program.assemble import Plan, running_desk
 from bot.program.chats import configured
 from bot.program.dotenv import refuse_foreign
+from bot.program.saying import say
 from bot.settings import Settings
 
 log = logging.getLogger("bot.program")
@@ -71,5 +71,4 @@ async def _tell_of_falls(desk: Desk) -> None:
 
 
 def _say(*sentences: str) -> None:
-    for sentence in sentences:
-        sys.stderr.write(f"gwt-bot: {sentence}\n")
+    say(*(f"gwt-bot: {sentence}" for sentence in sentences))

@@ -202,7 +202,6 @@ class BranchMode:
 
     async def _put(self, thread: Thread, card: AnswerCard) -> Thread:
         chat = telling.chat_of(self.world, thread.platform)
-        card = self.world.masker.mask_model(card)
         if not thread.root:
             return await chat.open(thread, card)
         await chat.show(thread, card)
@@ -217,7 +216,7 @@ class BranchMode:
 
     async def _whisper(self, thread: Thread, event: FromPeople, card: AnswerCard) -> None:
         chat = telling.chat_of(self.world, thread.platform)
-        await chat.whisper(thread, event.by, self.world.masker.mask_model(card))
+        await chat.whisper(thread, event.by, card)
 
 
 def _key(found: BranchDetails) -> str:

@@ -19,7 +19,7 @@ async def open_session(world: World, session: Session, order: OpenSession) -> Se
     if part is None:
         raise Refused("that session is no longer wanted")
     chat = chat_of(world, session.thread.platform)
-    thread = await chat.open(session.thread, world.masker.mask_model(_root(session, part)))
+    thread = await chat.open(session.thread, _root(session, part))
     world.nursery.begin(thread, part.session, _first_word(world, session, part))
     return SessionOpened(**world.mark(), answers=order.key, session=part.session, thread=thread)
 

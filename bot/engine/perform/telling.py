@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from bot.domain.actions import ShowLogs
 from bot.domain.cards import AnswerCard, Card
-from bot.domain.people import Person
+from bot.domain.masking import Masker
+from bot.domain.people import Person, Thread
 from bot.domain.session import Session
 from bot.domain.tasklog import told
 from bot.engine.world import World
@@ -12,26 +15,46 @@ from bot.errors import Refused
 from bot.ports import Chat
 
 
-def chat_of(world: World, platform: str) -> Chat:
+@dataclass(frozen=True)
+class Outward:
+    """A chat as the engine has it: nothing is said there but what was masked."""
+
+    chat: Chat
+    masker: Masker
+
+    async def show(self, thread: Thread, card: Card) -> None:
+        await self.chat.show(thread, self.masker.mask_model(card))
+
+    async def open(self, thread: Thread, card: Card) -> Thread:
+        return await self.chat.open(thread, self.masker.mask_model(card))
+
+    async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
+        await self.chat.whisper(thread, person, self.masker.mask_model(card))
+
+    async def turn_to(self, thread: Thread) -> bool:
+        """A chat that shows one thread at a time is told which one is meant now. Whether it is such a one."""
+        turn_to = getattr(self.chat, "turn_to", None)
+        if turn_to is not None:
+            await turn_to(thread)
+        return turn_to is not None
+
+
+def chat_of(world: World, platform: str) -> Outward:
     chat = world.chats.get(platform)
     if chat is None:
         raise Refused(
             f"{platform} is not configured any more", "Configure it again, or use another chat."
         )
-    return chat
+    return Outward(chat, world.masker)
 
 
 async def show(world: World, session: Session, card: Card) -> None:
     """Safe to do twice: a card is known by its key and its content."""
-    await chat_of(world, session.thread.platform).show(
-        session.thread, world.masker.mask_model(card)
-    )
+    await chat_of(world, session.thread.platform).show(session.thread, card)
 
 
 async def whisper(world: World, session: Session, to: Person, card: Card) -> None:
-    await chat_of(world, session.thread.platform).whisper(
-        session.thread, to, world.masker.mask_model(card)
-    )
+    await chat_of(world, session.thread.platform).whisper(session.thread, to, card)
 
 
 async def show_logs(world: World, session: Session, deed: ShowLogs) -> None:

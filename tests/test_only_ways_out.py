@@ -1,0 +1,131 @@
+"""Each way out of the bot is one function, and masks: a module that goes around it is found here.
+
+| way out | the one function | what it does |
+|---|---|---|
+| chats | `telling.Outward` | masks every card |
+| the model | `brain.asking.ask` → `adapters.llm.calls.Calls` | masks what is sent and what is logged |
+| the log | `adapters.log.LogFile`, on the root | masks every line; before it there is `EarlyLog` |
+| the terminal | `saying.say`, `doctor`, the console's screen | mask |
+| programs | a fixed argument list, and an environment that was chosen | nothing of the bot's is inherited |
+"""
+
+from __future__ import annotations
+
+import ast
+import logging
+import os
+
+import pytest
+
+from bot.program.saying import EarlyLog, say
+from tests.test_only_way_in import calls, trees
+
+STARTERS = {"create_subprocess_exec", "create_subprocess_shell", "Popen", "run", "check_output"}
+INHERITING = {
+    "adapters.agents.screen.run": "runs inside the pane, which has its chosen environment",
+    "adapters.played.trouble": "only in demo and tests",
+}
+"""Modules that start programs with what they were given themselves."""
+
+
+def starts(call: ast.Call, last: str) -> bool:
+    called = call.func
+    if last == "run":
+        return isinstance(called, ast.Attribute) and ast.unparse(called.value) == "subprocess"
+    return last in STARTERS
+
+
+def test_nothing_is_shown_in_a_chat_but_through_the_one_way_out() -> None:
+    saying = {
+        name
+        for name, called, call in calls("bot/engine")
+        if called in {"show", "open", "whisper"}
+        and isinstance(call.func, ast.Attribute)
+        and ast.unparse(call.func.value).endswith((".chat", ".chats"))
+    }
+    assert saying == {"bot.engine.perform.telling"}
+
+
+def test_nobody_in_the_engine_takes_a_chat_past_it() -> None:
+    taking = {
+        name
+        for name, tree in trees("bot/engine")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr == "chats"
+    }
+    # the desk looks whether there is one
+    assert taking == {"bot.engine.perform.telling", "bot.engine.desk"}
+
+
+def test_the_model_is_asked_in_one_place() -> None:
+    asking = {
+        name
+        for name, called, call in calls("bot", "adapters")
+        if called == "complete" and "llm" in ast.unparse(call.func).lower()
+    }
+    assert asking == {"bot.engine.brain.asking"}
+
+
+def test_every_program_is_started_with_an_environment_that_was_chosen() -> None:
+    inheriting = {
+        name
+        for name, last, call in calls("bot", "adapters")
+        if starts(call, last) and "env" not in {keyword.arg for keyword in call.keywords}
+    }
+    assert inheriting == set(INHERITING)
+
+
+def test_no_program_is_started_through_a_shell() -> None:
+    """Checks and set-up commands are an operator's own shell lines, and name the shell themselves."""
+    shelled = {
+        name
+        for name, last, call in calls("bot", "adapters")
+        if last in {"create_subprocess_shell", "getoutput"}
+        or ast.unparse(call.func) in {"os.system", "os.popen"}
+        or (last in STARTERS and any(keyword.arg == "shell" for keyword in call.keywords))
+    }
+    assert shelled == set()
+
+
+def test_one_log_takes_everything_and_none_stands_beside_it() -> None:
+    handlers = {
+        name
+        for name, last, _ in calls("bot", "adapters")
+        if last in {"addHandler", "basicConfig", "StreamHandler", "FileHandler"}
+    }
+    assert handlers == {"adapters.log"}
+
+
+def test_the_terminal_is_written_to_in_few_places() -> None:
+    writing = {
+        name
+        for name, tree in trees("bot", "adapters")
+        if not name.startswith(
+            ("adapters.agents.screen", "adapters.played", "adapters.chat.console")
+        )
+        for node in ast.walk(tree)
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr in {"stdout", "stderr"}
+            and ast.unparse(node.value) == "sys"
+        )
+        or (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print")
+    }
+    # the demo says where it is, and nothing else
+    assert writing == {"bot.program.saying", "bot.program.doctor", "bot.program.demo"}
+
+
+def test_what_the_program_says_of_its_end_is_masked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_TOKEN", "correct-horse-battery-staple")
+    say("gwt-bot: refused: correct-horse-battery-staple", "  change xoxb-123456789012-abcdefghijkl")
+    EarlyLog().handle(
+        logging.LogRecord("x", logging.WARNING, "", 0, "no: %s", (os.environ["SHOP_TOKEN"],), None)
+    )
+    said = capsys.readouterr().err
+    assert said.splitlines() == [
+        "gwt-bot: refused: [MASKED:SHOP_TOKEN]",
+        "  change [MASKED:SLACK_TOKEN]",
+        "gwt-bot: no: [MASKED:SHOP_TOKEN]",
+    ]
