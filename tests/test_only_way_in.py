@@ -67,11 +67,12 @@ def test_only_the_program_makes_a_desk_and_only_the_desk_gives_sessions_what_peo
 
 def test_the_engine_makes_no_words_and_presses_of_people_itself() -> None:
     """But for what was asked for in a thread of its own and is passed on, past the gate of the other thread, and for
-    words that only look like a command."""
+    words that only look like a command, and for the request in the command `spec`."""
     made = {(name, called) for name, called, _ in calls("bot/engine")}
     assert {one for one in made if one[1] in FROM_PEOPLE} == {
         ("bot.engine.perform.opening", "Continued"),
         ("bot.engine.passing", "Said"),
+        ("bot.engine.beginning", "Said"),
     }
 
 
