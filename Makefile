@@ -5,6 +5,7 @@
 #   make serve     the bot in Slack and Matrix, whichever is configured
 #   make test      the tests (ARGS="-k words" for some of them)
 #   make test-agents   the real agent CLIs against a played model: fetches them first, more than a gigabyte (ARGS="-k claude")
+#   make faults    the bot in a simulated world in which anything goes wrong, 10,000 times (SCHEDULES=1000000)
 #   make test-deaths   the bot on Matrix, killed 15 times and its homeserver 3 times while it is asked 60 things, twice over
 #   make check     what CI does: style, types, import rules, dependencies, tests
 #   make pictures  photograph every card of Slack in build/pictures; needs chromium (ARGS=--all, ARGS=--docs)
@@ -15,6 +16,7 @@ PYTHON ?= python3
 UV ?= uv
 ARGS ?=
 UPGRADE ?=
+SCHEDULES ?= 10000
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,7 +26,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 LOCK := $(UV) pip compile --quiet pyproject.toml --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links $(UPGRADE)
 
-.PHONY: help demo run serve test test-agents test-deaths lint check pictures lock bench needs
+.PHONY: help demo run serve test test-agents test-deaths faults lint check pictures lock bench needs
 .DELETE_ON_ERROR:
 
 help:
@@ -49,6 +51,10 @@ test-agents: $(VENV)/.installed-dev
 
 test-deaths: $(VENV)/.installed-dev
 	@GWT_BOT_TEST_DEATHS=all $(BIN)/pytest -q tests/stories/test_answered_once_in_matrix.py $(ARGS)
+
+# Prints the figures of docs/proofs.md; each line begins with its gate. It fails only after all have been tried.
+faults: $(VENV)/.installed-dev
+	@$(BIN)/python -m tests.simulation --schedules $(SCHEDULES)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

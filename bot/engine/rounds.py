@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import aclosing
 
 from bot.domain.events import CollisionsSeen, OrderFailed, Ticked, Woken
 from bot.domain.session import Session
@@ -12,8 +14,27 @@ from bot.engine.actor import Actor
 from bot.engine.world import World
 from bot.errors import Lost, PortError, Refused, Unavailable
 
+log = logging.getLogger("bot.program")
+OBSERVE_SECONDS = 60.0
 TAIL = 3
 """Lines of a pane that the live status shows."""
+Round = Callable[[World, Iterable[Actor]], Awaitable[None]]
+
+
+async def every_so_often(
+    world: World, seconds: float, what: Round, actors: Callable[[], Iterable[Actor]]
+) -> None:
+    """Again and again, also after the clock has jumped. What fails now is tried the next time."""
+    async with aclosing(world.clock.every(seconds, what.__name__)) as ticks:
+        async for _ in ticks:
+            try:
+                await what(world, actors())
+            except PortError as trouble:
+                data = {"what": what.__name__, "why": str(trouble)}
+                log.warning("round failed", extra={"data": data})
+            except Exception:
+                # a round's edge: it only looks around, and a bug in it must not end the whole bot
+                log.exception("round failed", extra={"data": {"what": what.__name__}})
 
 
 async def tick(world: World, actors: Iterable[Actor]) -> None:

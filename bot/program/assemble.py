@@ -7,8 +7,8 @@ import getpass
 import hashlib
 import logging
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -28,11 +28,10 @@ from adapters.store import (
     TaskLogFiles,
 )
 from adapters.tmux import TmuxPanes
-from bot.engine.actor import Actor
 from bot.engine.desk import Desk
 from bot.engine.gate import Gate
 from bot.engine.logbook import Logbook
-from bot.engine.rounds import observe, tick
+from bot.engine.rounds import OBSERVE_SECONDS, every_so_often, observe, tick
 from bot.engine.world import Rules, World
 from bot.errors import PortError, SettingsError, Unavailable
 from bot.ports import Chat, Sandbox
@@ -43,8 +42,6 @@ from bot.program.secrets import LearningMasker, secrets_in
 from bot.settings import OnRestart, SandboxKind, Settings, pane_environment, paths_in
 
 log = logging.getLogger("bot.program")
-OBSERVE_SECONDS = 60.0
-Round = Callable[[World, tuple[Actor, ...]], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -88,8 +85,10 @@ async def running_desk(plan: Plan) -> AsyncGenerator[Desk, None]:
             await desk.open()
             async with asyncio.TaskGroup() as group:
                 rounds = [
-                    group.create_task(_every(world, world.rules.progress_seconds, tick, desk)),
-                    group.create_task(_every(world, OBSERVE_SECONDS, observe, desk)),
+                    group.create_task(
+                        every_so_often(world, world.rules.progress_seconds, tick, desk.actors)
+                    ),
+                    group.create_task(every_so_often(world, OBSERVE_SECONDS, observe, desk.actors)),
                 ]
                 yield desk
                 for task in rounds:
@@ -234,19 +233,3 @@ def _settings_now(current: Callable[[], Settings]) -> Settings:
         return current()
     except SettingsError as wrong:
         raise Unavailable("the settings cannot be read", str(wrong), retry_after=2) from wrong
-
-
-async def _every(world: World, seconds: float, what: Round, desk: Desk) -> None:
-    """Again and again, also after the clock has jumped. What fails now is tried the next time."""
-    ticks = world.clock.every(seconds, what.__name__)
-    async with aclosing(ticks):
-        async for _ in ticks:
-            try:
-                await what(world, desk.actors())
-            except PortError as trouble:
-                log.warning(
-                    "round failed", extra={"data": {"what": what.__name__, "why": str(trouble)}}
-                )
-            except Exception:
-                # a round's edge: it only looks around, and a bug in it must not end the whole bot
-                log.exception("round failed", extra={"data": {"what": what.__name__}})

@@ -39,7 +39,7 @@ async def _merged(
     done.sort(key=lambda task: task.type is not TaskType.INTEGRATION)
     branches = tuple(dict.fromkeys(t.workspace.branch for t in done if t.workspace))
     if moved := [one for one in branches if await _has_moved(world, session, one, done)]:
-        problem = f"{', '.join(moved)} holds commits that nobody has tested or judged. Take them away, or merge by hand."
+        problem = f"{', '.join(moved)} is not what was tested and judged: it holds other commits, or lacks some. Put it back, or merge by hand."
         return _answer(world, order, problem=problem)
     outcome = await world.worktrees.merge_all(
         session.repository, session.base_branch, branches, scratch
@@ -65,12 +65,12 @@ async def _merged(
 
 
 async def _has_moved(world: World, session: Session, branch: str, done: list[Task]) -> bool:
-    """Whether it holds more than what any of its tasks was done with."""
-    for task in done:
-        here = task.workspace is not None and task.workspace.branch == branch
-        if here and not await world.worktrees.log(session.repository, finished(task), branch):
-            return False
-    return True
+    """Whether it holds more than what its last task was done with, or less than any."""
+    heads = [finished(t) for t in done if t.workspace and t.workspace.branch == branch]
+    log_of = world.worktrees.log
+    lacks = [head for head in heads if await log_of(session.repository, branch, head)]
+    just = [head for head in heads if not await log_of(session.repository, head, branch)]
+    return bool(lacks) or not just
 
 
 def _answer(
