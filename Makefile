@@ -6,6 +6,7 @@
 #   make test      the tests (ARGS="-k words" for some of them)
 #   make test-agents   the real agent CLIs against a played model: fetches them first, more than a gigabyte (ARGS="-k claude")
 #   make faults    the bot in a simulated world in which anything goes wrong, 10,000 times (SCHEDULES=1000000)
+#   make test-oracle   encrypted rooms of Matrix read by the client that Element is made of: fetches it first
 #   make test-deaths   the bot on Matrix, killed 15 times and its homeserver 3 times while it is asked 60 things, twice over
 #   make check     what CI does: style, types, import rules, dependencies, tests
 #   make pictures  photograph every card of Slack in build/pictures; needs chromium (ARGS=--all, ARGS=--docs)
@@ -26,7 +27,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 LOCK := $(UV) pip compile --quiet pyproject.toml --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links $(UPGRADE)
 
-.PHONY: help demo run serve test test-agents test-deaths faults lint check pictures lock bench needs
+.PHONY: help demo run serve test test-agents test-oracle test-deaths faults lint check pictures lock bench needs
 .DELETE_ON_ERROR:
 
 help:
@@ -48,6 +49,10 @@ test: $(VENV)/.installed-dev
 test-agents: $(VENV)/.installed-dev
 	@tests/clis/fetch
 	@$(BIN)/pytest -q -m clis tests/clis $(ARGS)
+
+test-oracle: $(VENV)/.installed-dev
+	@tests/oracle/fetch
+	@$(BIN)/pytest -q -m oracle tests/oracle $(ARGS)
 
 test-deaths: $(VENV)/.installed-dev
 	@GWT_BOT_TEST_DEATHS=all $(BIN)/pytest -q tests/stories/test_answered_once_in_matrix.py $(ARGS)

@@ -133,10 +133,12 @@ async def test_a_bot_that_is_killed_and_started_again_goes_on_where_it_was(
 async def test_who_may_not_is_told_so_and_changes_nothing(
     tmp_path: Path, homeserver: Homeserver, people: People
 ) -> None:
+    """Whatever power the room gives them: the list alone counts."""
     async with in_a_room(tmp_path, homeserver, people) as (bot, mika):
         stranger = people("stranger")
         await mika.person.invite(mika.room, stranger.id)
         await stranger.join(mika.room)
+        await mika.person.state(mika.room, "m.room.power_levels", {"users": {stranger.id: 100}})
         other = MatrixPerson(stranger, mika.bot, mika.room)
         await mika.ask(REQUEST)
         await mika.clicks("✅ Use all defaults")

@@ -332,6 +332,20 @@ def test_every_event_says_whom_it_mentions_and_an_edit_mentions_nobody() -> None
     assert "m.relates_to" not in posted(message, "")
 
 
+def test_no_event_holds_a_fraction() -> None:
+    """Homeservers refuse them."""
+    contents = [posted(one, "$root") for card in cards.EVERY_KIND for one in drawn(card)]
+    contents += [edited(one, "$event") for card in cards.EVERY_KIND for one in drawn(card)]
+    file = only(cards.DOCUMENT).file
+    assert file
+    contents.append(attached(file, {"url": "mxc://hs/1"}, "$root"))
+    json.loads(json.dumps(contents), parse_float=refused)
+
+
+def refused(fraction: str) -> None:
+    raise AssertionError(fraction)
+
+
 def test_a_name_cannot_leave_its_pill() -> None:
     person = Person(platform="matrix", id='@a"><b>:hs', name="</a><b>x")
     message = addressed(only(cards.ANSWER), person)

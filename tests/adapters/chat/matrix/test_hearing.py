@@ -28,6 +28,21 @@ async def test_between_two_people_alone_no_name_is_needed_unless_the_room_has_on
     assert said == [(True, "Add a dark mode to")]
 
 
+async def test_after_a_restart_it_still_knows_who_is_in_a_room(
+    away_room: Room, people: People
+) -> None:
+    """A homeserver tells of members once; whoever goes on from a place must ask for all of them."""
+    room = away_room
+    alone = await people.room(room.anna, room.bot)
+    async with room.bot_listens():
+        pass
+    async with room.bot_listens():
+        await room.anna.say(alone, "Add a dark mode")
+        [event] = await room.has_heard(1)
+    assert isinstance(event, Said)
+    assert room.heard[0][0].direct
+
+
 async def test_a_mention_in_the_room_begins_a_thread_at_itself(room: Room) -> None:
     root = await room.anna.say(room.id, "Add a dark mode", mention=room.bot.id)
     [event] = await room.next()

@@ -15,6 +15,7 @@ from adapters.chat.matrix.crypto.machine import Machine
 from adapters.chat.matrix.crypto.rooms import EncryptedRooms, Rotation
 from adapters.chat.matrix.crypto.sealing import Sealing
 from adapters.chat.matrix.crypto.wire import Wire
+from adapters.chat.matrix.drawing import drawn
 from adapters.chat.matrix.sending import Sender
 from bot.domain.people import Person as Somebody
 from bot.errors import Refused, Unavailable
@@ -217,3 +218,38 @@ async def test_what_is_known_of_rooms_is_bounded_and_survives_a_torn_line(
 
 def _seal(entered: Entered) -> Sealing:
     return Sealing(Machine(entered.client, entered.wire), entered.rooms)
+
+
+async def test_a_room_that_becomes_encrypted_while_the_bot_is_at_work_gets_sealed_words(
+    secret: Secret, people: People
+) -> None:
+    plain = await people.room(secret.anna, secret.bot)
+    thread = secret.thread.model_copy(update={"channel": plain})
+    async with secret.listening() as chat:
+        await chat.show(thread, cards.RECEIVED)
+        await secret.anna.encrypt(plain)
+        await secret.anna.say(plain, "from now on", mention=secret.bot.id)
+        await secret.hears("from now on")
+        await chat.show(thread, cards.APPROVAL)
+    await secret.anna.until(
+        lambda: any("Shall I build" in post.text for post in secret.anna.posts(plain))
+    )
+    kinds = [event["type"] for event in wire_of(secret)]
+    assert kinds.count("m.room.message") == 1, "that was before"
+    assert "m.room.encrypted" in kinds
+
+
+async def test_the_largest_message_fits_into_an_event_when_it_is_sealed_and_edited(
+    secret: Secret,
+) -> None:
+    """Sealed it is a third longer, and an edit says it twice."""
+    words = "\n\n".join("あいうえお <&> " * 60 for _ in range(60))
+    long = cards.DOCUMENT.model_copy(update={"text": words})
+    async with secret.there() as chat:
+        await chat.show(secret.thread, long)
+        await chat.show(secret.thread, long.model_copy(update={"text": f"{words}\n\nThe end."}))
+    posts = len(drawn(long))
+    assert posts > 2
+    await secret.sees(lambda text: "The end." in text)
+    mine = [p for p in secret.anna.posts(secret.room) if p.sender == secret.bot.id]
+    assert len([post for post in mine if post.type == "m.text"]) == posts

@@ -1,0 +1,21 @@
+"""docs/matrix.md is kept true: every trap has a test, and every test that it names is there."""
+
+from __future__ import annotations
+
+import re
+
+from tests.test_traceability import ROOT, fault
+
+PAGE = ROOT / "docs" / "matrix.md"
+ROW = re.compile(r"^\| (\d+|–) \|.*\| (tests/[^|]+) \|$", re.MULTILINE)
+TRAPS = 24
+
+
+def test_every_trap_has_a_test() -> None:
+    found = [number for number, _ in ROW.findall(PAGE.read_text("utf-8")) if number != "–"]
+    assert sorted(found, key=int) == [str(number) for number in range(1, TRAPS + 1)]
+
+
+def test_every_test_it_names_is_there() -> None:
+    named = re.findall(r"tests/[\w/]+\.py(?:::\w+)?", PAGE.read_text("utf-8"))
+    assert [wrong for one in named if (wrong := fault(one, ROOT))] == []
