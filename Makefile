@@ -10,6 +10,7 @@
 #   make test-deaths   the bot on Matrix, killed 15 times and its homeserver 3 times while it is asked 60 things, twice over
 #   make check     what CI does: style, types, import rules, dependencies, tests
 #   make pictures  photograph every card of Slack in build/pictures; needs chromium (ARGS=--all, ARGS=--docs)
+#   make nheko     photograph the bot in nheko, a client of Matrix, for docs/pictures; needs nheko and a screen of Xvfb
 #   make lock      write the locked requirements anew (UPGRADE=--upgrade for newer versions)
 #   make bench     the benchmarks, one after the other
 
@@ -27,7 +28,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 LOCK := $(UV) pip compile --quiet pyproject.toml --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links $(UPGRADE)
 
-.PHONY: help demo run serve test test-agents test-oracle test-deaths faults lint check pictures lock bench needs
+.PHONY: help demo run serve test test-agents test-oracle test-deaths faults lint check pictures lock bench needs nheko
 .DELETE_ON_ERROR:
 
 help:
@@ -72,6 +73,9 @@ check: lint test
 
 pictures: $(VENV)/.installed-dev
 	@$(BIN)/python -m tests.looks $(ARGS)
+
+nheko: $(VENV)/.installed-dev
+	@$(BIN)/python -m tests.looks.nheko $(ARGS)
 
 lock:
 	$(LOCK) --output-file requirements.lock

@@ -72,8 +72,7 @@ def paragraph(text: str, *, strong: bool = False) -> Piece:
 def element_pieces(element: Element, room: int) -> Iterator[Piece]:
     match element:
         case Text(text=text, strong=strong):
-            lines = [line for line in clean(text).split("\n") if line.strip()]
-            yield from _framed(_STRONG if strong else _LINES, map(_plain, lines), room)
+            yield from _framed(_STRONG if strong else _LINES, map(_plain, _lines(text)), room)
         case Fields(pairs=pairs):
             yield from _framed(_LIST, (_named(name, value) for name, value in pairs), room)
         case Bullets(items=items):
@@ -93,10 +92,12 @@ def element_pieces(element: Element, room: int) -> Iterator[Piece]:
 
 def question_pieces(question: Question, room: int) -> Iterator[Piece]:
     """Its options are numbered as answers count them, so that `D1: 2` means what it says."""
-    yield from element_pieces(Text(text=f"{question.decision}  {question.text}", strong=True), room)
+    asked = f"{question.decision}  {question.text}"
     if question.answer is not None:
-        yield from element_pieces(Text(text=f"→ {question.answer}"), room)
+        answered = map(_plain, _lines(f"→ {question.answer}"))
+        yield from _framed(_LINES, [*map(_strong, _lines(asked)), *answered], room)
         return
+    yield from element_pieces(Text(text=asked, strong=True), room)
     if question.why:
         yield from element_pieces(Text(text=question.why), room)
     lines = [
@@ -158,13 +159,21 @@ def _plain(text: str) -> Piece:
     return Piece(text, escaped(text))
 
 
+def _strong(text: str) -> Piece:
+    return Piece(text, f"<strong>{escaped(text)}</strong>")
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in clean(text).split("\n") if line.strip()]
+
+
 def _bullet(text: str) -> Piece:
-    lines = [line for line in clean(text).split("\n") if line.strip()]
+    lines = _lines(text)
     return Piece("• " + "\n  ".join(lines), "<br>".join(map(escaped, lines)))
 
 
 def _named(name: str, value: str) -> Piece:
-    name, lines = _line(name), [line for line in clean(value).split("\n") if line.strip()]
+    name, lines = _line(name), _lines(value)
     shown = "<br>".join(map(escaped, lines))
     return Piece(f"{name}: " + "\n".join(lines), f"<strong>{escaped(name)}</strong>: {shown}")
 

@@ -97,7 +97,7 @@ def test_what_is_answered_stands_beside_what_is_open() -> None:
     first, second = cards.QUESTIONS.questions
     asked = (first.model_copy(update={"answer": "in a file"}), second)
     (message,) = drawn(QuestionsCard(key="questions", questions=asked))
-    assert "→ in a file" in message.body
+    assert f"{first.text}\n→ in a file" in message.body
     assert "Default: 設定画面" in message.body
 
 
