@@ -12,6 +12,7 @@ from adapters.chat.matrix.forms import (
     asks_twice,
     confirmed,
     counted_already,
+    elsewhere,
     in_words,
     mark_of,
     taken_back,
@@ -20,7 +21,7 @@ from adapters.chat.matrix.forms import (
 from adapters.chat.matrix.gateway import Gateway
 from adapters.chat.matrix.heard import Message, Reaction, Redaction
 from adapters.chat.matrix.saying import Saying
-from adapters.chat.matrix.wording import written
+from adapters.chat.matrix.wording import offered_in, written
 from adapters.posting import Ledger, Placed
 from bot.domain.cards import AnswerCard
 from bot.domain.choices import Choice, Verb
@@ -66,6 +67,17 @@ class Clicking:
             return False
         await self._chosen(_click(message, worded.placed, by, worded.choice), worded.placed)
         return True
+
+    async def misplaced(self, message: Message, by: Person) -> None:
+        """What a card asks for, written in the room instead of in its thread: nobody may wait for an answer in vain."""
+        offer = offered_in(self._ledger, message.room, message.text)
+        if offer is None:
+            return
+        choice, thread = offer.choice, offer.placed.thread
+        opened = Opened(id=message.event_id, at=message.at, by=by, verb=choice.verb)
+        if await self._deliver(thread, opened):
+            room = thread.model_copy(update={"root": ""})
+            await self._saying.say(self._gateway.whisper(room, by, elsewhere(choice, thread)))
 
     async def answers(self, thread: Thread, message: Message, by: Person) -> bool:
         """Whether somebody's words are what that person was asked for."""

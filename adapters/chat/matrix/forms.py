@@ -10,8 +10,9 @@ from adapters.chat.matrix.crypto.reasons import ONLY_WORDS
 from adapters.chat.matrix.wording import words_of
 from adapters.posting import Placed
 from bot.domain.cards import AnswerCard
-from bot.domain.choices import Choice, Verb
-from bot.domain.sheets import Text, Tone
+from bot.domain.choices import Choice, Verb, said_as
+from bot.domain.people import Thread
+from bot.domain.sheets import Pointer, Text, Tone
 
 _PROMPTS = {Verb.CHANGE: "Write in this thread what should be different."}
 _CONFIRM = "confirm:"
@@ -72,6 +73,16 @@ def counted_already(choice: Choice) -> AnswerCard:
     title = f"«{choice.label.rstrip('….')}» has counted already: taking the reaction back changes nothing."
     body = (Text(text="Say in this thread what you would like instead; stop ends all work."),)
     return AnswerCard(key=f"counted:{choice.verb}:{choice.about}", title=title, body=body)
+
+
+def elsewhere(choice: Choice, thread: Thread) -> AnswerCard:
+    """To whoever writes in the room what belongs into a thread: once for each of them."""
+    title = f"«{said_as(choice)}» counts in the thread that it is about. In the room itself I do not hear it."
+    steps = Text(text="Write it there, or as a reply to my message; or click its chip.")
+    there = Pointer(text="The thread", thread=thread)
+    return AnswerCard(
+        key=f"elsewhere:{thread.root}:{choice.verb}", title=title, body=(steps, there)
+    )
 
 
 def in_words(placed: Placed, choice: Choice) -> AnswerCard:

@@ -77,6 +77,8 @@ class Hearing:
         mention = message.mention or called or (direct and not within)
         if within:
             self._gateway.talked(thread)
+        elif not mention:
+            await self._clicking.misplaced(message, _person(message.sender))
         if not mention and (not within or message.to_others or not self._says(message, thread)):
             return
         await self._take(thread, message, command, mention=mention, within=within)

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.chat.matrix.chips import NUMBERS, Chip, chips
-from adapters.posting import Placed
+from adapters.posting import Ledger, Placed
 from bot.domain.choices import Choice, Verb, said_as
 
+WORDS = frozenset(said_as(Choice(label="", verb=verb)) for verb in Verb) - {""}
+"""Of all choices that can be made by a word."""
 _MARKS = "….!。"
 """What may stand behind the words."""
 
@@ -40,6 +42,19 @@ def written(cards: Sequence[Placed], text: str, verbs: frozenset[Verb]) -> Worde
         found = [chip.choice for chip in offered if _plain(text) in _worded(chip)]
         if len(found) == 1:
             return Worded(placed, found[0])
+    return None
+
+
+def offered_in(ledger: Ledger, room: str, text: str) -> Worded | None:
+    """The choice that these words are on a card in that room, whatever its thread. Most talk is none, and costs nothing."""
+    words = _plain(text)
+    if not words or words.partition(" ")[0] not in WORDS:
+        return None
+    for thread in reversed(ledger.threads()):
+        for placed in ledger.cards(thread) if thread.channel == room and thread.root else ():
+            for choice in placed.choices:
+                if said_as(choice) == words:
+                    return Worded(placed, choice)
     return None
 
 

@@ -62,6 +62,24 @@ async def test_talk_in_the_room_is_not_heard_and_an_answer_in_a_thread_is(room: 
     assert (event.text, event.mention) == ("the second one", False)
 
 
+async def test_who_writes_in_the_room_what_belongs_into_a_thread_is_told_where(
+    room: Room, people: People
+) -> None:
+    """Clients that show threads in the lines of the room make one forget them."""
+    thread = await room.shown()
+    await room.anna.say(room.id, "Approve!")
+    await room.anna.say(room.id, "approve the invoice, Bob?")
+    told = await room.sees("counts in the thread that it is about")
+    assert (told.root, told.mentions) == (told.event_id, (room.anna.id,))
+    assert thread.root in told.text
+    _, opened = await room.next(2)
+    assert isinstance(opened, Opened)
+    room.lets = False
+    await room.bob.say(room.id, "approve")
+    await room.has_heard(3)
+    assert len([p for p in room.anna.posts(room.id) if "that it is about" in p.text]) == 1
+
+
 async def test_what_names_somebody_else_is_talk_among_people(room: Room) -> None:
     root = await room.anna.say(room.id, "Add a dark mode", mention=room.bot.id)
     await room.anna.say(room.id, "what do you think?", mention="@bob:localhost", thread=root)
