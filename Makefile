@@ -28,7 +28,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 LOCK := $(UV) pip compile --quiet pyproject.toml --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links $(UPGRADE)
 
-.PHONY: help demo run serve test test-agents test-oracle test-deaths faults lint check pictures lock bench needs nheko
+.PHONY: help demo run serve test test-agents test-oracle test-deaths faults lint check pictures nheko lock bench needs
 .DELETE_ON_ERROR:
 
 help:

@@ -166,7 +166,13 @@ def test_an_invitation_that_names_two_is_followed_for_nobody(order: int) -> None
 def test_only_what_others_do_to_the_bot_puts_it_out() -> None:
     assert change(member("leave", reason="x"), ME) == PutOut("@anna:hs", banned=False, reason="x")
     assert change(member("ban"), ME) == PutOut("@anna:hs", banned=True, reason="")
-    for event in (member("leave", by=ME), member("leave", of="@b:hs"), member("join"), {}):
+    for event in (
+        member("leave", by=ME),
+        member("leave", of="@b:hs"),
+        member("join"),
+        member("knock", by="@b:hs", of="@b:hs"),
+        {},
+    ):
         assert change(event, ME) is None
 
 
