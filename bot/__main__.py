@@ -8,10 +8,11 @@ import logging
 import signal
 import sys
 from collections.abc import Coroutine
-from importlib.metadata import version
 
+from bot.domain.choices import Word
 from bot.errors import BotError
-from bot.program import console, demo, doctor, serve
+from bot.program import console, demo, doctor, looking, serve, single
+from bot.program.commandline import parsed, repl_options
 from bot.program.guard import keep_to_itself
 from bot.program.saying import EarlyLog, say
 
@@ -20,55 +21,60 @@ def main() -> None:
     """Entry point. Exit code 1 and one clear message when the bot cannot do what was asked."""
     keep_to_itself()
     logging.lastResort = EarlyLog(logging.WARNING)
-    arguments = _parser().parse_args()
+    arguments = parsed()
     try:
-        asyncio.run(until_terminated(_chosen(arguments)))
+        code = asyncio.run(until_terminated(_chosen(arguments)))
     except* KeyboardInterrupt:
         sys.exit(130)
     except* BotError as problems:
         for problem in _leaves(problems):
             _complain(problem)
         sys.exit(1)
+    sys.exit(code or 0)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="gwt-bot", description="Turns a feature request into tested, reviewed pull requests."
-    )
-    parser.add_argument("--version", action="version", version=version("gwt-bot"))
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("serve", help="listen in Slack and Matrix, whichever is configured")
-    commands.add_parser("console", help="talk to the bot here, about the repository you stand in")
-    commands.add_parser("doctor", help="look at everything that is needed, and how to mend it")
-    played = commands.add_parser(
-        "demo", help="see the whole story on a sample repository, no account needed"
-    )
-    played.add_argument("--auto", action="store_true", help="let the demo play you, too")
-    played.add_argument("--fresh", action="store_true", help="forget the last demo and start anew")
-    return parser
+def _chosen(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:  # noqa: C901 - one case per command
+    match chosen.command:
+        case "serve":
+            return serve.run()
+        case "demo":
+            return demo.run(auto=chosen.auto, fresh=chosen.fresh)
+        case "doctor":
+            return doctor.run(as_json=chosen.as_json)
+        case "run":
+            return single.run(chosen.instruction, project=chosen.project, detach=chosen.detach)
+        case "continue":
+            return single.about(Word.CONTINUE, chosen.session)
+        case "stop":
+            return single.about(Word.STOP, chosen.session, hold=not chosen.session)
+        case "resume" if not chosen.list:
+            return single.about(Word.RESUME, chosen.session)
+        case "resume" | "sessions":
+            return looking.sessions(as_json=chosen.as_json)
+        case "status":
+            return looking.status(as_json=chosen.as_json)
+        case "inbox":
+            return looking.inbox(as_json=chosen.as_json)
+        case "usage":
+            return looking.usage(as_json=chosen.as_json)
+        case "info":
+            return looking.info(chosen.session, as_json=chosen.as_json)
+        case _:
+            return console.run(repl_options(chosen))
 
 
-def _chosen(arguments: argparse.Namespace) -> Coroutine[None, None, None]:
-    if arguments.command == "demo":
-        return demo.run(auto=arguments.auto, fresh=arguments.fresh)
-    if arguments.command == "serve":
-        return serve.run()
-    if arguments.command == "doctor":
-        return doctor.run()
-    return console.run()
-
-
-async def until_terminated(work: Coroutine[None, None, None]) -> None:
-    """SIGTERM and SIGHUP end the bot as its own end does: agents work on, everything is on disk."""
+async def until_terminated(work: Coroutine[None, None, int | None]) -> int | None:
+    """SIGTERM and SIGHUP end the bot as its own end does: agents work on, everything is on disk. The exit code."""
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, task.cancel)
     try:
-        await task
+        return await task
     except asyncio.CancelledError:
         if not task.cancelled():
             raise
+        return None
 
 
 def _leaves(group: BaseExceptionGroup[BotError]) -> list[BotError]:

@@ -96,6 +96,11 @@ class Git:
         extra = {"GIT_ALLOW_PROTOCOL": protocol} if protocol else {}
         return await self._run(arguments, at, ok, stdin, OUTPUT_LIMIT, extra, lock)
 
+    async def make(self, *arguments: str, at: Path) -> Answer:
+        """Run a command in a folder that is nobody else's yet, perhaps one that copies from this machine."""
+        extra = {"GIT_ALLOW_PROTOCOL": "file"}
+        return await self._run(arguments, at, (0,), b"", OUTPUT_LIMIT, extra, None)
+
     async def version(self) -> tuple[int, int]:
         """Of the git that is installed. One that does not say is taken for new."""
         answer = await self.read("version", at=Path("/"))

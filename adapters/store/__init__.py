@@ -5,6 +5,7 @@ from adapters.store.bindings import BindingsFile
 from adapters.store.disk import Disk, keep_private
 from adapters.store.evidence import EvidenceFiles
 from adapters.store.lock import InstanceLock
+from adapters.store.repl import ReplFile
 from adapters.store.store import JournalStore
 from adapters.store.tasklogs import TaskLogFiles
 
@@ -15,6 +16,7 @@ __all__ = [
     "EvidenceFiles",
     "InstanceLock",
     "JournalStore",
+    "ReplFile",
     "TaskLogFiles",
     "keep_private",
 ]

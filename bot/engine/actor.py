@@ -14,10 +14,12 @@ from collections.abc import Callable
 
 from bot.domain.actions import (
     Action,
+    AwaitRun,
     Deed,
     Order,
     Show,
     StopRun,
+    WatchPulls,
     Whisper,
 )
 from bot.domain.audit import came_of
@@ -25,6 +27,7 @@ from bot.domain.cards import ProblemCard
 from bot.domain.events import Broke, Event, FromPerson, OrderFailed
 from bot.domain.record import REMEMBERED, Record
 from bot.domain.session import Session
+from bot.domain.states import RunState
 from bot.engine.outbox import fitting, lane_of, with_deeds
 from bot.engine.patience import patiently
 from bot.engine.perform import perform, telling
@@ -71,6 +74,21 @@ class Actor:
 
     def has_heard(self, event: Event) -> bool:
         return event.id in self._record.heard
+
+    @property
+    def resting(self) -> bool:
+        """Nothing moves in it without a person."""
+        return self.quiet or (
+            self._next() is None and all(map(self._waits_for_people, self._record.outbox))
+        )
+
+    def _waits_for_people(self, action: Action) -> bool:
+        """For what they do with open pull requests, or for their answer to what an agent asks."""
+        if isinstance(action, AwaitRun):
+            task = self.session.task_of_run(action.run_id)
+            run = task.run if task else None
+            return bool(run and run.state is RunState.WAITING_INPUT and not run.reply)
+        return isinstance(action, WatchPulls)
 
     def hear(self, event: Event) -> None:
         """Write down what came from outside, once; run() will come to it. Unavailable when the disk is full."""
@@ -134,6 +152,7 @@ class Actor:
         self._save(session=session, inbox=inbox, outbox=outbox)
         self._world.logbook.note(before, event, session)
         self._world.visits.changed()
+        self._world.recall.note(before, session, event.at)
 
     def _broke(self, reason: str) -> Broke:
         return Broke(**self._world.mark(), reason=f"{reason}; the log has the details")

@@ -31,7 +31,8 @@ class Beginning:
         if not isinstance(event, Said):
             return ""
         if is_request(thread, event):
-            return self.repositories.problem(thread, wanted(event.text).name)
+            name = wanted(event.text).name
+            return self.repositories.problem(thread, name) if name or not event.repository else ""
         # nothing but files, and none of them could be read
         return "; ".join(attached.unread(event.files)) if event.mention else ""
 
@@ -39,7 +40,8 @@ class Beginning:
         """Where there is no room on the disk, nothing has begun."""
         asked = wanted(event.text)
         event = event.model_copy(update={"text": asked.text})
-        path = self.repositories.path_for(thread, asked.name)
+        chosen = "" if asked.name else event.repository
+        path = chosen or self.repositories.path_for(thread, asked.name)
         return self._saved(self._session(thread, event, path), event)
 
     def by_wizard(self, origin: Thread, thread: Thread, event: Commanded) -> Record:
@@ -51,12 +53,16 @@ class Beginning:
         session.spec_only = session.dry_run = True
         return self._saved(session, said)
 
-    def by_session(self, thread: Thread, session_id: str, event: Begun, path: str) -> Record | None:
-        """Another session wants one, on its own repository at `path`. None: it is there already."""
+    def by_session(
+        self, thread: Thread, session_id: str, event: Begun, parent: Session | None
+    ) -> Record | None:
+        """Another session, the parent, wants one on its own repository. None: it is there already."""
         if self.world.store.find(session_id):
             return None
-        path = path or self.repositories.path_for(thread)
-        return self._saved(self._session(thread, event, path, session_id), event)
+        path = (parent.repository if parent else "") or self.repositories.path_for(thread)
+        session = self._session(thread, event, path, session_id)
+        session.unattended = parent.unattended if parent else False
+        return self._saved(session, event)
 
     def _session(
         self, thread: Thread, event: Said | Begun, path: str, session_id: str = ""
@@ -70,6 +76,7 @@ class Beginning:
             owner=event.by,
             repository=path,
             test_command=self.repositories.test_command_for(path),
+            unattended=isinstance(event, Said) and event.unattended,
         )
 
     def _saved(self, session: Session, event: Said | Begun) -> Record:

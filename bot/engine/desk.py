@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from pydantic import JsonValue
+
 from bot.domain.cards import AnswerCard
 from bot.domain.events import (
     Begun,
@@ -24,9 +26,10 @@ from bot.domain.events import (
 )
 from bot.domain.people import Person, Role, Thread
 from bot.domain.record import Record
+from bot.domain.repl import Standing
 from bot.domain.session import Session
 from bot.domain.states import Phase
-from bot.engine import front, wizard
+from bot.engine import front, readout, wizard
 from bot.engine.actor import Actor
 from bot.engine.answers import Answers
 from bot.engine.auditing import Auditing
@@ -104,6 +107,7 @@ class Desk:
         await self._in_line()
         self._world.places.open()
         await self._world.logbook.catch_up(self._awake(), self._session_on_disk)
+        self._world.recall.begin(self._awake(), self._world.clock.now())
         self._page = asyncio.create_task(self._looking.keep_up(), name="the page")
 
     async def _in_line(self) -> None:
@@ -221,6 +225,19 @@ class Desk:
         while not all(actor.quiet for actor in self.actors()):
             await self._world.clock.sleep(SETTLING)
 
+    async def rest(self, thread: Thread) -> Standing:
+        """Until nothing moves in the session of that thread without a person, its logs written; how it stands then."""
+        session_id = self._threads.get(thread.key, "")
+        while (actor := self._actors.get(session_id)) and not actor.resting:
+            await self._world.clock.sleep(SETTLING)
+        await self._world.logbook.written()
+        session = self._session_on_disk(session_id) if session_id else None
+        return readout.standing(session) if session else Standing()
+
+    def tell(self, about: str, of: str) -> JsonValue:
+        """How things stand, for a program to read. Raises Refused where there is no such session."""
+        return readout.told(self._world.store, about, of)
+
     def actors(self) -> tuple[Actor, ...]:
         return tuple(self._actors.values())
 
@@ -267,8 +284,8 @@ class Desk:
         if session_id in self._actors:
             return
         parent = self._actor_of(event.origin) if event.origin else None
-        path = parent.session.repository if parent else ""
-        if record := self._beginning.by_session(thread, session_id, event, path):
+        begun_by = parent.session if parent else None
+        if record := self._beginning.by_session(thread, session_id, event, begun_by):
             self._awaken(record)
 
     def _pass_on(self, thread: Thread, event: Continued) -> str:

@@ -101,6 +101,9 @@ def role_for(event: FromPerson) -> Role:
             if command.word is Word.REPO and command.argument:
                 return Role.ADMIN
             return _WORD_ROLES.get(command.word, Role.START)
+        case Said(repository=path) if path:
+            # any folder of the machine
+            return Role.OPERATE
         case Said() | Continued() | Visited():
             return Role.START
         case Configured():

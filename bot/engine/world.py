@@ -13,6 +13,7 @@ from bot.domain.masking import Masker
 from bot.engine.logbook import Logbook
 from bot.engine.nursery import Nursery
 from bot.engine.places import Places
+from bot.engine.recall import Recall
 from bot.engine.visits import Visits
 from bot.ports import (
     Agents,
@@ -112,6 +113,7 @@ class World:
     places: Places = field(default_factory=Places)
     nursery: Nursery = field(default_factory=Nursery)
     visits: Visits = field(default_factory=Visits)
+    recall: Recall = field(default_factory=Recall)
 
     def mark(self) -> Mark:
         """What every event of the bot's own begins with."""

@@ -5,7 +5,17 @@ Every call that changes the world is safe to do twice: it looks first whether it
 
 from bot.ports.agents import Agents, Commands, Panes, Sandbox
 from bot.ports.code import Forge, Repository, Worktrees
-from bot.ports.keeping import Archive, Audit, Bindings, Clock, Listed, Logs, Preferences, Store
+from bot.ports.keeping import (
+    Archive,
+    Audit,
+    Bindings,
+    Clock,
+    Listed,
+    Logs,
+    Preferences,
+    ReplStates,
+    Store,
+)
 from bot.ports.people import Chat, Deliver, Llm
 
 __all__ = [
@@ -23,6 +33,7 @@ __all__ = [
     "Logs",
     "Panes",
     "Preferences",
+    "ReplStates",
     "Repository",
     "Sandbox",
     "Store",

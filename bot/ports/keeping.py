@@ -10,6 +10,7 @@ from bot.domain.audit import AuditEntry
 from bot.domain.evidence import Evidence, EvidenceInventory
 from bot.domain.people import Thread
 from bot.domain.record import Record
+from bot.domain.repl import ReplState
 from bot.domain.session import Session
 from bot.domain.tasklog import LogEntry, TaskLog
 from bot.domain.world import ModelChoice
@@ -118,6 +119,18 @@ class Preferences(Protocol):
 
     def choose_model(self, base_url: str, model: str) -> None:
         """It counts from the next question on. Refused: it is set where the bot may not write, or makes no sense."""
+        ...
+
+
+class ReplStates(Protocol):
+    """repl.json."""
+
+    def load(self) -> ReplState:
+        """Raises Refused (E105) where it is broken."""
+        ...
+
+    def save(self, state: ReplState) -> None:
+        """On disk when it returns. Raises Unavailable on a full disk."""
         ...
 
 

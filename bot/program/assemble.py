@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pydantic import JsonValue
+
 from adapters.agents.launch import AgentClis
 from adapters.clock import SystemClock
 from adapters.commands import ShellCommands
@@ -25,12 +27,14 @@ from adapters.store import (
     EvidenceFiles,
     InstanceLock,
     JournalStore,
+    ReplFile,
     TaskLogFiles,
 )
 from adapters.tmux import TmuxPanes
 from bot.engine.desk import Desk
 from bot.engine.gate import Gate
 from bot.engine.logbook import Logbook
+from bot.engine.recall import Recall
 from bot.engine.rounds import OBSERVE_SECONDS, every_so_often, observe, tick
 from bot.engine.world import Rules, World
 from bot.errors import PortError, SettingsError, Unavailable
@@ -39,7 +43,7 @@ from bot.program.guard import canary, refuse_open
 from bot.program.models import ChosenLlm
 from bot.program.preferences import EnvPreferences
 from bot.program.secrets import LearningMasker, secrets_in
-from bot.settings import OnRestart, SandboxKind, Settings, pane_environment, paths_in
+from bot.settings import OnRestart, Provider, SandboxKind, Settings, pane_environment, paths_in
 
 log = logging.getLogger("bot.program")
 
@@ -54,6 +58,8 @@ class Plan:
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     unattended: bool = False
     """What is asked comes through a pipe: nobody is there for a question in between."""
+    hold: bool = False
+    """Nothing goes on by itself: whatever was at work is stopped."""
     stage: Mapping[str, str] = field(default_factory=dict[str, str])
     """Variables that only the demo and tests set, for the played agent."""
     umask: int = 0o022
@@ -149,6 +155,7 @@ def _world(
         logbook=Logbook(TaskLogFiles(settings.gwt_home, masker)),
         bindings=BindingsFile(settings.gwt_home),
         preferences=EnvPreferences(plan.current, plan.environ),
+        recall=Recall(ReplFile(settings.gwt_home), lambda: _selected(plan.current)),
     )
 
 
@@ -208,7 +215,7 @@ def _rules(plan: Plan, settings: Settings) -> Rules:
         check_seconds=settings.gwt_check_seconds,
         progress_seconds=settings.progress_seconds,
         unattended=plan.unattended,
-        hold_on_restart=settings.on_restart is OnRestart.ASK,
+        hold_on_restart=plan.hold or settings.on_restart is OnRestart.ASK,
         most_at_once=settings.gwt_parallel,
         set_up=listed(settings.gwt_set_up, "&&&"),
         copied_files=listed(settings.gwt_copy_files),
@@ -225,6 +232,16 @@ def _rules(plan: Plan, settings: Settings) -> Rules:
         context_window=lambda: _settings_now(plan.current).llm_context_window,
         keys=lambda: _settings_now(plan.current).keys(),
     )
+
+
+def _selected(current: Callable[[], Settings]) -> dict[str, JsonValue]:
+    """Which model is asked, in the words of repl.json: a provider it has no name for is none."""
+    settings = _settings_now(current)
+    named = settings.llm_provider in (Provider.CLAUDE_CODE, Provider.OPENAI, Provider.ANTHROPIC)
+    return {
+        "selected_provider": settings.llm_provider.value if named else None,
+        "selected_model": settings.openai_model or None,
+    }
 
 
 def _settings_now(current: Callable[[], Settings]) -> Settings:

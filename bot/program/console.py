@@ -1,54 +1,211 @@
-"""`gwt-bot console`: the bot in a terminal or a pipe, on the repository it stands in."""
+"""`gwt-bot console`: the bot in a terminal or a pipe. Where one is at work on the same home, this is another seat at it."""
 
 from __future__ import annotations
 
 import asyncio
-import getpass
-import os
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.chat.console import ConsoleChat
+from adapters.chat.console import ConsoleChat, Manner
+from adapters.chat.local import Joined, joined
+from adapters.git.temporary import temporary_copy
+from adapters.store import ReplFile
 from bot import settings
-from bot.domain.people import Person
+from bot.domain.events import FromPeople
+from bot.domain.people import Thread
+from bot.domain.repl import (
+    ExitCode,
+    OptionProblem,
+    ProjectMode,
+    ReplConfig,
+    ReplOptions,
+    Standing,
+    exit_code,
+    settle,
+)
 from bot.engine.desk import Desk
-from bot.engine.gate import Gate, everyone_of
-from bot.program.assemble import Plan, running_desk
+from bot.engine.front import HELP
+from bot.errors import Refused, SettingsError
+from bot.ports import Deliver
+from bot.program.assemble import Plan
 from bot.program.dotenv import refuse_foreign
+from bot.program.local import at_home, gate_for, me
+from bot.settings import Settings, pane_environment
+
+__all__ = ["gate_for", "me", "run", "seated", "talk"]
 
 
-def me() -> Person:
-    """Whoever sits at the terminal, and nobody else."""
-    return Person(platform="console", id=f"local:{os.getuid()}", name=getpass.getuser())
-
-
-def gate_for(person: Person) -> Gate:
-    return Gate(everyone_of("console", frozenset({person.id})))
-
-
-async def run() -> None:
+async def run(options: ReplOptions) -> int:
+    """The exit code: 0 complete, 1 error, 2 incomplete. By hand it is 0, however things stand."""
     await asyncio.to_thread(refuse_foreign, Path(".env"))
-    person = me()
-    chat = ConsoleChat(settings.load().gwt_home, person)
-    plan = Plan(
-        current=settings.load,
-        chats={"console": chat},
-        gate=gate_for(person),
-        unattended=not chat.by_hand,
+    current = settings.load()
+    await asyncio.to_thread(ReplFile(current.gwt_home).load)
+    config = settled(options, current)
+    path = await project_path(config)
+    if config.print_project_path:
+        sys.stdout.write(f"PROJECT_PATH={path}\n")
+        sys.stdout.flush()
+    chat = ConsoleChat(current.gwt_home, me(), manner=manner_of(config, path))
+    async with seated(chat, settings.load) as seat:
+        await seat.greet()
+        await seat.attend(chat.listen(seat.deliver, seat.rest))
+        return await seat.leave()
+
+
+def settled(options: ReplOptions, current: Settings) -> ReplConfig:
+    terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    try:
+        config = settle(
+            options,
+            str(current.gwt_repository),
+            terminal=terminal,
+            is_folder=lambda path: Path(path).is_dir(),
+        )
+    except OptionProblem as wrong:
+        raise SettingsError(str(wrong)) from wrong
+    for warning in config.warnings:
+        sys.stderr.write(f"gwt-bot: {warning}\n")
+    return config
+
+
+async def project_path(config: ReplConfig) -> str:
+    """Where the work is done. A temporary copy is made now."""
+    if config.project_mode is ProjectMode.TEMP:
+        return str(await temporary_copy(Path(config.project), pane_environment()))
+    return str(config.project_root)
+
+
+def manner_of(config: ReplConfig, path: str) -> Manner:
+    return Manner(
+        scripted=config.non_interactive,
+        repository=path if config.named else "",
+        waits=config.wait,
+        finishes=config.wait,
+        leaves=config.exit_on_eof,
+        own=path if config.named else "",
+        words=HELP,
     )
-    await talk(plan, chat)
 
 
-async def talk(plan: Plan, chat: ConsoleChat) -> None:
+@dataclass(frozen=True)
+class Seat:
+    """A console at the bot: in this process, or over the socket of the one at work."""
+
+    chat: ConsoleChat
+    deliver: Deliver
+    rest: Callable[[Thread], Awaitable[Standing]]
+    greet: Callable[[], Awaitable[None]]
+    """Say what there is; from then on everything is seen."""
+    look: Callable[[], Awaitable[None]]
+    """From now on everything is seen, and nothing that was there before is told of."""
+    gone: asyncio.Event
+    """The bot has ended without us."""
+    joined: bool
+    """It was at work before."""
+
+    async def attend(self, listening: Awaitable[None]) -> None:
+        """Until it is over, or the bot is gone."""
+        work, gone = asyncio.ensure_future(listening), asyncio.ensure_future(self.gone.wait())
+        try:
+            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+            if not work.done():
+                work.cancel()
+            await asyncio.gather(work, gone, return_exceptions=True)
+        if not work.cancelled():
+            work.result()
+        elif self.gone.is_set():
+            raise Refused("The bot has ended.", "Agents go on; start it again to go on with it.")
+
+    async def leave(self) -> int:
+        """What was asked for is still waited for where nobody sits at the terminal; the exit code."""
+        chat = self.chat
+        if chat.by_hand:
+            return ExitCode.COMPLETE
+        if chat.manner.finishes:
+            await self.finish()
+        return exit_code(chat.standings.values(), errors=chat.errors)
+
+    async def finish(self) -> None:
+        """Until nothing moves any more without a person; then that person is told of what waits."""
+        await self.attend(self._rested())
+        await self._told()
+
+    async def _rested(self) -> None:
+        await self.chat.rested(self.rest)
+
+    async def _told(self) -> None:
+        """What a script left open, for whoever reads its output."""
+        for standing in self.chat.standings.values():
+            for title in standing.waits_for:
+                await self.chat.tell(f"{standing.title} waits for you: {title}")
+
+
+@asynccontextmanager
+async def seated(
+    chat: ConsoleChat, current: Callable[[], Settings], *, hold: bool = False
+) -> AsyncGenerator[Seat, None]:
+    """At the bot that is at work on this home; where there is none, at one that is started now.
+
+    `hold`: that one goes on with nothing.
+    """
+    here = current()
+    async with joined(here.gwt_home, chat.person) as there:
+        if there:
+            if not chat.manner.repository and there.welcome.repository != str(here.gwt_repository):
+                chat.works_on(str(here.gwt_repository))
+            yield _joined_seat(chat, there)
+            return
+    plan = Plan(current=current, chats={}, gate=gate_for(chat.person), hold=hold)
+    async with own_seat(plan, chat) as seat:
+        yield seat
+
+
+def _joined_seat(chat: ConsoleChat, there: Joined) -> Seat:
+    async def greet() -> None:
+        pid = there.welcome.pid
+        if chat.by_hand:
+            await chat.tell(f"Joined the bot at work on this home (process {pid}).")
+        await there.look(chat, chat.thread, earlier=chat.by_hand)
+
+    async def look() -> None:
+        await there.look(chat, chat.thread, earlier=False)
+
+    return Seat(chat, there.deliver, there.rest, greet, look, there.gone, joined=True)
+
+
+@asynccontextmanager
+async def own_seat(plan: Plan, chat: ConsoleChat) -> AsyncGenerator[Seat, None]:
+    """The bot in this process, and this console at it. Others may join."""
+    async with at_home(plan) as (desk, local), asyncio.TaskGroup() as group:
+        falling = group.create_task(_tell_of_falls(desk, chat))
+
+        async def greet() -> None:
+            await chat.tell(*desk.broken())
+            await desk.welcome(chat.thread, chat.person)
+
+        async def deliver(thread: Thread, event: FromPeople) -> bool:
+            return await local.hear(chat, thread, event)
+
+        async def look() -> None:
+            await chat.tell(*desk.broken())
+
+        local.sit(chat)
+        yield Seat(chat, deliver, desk.rest, greet, look, asyncio.Event(), joined=False)
+        local.leave(chat)
+        falling.cancel()
+
+
+async def talk(plan: Plan, chat: ConsoleChat) -> int:
     """Listen until the person leaves. A pipe that has ended does not leave: what was asked for is still done."""
-    async with running_desk(plan) as desk:
-        await chat.tell(*desk.broken())
-        await desk.welcome(chat.thread, chat.person)
-        async with asyncio.TaskGroup() as group:
-            falling = group.create_task(_tell_of_falls(desk, chat))
-            await chat.listen(desk.take)
-            if not chat.by_hand:
-                await desk.settled()
-            falling.cancel()
+    async with own_seat(plan, chat) as seat:
+        await seat.greet()
+        await chat.listen(seat.deliver, seat.rest)
+        return await seat.leave()
 
 
 async def _tell_of_falls(desk: Desk, chat: ConsoleChat) -> None:

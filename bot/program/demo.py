@@ -10,12 +10,13 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from adapters.chat.console import AutoLines, ConsoleChat
+from adapters.chat.console import AutoLines, ConsoleChat, Manner
 from adapters.played import STAGE_VARIABLE
 from adapters.played.model import PlayedModel
 from adapters.played.sample import is_played, make_sample
 from adapters.played.script.request import REQUEST
 from adapters.store import InstanceLock, JournalStore
+from bot.engine.front import HELP
 from bot.errors import BotError
 from bot.program.assemble import Plan, panes_of
 from bot.program.console import gate_for, me, talk
@@ -41,7 +42,7 @@ async def run(*, auto: bool, fresh: bool) -> None:
         return
     person = me()
     lines = AutoLines(REQUEST, AUTO_PAUSE) if auto else None
-    chat = ConsoleChat(folder / "home", person, lines=lines)
+    chat = ConsoleChat(folder / "home", person, lines=lines, manner=Manner(words=HELP))
     await chat.tell(
         "This is the demo: the model and the coding agent are played, everything else is real.",
         f"The sample repository is {folder / 'shop'}.",

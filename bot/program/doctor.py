@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import json
 import os
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from adapters.agents.launch import AgentClis
@@ -37,20 +38,30 @@ class Found:
     needed: bool = True
 
 
-async def run() -> None:
-    """Exit code 1 (by a BotError) when something is lacking that is needed."""
+async def run(*, as_json: bool = False) -> int:
+    """Exit code 1 when something is lacking that is needed."""
     await asyncio.to_thread(refuse_foreign, Path(".env"))
     current = settings.load()
     masker = LearningMasker({**secrets_in(os.environ), **current.secrets})
-    lacking = 0
+    all_found: list[Found] = []
     async for found in look(current, masker):
-        lacking += found.needed and not found.ok
-        sys.stdout.write(masker.mask(told(found)))
-        sys.stdout.flush()
-    if lacking:
+        all_found.append(found)
+        if not as_json:
+            sys.stdout.write(masker.mask(told(found)))
+            sys.stdout.flush()
+    lacking = sum(found.needed and not found.ok for found in all_found)
+    if as_json:
+        sys.stdout.write(masker.mask(as_read_by_programs(all_found, lacking)) + "\n")
+    elif lacking:
         raise BotError(
             f"{lacking} of the things that are needed are not as they must be; see above."
         )
+    return 1 if lacking else 0
+
+
+def as_read_by_programs(found: list[Found], lacking: int) -> str:
+    told = {"ok": not lacking, "checks": [asdict(one) for one in found]}
+    return json.dumps(told, ensure_ascii=False, indent=2)
 
 
 def told(found: Found) -> str:

@@ -13,9 +13,10 @@ from bot.engine.desk import Desk
 from bot.engine.gate import Gate
 from bot.errors import BotError, Refused
 from bot.ports import Chat
-from bot.program.assemble import Plan, running_desk
+from bot.program.assemble import Plan
 from bot.program.chats import configured
 from bot.program.dotenv import refuse_foreign
+from bot.program.local import at_home
 from bot.program.saying import say
 from bot.settings import Settings
 
@@ -40,7 +41,7 @@ async def at_work(current: Callable[[], Settings], stage: Mapping[str, str] | No
 
 async def _serve(plan: Plan, chats: Mapping[str, Chat]) -> None:
     """Listen on all of them. One that is refused for good falls silent and says why; with the last one the bot ends."""
-    async with running_desk(plan) as desk:
+    async with at_home(plan) as (desk, _):
         _say(*desk.broken(), f"At work on {', '.join(chats)}.")
         async with asyncio.TaskGroup() as group:
             falling = group.create_task(_tell_of_falls(desk))

@@ -17,7 +17,7 @@ import pytest
 
 from adapters.played.model import PlayedModel
 from adapters.played.sample import make_sample
-from adapters.store import JournalStore
+from adapters.store import InstanceLock, JournalStore
 from bot.domain.people import Thread
 from bot.domain.record import Record
 from bot.program.assemble import panes_of
@@ -29,6 +29,8 @@ PROGRAM = str(Path(sys.executable).with_name("gwt-bot"))
 STAGE = {"GWT_BOT_STAGE": "tests"}
 NOBODY = "http://127.0.0.1:9/v1"
 PATIENCE = 30.0
+WAITS = 2
+"""The exit code of a script whose work waits for somebody."""
 NEEDED = ("git", "tmux", "python3", "sh", "env", "cat")
 
 
@@ -73,7 +75,8 @@ class Console:
     async def start(self) -> None:
         self.shown = ""
         self._process = await asyncio.create_subprocess_exec(
-            *(PROGRAM, "console"),
+            *(PROGRAM, "console", "--project-mode", "fixed"),
+            *("--project-root", str(self.repository)),
             cwd=self.repository,
             env=self.environ,
             stdin=asyncio.subprocess.PIPE,
@@ -186,7 +189,7 @@ async def test_without_a_repository_it_says_so_and_tries_again_when_asked(
     assert "git init" in console.shown
     make_sample(console.repository)
     await console.is_asked("1", QUESTIONS)
-    assert await console.ends() == 0
+    assert await console.ends() == WAITS
     assert console.requests_kept() == [REQUEST]
 
 
@@ -194,7 +197,7 @@ async def test_a_repository_without_a_commit_is_told(console: Console) -> None:
     console.git("init", "--quiet")
     await console.start()
     await console.is_asked(REQUEST, "the repository has no commits yet", "Make a first commit.")
-    assert await console.ends() == 0
+    assert await console.ends() == 1
     assert console.requests_kept() == [REQUEST]
 
 
@@ -202,14 +205,14 @@ async def test_a_detached_head_is_told(sample: Console) -> None:
     sample.git("checkout", "--quiet", "--detach")
     await sample.start()
     await sample.is_asked(REQUEST, "on no branch (detached HEAD)", "git switch")
-    assert await sample.ends() == 0
+    assert await sample.ends() == 1
 
 
 async def test_a_branch_that_stands_in_the_way_is_told(sample: Console) -> None:
     sample.git("branch", "agent")
     await sample.start()
     await sample.is_asked(REQUEST, "has a branch named agent", "git branch -m agent")
-    assert await sample.ends() == 0
+    assert await sample.ends() == 1
 
 
 async def test_uncommitted_changes_are_told_and_left_alone(
@@ -222,7 +225,7 @@ async def test_uncommitted_changes_are_told_and_left_alone(
     assert "uncommitted" in sample.shown
     await sample.is_asked("1", "Shall I build")
     assert (sample.repository / "README.md").read_text() == "mine\n"
-    assert await sample.ends() == 0
+    assert await sample.ends() == WAITS
 
 
 @pytest.mark.parametrize("program", ["tmux", "git"])
@@ -235,7 +238,7 @@ async def test_a_missing_program_is_told_and_awaited(
     await sample.is_asked(REQUEST, f"{program} is required", f"Install {program}")
     sample.install(program)
     await sample.shows(QUESTIONS)
-    assert await sample.ends() == 0
+    assert await sample.ends() == WAITS
 
 
 async def test_without_ai_settings_it_waits_and_goes_on_when_they_are_there(
@@ -249,7 +252,7 @@ async def test_without_ai_settings_it_waits_and_goes_on_when_they_are_there(
         f"OPENAI_BASE_URL={model.base_url}\nOPENAI_MODEL={model.name}\nOPENAI_API_KEY={model.key}\n"
     )
     await sample.shows(QUESTIONS)
-    assert await sample.ends() == 0
+    assert await sample.ends() == WAITS
     assert sample.requests_kept() == [REQUEST]
 
 
@@ -268,20 +271,32 @@ async def test_a_model_that_talks_nonsense_leaves_a_plan_of_one_task(sample: Con
         await sample.start()
         await sample.is_asked(REQUEST, "Shall I build", "T001")
         assert "T002" not in sample.shown
-        assert await sample.ends() == 0
+        assert await sample.ends() == WAITS
     assert sample.requests_kept() == [REQUEST]
 
 
-async def test_a_second_bot_on_the_same_home_refuses(sample: Console, tmp_path: Path) -> None:
+async def test_a_home_that_another_bot_holds_is_refused(sample: Console) -> None:
+    with InstanceLock(sample.home):
+        await sample.start()
+        assert await sample.ends() == 1
+    assert re.search(r"another gwt-bot \(process \d+\) already uses", sample.shown)
+    assert "GWT_HOME" in sample.shown
+
+
+async def test_a_second_console_on_the_same_home_joins_the_first(
+    sample: Console, tmp_path: Path
+) -> None:
     await sample.start()
     await sample.is_asked("help", "What I understand")
+    holder = (sample.home / "lock").read_text()
     (tmp_path / "second").mkdir()
     second = Console(tmp_path / "second")
     second.environ["GWT_HOME"] = str(sample.home)
     await second.start()
-    assert await second.ends() == 1
-    assert re.search(r"another gwt-bot \(process \d+\) already uses", second.shown)
-    assert "GWT_HOME" in second.shown
+    await second.is_asked("help", "What I understand")
+    assert await second.ends() == 0
+    assert (sample.home / "lock").read_text() == holder
+    assert sample.shown.count("What I understand") == 1, "each is answered alone"
     assert await sample.ends() == 0
 
 
@@ -337,11 +352,11 @@ async def test_an_unknown_agent_is_told_with_those_there_are_and_can_be_mended(
     sample.environ["GWT_AGENT"] = "nobody"
     await sample.start()
     await sample.is_asked(REQUEST, "There is no agent called “nobody”", "Choose one of: claude")
-    assert await sample.ends() == 0
+    assert await sample.ends() == 1
     sample.environ["GWT_AGENT"] = "played"
     await sample.start()
     await sample.is_asked("1", QUESTIONS)
-    assert await sample.ends() == 0
+    assert await sample.ends() == WAITS
     assert sample.requests_kept() == [REQUEST]
 
 

@@ -2,7 +2,10 @@
 
 from adapters.chat.console.auto import AutoLines
 from adapters.chat.console.chat import ConsoleChat
+from adapters.chat.console.drawing import drawn
 from adapters.chat.console.lines import Lines
+from adapters.chat.console.manner import Manner
 from adapters.chat.console.open_cards import ends_thread
+from adapters.chat.console.screen import Screen
 
-__all__ = ["AutoLines", "ConsoleChat", "Lines", "ends_thread"]
+__all__ = ["AutoLines", "ConsoleChat", "Lines", "Manner", "Screen", "drawn", "ends_thread"]

@@ -25,6 +25,8 @@ _HERE = Thread(platform="console", channel="terminal", root="auto")
 class AutoLines:
     """Asks for `request`, then takes what every card proposes, until the session is over."""
 
+    by_hand = False
+
     def __init__(self, request: str, delay: float, out: TextIO | None = None) -> None:
         self._request = request
         self._delay = delay

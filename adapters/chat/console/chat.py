@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -14,16 +16,23 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.patch_stdout import patch_stdout
 
 from adapters.chat.console import progress, typed
+from adapters.chat.console.branch_mode import BranchMode
+from adapters.chat.console.completing import Completed, completed
 from adapters.chat.console.keyboard import TerminalLines
-from adapters.chat.console.lines import PROMPT, Lines, PipeLines
+from adapters.chat.console.lines import BY_ARROWS, SWITCH, Lines, PipeLines
+from adapters.chat.console.manner import Manner, Rest
+from adapters.chat.console.open_cards import ends_thread
+from adapters.chat.console.picks import Pick, picks
+from adapters.chat.console.progress import picking
 from adapters.chat.console.prose import on_one_line
 from adapters.chat.console.screen import Screen
 from adapters.chat.console.transcript import Transcript
 from bot.domain.cards import Card
-from bot.domain.choices import Choice, Command, Word
-from bot.domain.events import Commanded, Pressed, Said
+from bot.domain.choices import Command, Word
+from bot.domain.events import Commanded, FromPeople, Pressed, Said
 from bot.domain.people import Person, Thread
-from bot.errors import Unavailable
+from bot.domain.repl import Standing
+from bot.errors import PortError
 from bot.ports import Deliver
 
 
@@ -35,13 +44,36 @@ class ConsoleChat:
     """One person, one current thread."""
 
     def __init__(
-        self, home: Path, person: Person, *, lines: Lines | None = None, out: TextIO | None = None
+        self,
+        home: Path,
+        person: Person,
+        *,
+        lines: Lines | None = None,
+        out: TextIO | None = None,
+        manner: Manner | None = None,
     ) -> None:
         self._folder = home / "console"
         self._person = person
+        self._manner = manner or Manner()
         # None follows sys.stdout, which is replaced while a line is being typed
         self._screen = Screen(None if out is sys.stdout else out)
         self._lines = lines or self._lines_of_stdin()
+        self._branches = BranchMode()
+        self._over = asyncio.Event()
+        self.standings: dict[str, Standing] = {}
+        """How the sessions that were talked in came to rest last, by thread."""
+        self.turned = False
+        """Whether the bot has led to a session."""
+        self.errors = 0
+        """Lines that did nothing."""
+
+    @property
+    def manner(self) -> Manner:
+        return self._manner
+
+    def works_on(self, repository: str) -> None:
+        """From now on requests are about this folder."""
+        self._manner = replace(self._manner, repository=repository)
 
     @property
     def person(self) -> Person:
@@ -53,21 +85,58 @@ class ConsoleChat:
         """The one that is talked in now."""
         return self._transcript.current.thread
 
-    async def listen(self, deliver: Deliver) -> None:
-        """Hear every line until the person leaves or the pipe ends."""
+    async def listen(self, deliver: Deliver, rest: Rest | None = None) -> None:
+        """Hear every line until the person leaves or the pipe ends. `rest` is waited for where each line is."""
         with self._above_the_line():
             await self._transcript.remind()
             try:
                 while True:
-                    await self._take(await self._next(PROMPT), deliver)
+                    await self._take(await self._next(self._branches.prompt), deliver)
+                    if rest and self._manner.waits:
+                        await self.rested(rest)
             except _Left:
-                if self.by_hand:
+                if self.by_hand and not self._over.is_set():
                     await self._transcript.say("Agents go on without you. Come back any time.")
+            if not (self.by_hand or self._manner.leaves):
+                await asyncio.Event().wait()
+
+    async def rested(self, rest: Rest) -> Standing:
+        """Until nothing moves where this console talks now, and what was shown of it has been seen."""
+        while True:
+            thread = self.thread
+            standing = self.standings[thread.key] = await rest(thread)
+            if thread == self.thread:
+                return standing
+
+    async def do(self, thread: Thread, event: FromPeople, deliver: Deliver) -> None:
+        """One deed that was not typed."""
+        await self._taken(thread, event, deliver)
+
+    def begin(self) -> Thread:
+        """A thread for a session of its own; from now on it is talked in."""
+        return self._transcript.current.begin()
+
+    def request(self, text: str) -> Said:
+        """What was asked for, as this console says it."""
+        return Said(
+            **self.mark(),
+            text=text,
+            repository=self._manner.repository,
+            unattended=self._manner.scripted,
+        )
+
+    @property
+    def has_ended(self) -> bool:
+        """The session at hand has come to its end while it was looked at."""
+        return self._over.is_set()
 
     async def show(self, thread: Thread, card: Card) -> None:
+        if self._manner.only_own and thread != self.thread:
+            return
         await self._transcript.put(thread, card)
         if thread == self._transcript.current.thread:
             self._lines.saw(card)
+            self._end(card)
 
     async def open(self, thread: Thread, card: Card) -> Thread:
         """The thread that the card begins. Its name follows from the card's key, so twice is once.
@@ -83,7 +152,9 @@ class ConsoleChat:
         return opened
 
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
-        if person == self._person:
+        if person == self._person and (
+            thread == self.thread or not self._manner.only_own or not thread.root
+        ):
             await self._transcript.put_aside(thread, card)
             self._lines.saw(card)
 
@@ -94,64 +165,126 @@ class ConsoleChat:
 
     async def turn_to(self, thread: Thread) -> None:
         """From now on this is the thread that is talked in."""
+        self.turned = True
         await self._transcript.turn_to(thread)
 
     @cached_property
     def _transcript(self) -> Transcript:
-        return Transcript(self._folder, self._person, self._screen)
+        return Transcript(self._folder, self._person, self._screen, self._manner.channel)
 
     @property
     def by_hand(self) -> bool:
         """Somebody sits at a terminal; otherwise lines come from a pipe."""
-        return isinstance(self._lines, TerminalLines)
+        return self._lines.by_hand
 
     def _lines_of_stdin(self) -> Lines:
-        if sys.stdin.isatty() and self._screen.terminal:
-            return TerminalLines(self._folder / "history", self.below)
+        if sys.stdin.isatty() and self._screen.terminal and not self._manner.scripted:
+            return TerminalLines(self._folder / "history", self)
         return PipeLines(sys.stdin, self._screen)
 
     def _above_the_line(self) -> AbstractContextManager[None]:
         """Whatever is written appears above the line being typed, and never inside it."""
         return patch_stdout(raw=True) if self.by_hand else nullcontext()
 
-    def below(self, width: int, height: int, notice: str = "") -> StyleAndTextTuples:
+    def below(
+        self, width: int, height: int, notice: str = "", picked: int = 0
+    ) -> StyleAndTextTuples:
         """What stands below the line being typed, as long as it is being typed."""
         seen = self._transcript
-        return progress.toolbar(seen.status, seen.open_card, width, height, notice)
+        if chosen := picking(self.picks(), picked, width, height):
+            return chosen
+        return progress.toolbar(
+            seen.status, seen.open_card, width, height, notice, branches=self._branches.on
+        )
+
+    def picks(self) -> tuple[Pick, ...]:
+        """What the arrow keys choose from."""
+        return picks(self._transcript.open_card)
+
+    def completions(self, line: str) -> tuple[Completed, ...]:
+        """What a line that begins with a stroke may become."""
+        status = self._transcript.status
+        tasks = tuple(task.key for task in status.tasks) if status else ()
+        return completed(line, self._manner.words, tasks, self._transcript.sessions)
+
+    def _end(self, card: Card) -> None:
+        if self._manner.until_over and ends_thread(card):
+            self._over.set()
 
     async def _next(self, prompt: str) -> str:
-        line = await self._lines.next(prompt)
+        line = await self._line_or_end(prompt)
         if line is None:
             raise _Left
         return line
 
+    async def _line_or_end(self, prompt: str) -> str | None:
+        """None also where all that was wanted is over."""
+        if not self._manner.until_over:
+            return await self._lines.next(prompt)
+        line = asyncio.ensure_future(self._lines.next(prompt))
+        over = asyncio.ensure_future(self._over.wait())
+        try:
+            await asyncio.wait({line, over}, return_when=asyncio.FIRST_COMPLETED)
+            return line.result() if line.done() else None
+        finally:
+            for task in (line, over):
+                task.cancel()
+            await asyncio.gather(line, over, return_exceptions=True)
+
     async def _take(self, line: str, deliver: Deliver) -> None:
         try:
             await self._hear(line, deliver)
-        except Unavailable as problem:
+        except PortError as problem:
+            self.errors += 1
             reason = f"This was not taken: {problem.reason.rstrip('.')}. {problem.remedy}".rstrip()
             await self._transcript.say(reason, style="bold red")
 
+    async def _taken(self, thread: Thread, event: FromPeople, deliver: Deliver) -> None:
+        if not await deliver(thread, event):
+            self.errors += 1
+
     async def _hear(self, line: str, deliver: Deliver) -> None:
         current = self._transcript.current
+        if line == SWITCH:
+            await self._switch(deliver)
+            return
+        if not self.by_hand and BY_ARROWS in line:
+            await self._wrong(
+                "Choosing with arrow keys needs a terminal. Write the number instead."
+            )
+            return
         if not line.strip() and self._transcript.just_changed:
             await self._transcript.say("That came just now. Press Enter again if you agree.")
             return
-        match typed.meaning(line, self._transcript.open_card):
+        match self._branches.meaning(line, self._transcript.open_card):
             case typed.Leaving():
                 raise _Left
             case Command() as command:
-                await deliver(current.thread, Commanded(**self._mark(), command=command))
-            case typed.Press(choice=choice, text=text):
-                await self._press(choice, text, deliver)
+                await self._taken(
+                    current.thread, Commanded(**self.mark(), command=command), deliver
+                )
+            case typed.Press() as press:
+                await self._press(press, deliver)
             case typed.Talk(text=text):
-                await deliver(current.for_talk(), Said(**self._mark(), text=text))
+                await self._taken(current.for_talk(), self.request(text), deliver)
             case typed.Nothing(why=why):
-                await self._transcript.say(why)
+                await self._wrong(why)
 
-    async def _press(self, choice: Choice, text: str, deliver: Deliver) -> None:
+    async def _wrong(self, why: str) -> None:
+        self.errors += 1
+        await self._transcript.say(why)
+
+    async def _switch(self, deliver: Deliver) -> None:
+        """To branch mode and back. Agents do not notice."""
+        if command := self._branches.switch():
+            event = Commanded(**self.mark(), command=command)
+            await self._taken(self._transcript.current.thread, event, deliver)
+        else:
+            await self._transcript.say("Back in the conversation.")
+
+    async def _press(self, press: typed.Press, deliver: Deliver) -> None:
         """Ask what the choice wants to know first. Stop counts here, too."""
-        thread = self._transcript.current.thread
+        thread, choice, text = self._transcript.current.thread, press.choice, press.text
         if choice.asks and not text:
             text = (await self._next(f"{on_one_line(choice.asks)} ")).strip()
             if not text:
@@ -161,21 +294,27 @@ class ConsoleChat:
             await self._next(f"{on_one_line(choice.confirm)} [y/N] ") if choice.confirm else "y"
         )
         if typed.stops(text) or typed.stops(answer):
-            await deliver(thread, Commanded(**self._mark(), command=Command(word=Word.STOP)))
+            stop = Commanded(**self.mark(), command=Command(word=Word.STOP))
+            await self._taken(thread, stop, deliver)
         elif typed.agrees(answer):
-            await self._transcript.say(f"You chose: {on_one_line(choice.label)}.")
-            await deliver(
-                thread,
-                Pressed(**self._mark(), verb=choice.verb, about=choice.about, text=text),
+            chosen = ", ".join(press.answers.values()) or choice.label
+            await self._transcript.say(f"You chose: {on_one_line(chosen)}.")
+            pressed = Pressed(
+                **self.mark(),
+                verb=choice.verb,
+                about=choice.about,
+                text=text,
+                answers=press.answers,
             )
+            await self._taken(thread, pressed, deliver)
         else:
             await self._transcript.say("Nothing was changed.")
 
-    def _mark(self) -> _Mark:
+    def mark(self) -> Mark:
         return {"id": uuid4().hex, "at": datetime.now(UTC), "by": self._person}
 
 
-class _Mark(TypedDict):
+class Mark(TypedDict):
     """What every event of a person carries."""
 
     id: str

@@ -12,6 +12,9 @@ from bot.domain.facts import Fact
 from bot.domain.people import Thread
 from bot.errors import Unavailable
 
+TERMINAL = "terminal"
+"""The channel of whoever names no project."""
+
 
 class _Kept(Fact):
     thread: Thread
@@ -22,8 +25,9 @@ class _Kept(Fact):
 
 
 class CurrentThread:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, channel: str = TERMINAL) -> None:
         self._path = path
+        self._channel = channel
         self._kept = self._read()
 
     @property
@@ -39,6 +43,10 @@ class CurrentThread:
             return self._begin()
         return self.thread
 
+    def begin(self) -> Thread:
+        """A new one, for a new session."""
+        return self._begin()
+
     def turn_to(self, thread: Thread) -> None:
         self._keep(_Kept(thread=thread))
 
@@ -51,7 +59,7 @@ class CurrentThread:
         self._keep(_Kept(thread=self.thread, over=for_good, ended=not for_good))
 
     def _begin(self) -> Thread:
-        thread = Thread(platform="console", channel="terminal", root=str(uuid4()))
+        thread = Thread(platform="console", channel=self._channel, root=str(uuid4()))
         self._keep(_Kept(thread=thread))
         return thread
 

@@ -16,7 +16,16 @@ PROMPT = "› "
 """What stands before a line that nothing was asked for. Any other prompt is a question."""
 
 
+SWITCH = "\t"
+"""The line that Tab is: to branch mode and back."""
+BY_ARROWS = "\x1b["
+"""What an arrow key sends begins so."""
+
+
 class Lines(Protocol):
+    by_hand: bool
+    """Somebody sits at a terminal."""
+
     async def next(self, prompt: str) -> str | None:
         """The next line; empty: the person agrees to what is proposed. None: there are no more."""
         ...
@@ -28,6 +37,8 @@ class Lines(Protocol):
 
 class PipeLines:
     """Lines of a pipe or a file. Empty ones are skipped: nobody agrees to anything by a blank line in a script."""
+
+    by_hand = False
 
     def __init__(self, source: TextIO, screen: Screen) -> None:
         self._source = source

@@ -11,6 +11,7 @@ from rich.text import Text as Words
 
 from adapters.chat.console.drawing import MARK_STYLES
 from adapters.chat.console.open_cards import primary
+from adapters.chat.console.picks import Pick, picks
 from adapters.chat.console.prose import on_one_line
 from bot.domain.cards import Card, StatusCard, TaskLine
 from bot.domain.choices import Verb
@@ -61,15 +62,36 @@ def _standing(card: StatusCard) -> str:
     return f"{card.status.lower()}{place}"
 
 
+def picking(picks: Sequence[Pick], picked: int, width: int, height: int) -> StyleAndTextTuples:
+    """What can be chosen with the arrow keys, once one of them was pressed. Nothing before."""
+    if not 0 < picked <= len(picks):
+        return []
+    room = max(3, height // 3)
+    first = max(0, min(picked - 1 - room // 2, len(picks) - room))
+    parts: StyleAndTextTuples = []
+    for place, pick in enumerate(picks[first : first + room], first + 1):
+        mark, style = ("❯ ", "bold") if place == picked else ("  ", "class:faint")
+        parts += [*_fitted([("bold", mark), (style, pick.label)], width), ("", "\n")]
+    keys = [("bold", "↑ ↓"), ("class:faint", " choose   "), ("bold", "Enter")]
+    left = f" take it   {picked} of {len(picks)}"
+    return [*parts, *_fitted([*keys, ("class:faint", left)], width)]
+
+
 def toolbar(
-    status: StatusCard | None, card: Card | None, width: int, height: int, notice: str = ""
+    status: StatusCard | None,
+    card: Card | None,
+    width: int,
+    height: int,
+    notice: str = "",
+    *,
+    branches: bool = False,
 ) -> StyleAndTextTuples:
     """What stands below the line being typed: tasks while there are any, and what can be pressed."""
     lines: list[list[Styled]] = []
     if status and status.tasks:
         lines.append(_head(status, width))
         lines += _task_lines(status.tasks, max(2, height // 3))
-    lines.append([("bold", notice)] if notice else _keys(status, card))
+    lines.append([("bold", notice)] if notice else _keys(status, card, branches=branches))
     parts: StyleAndTextTuples = []
     for line in lines:
         if parts:
@@ -115,7 +137,7 @@ def _task_line(task: TaskLine, names: int, states: int) -> list[Styled]:
     ]
 
 
-def _keys(status: StatusCard | None, card: Card | None) -> list[Styled]:
+def _keys(status: StatusCard | None, card: Card | None, *, branches: bool) -> list[Styled]:
     parts: list[Styled] = []
     if card:
         first = primary(card)
@@ -124,14 +146,15 @@ def _keys(status: StatusCard | None, card: Card | None) -> list[Styled]:
             parts += [("bold", key), ("class:faint", f" {on_one_line(choice.label)}   ")]
         if not parts:
             parts.append(("class:faint", "Type your answers   "))
+        if len(picks(card)) > 1:
+            parts += [("bold", "↓"), ("class:faint", " choose   ")]
     if status and any(choice.verb is Verb.STOP for choice in status.choices):
         parts += [("bold", "Esc"), ("class:faint", " stop   ")]
     if not parts:
-        parts += [
-            ("class:faint", "Type what you want built   "),
-            ("bold", "help"),
-            ("class:faint", " commands   "),
-        ]
+        wanted = "Type the name of a branch   " if branches else "Type what you want built   "
+        parts += [("class:faint", wanted), ("bold", "/"), ("class:faint", " commands   ")]
+        other = " conversation   " if branches else " branches   "
+        parts += [("bold", "Tab"), ("class:faint", other)]
     return [*parts, ("bold", "Ctrl-D"), ("class:faint", " leave")]
 
 

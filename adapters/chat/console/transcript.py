@@ -9,14 +9,14 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text as Words
 
-from adapters.chat.console.current_thread import CurrentThread
+from adapters.chat.console.current_thread import TERMINAL, CurrentThread
 from adapters.chat.console.drawing import aside, drawn, reminder, settled
 from adapters.chat.console.open_cards import OpenCards, ends_thread
 from adapters.chat.console.progress import moved
 from adapters.chat.console.prose import on_one_line
 from adapters.chat.console.screen import Screen
 from adapters.chat.console.shown import Showing, Shown, showing
-from bot.domain.cards import Card, RootCard, StatusCard, SummaryCard
+from bot.domain.cards import ApprovalCard, Card, QuestionsCard, RootCard, StatusCard, SummaryCard
 from bot.domain.layout import sheet
 from bot.domain.people import Person, Thread
 from bot.errors import Unavailable
@@ -26,9 +26,12 @@ _UNREAD = 0.5
 
 
 class Transcript:
-    def __init__(self, folder: Path, person: Person, screen: Screen) -> None:
+    def __init__(
+        self, folder: Path, person: Person, screen: Screen, channel: str = TERMINAL
+    ) -> None:
         _private(folder)
-        self.current = CurrentThread(folder / "thread")
+        name = "thread" if channel == TERMINAL else f"thread-{channel.partition(':')[2]}"
+        self.current = CurrentThread(folder / name, channel)
         self._person = person
         self._screen = screen
         self._shown = Shown(folder / "shown.jsonl")
@@ -50,6 +53,11 @@ class Transcript:
     def just_changed(self) -> bool:
         """Whether what Enter agrees to is too new to have been read."""
         return time.monotonic() - self._changed_at < _UNREAD
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        """The names of those that were seen here, the newest first."""
+        return tuple(dict.fromkeys(reversed(self._names.values())))
 
     @property
     def status(self) -> StatusCard | None:
@@ -77,10 +85,16 @@ class Transcript:
             await self._print([Words(text, style=style)])
 
     async def remind(self) -> None:
-        """What still waits for the person, from an earlier time or after a change of sessions."""
+        """What still waits for the person, from an earlier time or after a change of sessions.
+
+        Questions and plans are shown anew: what Enter agrees to must stand on this very screen.
+        """
         if card := self.open_card:
+            whole = isinstance(card, ApprovalCard | QuestionsCard)
+            again = self._drawn(self.current.thread, card) if whole else reminder(sheet(card))
             async with self._turn:
-                await self._print([Words(""), reminder(sheet(card))])
+                await self._print([Words(""), again])
+            self._changed_at = time.monotonic()
 
     async def turn_to(self, thread: Thread) -> None:
         self.current.turn_to(thread)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from adapters.chat.console.open_cards import primary
+from adapters.chat.console.picks import ANSWER, answered
 from bot.domain.cards import Card, QuestionsCard
 from bot.domain.choices import Choice, Command, Word, command_in
 from bot.domain.layout import sheet
 
 _LEAVING = frozenset({"/quit", "quit", "/exit", "exit"})
 _YES = frozenset({"y", "yes", "はい"})
+_SLASHED = re.compile(r"(/[A-Za-z-]+)(?:\s+\S+)?")
+"""A path has more slashes, and a sentence more words."""
 _NUMBERED = re.compile(r"([0-9]{1,2})(?:[.):]?\s+(.+))?", re.DOTALL)
 
 
@@ -30,6 +33,7 @@ class Press:
     choice: Choice
     text: str = ""
     """Given in the same line, for a choice that wants one."""
+    answers: dict[int, str] = field(default_factory=dict[int, str])
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,10 @@ def meaning(line: str, card: Card | None) -> Meaning:
         return Leaving()
     if command := command_in(text):
         return command
+    if unknown := _SLASHED.fullmatch(text):
+        return Nothing(_not_a_command(unknown[1].lower()))
+    if answers := answered(text, card):
+        return Press(ANSWER, answers=answers)
     if not text or text.lower() in _YES:
         return _agreed(text, card)
     numbered = _NUMBERED.fullmatch(text)
@@ -64,6 +72,14 @@ def stops(line: str) -> bool:
     """Stop counts whatever was asked."""
     command = command_in(line)
     return command is not None and command.word is Word.STOP
+
+
+def _not_a_command(word: str) -> str:
+    if word[1:] in set(Word):
+        return (
+            f"What stands behind {word} names nothing it could be about. /help lists the commands."
+        )
+    return f"I know no command {word}. /help lists them."
 
 
 def _agreed(text: str, card: Card | None) -> Meaning:

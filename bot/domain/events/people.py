@@ -24,6 +24,10 @@ class Said(FromPerson):
     text: str
     mention: bool = True
     files: tuple[Attached, ...] = ()
+    repository: str = ""
+    """The folder it is about, where whoever runs the bot named one; it counts only where a session begins."""
+    unattended: bool = False
+    """A script says it: nobody is there for a question in between."""
 
 
 class Pressed(FromPerson):

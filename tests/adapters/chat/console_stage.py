@@ -24,6 +24,8 @@ class Tty(StringIO):
 class Script:
     """Lines that come one after the other; what was asked is kept."""
 
+    by_hand = False
+
     def __init__(self, *lines: str) -> None:
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
         self.prompts: list[str] = []

@@ -149,7 +149,8 @@ async def test_questions_without_defaults_are_answered_in_words_only(stage: Stag
     await stage.show(cards.APPROVAL, UNKNOWN)
     await stage.type("", "1", "yes", "D1: b.py")
     texts = [event.text for event in stage.events if isinstance(event, Said)]
-    assert texts == ["1", "yes", "D1: b.py"], "and nothing that stands above it is pressed"
+    assert texts == ["1", "yes"], "and nothing that stands above it is pressed"
+    assert [e.answers for e in stage.events if isinstance(e, Pressed)] == [{1: "b.py"}]
     again = Stage(stage.home)
     await again.type("1")
     assert [type(event) for event in again.events] == [Said]
@@ -174,7 +175,9 @@ async def test_some_questions_may_be_answered_and_the_rest_left_to_the_defaults(
     assert "1 question is still open" in text
     assert "→ In the browser" in text
     await stage.type("1")
-    assert [type(event) for event in stage.events] == [Said, Pressed]
+    answered, defaults = [event for event in stage.events if isinstance(event, Pressed)]
+    assert answered.answers == {1: "In the browser"}
+    assert defaults.verb is Verb.DEFAULTS
 
 
 async def test_a_decided_card_can_no_longer_be_pressed(stage: Stage) -> None:

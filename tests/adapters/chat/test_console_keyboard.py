@@ -12,8 +12,11 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from adapters.chat.console.completing import Completed
 from adapters.chat.console.keyboard import TerminalLines
-from adapters.chat.console.lines import PROMPT
+from adapters.chat.console.lines import PROMPT, SWITCH
+from adapters.chat.console.picks import Pick
+from adapters.chat.console.progress import picking
 
 
 @pytest.fixture
@@ -24,10 +27,26 @@ def keyboard() -> Iterator[PipeInput]:
 
 @pytest.fixture
 def lines(tmp_path: Path, keyboard: PipeInput) -> TerminalLines:
-    def nothing_below(width: int, height: int, notice: str) -> StyleAndTextTuples:
-        return []
+    return TerminalLines(tmp_path / "history", Offered())
 
-    return TerminalLines(tmp_path / "history", nothing_below)
+
+class Offered:
+    """A conversation in which something can be chosen."""
+
+    def __init__(self, *picks: Pick) -> None:
+        self.offered = picks
+        self.picked = asyncio.Event()
+
+    def below(self, width: int, height: int, notice: str, picked: int) -> StyleAndTextTuples:
+        if picked:
+            self.picked.set()
+        return picking(self.offered, picked, width, height)
+
+    def picks(self) -> tuple[Pick, ...]:
+        return self.offered
+
+    def completions(self, line: str) -> tuple[Completed, ...]:
+        return ()
 
 
 async def line(lines: TerminalLines, prompt: str = PROMPT) -> str | None:
@@ -90,3 +109,49 @@ async def test_the_history_holds_requests_only_and_is_private(
     assert "+1" not in kept
     assert "secret" not in kept
     assert (tmp_path / "history").stat().st_mode & 0o777 == 0o600
+
+
+TWO = (Pick("Approve", "1"), Pick("D1  JWT", "D1: JWT"))
+DOWN, UP = "\x1b[B", "\x1b[A"
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (f"{DOWN}\r", "1"),
+        (f"{DOWN}{DOWN}\r", "D1: JWT"),
+        (f"{DOWN}{DOWN}{DOWN}\r", "D1: JWT"),
+        (f"{DOWN}{DOWN}{UP}\r", "1"),
+        (f"{DOWN}{UP}\r", ""),
+        (f"{DOWN}no\r", "no"),
+    ],
+)
+async def test_arrow_keys_choose_what_is_offered_and_typing_chooses_nothing(
+    tmp_path: Path, keyboard: PipeInput, keys: str, said: str
+) -> None:
+    lines = TerminalLines(tmp_path / "history", Offered(*TWO))
+    keyboard.send_text(keys)
+    assert await line(lines) == said
+
+
+async def test_what_was_chosen_is_not_taken_for_something_that_came_since(
+    tmp_path: Path, keyboard: PipeInput
+) -> None:
+    offered = Offered(*TWO)
+    lines = TerminalLines(tmp_path / "history", offered)
+    keyboard.send_text(DOWN)
+    reading = asyncio.create_task(line(lines))
+    async with asyncio.timeout(10):
+        await offered.picked.wait()
+    offered.offered = (Pick("Discard", "1"),)
+    keyboard.send_text("\r")
+    assert await reading == ""
+
+
+async def test_tab_switches_sides_and_the_line_is_there_again(
+    lines: TerminalLines, keyboard: PipeInput
+) -> None:
+    keyboard.send_text("half\t")
+    assert await line(lines) == SWITCH
+    keyboard.send_text(" a line\r")
+    assert await line(lines) == "half a line"

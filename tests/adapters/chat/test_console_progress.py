@@ -55,7 +55,7 @@ def test_it_leaves_room_for_the_conversation() -> None:
 
 def test_it_says_what_can_be_pressed() -> None:
     assert read(None, cards.APPROVAL) == [
-        "Enter Approve   2 Request changes   3 Discard   Ctrl-D leave"
+        "Enter Approve   2 Request changes   3 Discard   ↓ choose   Ctrl-D leave"
     ]
     assert "Enter" not in read(None, None)[0]
 

@@ -1,0 +1,138 @@
+"""The chat port for everybody who sits at this machine: one terminal in this process, any number over the local socket.
+
+All of them are the same person, the owner of the bot. Cards are kept on a board, so that it does not matter who looks when.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+from uuid import NAMESPACE_URL, uuid5
+
+from adapters.chat.local.board import Board, Standing
+from bot.domain.cards import Card
+from bot.domain.events import FromPeople
+from bot.domain.people import Person, Thread
+from bot.errors import PortError
+from bot.ports import Deliver
+
+log = logging.getLogger("bot.local")
+
+PLATFORM = "console"
+REMEMBERED = 1_000
+"""Events of which it is known who did them, so that only they are answered."""
+
+
+class Seat(Protocol):
+    """Where somebody sits and looks on."""
+
+    async def show(self, thread: Thread, card: Card) -> None: ...
+
+    async def open(self, thread: Thread, card: Card) -> Thread: ...
+
+    async def whisper(self, thread: Thread, person: Person, card: Card) -> None: ...
+
+    async def turn_to(self, thread: Thread) -> None: ...
+
+
+_asking: ContextVar[Seat | None] = ContextVar("_asking", default=None)
+
+
+class LocalChat:
+    """Implements bot.ports.Chat. `person` is whoever runs the bot."""
+
+    def __init__(self, home: Path, person: Person) -> None:
+        self.person = person
+        self._board = Board(home / "console" / "board.jsonl")
+        self._seats: list[Seat] = []
+        self._asked: dict[str, Seat] = {}
+        self._deliver: Deliver | None = None
+        self._ready = asyncio.Event()
+
+    async def listen(self, deliver: Deliver) -> None:
+        """Until cancelled: somebody may always come."""
+        self._deliver = deliver
+        self._ready.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._deliver = None
+            self._ready.clear()
+
+    async def hear(self, seat: Seat, thread: Thread, event: FromPeople) -> bool:
+        """What somebody at a seat does. It counts as the owner's, now, on this platform: nobody can say otherwise."""
+        while (deliver := self._deliver) is None:
+            await self._ready.wait()
+        told = {"by": self.person, "at": datetime.now(UTC)}
+        thread = thread.model_copy(update={"platform": PLATFORM, "workspace": "", "direct": False})
+        self._asked[event.id] = seat
+        while len(self._asked) > REMEMBERED:
+            del self._asked[next(iter(self._asked))]
+        _asking.set(seat)
+        try:
+            return await deliver(thread, event.model_copy(update=told))
+        finally:
+            _asking.set(None)
+
+    def sit(self, seat: Seat) -> None:
+        self._seats.append(seat)
+
+    def leave(self, seat: Seat) -> None:
+        self._seats = [one for one in self._seats if one is not seat]
+        self._asked = {id: one for id, one in self._asked.items() if one is not seat}
+
+    async def catch_up(self, seat: Seat) -> None:
+        """All that stands there, for one who has just come."""
+        for one in self._board:
+            await self._tell([seat], lambda to, one=one: to.show(one.thread, one.card))
+
+    async def show(self, thread: Thread, card: Card) -> None:
+        """Answers to one seat are for that one, and not worth keeping."""
+        if seat := self._asker(card):
+            await self._tell([seat], lambda to: to.show(thread, card))
+            return
+        if not _answers(card):
+            self._board.put(Standing(thread=thread, card=card))
+        await self._tell(self._seats, lambda to: to.show(thread, card))
+
+    async def open(self, thread: Thread, card: Card) -> Thread:
+        """Its name follows from the card's key, so twice is once."""
+        root = uuid5(NAMESPACE_URL, f"{thread.platform}:{thread.channel}:{card.key}")
+        opened = thread.model_copy(update={"root": str(root)})
+        self._board.put(Standing(thread=opened, card=card))
+        await self._tell(self._seats, lambda to: to.open(thread, card))
+        return opened
+
+    async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
+        if person.id != self.person.id:
+            return
+        seat = self._asker(card)
+        await self._tell(
+            [seat] if seat else self._seats, lambda to: to.whisper(thread, person, card)
+        )
+
+    async def turn_to(self, thread: Thread) -> None:
+        """Only the one who asks for it goes there; called while what they said is being taken."""
+        if seat := _asking.get():
+            await self._tell([seat], lambda to: to.turn_to(thread))
+
+    def _asker(self, card: Card) -> Seat | None:
+        """Who did what this card answers: it bears the event's id in its key."""
+        return next((self._asked[p] for p in card.key.split(":") if p in self._asked), None)
+
+    async def _tell(self, seats: Iterable[Seat], tell: Callable[[Seat], Awaitable[object]]) -> None:
+        """A seat that cannot be told keeps nobody else from being told, and the bot from nothing."""
+        for seat in tuple(seats):
+            try:
+                await tell(seat)
+            except PortError as gone:
+                log.warning("a seat was not told", extra={"data": {"why": gone.reason}})
+
+
+def _answers(card: Card) -> bool:
+    return card.key.partition(":")[0] in ("answer", "told")

@@ -1,0 +1,232 @@
+"""The local socket: who comes in, and what each may do there. Nothing a peer does can hurt the bot.
+
+Only processes of the same user; a bounded number of them, each with bounded lines, requests and arrears. Whoever does not
+speak the language, or does not read what it is sent, is shown out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Protocol, Self
+
+from pydantic import JsonValue, ValidationError
+
+from adapters.chat.local import address, peers, wire
+from adapters.chat.local.chat import LocalChat
+from bot.domain.cards import Card
+from bot.domain.facts import Fact
+from bot.domain.people import Person, Thread
+from bot.domain.repl import Standing
+from bot.errors import PortError, Unavailable
+
+log = logging.getLogger("bot.local")
+
+MOST_PEERS = 32
+MOST_AT_ONCE = 64
+"""Requests of one peer that wait for an answer."""
+MOST_ARREARS = 2_000
+"""Lines that a peer has not read yet."""
+PATIENCE = 10.0
+"""Seconds to say hello, and to read anything at all while lines wait."""
+
+
+class Behind(Protocol):
+    """What stands behind the door: the bot, as far as it answers there."""
+
+    async def rest(self, thread: Thread) -> Standing: ...
+
+    async def greet(self, thread: Thread, person: Person) -> None: ...
+
+    def tell(self, about: str, of: str) -> JsonValue: ...
+
+
+@asynccontextmanager
+async def open_door(
+    home: Path, chat: LocalChat, behind: Behind, welcome: wire.Welcome
+) -> AsyncGenerator[None, None]:
+    """The bot can be spoken to over its socket. Where there can be none it is told in the log, and all else works."""
+    try:
+        listening = await asyncio.to_thread(address.bound, home)
+    except (OSError, PortError) as problem:
+        log.warning("no local socket", extra={"data": {"why": str(problem)}})
+        yield
+        return
+    door = _Door(chat, behind, welcome)
+    server = await asyncio.start_unix_server(door.come, sock=listening, limit=wire.LONGEST)
+    try:
+        yield
+    finally:
+        server.close()
+        await door.close()
+        with suppress(OSError):
+            address.path_in(home).unlink()
+
+
+class _Door:
+    def __init__(self, chat: LocalChat, behind: Behind, welcome: wire.Welcome) -> None:
+        self._chat = chat
+        self._behind = behind
+        self._welcome = welcome
+        self._peers: set[asyncio.Task[None]] = set()
+
+    def come(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        peer = writer.get_extra_info("socket")
+        if len(self._peers) >= MOST_PEERS or not peers.is_owner(peer):
+            log.warning("shown out", extra={"data": {"uid": peers.uid_of(peer)}})
+            writer.close()
+            return
+        task = asyncio.create_task(self._come(reader, writer), name="peer")
+        self._peers.add(task)
+        task.add_done_callback(self._peers.discard)
+
+    async def _come(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await self._attend(reader, writer)
+        except OSError:
+            pass  # it has gone
+        except Exception:
+            # the door's edge: whatever is wrong with one peer, the bot and all others go on
+            log.exception("a peer was let go")
+        finally:
+            writer.close()
+
+    async def _attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if await self._is_welcome(reader, writer):
+            async with _Peer(writer, self._chat, self._behind) as peer:
+                await peer.serve(reader)
+
+    async def _is_welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                hello = wire.Hello.model_validate_json(await reader.readline())
+        except (ValidationError, ValueError, TimeoutError):
+            return False
+        writer.write(wire.line(self._welcome))
+        await writer.drain()
+        return hello.gwt_bot == wire.VERSION
+
+    async def close(self) -> None:
+        for task in self._peers:
+            task.cancel()
+        await asyncio.gather(*self._peers, return_exceptions=True)
+
+
+class _Peer:
+    """One connection: a seat of the chat, once it wants to look on."""
+
+    def __init__(self, writer: asyncio.StreamWriter, chat: LocalChat, behind: Behind) -> None:
+        self._writer = writer
+        self._chat = chat
+        self._behind = behind
+        self._arrears: asyncio.Queue[bytes] = asyncio.Queue(MOST_ARREARS)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        self._writing = asyncio.create_task(self._write(), name="peer")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._chat.leave(self)
+        for task in (*self._tasks, self._writing):
+            task.cancel()
+        await asyncio.gather(*self._tasks, self._writing, return_exceptions=True)
+
+    async def serve(self, reader: asyncio.StreamReader) -> None:
+        """Until it goes, says what is no request, or reads no more."""
+        while not self._writing.done():
+            reading = asyncio.ensure_future(reader.readline())
+            await asyncio.wait({reading, self._writing}, return_when=asyncio.FIRST_COMPLETED)
+            if not reading.done():
+                reading.cancel()
+                return
+            try:
+                line = reading.result()
+                request = wire.REQUESTS.validate_json(line) if line else None
+            except ValueError:
+                # no JSON, no request, or a line without end
+                self._send(wire.Failure(id=0, reason="That is no request of this version."))
+                await self._drained()
+                return
+            if request is None or not await self._take(request):
+                return
+
+    async def _take(self, request: wire.Request) -> bool:
+        """In the order in which they come; only what takes its time goes on beside the next."""
+        match request:
+            case wire.Deliver():
+                await self._answer(request.id, self._deliver(request))
+            case wire.Look():
+                await self._answer(request.id, self._look(request))
+            case wire.Tell():
+                await self._answer(request.id, self._tell(request))
+            case wire.Rest():
+                if len(self._tasks) >= MOST_AT_ONCE:
+                    return False
+                task = asyncio.create_task(self._answer(request.id, self._rest(request)))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+        return True
+
+    async def _answer(self, id: int, work: Awaitable[JsonValue]) -> None:
+        try:
+            self._send(wire.Answer(id=id, answer=await work))
+        except PortError as problem:
+            again = isinstance(problem, Unavailable)
+            told = wire.Failure(id=id, reason=problem.reason, remedy=problem.remedy, again=again)
+            self._send(told)
+
+    async def _deliver(self, request: wire.Deliver) -> JsonValue:
+        return await self._chat.hear(self, request.thread, request.event)
+
+    async def _look(self, request: wire.Look) -> JsonValue:
+        self._chat.leave(self)
+        if request.earlier:
+            await self._chat.catch_up(self)
+        self._chat.sit(self)
+        if request.earlier:
+            await self._behind.greet(request.thread, self._chat.person)
+        return None
+
+    async def _rest(self, request: wire.Rest) -> JsonValue:
+        standing = await self._behind.rest(request.thread)
+        return standing.model_dump(mode="json")
+
+    async def _tell(self, request: wire.Tell) -> JsonValue:
+        return self._behind.tell(request.about, request.of)
+
+    async def show(self, thread: Thread, card: Card) -> None:
+        self._send(wire.Shown(thread=thread, card=card))
+
+    async def open(self, thread: Thread, card: Card) -> Thread:
+        self._send(wire.Opened(thread=thread, card=card))
+        return thread
+
+    async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
+        self._send(wire.Whispered(thread=thread, card=card))
+
+    async def turn_to(self, thread: Thread) -> None:
+        self._send(wire.Turned(thread=thread))
+
+    def _send(self, fact: Fact) -> None:
+        """Nobody waits for a peer: one that is too far behind is let go."""
+        try:
+            self._arrears.put_nowait(wire.line(fact))
+        except asyncio.QueueFull:
+            log.warning("a peer reads too slowly")
+            self._writing.cancel()
+
+    async def _write(self) -> None:
+        while True:
+            self._writer.write(await self._arrears.get())
+            async with asyncio.timeout(PATIENCE):
+                await self._writer.drain()
+            self._arrears.task_done()
+
+    async def _drained(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await self._arrears.join()

@@ -1,0 +1,85 @@
+"""How things stand, for programs to read: plain JSON values, of all sessions there are. It only looks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from pydantic import JsonValue, TypeAdapter
+
+from bot.domain import snapshot
+from bot.domain.repl import Standing
+from bot.domain.session import Session
+from bot.domain.states import Status
+from bot.errors import Refused
+from bot.flow import caught_up
+from bot.ports import Listed, Store
+
+_OVER = frozenset({Status.COMPLETED, Status.FAILED, Status.DISCARDED})
+_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+Line = dict[str, JsonValue]
+
+
+def told(store: Store, about: str, of: str) -> JsonValue:
+    """`status`: those that are not over, with what each waits for; `sessions`: all; `session`: one, whole."""
+    match about:
+        case "sessions":
+            return [_line(one) for one in store.sessions()]
+        case "status":
+            return [*_at_work(store)]
+        case _:
+            return _whole(store, of)
+
+
+def standing(session: Session) -> Standing:
+    trouble = (session.trouble,) if session.trouble else ()
+    return Standing(
+        session=session.id,
+        title=session.title,
+        status=session.status,
+        phase=session.phase,
+        overall=session.result.overall_status if session.result else None,
+        waits_for=(*caught_up.waiting(session), *trouble),
+    )
+
+
+def _whole(store: Store, id: str) -> JsonValue:
+    record = store.find(id)
+    if record is None:
+        raise Refused(f"There is no session {id}.", "gwt-bot sessions lists them.")
+    session = record.session
+    whole = _JSON.validate_python(snapshot.export(session))
+    return {**_facts(session), "session": whole}
+
+
+def _line(one: Listed) -> Line:
+    return {
+        "id": one.id,
+        "title": one.title,
+        "status": one.status,
+        "phase": one.phase,
+        "repository": one.repository,
+        "where": one.thread.platform,
+        "updated_at": one.updated_at.isoformat(),
+    }
+
+
+def _at_work(store: Store) -> Iterator[Line]:
+    for one in store.sessions():
+        record = store.find(one.id) if one.status not in _OVER else None
+        if record:
+            yield {**_line(one), **_facts(record.session)}
+
+
+def _facts(session: Session) -> Line:
+    stands = standing(session)
+    counted = Counter(task.state.value for task in session.tasks)
+    return {
+        "title": session.title,
+        "tasks": dict[str, JsonValue](counted),
+        "queue_position": session.queue_position,
+        "overall": stands.overall,
+        "waits_for": [*stands.waits_for],
+        "model_calls": session.usage.calls,
+        "model_tokens": session.usage.tokens,
+    }

@@ -1,0 +1,175 @@
+"""Commands that only look: status, sessions, info, inbox, usage. They begin nothing, whether a bot is at work or not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+from pydantic import JsonValue
+
+from adapters.chat.console import Screen, drawn
+from adapters.chat.local import joined
+from adapters.store import InstanceLock, JournalStore
+from bot import settings
+from bot.domain.layout import duration
+from bot.domain.sheets import Bullets, Element, Fields, Sheet, Table, Text
+from bot.engine import readout
+from bot.program.dotenv import refuse_foreign
+from bot.program.local import me
+
+Line = Mapping[str, JsonValue]
+MOST = 50
+"""Lines of a list that people read. A program gets all of them."""
+
+
+async def status(*, as_json: bool) -> None:
+    lines, pid = await _lines("status")
+    if as_json:
+        told = {"bot": {"running": pid is not None, "pid": pid}, "sessions": [*lines]}
+        _out_json(told)
+        return
+    running = f"A bot is at work (process {pid})." if pid else "No bot is at work on this home."
+    body: list[Element] = [Text(text=running)]
+    body.append(_table(lines, waits=True) if lines else Text(text="Nothing is under way."))
+    _out(Sheet(title="Status", body=tuple(body)))
+
+
+async def sessions(*, as_json: bool) -> None:
+    lines, _ = await _lines("sessions")
+    if as_json:
+        _out_json([*lines])
+        return
+    none = Text(text="There are none yet. gwt-bot run says what you would like to have built.")
+    body: tuple[Element, ...] = (_table(lines[:MOST]) if lines else none,)
+    if len(lines) > MOST:
+        body = (*body, Text(text=f"… and {len(lines) - MOST} older ones; --json lists them all."))
+    _out(Sheet(title="Sessions", body=body))
+
+
+async def inbox(*, as_json: bool) -> None:
+    """Everything that waits for a person."""
+    lines = [line for line in (await _lines("status"))[0] if line["waits_for"]]
+    if as_json:
+        _out_json([*lines])
+        return
+    if not lines:
+        _out(Sheet(title="Inbox", body=(Text(text="Nothing waits for you."),)))
+        return
+    items = tuple(f"{_short(one)}  {_text(one, 'title')}: {_waits(one)}" for one in lines)
+    _out(Sheet(title="Inbox", body=(Bullets(items=items),)))
+
+
+async def usage(*, as_json: bool) -> None:
+    """What the master model has cost the sessions that are under way."""
+    lines, _ = await _lines("status")
+    if as_json:
+        keys = ("id", "title", "model_calls", "model_tokens")
+        _out_json([{key: line[key] for key in keys} for line in lines])
+        return
+    rows = tuple(
+        (_short(one), _text(one, "title"), _text(one, "model_calls"), _text(one, "model_tokens"))
+        for one in lines
+    )
+    head = ("Id", "What", "Calls", "Tokens, about")
+    none = Text(text="Nothing is under way.")
+    _out(Sheet(title="Usage", body=(Table(head=head, rows=rows) if rows else none,)))
+
+
+async def info(session: str, *, as_json: bool) -> None:
+    told = cast("dict[str, JsonValue]", (await _told("session", session))[0])
+    if as_json:
+        _out_json(told)
+        return
+    whole = cast("dict[str, JsonValue]", told["session"])
+    _out(Sheet(title=_text(told, "title"), body=tuple(_info(told, whole))))
+
+
+def _info(told: Line, whole: Line) -> Iterable[Element]:
+    commit = _text(whole, "base_commit")[:10]
+    pairs = (
+        ("Session", _text(whole, "id")),
+        ("Status", f"{_text(whole, 'state')} · {_text(whole, 'phase')}"),
+        ("Result", _text(told, "overall")),
+        ("Repository", _text(whole, "repository_path")),
+        ("Base", f"{_text(whole, 'base_branch')} at {commit}" if commit else ""),
+        ("Spec", _text(whole, "spec_id")),
+        ("Since", _text(whole, "created_at")[:16].replace("T", " ")),
+        ("Waits for", _waits(told)),
+    )
+    yield Fields(pairs=tuple(pair for pair in pairs if pair[1]))
+    tasks = cast("list[Line]", whole["tasks"])
+    if tasks:
+        yield Table(head=("Task", "What", "State", "Branch"), rows=tuple(map(_task, tasks)))
+
+
+def _task(task: Line) -> tuple[str, ...]:
+    worktree = cast("Line", task.get("assigned_worktree") or {})
+    branch = _text(worktree, "branch_name")
+    return (_text(task, "key"), _text(task, "name"), _text(task, "state"), branch)
+
+
+def _table(lines: Iterable[Line], *, waits: bool = False) -> Table:
+    rows = tuple(
+        (
+            _short(one),
+            _text(one, "title"),
+            f"{_text(one, 'status')} · {_text(one, 'phase')}",
+            _text(one, "where"),
+            _waits(one) if waits else _ago(_text(one, "updated_at")),
+        )
+        for one in lines
+    )
+    return Table(head=("Id", "What", "State", "Where", "Waits for" if waits else "Last"), rows=rows)
+
+
+def _waits(line: Line) -> str:
+    return "; ".join(str(one) for one in cast("list[JsonValue]", line.get("waits_for") or []))
+
+
+def _ago(at: str) -> str:
+    seconds = (datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds()
+    return f"{duration(max(0, int(seconds)))} ago"
+
+
+def _short(line: Line) -> str:
+    return _text(line, "id").replace("-", "")[:8]
+
+
+def _text(line: Line, key: str) -> str:
+    value = line.get(key)
+    return "" if value is None else str(value)
+
+
+async def _lines(about: str) -> tuple[list[Line], int | None]:
+    told, pid = await _told(about)
+    return cast("list[Line]", told), pid
+
+
+async def _told(about: str, of: str = "") -> tuple[JsonValue, int | None]:
+    """By the bot at work, with its process; else from the disk, which then belongs to nobody else for this moment."""
+    await asyncio.to_thread(refuse_foreign, Path(".env"))
+    home = settings.load().gwt_home
+    async with joined(home, me()) as there:
+        if there:
+            return await there.tell(about, of), there.welcome.pid
+    with InstanceLock(home):
+        store = JournalStore(home)
+        try:
+            return readout.told(store, about, of), None
+        finally:
+            store.close()
+
+
+def _out(sheet: Sheet) -> None:
+    screen = Screen()
+    screen.write(screen.rendered(drawn(sheet)))
+
+
+def _out_json(told: object) -> None:
+    sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,106 @@
+"""Commands of one deed: run, continue, resume, stop. Over the socket of the bot at work, or by a bot of their own.
+
+At a terminal one stays until the session is over; in a script until it is finished or waits for somebody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from adapters.chat.console import ConsoleChat, Manner
+from bot import settings
+from bot.domain.choices import Command, Word
+from bot.domain.events import Commanded, FromPeople
+from bot.domain.people import Thread
+from bot.domain.repl import ExitCode, exit_code
+from bot.engine.front import HELP
+from bot.errors import Refused, SettingsError
+from bot.program.console import Seat, seated
+from bot.program.dotenv import refuse_foreign
+from bot.program.local import me
+from bot.settings import Settings
+
+ANYWHERE = Thread(platform="console", channel="terminal", root="")
+"""Where a command is given that is about no thread in particular."""
+
+
+async def run(instruction: str, *, project: str = "", detach: bool = False) -> int:
+    """A session of its own."""
+    current = await _settings()
+    repository = str(_folder(project)) if project else str(current.gwt_repository)
+    chat = _console(current, repository)
+    async with seated(chat, settings.load) as seat:
+        if detach and not seat.joined:
+            raise Refused(
+                "--detach hands the work to a bot that is at work, and there is none.",
+                "Start one: gwt-bot serve, or gwt-bot console in another terminal.",
+            )
+        await seat.look()
+        thread = chat.begin()
+        return await _done(seat, thread, chat.request(instruction), detach=detach)
+
+
+async def about(word: Word, session: str = "", *, hold: bool = False) -> int:
+    """A word about one session: the one named, or the only one it can mean."""
+    current = await _settings()
+    chat = _console(current, "")
+    async with seated(chat, settings.load, hold=hold) as seat:
+        await seat.look()
+        command = Commanded(**chat.mark(), command=Command(word=word, argument=session))
+        return await _done(seat, ANYWHERE, command, stays=word is not Word.STOP, turned=True)
+
+
+async def _done(
+    seat: Seat,
+    thread: Thread,
+    event: FromPeople,
+    *,
+    detach: bool = False,
+    stays: bool = True,
+    turned: bool = False,
+) -> int:
+    """`turned`: the bot must have led to a session, or the word meant none."""
+    chat = seat.chat
+    await seat.attend(chat.do(thread, event, seat.deliver))
+    if chat.errors or (turned and not chat.turned):
+        return ExitCode.ERROR
+    if detach:
+        await chat.tell("It is at work. gwt-bot status tells how it stands.")
+        return ExitCode.COMPLETE
+    if chat.by_hand and stays:
+        await seat.attend(chat.listen(seat.deliver))
+    if not stays or not chat.by_hand or chat.has_ended:
+        await seat.finish()
+    if not stays:
+        return ExitCode.COMPLETE
+    return (
+        exit_code(chat.standings.values(), errors=chat.errors)
+        if chat.standings
+        else ExitCode.INCOMPLETE
+    )
+
+
+def _console(current: Settings, repository: str) -> ConsoleChat:
+    terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    manner = Manner(
+        scripted=not terminal,
+        repository=repository,
+        until_over=True,
+        only_own=True,
+        words=HELP,
+    )
+    return ConsoleChat(current.gwt_home, me(), manner=manner)
+
+
+def _folder(project: str) -> Path:
+    folder = Path(project).expanduser().absolute()
+    if not folder.is_dir():
+        raise SettingsError(f"--project: there is no folder {folder}.")
+    return folder
+
+
+async def _settings() -> Settings:
+    await asyncio.to_thread(refuse_foreign, Path(".env"))
+    return settings.load()
