@@ -32,24 +32,24 @@ async def test_from_a_mention_to_merged_work(tmp_path: Path) -> None:
             await mika.sees(document)
         await mika.presses("Request changes")
         form = await mika.is_asked()
-        field = form.told["blocks"][-1]["block_id"]
-        await bed.submit(form, {field: "Name the cents in the receipt, please."})
+        await bed.submit(form, {"said": "Name the cents in the receipt, please."})
         await mika.sees("Changes requested by Mika")
         await mika.presses("Approve", on="revision 2?")
         await mika.sees("revision 2", "approved by Mika")
         await mika.sees("the tests fail")
         await mika.presses("Merge into main", seconds=60)
         await mika.sees("COMPLETE")
+        await mika.sees("In short")
         (session,) = bot.sessions()
         assert session.status is Status.COMPLETED
         assert session.result
         assert session.result.overall_status is OverallStatus.COMPLETE
         assert bot.git("branch", "--format=%(refname:short)") == "main"
+        await bed.all_acked()
         assert await bot.end() == 0
         assert sorted(file.name for file in bed.files) == sorted(
             2 * ["plan.md", "spec.md", "tasks.md"]
         )
-        await bed.all_acked()
         invariants.check(bed)
 
 
