@@ -31,7 +31,7 @@ class BindingsFile:
     def _read(self) -> dict[str, str]:
         try:
             told = json.loads(self._disk.read(self._path))
-        except (FileNotFoundError, ValueError):
+        except (FileNotFoundError, ValueError, RecursionError):
             return {}
         except OSError as error:
             raise unavailable(error, self._path) from error

@@ -31,7 +31,16 @@ LONGEST = 300
 """Characters of one field."""
 _LOOKING = frozenset({Verb.LOG, Verb.HELPFUL, Verb.UNHELPFUL, Verb.SHOW_BRANCH})
 _READING = frozenset(
-    {Word.STATUS, Word.SESSIONS, Word.TASKS, Word.USAGE, Word.INFO, Word.LOGS, Word.DECISIONS}
+    {
+        Word.MODEL,
+        Word.STATUS,
+        Word.SESSIONS,
+        Word.TASKS,
+        Word.USAGE,
+        Word.INFO,
+        Word.LOGS,
+        Word.DECISIONS,
+    }
     | {Word.CATCH_UP, Word.INBOX, Word.VERBOSITY, Word.HELP, Word.BRANCHES, Word.BRANCH}
 )
 _TALK = frozenset({"updated_at", "conversation", "overheard", "spoken"})

@@ -130,6 +130,7 @@ class Word(StrEnum):
     BRANCH = "branch"
     SPEC = "spec"
     VERBOSITY = "verbosity"
+    MODEL = "model"
     KEYS = "keys"
     HELP = "help"
 
@@ -149,6 +150,7 @@ _WITHOUT_ARGUMENT = {
     Word.DECISIONS,
     Word.INBOX,
     Word.BRANCHES,
+    Word.MODEL,
 }
 _WITH_ARGUMENT = frozenset(set(Word) - _WITHOUT_ARGUMENT)
 LEVELS = frozenset({"summary", "full"})
@@ -179,6 +181,8 @@ def command_in(text: str) -> Command | None:
         return _spec(text)
     if head == Word.LOGS and len(words) == 3 and words[2].lower() in LEVELS:
         return Command(word=Word.LOGS, argument=words[1], text=words[2].lower())
+    if head == Word.MODEL and len(words) == 3 and words[1].lower().startswith(("http:", "https:")):
+        return Command(word=Word.MODEL, argument=words[1], text=words[2])
     if not words or len(words) > 2:
         return None
     if len(words) == 1:

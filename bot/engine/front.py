@@ -14,7 +14,7 @@ from bot.engine import overview
 from bot.engine.repositories import Repositories
 from bot.engine.world import World
 
-FOR_ALL = frozenset({Word.HELP, Word.SESSIONS, Word.KEYS, Word.INBOX, Word.REPO})
+FOR_ALL = frozenset({Word.HELP, Word.SESSIONS, Word.KEYS, Word.INBOX, Word.REPO, Word.MODEL})
 HELP = (
     ("status", "how things stand here"),
     ("catch up", "what happened since you spoke last"),
@@ -37,6 +37,10 @@ HELP = (
     ("branch feature/x", "what it brings, in short and in full; merge or delete it"),
     ("spec what it is about", "write spec, plan and tasks of it, and nothing more"),
     ("verbosity [quiet, normal, full]", "how much is said in this thread"),
+    (
+        "model [https://… name]",
+        "which model is asked, or from now on (its key stands in .env only)",
+    ),
     ("keys", "which keys are set (never their values)"),
     ("help", "this"),
 )
@@ -64,6 +68,8 @@ class Front:
                 return self.repositories.answer(thread, event.command)
             case Word.KEYS:
                 return "Keys", (self._keys(),)
+            case Word.MODEL:
+                return "Model", (self._model(),)
             case Word.USAGE:
                 return "Usage", overview.usage(self._spent(thread))
             case _:
@@ -72,6 +78,17 @@ class Front:
     def _keys(self) -> Fields:
         keys = self.world.rules.keys().items()
         return Fields(pairs=tuple((k, "SET" if v else "NOT SET") for k, v in keys))
+
+    def _model(self) -> Fields:
+        model = self.world.preferences.model()
+        pairs = (
+            ("Provider", model.provider),
+            ("Endpoint", model.base_url),
+            ("Model", model.model),
+            ("Key", "SET" if model.key_set else "NOT SET"),
+            ("AI settings are required", model.missing),
+        )
+        return Fields(pairs=tuple((name, value) for name, value in pairs if value))
 
     def _spent(self, thread: Thread) -> list[Session]:
         """Those at work, and the last of those that are over."""

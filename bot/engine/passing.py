@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from bot.domain.choices import Word
-from bot.domain.events import Commanded, FromPeople, Overheard, Said
+from bot.domain.events import Commanded, Configured, FromPeople, Overheard, Said
 from bot.domain.people import Thread
 from bot.engine.actor import Actor
 from bot.engine.gate import Gate
@@ -22,10 +22,19 @@ _LIKE_TALK = frozenset({Word.BRANCH, Word.SPEC})
 
 
 def meant(event: FromPeople) -> FromPeople:
-    """`branch out` among people is talk. Whoever means the command mentions the bot, or types its sign."""
-    if not isinstance(event, Commanded) or event.mention or event.command.word not in _LIKE_TALK:
+    """`branch out` among people is talk. Whoever means the command mentions the bot, or types its sign.
+
+    `model <address> <name>` says what the form for it would say.
+    """
+    if not isinstance(event, Commanded):
         return event
     command = event.command
+    if command.word is Word.MODEL and command.argument and event.mention:
+        return Configured(
+            id=event.id, at=event.at, by=event.by, base_url=command.argument, model=command.text
+        )
+    if event.mention or command.word not in _LIKE_TALK:
+        return event
     text = " ".join(part for part in (command.word, command.argument, command.text) if part)
     return Said(id=event.id, at=event.at, by=event.by, text=text, mention=False)
 

@@ -64,6 +64,14 @@ def test_to_catch_up_may_be_said_in_two_words(text: str) -> None:
     assert command_in(text) == Command(word=Word.CATCH_UP)
 
 
+def test_the_model_may_be_named_with_its_address() -> None:
+    named = Command(word=Word.MODEL, argument="https://llm.example/v1", text="qwen3:32b")
+    assert command_in("model https://llm.example/v1 qwen3:32b") == named
+    assert command_in("/model https://llm.example/v1 qwen3:32b") == named
+    for talk in ("model the basket", "model the basket anew", "model https://llm.example/v1 a b"):
+        assert command_in(talk) is None
+
+
 @pytest.mark.parametrize(
     ("text", "word", "argument"),
     [

@@ -107,7 +107,15 @@ async def test_a_flood_of_strangers_does_not_fill_the_disk(stage: Stage) -> None
 async def test_who_only_looks_is_not_written_down(stage: Stage) -> None:
     await stage.is_planned()
     stage.audit.entries.clear()
-    for word in (Word.STATUS, Word.TASKS, Word.HELP, Word.INBOX, Word.SESSIONS, Word.REPO):
+    for word in (
+        Word.STATUS,
+        Word.TASKS,
+        Word.HELP,
+        Word.INBOX,
+        Word.SESSIONS,
+        Word.REPO,
+        Word.MODEL,
+    ):
         await stage.commands_(word)
     assert stage.audit.entries == []
 

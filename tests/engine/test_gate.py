@@ -27,7 +27,7 @@ NEEDS = {
         said-to-the-bot said-in-passing
         command-status command-sessions command-resume command-tasks command-usage command-info
         command-logs command-help command-reopen command-decisions
-        command-catchup command-inbox command-repo command-verbosity visit
+        command-catchup command-inbox command-repo command-model command-verbosity visit
         press-log open-log press-helpful open-helpful press-unhelpful open-unhelpful
         press-begin open-begin
         press-defaults press-answer press-change press-resume press-retry press-skip press-keep
@@ -120,7 +120,8 @@ THROUGH_THE_DESK = (
 )
 OWN_PAGE = "the bot's own page"
 ANSWERED = frozenset(
-    f"command-{word}" for word in (Word.HELP, Word.SESSIONS, Word.KEYS, Word.INBOX, Word.REPO)
+    f"command-{word}"
+    for word in (Word.HELP, Word.SESSIONS, Word.KEYS, Word.INBOX, Word.REPO, Word.MODEL)
 ) | {"bind-a-channel", "choose-a-model"}
 """What is answered at once, and no session hears of."""
 

@@ -198,7 +198,7 @@ class Stage:
         self.commands = FakeCommands([PASSED])
         self.agents = FakeAgents()
         self.clock = FakeClock()
-        self.preferences = FakePreferences()
+        self.bindings, self.preferences = FakeBindings(), FakePreferences()
         self.llm = ScriptedLlm(self.model, mask=self.masker.mask)
         self.drafts = drafts or THREE
         self.rules = Rules(repository=self.repository.path, agent="played")
@@ -256,7 +256,7 @@ class Stage:
             archive=mortal(self.archive),
             audit=self.audit,
             logbook=Logbook(self.logs),
-            bindings=FakeBindings(),
+            bindings=self.bindings,
             preferences=self.preferences,
         )
 

@@ -1,0 +1,109 @@
+"""Which repository a request is about: the one it names, the one its channel is bound to, or the usual one; never a guess."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bot.domain.cards import ReceivedCard
+from bot.domain.choices import Word
+from bot.domain.people import Role
+from bot.domain.sheets import Table
+from bot.engine.gate import Door, Gate
+from bot.engine.repositories import Wanted, wanted
+from tests.engine.at_the_desk import (
+    ANNA,
+    CHANNEL,
+    ELSEWHERE,
+    REFUSED,
+    STARTER,
+    begun,
+    command,
+    said,
+    take,
+    titles,
+)
+from tests.fakes.chat import THREAD
+from tests.stories.stage import Stage
+
+
+@pytest.fixture
+async def stage() -> Stage:
+    stage = Stage()
+    usual = stage.repository.path
+    stage.rules = replace(stage.rules, repositories={"shop": usual, "web": "/srv/web"})
+    stage.gate = Gate(
+        {"memory": Door({**dict.fromkeys(Role, frozenset({ANNA.id})), Role.START: frozenset({ANNA.id, STARTER.id})})}
+    )  # fmt: skip
+    await stage.open()
+    return stage
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Add a page", Wanted("Add a page")),
+        ("repo:web Add a page", Wanted("Add a page", "web")),
+        ("Add a page repo:web.", Wanted("Add a page", "web")),
+        ("Add repo:web, please", Wanted("Add please", "web")),
+        ("リポジトリ repo：web に追加", Wanted("リポジトリ に追加", "web")),
+        ("see https://x/repo:web", Wanted("see https://x/repo:web")),
+        ("repo:../etc add", Wanted("add", "../etc")),
+    ],
+)
+def test_a_request_may_name_one_anywhere_in_it(text: str, found: Wanted) -> None:
+    assert wanted(text) == found
+
+
+async def test_a_channel_that_is_bound_begins_its_sessions_there_and_others_do_not(
+    stage: Stage,
+) -> None:
+    await command(stage, Word.REPO, "WEB")
+    assert titles(stage) == ["Requests here are now about web"]
+    assert (await begun(stage, CHANNEL)).repository == "/srv/web"
+    assert (await begun(stage, ELSEWHERE)).repository == stage.repository.path
+
+
+async def test_a_name_in_the_request_wins_and_is_no_part_of_it(stage: Stage) -> None:
+    await command(stage, Word.REPO, "web")
+    await take(stage, said("Add discounts repo:shop"))
+    await stage.settle()
+    session = stage.session(THREAD)
+    assert session.repository == stage.repository.path
+    assert session.intent.body == "Add discounts"
+    [first, *_] = stage.chat.cards(THREAD)
+    assert isinstance(first, ReceivedCard)
+    assert first.repository == stage.repository.path
+    assert (first.branch, first.commit) == (session.base_branch, session.base_commit)
+
+
+async def test_one_that_nobody_knows_is_told_and_no_other_is_taken(stage: Stage) -> None:
+    await take(stage, said("Add discounts repo:wbe"))
+    await command(stage, Word.REPO, "nowhere")
+    assert titles(stage) == [
+        "I know no repository wbe. There is shop, web.",
+        "I know no repository nowhere. There is shop, web.",
+    ]
+    assert stage.store.sessions() == []
+
+
+async def test_a_binding_to_one_that_is_gone_is_told_and_no_other_is_taken(stage: Stage) -> None:
+    await command(stage, Word.REPO, "web")
+    await stage.close()
+    usual = stage.repository.path
+    stage.rules = replace(stage.rules, repositories={"shop": usual, "api": "/srv/api"})
+    await stage.open()
+    await take(stage, said("Add discounts", id="again"))
+    assert titles(stage)[-1].startswith("Requests here are about web. I know no repository web.")
+    assert stage.store.sessions() == []
+
+
+async def test_who_may_only_ask_may_look_and_not_bind(stage: Stage) -> None:
+    assert await command(stage, Word.REPO, by=STARTER)
+    assert not await command(stage, Word.REPO, "web", by=STARTER)
+    assert titles(stage) == ["Repositories", REFUSED]
+    (_, _, card), *_ = stage.chat.whispered
+    [table, _] = card.model_copy().body  # type: ignore[union-attr]
+    assert isinstance(table, Table)
+    assert [row[2] for row in table.rows] == ["here", ""]
