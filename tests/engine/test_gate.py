@@ -28,6 +28,8 @@ NEEDS = {
         command-status command-sessions command-resume command-tasks command-usage command-info
         command-logs command-help command-reopen command-decisions
         command-catchup command-inbox command-repo command-model command-verbosity visit
+        command-branch command-branches press-show_branch open-show_branch
+        command-spec press-spec open-spec press-reassign open-reassign
         press-log open-log press-helpful open-helpful press-unhelpful open-unhelpful
         press-begin open-begin
         press-defaults press-answer press-change press-resume press-retry press-skip press-keep
@@ -40,7 +42,8 @@ NEEDS = {
         command-takeover command-handback
         press-reply press-always press-accept press-send_back press-use_agent press-merge_pull press-merge_pulls press-unneeded
         open-reply open-always open-accept open-send_back open-use_agent open-merge_pull open-merge_pulls open-unneeded
-        press-hint open-hint""",
+        press-hint open-hint
+        press-merge_branch open-merge_branch press-delete_branch open-delete_branch""",
     "stop": "command-stop press-stop open-stop",
     "admin": "command-keys bind-a-channel",
     "operate": "press-settings open-settings choose-a-model",
@@ -119,10 +122,25 @@ THROUGH_THE_DESK = (
     "a platform without a door",
 )
 OWN_PAGE = "the bot's own page"
-ANSWERED = frozenset(
-    f"command-{word}"
-    for word in (Word.HELP, Word.SESSIONS, Word.KEYS, Word.INBOX, Word.REPO, Word.MODEL)
-) | {"bind-a-channel", "choose-a-model"}
+_BESIDE = frozenset(
+    [
+        "command-branch",
+        "command-branches",
+        "press-show_branch",
+        "press-merge_branch",
+        "press-delete_branch",
+        "command-spec",
+        "bind-a-channel",
+        "choose-a-model",
+    ]
+)
+ANSWERED = (
+    frozenset(
+        f"command-{word}"
+        for word in (Word.HELP, Word.SESSIONS, Word.KEYS, Word.INBOX, Word.REPO, Word.MODEL)
+    )
+    | _BESIDE
+)
 """What is answered at once, and no session hears of."""
 
 
