@@ -5,7 +5,8 @@
 #   make serve     the bot in Slack and Matrix, whichever is configured
 #   make test      the tests (ARGS="-k words" for some of them)
 #   make test-agents   the real agent CLIs against a played model: fetches them first, more than a gigabyte (ARGS="-k claude")
-#   make faults    the bot in a simulated world in which anything goes wrong, 10,000 times (SCHEDULES=1000000)
+#   make faults    the bot in a simulated world in which anything goes wrong, 10,000 times (SCHEDULES=1000000), then killed in
+#                  the real one wherever it can be, which takes hours (ARGS="-k parsers" for some of it)
 #   make test-oracle   encrypted rooms of Matrix read by the client that Element is made of: fetches it first
 #   make test-deaths   the bot on Matrix, killed 15 times and its homeserver 3 times while it is asked 60 things, twice over
 #   make check     what CI does: style, types, import rules, dependencies, tests
@@ -60,7 +61,10 @@ test-deaths: $(VENV)/.installed-dev
 
 # Prints the figures of docs/proofs.md; each line begins with its gate. It fails only after all have been tried.
 faults: $(VENV)/.installed-dev
-	@$(BIN)/python -m tests.simulation --schedules $(SCHEDULES)
+	@code=0; \
+	$(BIN)/python -m tests.simulation --schedules $(SCHEDULES) || code=1; \
+	$(BIN)/pytest -q -n 4 -m faults $(ARGS) || code=1; \
+	exit $$code
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

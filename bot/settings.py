@@ -289,6 +289,9 @@ def load(env_file: Path | None = Path(".env")) -> Settings:
         return FromHere()
     except ValidationError as wrong:
         raise SettingsError(_told(wrong)) from wrong
+    except UnicodeDecodeError as wrong:
+        names = " or ".join(str(file) for file in files if file.is_file())
+        raise SettingsError(f"{names} is no text: save it as UTF-8") from wrong
 
 
 def _at_home() -> Path:

@@ -9,7 +9,7 @@ from _pytest.terminal import TerminalReporter
 
 from tests.stories.stage import Stage
 
-pytest_plugins = ["tests.beds.synapse.fixtures"]
+pytest_plugins = ["tests.beds.synapse.fixtures", "tests.faults.figures"]
 
 
 @pytest.fixture

@@ -52,6 +52,13 @@ def test_a_file_in_the_home_that_others_can_read_is_refused(home: Path, tmp_path
         settings.load(tmp_path / "none")
 
 
+def test_a_file_that_is_no_text_is_named(home: Path) -> None:
+    file = written(home / ".env", "")
+    file.write_bytes(b"OPENAI_MODEL=caf\xe9\n")
+    with pytest.raises(SettingsError, match=r"\.env is no text: save it as UTF-8"):
+        settings.load(Path("none"))
+
+
 def test_a_key_is_never_shown(home: Path, tmp_path: Path) -> None:
     here = written(tmp_path / ".env", "OPENAI_API_KEY=very-secret\n")
     found = settings.load(here)

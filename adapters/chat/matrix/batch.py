@@ -30,41 +30,59 @@ class Batch:
 
 
 def read(told: dict[str, Any]) -> Batch:
-    """What the homeserver told. The rooms one was put out of are among the others: what was said there first, counts."""
+    """What the homeserver told; what is not as it should be is as if it were not there. The rooms one was put out of are
+    among the others: what was said there first, counts."""
     token = told.get("next_batch")
     if not isinstance(token, str) or not token:
         raise Unavailable("The homeserver answered a sync with something else.")
-    rooms = told.get("rooms", {})
     timelines = {
-        room: _timeline(news.get("timeline", {}))
+        room: _timeline(_object(news, "timeline"))
         for kind in ("join", "leave")
-        for room, news in rooms.get(kind, {}).items()
+        for room, news in _rooms(told, kind).items()
     }
     return Batch(
         token,
         {room: found for room, found in timelines.items() if found.events or found.before},
         {
-            room: tuple(news.get("invite_state", {}).get("events", ()))
-            for room, news in rooms.get("invite", {}).items()
+            room: _events(_object(news, "invite_state"))
+            for room, news in _rooms(told, "invite").items()
         },
     )
 
 
-def _timeline(told: dict[str, Any]) -> Timeline:
-    before = told.get("prev_batch", "") if told.get("limited") else ""
-    return Timeline(tuple(told.get("events", ())), before or "")
+def _rooms(told: Event, kind: str) -> dict[str, Event]:
+    news = _object(told, "rooms", kind)
+    return {room: one for room, one in news.items() if isinstance(one, dict)}
+
+
+def _timeline(told: Event) -> Timeline:
+    before = told.get("prev_batch") if told.get("limited") else ""
+    return Timeline(_events(told), before if isinstance(before, str) else "")
+
+
+def _events(told: Event) -> tuple[Event, ...]:
+    found = told.get("events")
+    return tuple(one for one in found if isinstance(one, dict)) if isinstance(found, list) else ()
+
+
+def _object(told: Event, *path: str) -> Event:
+    """The object at a path; an empty one where there is none."""
+    for name in path:
+        found = told.get(name)
+        told = found if isinstance(found, dict) else {}
+    return told
 
 
 def without_secrets(told: dict[str, Any]) -> dict[str, Any]:
     """What the homeserver told, but for what was encrypted, and what was sent to this device."""
-    rooms = told.get("rooms", {})
-    joined = {room: _without_encrypted(news) for room, news in rooms.get("join", {}).items()}
-    return {**told, "to_device": {"events": []}, "rooms": {**rooms, "join": joined}}
+    joined = {room: _without_encrypted(news) for room, news in _rooms(told, "join").items()}
+    rooms = {**_object(told, "rooms"), "join": joined}
+    return {**told, "to_device": {"events": []}, "rooms": rooms}
 
 
 def _without_encrypted(news: dict[str, Any]) -> dict[str, Any]:
-    timeline = news.get("timeline")
+    timeline = _object(news, "timeline")
     if not timeline:
         return news
-    events = [one for one in timeline.get("events", ()) if one.get("type") != ENCRYPTED]
+    events = [one for one in _events(timeline) if one.get("type") != ENCRYPTED]
     return {**news, "timeline": {**timeline, "events": events}}

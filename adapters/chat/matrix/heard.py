@@ -169,7 +169,7 @@ def _redaction(room: str, event: Event) -> Redaction | None:
 
 def _said(content: Event) -> str | None:
     """The words of a message; of a picture or file those that stand under it, if any."""
-    kind, body = content.get("msgtype"), content.get("body")
+    kind, body = _text(content, "msgtype"), content.get("body")
     if not isinstance(body, str):
         return None
     if kind in _CAPTIONED:

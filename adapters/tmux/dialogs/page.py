@@ -9,7 +9,8 @@ from functools import cached_property
 NEAR_THE_END = 25
 """Lines of the screen in which a dialog has to end; what stands higher has scrolled by."""
 _LEFT = re.compile(r"(?:\s*[│┃║▌])+")
-_RIGHT = re.compile(r"(?:\s*[│┃║▐])+\s*$")
+# tried only where such a run begins: a line full of spaces is gone through once
+_RIGHT = re.compile(r"(?<![\s│┃║▐])(?:\s*[│┃║▐])+\s*$")
 _RULE = re.compile(r"[╭╮╰╯┌┐└┘├┤─━═╌╍┄┈▔▁▀▄╹╻╴╶]{3,}.*")
 _BORDER = re.compile(r"\s*[│┃║▌]")
 _APART = re.compile(r"\s{20,}")

@@ -236,6 +236,7 @@ def test_nothing_that_anybody_sends_is_too_odd(kind: Any, value: object) -> None
     names = ("m.relates_to", "m.mentions", "formatted_body", "body", "redacts", "filename")
     meaning(ROOM, {}, ME)
     meaning(ROOM, event(value, kind), ME)
+    meaning(ROOM, event({"body": "x", "msgtype": value}, kind), ME)
     for name in names:
         for type_ in ("m.text", "m.image"):
             content = {"msgtype": type_, "body": "x", "redacts": "$1", name: value}

@@ -1,0 +1,43 @@
+"""The long tests are run by name only (`make faults`), and every gate prints its figure in the end."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+
+import pytest
+
+Count = Callable[..., None]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if "faults" in str(config.option.markexpr):
+        return
+    left = [item for item in items if item.get_closest_marker("faults")]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
+
+
+@pytest.fixture
+def count(record_property: Callable[[str, object], None]) -> Count:
+    """`count("R2 Slack", deaths=3)`: is added to what the others have counted."""
+
+    def counted(gate: str, **figures: int) -> None:
+        for what, number in figures.items():
+            record_property(f"{gate}: {what}", number)
+
+    return counted
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.stats.get(outcome, []):
+            for name, value in report.user_properties:
+                gate, _, what = name.partition(": ")
+                if what:
+                    sums[gate][what.replace("_", " ")] += value
+    for gate, figures in sorted(sums.items()):
+        told = ", ".join(f"{number} {what}" for what, number in figures.items())
+        terminalreporter.write_line(f"{gate}: {told}")

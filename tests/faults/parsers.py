@@ -1,0 +1,248 @@
+"""Everything that reads what others wrote: how it is called, what is good input, and what it may raise.
+
+Whoever adds a parser adds a line to `PARSERS`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, cast
+from zlib import crc32
+
+from pydantic import ValidationError
+
+from adapters.agents.limits import limit_in
+from adapters.agents.said import CLAUDE, CODEX, GEMINI, OPENCODE
+from adapters.agents.screen.claude import Claude
+from adapters.agents.screen.codex import Codex
+from adapters.agents.screen.events import Reader, event_in
+from adapters.agents.screen.gemini import Gemini
+from adapters.agents.screen.opencode import OpenCode
+from adapters.agents.screen.report import Report
+from adapters.chat.matrix import batch
+from adapters.chat.matrix.heard import Me, meaning
+from adapters.chat.slack.drawing.buttons import Press
+from adapters.chat.slack.forms.purpose import Purpose
+from adapters.chat.slack.heard import heard
+from adapters.chat.slack.known import Known
+from adapters.chat.slack.preflight import Identity
+from adapters.github import answers
+from adapters.github.client import parsed as told
+from adapters.github.problem import Answered
+from adapters.llm.answer import read_answer
+from adapters.llm.told import told_by_claude, told_by_codex
+from adapters.store import Disk
+from adapters.store.kept import Kept
+from adapters.tmux.dialogs.reading import Shown
+from adapters.tmux.dialogs.reading import read as dialog_on
+from adapters.tmux.ending import recorded
+from adapters.tmux.spool import Spool
+from bot import settings
+from bot.domain.snapshot import NewerSchemaError, export, restore
+from bot.domain.spec_kit.parsed import parse_tasks
+from bot.domain.spec_kit.specified import check_plan, check_spec, requirement_ids, story_titles
+from bot.domain.tampering.reading import read as read_diff
+from bot.domain.world import CompletionSource
+from bot.engine.brain import asking
+from bot.engine.brain.final import FinalReply
+from bot.engine.brain.impact import ImpactReply
+from bot.engine.brain.judging import StepReply, WordsReply
+from bot.engine.brain.replanning import ReplanReply
+from bot.engine.brain.texts import PullReply, VerdictReply
+from bot.errors import BrokenStateError, PortError, SettingsError
+from tests.adapters.store.samples import record
+from tests.faults import samples
+
+NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
+_US = Identity("T1", "UBOT", "BBOT", "gwt")
+_REPLIES = (FinalReply, ImpactReply, StepReply, WordsReply, ReplanReply, PullReply, VerdictReply)
+_SHAPES = (
+    *(answers.PullTold, answers.RepositoryTold, answers.Remark, answers.CheckRun),
+    *(answers.Statuses, answers.MergeTold, answers.User),
+)
+
+
+@dataclass(frozen=True)
+class Parser:
+    name: str
+    read: Callable[[bytes], object]
+    samples: tuple[bytes, ...]
+    expected: tuple[type[Exception], ...] = ()
+    """What it raises where it can make nothing of it; whoever calls it knows."""
+    effort: int = 1
+    """How many others are read in the time it takes."""
+
+
+class _Memory(Disk):
+    """One file."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def read(self, path: Path) -> bytes:
+        return self._data
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _journal(data: bytes) -> object:
+    # any path that is there: what it holds comes from memory
+    return Kept.read(Path(__file__), _Memory(data))
+
+
+def _checked_journal(data: bytes) -> object:
+    """As if somebody had changed it who can count."""
+    lines = (b"%08x %b" % (crc32(line), line) for line in data.split(b"\n") if line)
+    return _journal(b"\n".join(lines) + b"\n")
+
+
+@cache
+def _spool() -> Spool:
+    folder = Path(tempfile.mkdtemp(prefix="gwt-spool-"))
+    (folder / "run-1").mkdir()
+    return Spool(folder, "run-1")
+
+
+def _spooled(name: str, data: bytes) -> object:
+    spool = _spool()
+    (spool.path / name).write_bytes(data)
+    found = recorded(spool, process_gone=True, source=CompletionSource.PROCESS_EXIT)
+    (spool.path / name).unlink()
+    return found
+
+
+def _reply(data: bytes) -> None:
+    """Of the model, to each question that it may be asked."""
+    for model in _REPLIES:
+        try:
+            asking.parsed(model)(_text(data))
+        except (ValueError, RecursionError):  # it is asked again
+            continue
+
+
+def _events(data: bytes) -> None:
+    report = Report()
+    readers: tuple[Reader, ...] = (
+        Claude(report),
+        Codex(report, {}),
+        Gemini(report),
+        OpenCode(report),
+    )
+    for reader in readers:
+        for line in _text(data).splitlines():
+            if event := event_in(line):
+                list(reader.read(event))
+        list(reader.over())
+    report.text().encode(errors="replace")
+
+
+def _limits(data: bytes) -> None:
+    for ways in (CLAUDE, CODEX, GEMINI, OPENCODE):
+        limit_in(_text(data), ways, NOON, UTC)
+
+
+def _slack(data: bytes) -> None:
+    body = _object(data)
+    heard(body, _US, NOON, Known())
+
+
+def _matrix_sync(data: bytes) -> None:
+    told = _object(data)
+    news = batch.read(told)
+    batch.without_secrets(told)
+    for room, timeline in news.timelines.items():
+        for event in timeline.events:
+            meaning(room, event, Me("@gwt:here", "gwt"))
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    """The libraries have read the JSON by then, and know that it is an object."""
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+def _github(data: bytes) -> None:
+    for shape in _SHAPES:
+        try:
+            told(Answered(200, {}, _text(data)), shape)
+        except PortError:
+            continue
+
+
+def _documents(data: bytes) -> None:
+    text = _text(data)
+    parse_tasks(text)
+    check_spec(text)
+    check_plan(text)
+    requirement_ids(text)
+    story_titles(text)
+
+
+def _screen(data: bytes) -> object:
+    return dialog_on(Shown(_text(data), cursor=3))
+
+
+@cache
+def _dotenv() -> Path:
+    handle, name = tempfile.mkstemp(prefix="gwt-env-")
+    os.close(handle)
+    return Path(name)
+
+
+def _settings(data: bytes) -> object:
+    _dotenv().write_bytes(data)
+    return settings.load(_dotenv())
+
+
+_STATE = json.dumps(export(record("one", messages=1).session)).encode()
+_RECORD = b"\n".join(samples.journal_lines())
+
+PARSERS = (
+    Parser("a journal", _journal, samples.journals(), (BrokenStateError, NewerSchemaError)),
+    Parser(
+        "a journal somebody has edited",
+        _checked_journal,
+        (_RECORD,),
+        (BrokenStateError, NewerSchemaError),
+    ),
+    Parser("a session file", restore, (_STATE,), (ValidationError, NewerSchemaError)),
+    Parser(
+        "an answer of the model's server",
+        partial(read_answer, asked="x", model="m"),
+        samples.LLM_ANSWERS,
+        (PortError,),
+    ),
+    Parser("a reply of the model", _reply, samples.REPLIES),
+    Parser(
+        "what `claude -p` says", lambda d: told_by_claude(_text(d)), samples.CLAUDE, (PortError,)
+    ),
+    Parser(
+        "what `codex exec` says", lambda d: told_by_codex(_text(d)), samples.CODEX, (PortError,)
+    ),
+    Parser("a hook's file", partial(_spooled, "1-Stop.json"), samples.HOOKS),
+    Parser("the report of a run", partial(_spooled, "report"), samples.REPORTS),
+    Parser("an exit code", partial(_spooled, "exit"), (b"0\n", b"137\n")),
+    Parser("events of agents", _events, samples.EVENTS),
+    Parser("an error that may tell of a limit", _limits, samples.LIMITS),
+    Parser("what Slack sends", _slack, samples.SLACK),
+    Parser("the value of a button", lambda data: Press.read(_text(data)), samples.BUTTONS),
+    Parser("the purpose of a form", lambda data: Purpose.read(_text(data)), samples.PURPOSES),
+    Parser("what a homeserver sends", _matrix_sync, samples.MATRIX, (PortError,)),
+    Parser("what GitHub answers", _github, samples.GITHUB),
+    Parser("spec.md, plan.md and tasks.md", _documents, samples.documents()),
+    Parser("a diff", lambda data: read_diff(_text(data)), samples.DIFFS),
+    Parser("a screen", _screen, samples.SCREENS),
+    Parser("settings", _settings, samples.SETTINGS, (SettingsError,), effort=20),
+)
