@@ -11,6 +11,7 @@ from pathlib import Path
 from bot import settings
 from bot.engine.desk import Desk
 from bot.engine.gate import Gate
+from bot.engine.world import World
 from bot.errors import BotError, Refused
 from bot.ports import Chat
 from bot.program.assemble import Plan
@@ -28,15 +29,20 @@ async def run() -> None:
     await at_work(settings.load)
 
 
-async def at_work(current: Callable[[], Settings], stage: Mapping[str, str] | None = None) -> None:
-    """`stage`: variables that only tests set, for the played agent."""
+async def at_work(
+    current: Callable[[], Settings],
+    stage: Mapping[str, str] | None = None,
+    through: Callable[[World], World] = lambda world: world,
+) -> None:
+    """`stage` and `through` are for tests: see `Plan`."""
     platforms = configured(current())
     async with AsyncExitStack() as open_chats:
         chats: dict[str, Chat] = {}
         for platform in platforms:
             chats[platform.name] = await open_chats.enter_async_context(platform.build())
         gate = Gate({platform.name: platform.door for platform in platforms})
-        await _serve(Plan(current=current, chats=chats, gate=gate, stage=stage or {}), chats)
+        plan = Plan(current=current, chats=chats, gate=gate, stage=stage or {}, through=through)
+        await _serve(plan, chats)
 
 
 async def _serve(plan: Plan, chats: Mapping[str, Chat]) -> None:

@@ -1,22 +1,14 @@
 """A bot of real parts that dies where it is told to: `python -m tests.engine.real_bot FOLDER [PLACE]`.
 
-PLACE is the number of a mark (each call to a port makes one before and one after it), or the name of a call and which
-one of them: `panes.start:2` dies in the middle of the second, `before panes.start:2` before it. FOLDER/calls.PID lists the marks of a life.
+`tests.faults.fate` says what a place is. FOLDER/calls.PID lists the marks of a life.
 """
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 import os
-import signal
 import sys
-import threading
-from collections import Counter
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import SecretStr
 
@@ -34,13 +26,11 @@ from bot.ports import Store
 from bot.program.assemble import Plan
 from bot.program.console import gate_for, me, talk
 from bot.settings import Settings
+from tests.faults.fate import Fate
 
 STAGE = {STAGE_VARIABLE: "tests", "GWT_BOT_PACE": "0.02"}
 AGENT = Path(__file__).with_name("counted_agent.py")
-IN_THE_MIDDLE = 0.01
-"""Seconds after a call has begun."""
 LOOK_EVERY = 0.2
-PORTS = ("llm", "agents", "panes", "repository", "worktrees", "commands", "store")
 _HERE = Thread(platform="console", channel="terminal", root="person")
 
 
@@ -56,70 +46,6 @@ def settings_of(folder: Path, base_url: str = "http://127.0.0.1:9") -> Settings:
         gwt_agent_command=f"{command} --prompt-file {{prompt_file}} --conversation {{conversation}}",
         progress_seconds=1.0,
     )
-
-
-class Fate:
-    """Writes down every mark, and dies at the one that was chosen."""
-
-    def __init__(self, log: Path, place: str) -> None:
-        self._log = log.open("a")
-        self._place = place
-        self._marks = 0
-        self._named: Counter[str] = Counter()
-
-    def before(self, name: str) -> None:
-        self._mark(f"before {name}")
-        self._named[name] += 1
-        if self._place == f"before {name}:{self._named[name]}":
-            self._die()
-        if self._place == f"{name}:{self._named[name]}":
-            threading.Timer(IN_THE_MIDDLE, self._die).start()
-
-    def after(self, name: str) -> None:
-        self._mark(f"after {name}")
-
-    def _mark(self, what: str) -> None:
-        self._marks += 1
-        self._log.write(f"{what}\n")
-        self._log.flush()
-        if self._place == str(self._marks):
-            self._die()
-
-    def _die(self) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-class Watched:
-    """A port between the bot and the world: every call may be the last."""
-
-    def __init__(self, port: object, name: str, fate: Fate) -> None:
-        self._port, self._name, self._fate = port, name, fate
-
-    def __getattr__(self, method: str) -> Any:
-        attribute = getattr(self._port, method)
-        if inspect.iscoroutinefunction(attribute):
-            return self._awaited(f"{self._name}.{method}", attribute)
-        if inspect.ismethod(attribute):
-            return self._called(f"{self._name}.{method}", attribute)
-        return attribute
-
-    def _awaited(self, name: str, call: Callable[..., Awaitable[object]]) -> Any:
-        async def watched(*args: object, **kwargs: object) -> object:
-            self._fate.before(name)
-            result = await call(*args, **kwargs)
-            self._fate.after(name)
-            return result
-
-        return watched
-
-    def _called(self, name: str, call: Callable[..., object]) -> Any:
-        def watched(*args: object, **kwargs: object) -> object:
-            self._fate.before(name)
-            result = call(*args, **kwargs)
-            self._fate.after(name)
-            return result
-
-        return watched
 
 
 class Person:
@@ -172,9 +98,7 @@ async def live(folder: Path, place: str) -> None:
 
     def through(world: World) -> World:
         person.store = world.store
-        ports: dict[str, Any] = {name: Watched(getattr(world, name), name, fate) for name in PORTS}
-        chats: dict[str, Any] = {k: Watched(c, "chat", fate) for k, c in world.chats.items()}
-        return replace(world, chats=chats, **ports)
+        return fate.through(world)
 
     chat = ConsoleChat(folder / "home", me(), lines=person)
     async with PlayedModel({**os.environ, **STAGE}, delay=0) as model:

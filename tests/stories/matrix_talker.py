@@ -14,12 +14,17 @@ from tests.stories.conversation import PATIENCE, Scene
 from tests.stories.matrix_person import MatrixPerson
 from tests.stories.serving import Hold, in_matrix, serving
 
-_SURE = {
+SURE = {
     "Merge into main": "into your local",
     "Merge all, in order": "pull requests into main",
     "Do not wait for them": "End this session",
 }
 """What the bot asks once more, and before what."""
+
+
+def chips_of(label: str) -> set[str]:
+    """As which it may be offered."""
+    return {f"{emoji} {label}" for emoji in EMOJI.values()}
 
 
 class MatrixTalker:
@@ -38,7 +43,7 @@ class MatrixTalker:
         """A chip is an emoji and the label. Sometimes the bot asks whether she is sure, on a card of its own."""
         key = await self._chip(label, on)
         await self._mika.clicks(key, on, PATIENCE)
-        if sure := _SURE.get(label):
+        if sure := SURE.get(label):
             await self._mika.clicks(key, sure, PATIENCE)
 
     async def sees(self, *words: str) -> None:
@@ -58,7 +63,7 @@ class MatrixTalker:
 
     async def _chip(self, label: str, on: str) -> str:
         """Which of the emojis stands before it."""
-        chips = {f"{emoji} {label}" for emoji in EMOJI.values()}
+        chips = chips_of(label)
 
         def offered() -> list[str]:
             cards = [card for card in self._mika.cards if on in card.text]

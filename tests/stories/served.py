@@ -1,6 +1,6 @@
 """`gwt-bot serve` with the played agent, as a process that can be killed: `python -m tests.stories.served`.
 
-Everything comes from the environment, as for the program itself.
+Everything comes from the environment, as for the program itself; also where it is to die (`tests.faults.fate`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from pathlib import Path
 from adapters.played import STAGE_VARIABLE
 from bot import settings
 from bot.__main__ import until_terminated
+from bot.engine.world import World
 from bot.program import serve
 from bot.settings import Settings
+from tests.faults.fate import MARKS, Fate
 
 STAGE = {STAGE_VARIABLE: "tests", "GWT_BOT_PACE": os.environ.get("GWT_BOT_PACE", "0.02")}
 
@@ -23,5 +25,9 @@ def current() -> Settings:
     return settings.load(Path("no") / ".env")
 
 
+def through(world: World) -> World:
+    return Fate.told_by(os.environ).through(world) if MARKS in os.environ else world
+
+
 if __name__ == "__main__":
-    asyncio.run(until_terminated(serve.at_work(current, STAGE)))
+    asyncio.run(until_terminated(serve.at_work(current, STAGE, through)))

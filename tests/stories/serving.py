@@ -17,6 +17,7 @@ from adapters.played.model import PlayedModel
 from adapters.played.pace import HELD
 from adapters.played.sample import make_sample
 from adapters.store import JournalStore
+from bot.domain.record import Record
 from bot.domain.session import Session
 from bot.program.assemble import panes_of, socket_name
 from bot.settings import Settings
@@ -87,8 +88,15 @@ class Serving:
 
     @property
     def pid(self) -> int:
+        """Of the life that is going on, or was the last."""
         assert self._process
         return self._process.pid
+
+    @property
+    def exit_code(self) -> int:
+        """Of the last life. Negative: the signal that ended it."""
+        assert self._process
+        return self._process.wait(0)
 
     def start(self, **environ: str) -> None:
         assert not self.alive
@@ -121,6 +129,14 @@ class Serving:
 
     def sessions(self) -> list[Session]:
         """As they are on disk. A store mends what it finds, so it is given a copy: the bot is at work on the files."""
+        return [record.session for record in self._records()]
+
+    def open_orders(self) -> list[str]:
+        """What is still to be heard and to be done, in all sessions."""
+        records = self._records()
+        return [repr(one) for record in records for one in (*record.inbox, *record.outbox)]
+
+    def _records(self) -> list[Record]:
         with tempfile.TemporaryDirectory() as copy:
             self._copy_sessions(Path(copy))
             store = JournalStore(Path(copy))
@@ -128,7 +144,7 @@ class Serving:
                 records = [store.find(listed.id) for listed in store.sessions()]
             finally:
                 store.close()
-        return [record.session for record in records if record]
+        return [record for record in records if record]
 
     def _copy_sessions(self, to: Path) -> None:
         for path in sorted(self.home.glob("sessions/**/*")):

@@ -45,8 +45,8 @@ class SlackPerson:
 
     async def presses(self, label: str, on: str = "", seconds: float = PATIENCE) -> Message:
         """The button, on the newest card that has it (and says this)."""
-        await self.until(lambda: self._with(label, on), f"a button {label}", seconds)
-        card = self._with(label, on)[-1]
+        await self.until(lambda: self.offered(label, on), f"a button {label}", seconds)
+        card = self.offered(label, on)[-1]
         await self.bed.click(self.user, card.ts, label)
         return card
 
@@ -67,5 +67,5 @@ class SlackPerson:
     def _told(self, word: str) -> list[Message]:
         return [m for m in self.bed.ephemerals(self.user) if word in m.reads]
 
-    def _with(self, label: str, on: str) -> list[Message]:
+    def offered(self, label: str, on: str = "") -> list[Message]:
         return [card for card in self.cards if label in labels(card.blocks) and on in card.reads]
