@@ -11,6 +11,7 @@ import pytest
 from bot.domain.world import Launch
 from bot.errors import Refused
 from tests.adapters.tmux.own_server import OwnServer, until
+from tests.fakes import hostile
 
 pytestmark = pytest.mark.tmux
 
@@ -42,8 +43,8 @@ async def received(server: OwnServer) -> bytes:
 
 @pytest.mark.parametrize(
     "text",
-    [NASTY, ";", "-l foo", "q", NASTY * 3_000],
-    ids=["nasty", "semicolon", "flag", "q", "300 KB"],
+    [NASTY, ";", "-l foo", "q", NASTY * 3_000, "\n".join(hostile.texts())],
+    ids=["nasty", "semicolon", "flag", "q", "300 KB", "ten thousand hostile texts"],
 )
 async def test_a_paste_arrives_byte_for_byte_in_brackets_and_enter_follows(
     server: OwnServer, text: str
