@@ -11,7 +11,7 @@ from collections.abc import Coroutine
 
 from bot.domain.choices import Word
 from bot.errors import BotError
-from bot.program import console, demo, doctor, looking, serve, single
+from bot.program import console, demo, doctor, export, looking, serve, single
 from bot.program.commandline import parsed, repl_options
 from bot.program.guard import keep_to_itself
 from bot.program.saying import EarlyLog, say
@@ -41,6 +41,10 @@ def _chosen(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:  #
             return demo.run(auto=chosen.auto, fresh=chosen.fresh)
         case "doctor":
             return doctor.run(as_json=chosen.as_json)
+        case "export":
+            return export.export(chosen.session, chosen.to)
+        case "replay":
+            return export.replay(chosen.archive)
         case "run":
             return single.run(chosen.instruction, project=chosen.project, detach=chosen.detach)
         case "continue":

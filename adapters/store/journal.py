@@ -168,6 +168,26 @@ class _View(MutableMapping[str, Row]):
         return sum(1 for _ in self)
 
 
+def passed(data: bytes) -> Iterator[tuple[dict[str, dict[str, Row]], Tables]]:
+    """Each change once more: the rows that it dropped, and the tables after it. They are the same ones every time."""
+    header, *lines = data.split(b"\n")[:-1] or [b""]
+    _check_schema(header)
+    tables: Tables = {}
+    for number, line in enumerate(lines, 2):
+        text = _text(line)
+        if text is None:
+            if _torn(lines[number - 2 :]):
+                return
+            raise BrokenStateError(f"line {number} is damaged")
+        before = {name: dict(rows) for name, rows in tables.items()}
+        _replay(tables, text, number)
+        gone = {
+            name: {key: row for key, row in rows.items() if key not in tables[name]}
+            for name, rows in before.items()
+        }
+        yield gone, tables
+
+
 def _read(data: bytes) -> tuple[Tables, int]:
     """The tables, and up to where the file counts."""
     header, *lines = data.split(b"\n")[:-1] or [

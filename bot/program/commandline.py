@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypedDict
 
 from bot.domain.choices import is_handle
@@ -103,6 +104,7 @@ def _parser() -> _Parser:
     _add_console(commands)
     _add_single(commands)
     _add_looking(commands)
+    _add_archives(commands)
     doctor = commands.add_parser(
         "doctor",
         help="look at everything that is needed, and how to mend it",
@@ -191,6 +193,25 @@ def _add_single(commands: Commands) -> None:
         **_told("Ends all agents of a session at once. What they did stays; resume goes on."),
     )
     stop.add_argument("session", nargs="?", default="", type=_id, help="its id, or the beginning")
+
+
+def _add_archives(commands: Commands) -> None:
+    export = commands.add_parser(
+        "export",
+        help="write an archive of one session, to show it to somebody",
+        **_told(
+            "Writes gwt-session-ID.tar.gz: what the session has heard, its logs and its evidence.\n"
+            "Secrets, mail addresses and telephone numbers are masked."
+        ),
+    )
+    export.add_argument("session", type=_id, help="its id, or the beginning of it")
+    export.add_argument("--to", type=Path, metavar="FILE", help="what to write; never over a file")
+    replay = commands.add_parser(
+        "replay",
+        help="hear an archive once more: does the same come of it?",
+        **_told("Nothing is done. Exit code 1 where it differs, and the step that does."),
+    )
+    replay.add_argument("archive", type=Path, help="what export has written")
 
 
 _RUN_EXAMPLES = """\

@@ -25,6 +25,7 @@ from bot.domain.tasklog.form import (
 from bot.domain.tasklog.indexes import index, index_entry, session_log, unlogged
 from bot.domain.tasklog.statuses import is_logged, status_of_log
 from bot.domain.tasklog.telling import told
+from bot.domain.tasklog.turns import RunTrigger, SessionPhase, Turn, phase_of, turns
 
 __all__ = [
     "TRUNCATED",
@@ -38,13 +39,16 @@ __all__ = [
     "LoggedRun",
     "LoggedThread",
     "RunStatus",
+    "RunTrigger",
     "SessionLog",
+    "SessionPhase",
     "TaskLog",
     "TaskLogIndex",
     "TaskLogStatus",
     "TaskLogSummary",
     "TerminatedBy",
     "ThreadType",
+    "Turn",
     "Visibility",
     "entries",
     "in_order",
@@ -52,6 +56,7 @@ __all__ = [
     "index_entry",
     "is_logged",
     "missing",
+    "phase_of",
     "session_log",
     "shortened",
     "size",
@@ -60,6 +65,7 @@ __all__ = [
     "task_log",
     "told",
     "truncated",
+    "turns",
     "unlogged",
     "whole",
     "with_events",

@@ -1,0 +1,211 @@
+"""An archive of a session: nothing secret in it, whole or refused, and it goes the same way again."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import re
+import stat
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from adapters.store import JournalStore
+from adapters.store.bundle import HISTORY, MANIFEST, opened
+from bot.domain.choices import Word
+from bot.domain.exported import History
+from bot.domain.masking import Masker
+from bot.engine.replay import replayed
+from bot.errors import BotError, Refused
+from bot.program.export import replay, write
+from tests.stories.stage import Stage
+
+HIDDEN = "correct-horse-battery-staple"
+MAIL = "anna@example.org"
+MASKER = Masker({"SLACK_BOT_TOKEN": HIDDEN})
+
+
+async def lived(home: Path) -> str:
+    """A session that was asked for, answered, approved, stopped, resumed and worked on. Its id."""
+    stage = Stage()
+    stage.store = JournalStore(home)  # type: ignore[assignment]
+    await stage.open()
+    await stage.is_planned(f"Add discounts; ask {MAIL}, the code is {HIDDEN}")
+    await stage.approves()
+    await stage.commands_(Word.STOP)
+    await stage.commands_(Word.RESUME)
+    await stage.agents_work(rounds=4)
+    session = stage.session().id
+    await stage.close()
+    stage.store.close()  # type: ignore[attr-defined]
+    return session
+
+
+@pytest.fixture
+async def archive(tmp_path: Path) -> Path:
+    session = await lived(tmp_path / "home")
+    path = tmp_path / "session.tar.gz"
+    write(tmp_path / "home", session[:8], path, MASKER)
+    return path
+
+
+def unpacked(archive: Path) -> dict[str, bytes]:
+    with tarfile.open(archive) as tar:
+        files = {about.name: tar.extractfile(about) for about in tar}
+        return {name: file.read() for name, file in files.items() if file}
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def beginning(archive: Path, to: Path) -> Path:
+    to.write_bytes(archive.read_bytes()[:-2000])
+    return to
+
+
+def repacked(archive: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
+    files = unpacked(archive)
+    change(files)
+    out = archive.with_name("changed.tar.gz")
+    with tarfile.open(out, "w:gz") as tar:
+        for name, content in files.items():
+            about = tarfile.TarInfo(name)
+            about.size = len(content)
+            tar.addfile(about, io.BytesIO(content))
+    return out
+
+
+async def test_what_a_session_has_heard_leads_to_the_same_states_and_orders_again(
+    archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await replay(archive)
+    told = capsys.readouterr().out
+    assert re.search(r"\d\d events, and the same states and orders come of them", told)
+
+
+async def test_neither_a_secret_nor_a_mail_address_is_in_it(archive: Path) -> None:
+    whole = b"".join(unpacked(archive).values()).decode()
+    assert "discounts" in whole
+    assert HIDDEN not in whole
+    assert MAIL not in whole
+    assert "[MASKED:EMAIL]" in whole
+
+
+async def test_it_is_for_its_owner_alone_and_overwrites_nothing(
+    archive: Path, tmp_path: Path
+) -> None:
+    assert mode(archive) == 0o600
+    [session] = [p.stem for p in (tmp_path / "home" / "sessions").glob("*.json")]
+    with pytest.raises(Refused, match="is there already"):
+        write(tmp_path / "home", session, archive, MASKER)
+
+
+async def test_its_manifest_names_every_file_with_its_hash(archive: Path) -> None:
+    files = unpacked(archive)
+    named = {mark["name"] for mark in json.loads(files[MANIFEST])["files"]}
+    assert named == files.keys() - {MANIFEST}
+    assert {HISTORY, "session.json", "metadata.json"} <= named
+
+
+async def test_threads_and_turns_are_numbered_in_it(archive: Path) -> None:
+    about = json.loads(unpacked(archive)["metadata.json"])
+    assert [one["thread_id"] for one in about["threads"]] == ["thr_001", "thr_002", "thr_003"]
+    turns = about["turns"]
+    assert [one["run_id"] for one in turns] == [f"run_{n:03d}" for n in range(1, len(turns) + 1)]
+    assert turns[0]["trigger"] == "USER_INPUT"
+    assert {one["trigger"] for one in turns} == {"USER_INPUT", "USER_RESPONSE", "EXECUTOR"}
+    assert {one["status"] for one in turns} >= {"COMPLETED", "CANCELLED"}
+    assert about["current_phase"] in {"EXECUTION", "QA", "COMPLETION_VALIDATION"}
+
+
+async def test_another_outcome_is_told_with_its_step(archive: Path) -> None:
+    _, history = opened(archive)
+    steps = list(history.steps)
+    at = next(n for n, step in enumerate(steps) if step.event.kind == "run_ended")
+    wrong = steps[at].stand.model_copy(update={"tasks": {"T001": "Failed"}})
+    steps[at] = steps[at].model_copy(update={"stand": wrong})
+    found = replayed(History(start=history.start, steps=tuple(steps)))
+    assert found.difference.startswith(f"Step {at + 1} (run_ended): task T001 was Failed, and is")
+
+
+async def test_another_order_is_told_too(archive: Path) -> None:
+    _, history = opened(archive)
+    first = history.steps[0].model_copy(update={"orders": ("scan",)})
+    found = replayed(History(start=history.start, steps=(first,)))
+    assert "it orders survey; it does not order scan" in found.difference
+
+
+def _without_history(files: dict[str, bytes]) -> None:
+    del files[HISTORY]
+
+
+def _other_history(files: dict[str, bytes]) -> None:
+    files[HISTORY] += b" "
+
+
+def _stranger(files: dict[str, bytes]) -> None:
+    files["../../etc/passwd"] = b"x"
+
+
+def _no_manifest(files: dict[str, bytes]) -> None:
+    files[MANIFEST] = b"{"
+
+
+def _newer(files: dict[str, bytes]) -> None:
+    files[MANIFEST] = files[MANIFEST].replace(b'"format": 1', b'"format": 99')
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (_without_history, "lacks history.jsonl"),
+        (_other_history, "is not what was exported"),
+        (_stranger, "which its manifest does not name"),
+        (_no_manifest, "no manifest that I understand"),
+        (_newer, "a newer gwt-bot"),
+    ],
+)
+async def test_a_changed_archive_is_refused_with_what_is_wrong(
+    archive: Path, change: Callable[[dict[str, bytes]], None], told: str
+) -> None:
+    with pytest.raises(Refused, match=told):
+        await replay(repacked(archive, change))
+
+
+@pytest.mark.parametrize("content", [b"", b"nothing", gzip.compress(b"no tar")])
+async def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x.tar.gz"
+    path.write_bytes(content)
+    with pytest.raises(Refused, match=r"no whole archive|no manifest"):
+        await replay(path)
+    with pytest.raises(Refused, match="There is no file"):
+        await replay(tmp_path / "nowhere")
+
+
+async def test_half_an_archive_is_refused(archive: Path, tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="no whole archive"):
+        await replay(beginning(archive, tmp_path / "half.tar.gz"))
+
+
+def test_an_unknown_session_is_told(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="no such session"):
+        write(tmp_path, "12345678", None, MASKER)
+
+
+async def test_a_replay_that_differs_ends_with_an_error(archive: Path) -> None:
+    def otherwise(files: dict[str, bytes]) -> None:
+        lines = files[HISTORY].splitlines()
+        files[HISTORY] = b"\n".join([lines[0], *lines[8:]]) + b"\n"
+        manifest = json.loads(files[MANIFEST])
+        for mark in manifest["files"]:
+            if mark["name"] == HISTORY:
+                mark["sha256"] = hashlib.sha256(files[HISTORY]).hexdigest()
+        files[MANIFEST] = json.dumps(manifest).encode()
+
+    with pytest.raises(BotError, match="Step "):
+        await replay(repacked(archive, otherwise))
