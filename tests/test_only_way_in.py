@@ -45,13 +45,20 @@ def where(last: str, *tops: str) -> set[str]:
 
 
 def test_every_chat_is_given_the_desks_take_and_nothing_else_of_it() -> None:
-    listened = [
-        (name, [ast.unparse(argument) for argument in call.args])
-        for name, called, call in calls("bot", "adapters")
+    """A seat is a terminal's: what is done there is told to the chat of this machine, which says by whom it is."""
+    listened = {
+        ast.unparse(call.args[0])
+        for _, called, call in calls("bot")
         if called == "listen" and call.args
-    ]
-    assert listened
-    assert [(name, given) for name, given in listened if given != ["desk.take"]] == []
+    }
+    assert listened == {"desk.take", "seat.deliver"}
+    taking = {
+        name
+        for name, tree in trees("bot/program")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "desk.take"
+    }
+    assert taking == {"bot.program.serve", "bot.program.local"}
 
 
 def test_only_the_program_makes_a_desk_and_only_the_desk_gives_sessions_what_people_do() -> None:
@@ -59,19 +66,20 @@ def test_only_the_program_makes_a_desk_and_only_the_desk_gives_sessions_what_peo
     assert where("Actor", "bot", "adapters") == {"bot.engine.desk"}
     hearing = {
         name
-        for name, called, call in calls("bot")
+        for name, called, call in calls("bot/engine")
         if called == "hear" and isinstance(call.func, ast.Attribute)
     }
     assert hearing == {f"bot.engine.{module}" for module in HEARING}
 
 
 def test_the_engine_makes_no_words_and_presses_of_people_itself() -> None:
-    """But for what was asked for in a thread of its own and is passed on, past the gate of the other thread, and for
-    words that only look like a command, and for the request in the command `spec`."""
+    """But for what was asked for in a thread of its own and is passed on, past the gate of the other thread; and for what
+    a command says in another way, by whom it was given: talk, a setting, a request."""
     made = {(name, called) for name, called, _ in calls("bot/engine")}
     assert {one for one in made if one[1] in FROM_PEOPLE} == {
         ("bot.engine.perform.opening", "Continued"),
         ("bot.engine.passing", "Said"),
+        ("bot.engine.passing", "Configured"),
         ("bot.engine.beginning", "Said"),
     }
 

@@ -33,6 +33,7 @@ from bot.ports import Deliver
 from bot.program.assemble import Plan
 from bot.program.dotenv import refuse_foreign
 from bot.program.local import at_home, gate_for, me
+from bot.program.saying import say
 from bot.settings import Settings, pane_environment
 
 __all__ = ["gate_for", "me", "run", "seated", "talk"]
@@ -66,8 +67,7 @@ def settled(options: ReplOptions, current: Settings) -> ReplConfig:
         )
     except OptionProblem as wrong:
         raise SettingsError(str(wrong)) from wrong
-    for warning in config.warnings:
-        sys.stderr.write(f"gwt-bot: {warning}\n")
+    say(*(f"gwt-bot: {warning}" for warning in config.warnings))
     return config
 
 
