@@ -109,6 +109,7 @@ CLAUDE = AgentCli(
             ("Stop",),
             "can keep it at work when it has told its end (claude-print waits for that)",
         ),
+        RepositorySetting(".claude/settings.local.json", ("hooks", "env", "apiKeyHelper")),
         RepositorySetting(".mcp.json", does="starts tool servers"),
     ),
     folders=(Place("CLAUDE_CONFIG_DIR", ".claude"),),
@@ -163,6 +164,7 @@ CODEX = AgentCli(
     settings=(
         RepositorySetting(".codex/config.toml"),
         RepositorySetting(".codex/hooks.json"),
+        RepositorySetting(".env", ("CODEX_", "OPENAI_"), "changes its environment"),
     ),
     folders=(Place(*_CODEX_HOME),),
     copies=(Place(*_CODEX_HOME, "config.toml"),),

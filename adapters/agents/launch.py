@@ -80,6 +80,13 @@ class AgentClis:
         ready = await self._try_version(cli)
         return self._judged(cli, ready, repository) if ready.ok else ready
 
+    def settings(self, agent: str) -> tuple[str, ...]:
+        cli = self._clis.get(agent)
+        return tuple(dict.fromkeys(one.path for one in cli.settings)) if cli else ()
+
+    def brought(self, agent: str, files: Mapping[str, str]) -> tuple[str, ...]:
+        return brought(self.cli(agent), files)
+
     def flags(self, agent: str) -> str:
         return self.cli(agent).auto_flags
 
@@ -227,7 +234,7 @@ class AgentClis:
             problem = f"Nobody has logged in to `{cli.command[0]}`, as far as can be seen here."
             return _not_ready(cli.name, problem, cli.login.remedy if cli.login else "")
         asks = cli.asks(self._environ, repository) if cli.asks else ()
-        return ready.model_copy(update={"warnings": (*asks, *brought(cli, repository))})
+        return ready.model_copy(update={"warnings": asks})
 
     async def _try_version(self, cli: AgentCli) -> AgentReady:
         program, *arguments = cli.version_command

@@ -50,11 +50,12 @@ def older(version: str, oldest: str) -> bool:
     return _numbers(version) < _numbers(oldest)
 
 
-def brought(cli: AgentCli, repository: str) -> tuple[str, ...]:
+def brought(cli: AgentCli, files: Mapping[str, str]) -> tuple[str, ...]:
     """What in the repository reaches into the CLI, a sentence each."""
-    top = Path(repository)
-    found = (one for one in cli.settings if _holds(top / one.path, one.keys))
-    return tuple(_sentence(cli, one) for one in found)
+    there = (one for one in cli.settings if one.path in files)
+    return tuple(
+        _sentence(cli, one) for one in there if not one.keys or _says(files[one.path], one.keys)
+    )
 
 
 def _sentence(cli: AgentCli, one: RepositorySetting) -> str:
@@ -75,4 +76,8 @@ def _holds(path: Path, keys: tuple[str, ...]) -> bool:
             text = file.read(MOST).decode("utf-8", "replace")
     except OSError:
         return False
-    return not keys or any(re.search(rf"\b{re.escape(key)}", text) for key in keys)
+    return not keys or _says(text, keys)
+
+
+def _says(text: str, keys: tuple[str, ...]) -> bool:
+    return any(re.search(rf"\b{re.escape(key)}", text) for key in keys)

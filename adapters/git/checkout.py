@@ -50,7 +50,7 @@ class Checkouts:
 
 def _changed(top: Path, entries: list[str]) -> tuple[str, ...]:
     marks = {
-        entry[3:]: _mark(top / entry[3:], entry[:2])
+        entry[3:]: mark(top / entry[3:], entry[:2])
         for entry in entries
         if not entry[3:].startswith(f"{WORKTREES}/")
     }
@@ -58,7 +58,7 @@ def _changed(top: Path, entries: list[str]) -> tuple[str, ...]:
     return tuple(f"{readable(path)}:{folded[path]}" for path in sorted(folded))
 
 
-def _mark(path: Path, state: str) -> str:
+def mark(path: Path, state: str) -> str:
     """Of a tracked file its content; of any other, of which there may be very many, what the file system knows."""
     try:
         about = path.lstat()

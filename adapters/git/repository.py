@@ -10,6 +10,7 @@ from pathlib import Path
 from adapters.git.branches import Branches
 from adapters.git.checkout import Checkouts
 from adapters.git.ledger import Ledger
+from adapters.git.named import Named
 from adapters.git.place import Place, is_directory, main_checkout, resolved
 from adapters.git.run import INHERITED, Git
 from adapters.git.scan import SECONDS, scanned
@@ -115,6 +116,13 @@ class GitRepository:
         main = main_checkout(path)
         await self._trust.check(main)
         return await self._is_commit(main, commit)
+
+    async def read(self, path: str, commit: str, names: tuple[str, ...]) -> dict[str, str]:
+        main = main_checkout(path)
+        await self._trust.check(main)
+        if not await self._is_commit(main, commit):
+            raise Refused(f"the commit {commit} is not in the repository")
+        return await Named(self._git).at(main, commit, names)
 
     async def checkout(self, path: str) -> Checkout:
         main = main_checkout(path)

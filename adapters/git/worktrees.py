@@ -20,6 +20,7 @@ from adapters.git.ledger import Ledger
 from adapters.git.lock import Locks
 from adapters.git.merging import Merges
 from adapters.git.moving_base import MovingBase
+from adapters.git.named import Named
 from adapters.git.patches import Patches
 from adapters.git.place import Place, main_checkout
 from adapters.git.preparing import Preparing
@@ -116,6 +117,10 @@ class GitWorktrees:
     async def work(self, path: str, since: str, exclude: Iterable[str] = ()) -> Work:
         at = await self._readable(path)
         return await self._tree.work(at, await self._tree.commit(at, since), exclude)
+
+    async def changed(self, path: str, since: str, names: tuple[str, ...]) -> dict[str, str]:
+        at = await self._readable(path)
+        return await Named(self._git).changed(at, await self._tree.commit(at, since), names)
 
     async def diff(self, path: str, since: str, limit: int, until: str = "HEAD") -> str:
         at = await self._readable(path)

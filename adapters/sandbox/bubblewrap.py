@@ -67,19 +67,28 @@ class Bubblewrap:
         """The command line in a sandbox. Without a worktree it sees no more than programs and an empty home."""
         if not self._program:
             raise Unavailable(f"{NOT_HERE}: bubblewrap is not installed.", "Install bubblewrap.")
-        home = self._homes.prepared(cwd, agent=lent is not None)
         words = [
             *(self._program, *machine.isolation(), *self._system),
-            *writable(home, self._user_home),
-            *self._shown(argv[0] if argv else "", cwd),
-            *(self._lent(lent, home) if lent else ()),
-            *(checkout(Path(cwd)) if cwd else ()),
-            *(writable(Path(lent.spool)) if lent and lent.spool else ()),
+            *(self._at_work(argv, cwd, lent) if cwd else self._trying(argv)),
             *("--remount-ro", "/"),
             *self._variables(),
             *("--chdir", cwd or str(self._user_home), "--", *argv),
         ]
         return tuple(words)
+
+    def _at_work(self, argv: Sequence[str], cwd: str, lent: Lent | None) -> list[str]:
+        home = self._homes.prepared(cwd, agent=lent is not None)
+        return [
+            *writable(home, self._user_home),
+            *self._shown(argv, cwd),
+            *(self._lent(lent, home) if lent else ()),
+            *checkout(Path(cwd)),
+            *(writable(Path(lent.spool)) if lent and lent.spool else ()),
+        ]
+
+    def _trying(self, argv: Sequence[str]) -> list[str]:
+        """Whether a program starts: nothing of it is to be found anywhere afterwards."""
+        return ["--tmpfs", str(self._user_home), *self._shown(argv, "")]
 
     def outside(self, cwd: str, path: Path, folders: Iterable[str] = ()) -> Path:
         """Where on the machine lies what an agent of this worktree sees under a path of its home or folders."""
@@ -95,9 +104,9 @@ class Bubblewrap:
     def _system(self) -> list[str]:
         return machine.system()
 
-    def _shown(self, program: str, cwd: str) -> list[str]:
+    def _shown(self, argv: Sequence[str], cwd: str) -> list[str]:
         """Programs of the PATH and what the operator shows; what is hidden stays so, wherever it lies."""
-        code = [*machine.programs(self._environ), *machine.package_of(program)]
+        code = [*machine.programs(self._environ), *machine.packages(argv)]
         seen = [one for one in dict.fromkeys(code) if not covered(one.resolve(), machine.SYSTEM)]
         seen = [one for one in seen if not covered(self._user_home, [one])]
         binds = [(one, read_only(one)) for one in (*seen, *self._reads) if one.exists()]

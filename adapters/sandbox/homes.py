@@ -33,7 +33,8 @@ class Homes:
 
     def prepared(self, cwd: str, *, agent: bool) -> Path:
         home = self.of(cwd, agent=agent)
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (self._root, home.parent, home):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not (home / ".gitconfig").is_symlink() and not (home / ".gitconfig").exists():
             write(home, Path(".gitconfig"), self._identity)
         return home

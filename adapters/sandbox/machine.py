@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 SYSTEM = tuple(map(Path, ("/usr", "/etc", "/opt", "/nix/store", "/gnu/store")))
@@ -50,13 +50,17 @@ def programs(environ: Mapping[str, str]) -> list[Path]:
     return [one for one in found if one.is_absolute() and one.is_dir()]
 
 
-def package_of(program: str) -> list[Path]:
-    """A program is often a link: what it leads to, with the packages that lie around it."""
-    real = Path(program).resolve()
-    if not Path(program).is_absolute() or not real.is_file():
-        return []
-    around = [parent for parent in real.parents if parent.name == "node_modules"]
-    return [around[-1] if around else real.parent]
+def packages(argv: Sequence[str]) -> list[Path]:
+    """A program is often a link: what it leads to, with the packages around it where it is a script among them."""
+    found: list[Path] = []
+    for word in argv:
+        path = Path(word)
+        if not path.is_absolute() or not path.is_file() or not os.access(path, os.X_OK):
+            continue
+        real = path.resolve()
+        around = [parent for parent in real.parents if parent.name == "node_modules"]
+        found.append(around[-1] if around else real)
+    return found
 
 
 def not_for_everybody(folder: Path) -> Iterator[Path]:

@@ -105,6 +105,8 @@ class Session(Living):
     test_command: str = ""
     warnings: tuple[str, ...] = ()
     """What whoever approves should know of the repository and its agent."""
+    brought: tuple[str, ...] = ()
+    """What the repository has its agents do, a sentence for each file."""
     sandboxed: bool = False
     """Its agents were said to be kept to their worktrees."""
     runs_as: str = ""

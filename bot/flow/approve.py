@@ -186,7 +186,7 @@ def _looked_at_base(session: Session, event: BaseSeen) -> Iterator[Deed]:
         return
     moved = f"{session.base_branch} moved from {old[:10]} to {new[:10]}"
     yield telling.approval_wanted(session, telling.decided_by(moved, OPERATOR, event.at))
-    session.base_commit = new
+    session.base_commit, session.brought = new, event.brought
     revise.anew(session, f"{moved}: hold the plan against the repository as it is now.")
     session.enter(Phase.SPECIFYING)
     yield telling.news(

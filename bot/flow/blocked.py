@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from bot.domain.actions import Deed, Show, StopRun
 from bot.domain.cards import Decided, NeedsYouCard
 from bot.domain.choices import Choice, Style, Verb
-from bot.domain.events import FromPerson, Happening, OrderFailed, Pressed
+from bot.domain.events import FromPerson, Happening, OrderFailed, Pressed, SettingsChanged
 from bot.domain.session import Session
-from bot.domain.states import Outcome, TaskState
+from bot.domain.states import Outcome, RunState, TaskState
 from bot.domain.tasks import Counters, Hold, Task, TaskResult, Why
 from bot.flow import mishaps, place, shared, ship, telling
 
@@ -53,6 +53,20 @@ def hold(session: Session, event: OrderFailed) -> Iterator[Deed]:
         task.update_run(run.end(Outcome.FAILED, event.at, message=event.reason))
     reason = f"{event.reason} {event.remedy}".strip()
     yield from block(session, task, reason, event, Hold.LOST if event.lost else None)
+
+
+def not_started(session: Session, event: SettingsChanged) -> Iterator[Deed]:
+    """What its agent would obey is not what somebody approved."""
+    task = session.task_of_run(event.run_id)
+    if task is None or task.run is None or task.run.state is not RunState.STARTING:
+        return
+    what = ", ".join(event.files[:8])
+    reason = (
+        f"What its agent obeys was changed since you approved: {what}. It can have commands run."
+    )
+    task.update_run(task.run.end(Outcome.FAILED, event.at, message=reason))
+    task.settings_mark = event.mark
+    yield from block(session, task, reason, event, Hold.SETTINGS)
 
 
 def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
@@ -152,6 +166,9 @@ def _with_more(task: Task, about: str) -> Iterator[Choice]:
 
 def _let_pass(task: Task, about: str) -> Iterator[Choice]:
     """What a person may let pass, having seen it."""
+    if task.held is Hold.SETTINGS:
+        confirm = "Start its agent with these settings?"
+        yield Choice(label="Go on with them", verb=Verb.ACCEPT, about=about, confirm=confirm)
     if task.held is Hold.LIMIT:
         yield Choice(label="Go on beyond the limit", verb=Verb.ACCEPT, about=about)
     if task.held in (Hold.FLAGS, Hold.VERDICT):

@@ -31,6 +31,7 @@ from bot.domain.events import (
     RunEnded,
     RunStarted,
     Said,
+    SettingsChanged,
     StepChosen,
     TaskReplanned,
     Ticked,
@@ -111,6 +112,8 @@ def _came_back(session: Session, event: Result) -> Iterator[Deed]:  # noqa: C901
             _place_or_workspace(session, event)
         case RunStarted():
             _started(session, event)
+        case SettingsChanged():
+            yield from blocked.not_started(session, event)
         case RunEnded():
             yield from verify.ended(session, event)
         case DialogOpened() | DialogClosed() | DialogAnswered() | OrderFailed(what="answer_dialog"):

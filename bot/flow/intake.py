@@ -98,6 +98,7 @@ def _begin(session: Session, event: Surveyed) -> None:
     session.context_window, session.most_at_once = event.context_window, event.most_at_once
     session.limits, session.hosted = event.limits, event.hosted
     session.unattended = session.unattended or event.unattended
+    session.brought = event.brought
     session.sandboxed, session.runs_as = event.sandboxed, event.user
     session.other_agents = event.other_agents
     session.warnings = event.agent.warnings

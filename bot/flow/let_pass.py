@@ -20,8 +20,13 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
         yield telling.stale(session, event)
         return
     title, reason = f"{task.key} {task.name}", task.blocked
-    if event.verb is Verb.ACCEPT and task.held in (Hold.FLAGS, Hold.LIMIT, Hold.VERDICT):
-        what = "Accepted as it is" if task.held is not Hold.LIMIT else "Let go on"
+    if event.verb is Verb.ACCEPT and task.held in (
+        Hold.FLAGS,
+        Hold.LIMIT,
+        Hold.SETTINGS,
+        Hold.VERDICT,
+    ):
+        what = "Let go on" if task.held in (Hold.LIMIT, Hold.SETTINGS) else "Accepted as it is"
         yield from _accepted(session, task, event)
     elif event.verb is Verb.SEND_BACK and event.text.strip():
         what = "Sent back to its agent"
@@ -42,6 +47,9 @@ def _accepted(session: Session, task: Task, event: Pressed) -> Iterator[Deed]:
             task.accepted = (*task.accepted, task.violations[-1].limit_type)
             _go_on(task)
             yield from verify.go_on(session, task, event)
+        case Hold.SETTINGS:
+            task.accepted = (*task.accepted, task.settings_mark)
+            _go_on(task)
         case _:
             yield from ship.begin(session, task, event)
 

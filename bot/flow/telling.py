@@ -37,7 +37,7 @@ def received(session: Session) -> Show:
     spec_branch = session.spec.workspace.branch if session.spec else ""
     notes = (f"Spec, plan and tasks go to the branch {spec_branch}.",) if spec_branch else ()
     if session.base_commit:
-        notes = (*notes, _pull_requests(session), *session.warnings)
+        notes = (*notes, _pull_requests(session), *session.warnings, *session.brought)
     return Show(
         card=ReceivedCard(
             key="received",
@@ -143,6 +143,7 @@ def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
             usage=session.usage,
             risk=session.intent.risk or "",
             risk_reasons=session.intent.risk_reasons,
+            brought=session.brought,
             analysis=session.analysis,
             forecast=session.forecast,
             difference=session.difference,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -16,6 +16,14 @@ class Agents(Protocol):
 
     async def ready(self, agent: str, repository: str) -> AgentReady:
         """Can it run here unattended? With the reason and the remedy where not."""
+        ...
+
+    def settings(self, agent: str) -> tuple[str, ...]:
+        """Files and folders of a repository that it obeys before anybody has looked at them."""
+        ...
+
+    def brought(self, agent: str, files: Mapping[str, str]) -> tuple[str, ...]:
+        """What those of them that are there have it do, a sentence each. `files`: what stands in them."""
         ...
 
     def flags(self, agent: str) -> str:

@@ -19,6 +19,10 @@ class Repository(Protocol):
 
     async def scan(self, path: str, commit: str) -> Scan: ...
 
+    async def read(self, path: str, commit: str, names: tuple[str, ...]) -> dict[str, str]:
+        """What these files say at a commit; of folders and links only that they are there. Others are left out."""
+        ...
+
     async def branches(self, path: str) -> tuple[str, ...]:
         """Every local branch."""
         ...
@@ -83,6 +87,10 @@ class Worktrees(Protocol):
 
     async def work(self, path: str, since: str, exclude: Iterable[str] = ()) -> Work:
         """What was done in the worktree since a commit."""
+        ...
+
+    async def changed(self, path: str, since: str, names: tuple[str, ...]) -> dict[str, str]:
+        """Which of these files and folders are not as at a commit, ignored ones too, each with a mark of how it is."""
         ...
 
     async def diff(self, path: str, since: str, limit: int, until: str = "HEAD") -> str:

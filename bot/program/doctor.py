@@ -144,8 +144,20 @@ async def _agents(current: Settings) -> list[Found]:
         says = f"{ready.version or 'is there'}" if ready.ok else ready.problem
         needed = name == current.gwt_agent
         found.append(Found(f"agent {name}", ready.ok, says, ready.remedy, needed))
-        found += [Found(f"agent {name}", True, warning) for warning in ready.warnings]
+        told = (*ready.warnings, *(await _brought(current, clis, name) if ready.ok else ()))
+        found += [Found(f"agent {name}", True, warning) for warning in told]
     return found
+
+
+async def _brought(current: Settings, clis: AgentClis, name: str) -> tuple[str, ...]:
+    """What the repository has it do. That there is no repository is told elsewhere."""
+    repository = GitRepository(current.gwt_home, pane_environment())
+    try:
+        base = await repository.base(str(current.gwt_repository))
+        files = await repository.read(base.repository, base.commit, clis.settings(name))
+    except PortError:
+        return ()
+    return clis.brought(name, files)
 
 
 async def _forge(current: Settings, masker: Masker) -> str:

@@ -122,29 +122,31 @@ async def test_what_claude_will_ask_is_told_beforehand_and_refuses_nothing(
         ("gemini", ".gemini/settings.json", '{"mcpServers": {}}'),
         ("gemini", ".env", "GEMINI_API_KEY=x"),
         ("opencode", "opencode.json", '{"plugin": []}'),
-        ("opencode", ".opencode/plugin/x.js", ""),
+        ("opencode", ".opencode/plugin", ""),
+        ("claude", ".claude/settings.local.json", '{"hooks": {}}'),
+        ("claude", ".claude/settings.json", '{"env": {"ANTHROPIC_BASE_URL": "x"}}'),
+        ("codex", ".env", "CODEX_HOME=evil"),
     ],
 )
-async def test_settings_of_the_repository_that_can_run_something_are_told(
-    programs: AgentPrograms, repository: Path, agent: str, path: str, text: str
+def test_settings_of_the_repository_that_can_run_something_are_told(
+    programs: AgentPrograms, agent: str, path: str, text: str
 ) -> None:
-    write(repository / path, text)
-    programs.environ.pop("x", None)
-    write(programs.bin.parent / LOGINS["opencode"][0], LOGINS["opencode"][1])
-    ready = await AgentClis(programs.environ).ready(agent, str(repository))
-    assert ready.ok
-    assert any(Path(path).parts[0] in warning for warning in ready.warnings)
+    clis = AgentClis(programs.environ)
+    assert path in clis.settings(agent)
+    [told, *_] = clis.brought(agent, {path: text})
+    assert path in told
 
 
 @pytest.mark.parametrize("agent", NAMES[1:])
-async def test_a_repository_without_such_settings_is_not_remarked_upon(
-    programs: AgentPrograms, repository: Path, agent: str
+def test_a_repository_without_such_settings_is_not_remarked_upon(
+    programs: AgentPrograms, agent: str
 ) -> None:
-    write(repository / ".claude" / "settings.json", '{"model": "some-model"}')
-    write(repository / ".env", "PORT=80")
-    write(repository / "opencode.json", '{"model": "x"}')
-    ready = await AgentClis(programs.environ).ready(agent, str(repository))
-    assert (ready.ok, ready.warnings) == (True, ())
+    harmless = {
+        ".claude/settings.json": '{"model": "some-model"}',
+        ".env": "PORT=80",
+        "opencode.json": '{"model": "x"}',
+    }
+    assert AgentClis(programs.environ).brought(agent, harmless) == ()
 
 
 @pytest.mark.parametrize(

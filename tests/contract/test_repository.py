@@ -77,3 +77,14 @@ async def test_two_looks_at_the_checkout_tell_what_was_touched_between(world: Wo
     world.person_leaves({"code.py": "one = 66\n", "odd: name.py": "o\n"})
     after = await world.repository.checkout(world.path)
     assert after.touched_since(before) == ("code.py", "odd: name.py")
+
+
+async def test_named_files_are_read_at_a_commit(world: World) -> None:
+    first = world.person_commits("main", {".mcp.json": "{}\n"})
+    world.person_commits("main", {".mcp.json": "changed\n"})
+    world.person_leaves({".mcp.json": "not committed\n"})
+    names = (".mcp.json", "not-there.json")
+    assert await world.repository.read(world.path, first, names) == {".mcp.json": "{}\n"}
+    assert await world.repository.read(world.path, first, ()) == {}
+    with pytest.raises(Refused, match="not in the repository"):
+        await world.repository.read(world.path, "0" * 39 + "1", names)

@@ -280,3 +280,19 @@ async def test_a_base_nobody_has_checked_out_is_moved(world: World, path: str, f
 async def test_nothing_at_all_can_be_removed_too(world: World, first: str) -> None:
     removal = await world.worktrees.remove(world.path, world.at("agent-never"), "agent/never", None)
     assert (removal.worktree_gone, removal.branch_gone, removal.reason) == (True, True, "")
+
+
+async def test_named_files_that_are_not_as_they_were_are_told_whether_committed_or_not(
+    world: World, path: str, first: str
+) -> None:
+    names = ("code.py", "committed.json", "left.json", "never.json")
+    assert await world.worktrees.changed(path, first, names) == {}
+    world.agent_commits(path, {"committed.json": "1\n", "other.py": "1\n"})
+    world.agent_leaves(path, {"left.json": "1\n"})
+    before = await world.worktrees.changed(path, first, names)
+    assert before.keys() == {"committed.json", "left.json"}
+    assert await world.worktrees.changed(path, first, names) == before
+    world.agent_leaves(path, {"left.json": "2\n"})
+    after = await world.worktrees.changed(path, first, names)
+    assert after["committed.json"] == before["committed.json"]
+    assert after["left.json"] != before["left.json"]

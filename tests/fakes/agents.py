@@ -24,6 +24,8 @@ class FakeAgents:
         self.names = names or ("played",)
         self.problems = dict(problems or {})
         self.auto_flags = "--yes"
+        self.obeys: tuple[str, ...] = ()
+        """Files of a repository."""
         self.asked: list[tuple[str, str]] = []
         self.launched: list[tuple[str, str, bool]] = []
         """Agent, conversation, and whether it was to be gone on with."""
@@ -36,6 +38,12 @@ class FakeAgents:
         if problem:
             return AgentReady(agent=agent, ok=False, problem=problem, remedy="Choose another one.")
         return AgentReady(agent=agent, ok=True, version="1.0")
+
+    def settings(self, agent: str) -> tuple[str, ...]:
+        return self.obeys
+
+    def brought(self, agent: str, files: Mapping[str, str]) -> tuple[str, ...]:
+        return tuple(f"{agent} obeys {path}." for path in self.obeys if path in files)
 
     def flags(self, agent: str) -> str:
         return self.auto_flags

@@ -86,6 +86,13 @@ class FakeRepository:
             uncommitted=len(self.changes),
         )
 
+    async def read(self, path: str, commit: str, names: tuple[str, ...]) -> dict[str, str]:
+        await self._asked(path)
+        found = self.found(commit)
+        if found is None:
+            raise Refused(f"the commit {commit} is not in the repository")
+        return {name: found.files[name] for name in names if name in found.files}
+
     async def scan(self, path: str, commit: str) -> Scan:
         await self._asked(path)
         found = self.found(commit)

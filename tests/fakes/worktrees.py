@@ -130,6 +130,12 @@ class FakeWorktrees:
             uncommitted=tuple(sorted(name for name in here.left if not matches(name, patterns))),
         )
 
+    async def changed(self, path: str, since: str, names: tuple[str, ...]) -> dict[str, str]:
+        here = await self._worktree(path)
+        before = commit_of(here.repository, since).files
+        now = {**commit_of(here.repository, here.head).files, **here.copied, **here.left}
+        return {name: now.get(name, "gone") for name in names if now.get(name) != before.get(name)}
+
     async def diff(self, path: str, since: str, limit: int, until: str = "HEAD") -> str:
         here = await self._worktree(path)
         before = commit_of(here.repository, since).files

@@ -45,6 +45,8 @@ class ApprovalCard(Shown):
     usage: Usage
     risk: str = ""
     risk_reasons: tuple[str, ...] = ()
+    brought: tuple[str, ...] = ()
+    """What the repository has its agents do, before anybody has looked at it."""
     analysis: Analysis | None = None
     forecast: Forecast | None = None
     difference: Difference | None = None

@@ -70,6 +70,7 @@ from bot.domain.events.working import (
     RunEnded,
     RunStarted,
     RunStopped,
+    SettingsChanged,
     SummedUp,
     TaskReplanned,
     TimeCame,
@@ -125,6 +126,7 @@ __all__ = [
     "Said",
     "Scanned",
     "SessionOpened",
+    "SettingsChanged",
     "StepChosen",
     "SummedUp",
     "Surveyed",
@@ -174,6 +176,7 @@ Event = Annotated[
     | WorkspaceReady
     | NameTaken
     | RunStarted
+    | SettingsChanged
     | RunEnded
     | RunStopped
     | WorkSeen

@@ -31,6 +31,8 @@ class Surveyed(Result):
     limits: TaskLimits = TaskLimits()
     hosted: Hosted | None = None
     unattended: bool = False
+    brought: tuple[str, ...] = ()
+    """What the repository has agents do."""
     sandboxed: bool = False
     user: str = ""
     """As whom agents run."""
@@ -100,6 +102,7 @@ class BaseSeen(Result):
 
     kind: Literal["base_seen"] = "base_seen"
     base: Base
+    brought: tuple[str, ...] = ()
 
 
 class WordsJudged(Result):

@@ -58,6 +58,16 @@ class RunStarted(Result):
     before: Checkout | None = None
 
 
+class SettingsChanged(Result):
+    """A run was not started: what its agent obeys is not what it was when somebody approved."""
+
+    kind: Literal["settings_changed"] = "settings_changed"
+    run_id: str
+    files: tuple[str, ...]
+    mark: str
+    """Of how they look now."""
+
+
 class DialogOpened(Result):
     """A program in a pane asks a person something."""
 

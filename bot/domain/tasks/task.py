@@ -24,6 +24,8 @@ class Hold(StrEnum):
     FLAGS = "flags"
     """Its tests look as if they had been made to pass."""
     LIMIT = "limit"
+    SETTINGS = "settings"
+    """What its agent obeys has changed."""
     LOST = "lost"
     """Its worktree or branch was taken away by hand: it is made again, or another one."""
     VERDICT = "verdict"
@@ -95,6 +97,8 @@ class Task(Living):
     flags: tuple[Flag, ...] = ()
     """Signs that its tests were made to pass, in the work as last looked at."""
     accepted: tuple[str, ...] = ()
+    settings_mark: str = ""
+    """How what its agent obeys looked when a person was asked about it."""
     """What a person let pass: commits whose flags, limits or verdict they have seen."""
     checked_of: str = ""
     """The run after which the last check was."""

@@ -34,6 +34,7 @@ from bot.domain.states import Status
 from bot.domain.tasks import Workspace
 from bot.engine import brain
 from bot.engine.brain import EarlierSession
+from bot.engine.perform.brought import brought
 from bot.engine.world import Rules, World
 from bot.errors import Refused
 
@@ -169,7 +170,13 @@ async def look_at_base(world: World, session: Session, order: LookAtBase) -> Bas
     seen = await world.repository.base(session.repository)
     commit = await world.repository.tip(session.repository, session.base_branch)
     base = seen.model_copy(update={"branch": session.base_branch, "commit": commit})
-    return BaseSeen(**world.mark(), answers=order.key, base=base)
+    agents = (session.agent, *session.other_agents)
+    return BaseSeen(
+        **world.mark(),
+        answers=order.key,
+        base=base,
+        brought=await brought(world, session.repository, commit, agents),
+    )
 
 
 async def commit_documents(

@@ -21,11 +21,13 @@ from bot.domain.events import (
     RunEnded,
     RunStarted,
     RunStopped,
+    SettingsChanged,
     TimeCame,
     WorkspaceReady,
 )
 from bot.domain.session import Session
 from bot.domain.tasks import Run, Task, Workspace
+from bot.engine.perform.brought import changed as settings_changed
 from bot.engine.perform.checking import finished, keep
 from bot.engine.perform.heeding import heed_dialogs
 from bot.engine.perform.planning import explained
@@ -121,12 +123,16 @@ async def _with_predecessors(
     )
 
 
-async def start_run(world: World, session: Session, order: StartRun) -> RunStarted:
+async def start_run(
+    world: World, session: Session, order: StartRun
+) -> RunStarted | SettingsChanged:
     """Safe to do twice: the pane is named after the run, and a run that has ended is not started again."""
     task, run, workspace = task_and_run(session, order.run_id)
     await _require_worktree(world, task, workspace)
     _require_approved_flags(world, session, run)
     _require_sandbox(world, session)
+    if changed := await settings_changed(world, session, order.key, task, run, workspace):
+        return changed
     before = await world.repository.checkout(session.repository)
     marked = world.agents.marked(run.agent)
     prompt = world.masker.mask(instruction(session, task, run, marked=marked))

@@ -18,6 +18,7 @@ from bot.domain.hosting import Hosted
 from bot.domain.session import Session
 from bot.domain.states import Status
 from bot.domain.world import AgentReady
+from bot.engine.perform.brought import brought
 from bot.engine.world import World
 from bot.errors import Refused, Unavailable
 
@@ -32,10 +33,13 @@ async def survey(world: World, session: Session, order: Survey) -> Surveyed:
     agent = await world.agents.ready(session.agent or world.rules.agent, base.repository)
     if not agent.ok:
         agent = _not_needed_yet(session, agent)
+    others = await _other_agents(world, agent.agent, base.repository)
+    agents = (agent.agent, *others)
     return Surveyed(
         **world.mark(),
         answers=order.key,
         base=base,
+        brought=await brought(world, base.repository, base.commit, agents),
         agent=agent,
         agent_flags=world.agents.flags(agent.agent),
         context_window=world.rules.context_window(),
@@ -45,7 +49,7 @@ async def survey(world: World, session: Session, order: Survey) -> Surveyed:
         sandboxed=world.rules.sandboxed,
         user=world.rules.user,
         hosted=await _hosted(world, base.repository),
-        other_agents=await _other_agents(world, agent.agent, base.repository),
+        other_agents=others,
     )
 
 

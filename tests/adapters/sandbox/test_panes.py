@@ -121,3 +121,20 @@ async def test_root_needs_no_other_sandbox(jail: Jail, programs: AgentPrograms) 
     ready = await clis(jail, programs, sandbox).ready("claude", str(jail.top))
     assert (ready.ok, ready.problem) == (True, "")
     assert launch(jail, programs, "claude").env["IS_SANDBOX"] == "1"
+
+
+async def test_a_program_that_is_a_link_to_somewhere_else_is_found(
+    jail: Jail, server: OwnServer, programs: AgentPrograms
+) -> None:
+    """As installers do it: the link on the PATH, the program in the home folder, or in a package."""
+    package = jail.user_home / "lib" / "node_modules" / "codex"
+    package.mkdir(parents=True)
+    (package / "other").write_text("found")
+    program = package / "codex.sh"
+    program.write_text(f"#!/bin/sh\ncat {package}/other > heard\n")
+    program.chmod(0o755)
+    (programs.bin / "codex").symlink_to(program)
+    panes = server.panes(environment=jail.environment)
+    await panes.start("run-1", str(jail.work), launch(jail, programs, "codex"), "do it")
+    await asyncio.wait_for(panes.ended("run-1"), PATIENCE)
+    assert (jail.work / "heard").read_text() == "found"
