@@ -18,7 +18,7 @@ from bot.domain.branches import Branch, BranchDetails, BranchList, ChangedFile
 from bot.domain.world import Commit
 from bot.errors import PortError, Refused
 
-LISTED = 100
+LISTED = 60
 """Branches that are held against the base; agents' are always among them."""
 AGENTS = "agent/"
 _AT_ONCE = 4

@@ -51,7 +51,8 @@ class Wizard:
         self.auditing.allowed(thread, event)
         there = await self._thread(thread, event, asked.text)
         self.begun(self.beginning.by_wizard(thread, there, event))
-        await self.pointing.turn_to(there)
+        if there != thread:
+            await self.pointing.turn_to(there)
         return True
 
     async def _thread(self, thread: Thread, event: Commanded, text: str) -> Thread:

@@ -99,7 +99,7 @@ def _facts(
         yield "Checked out", f"{branch.worktree}{left}"
     if found.upstream:
         yield "Follows", found.upstream
-    if found.lost:
+    if found.lost and branch.name != found.base:
         yield "Only here", counted(found.lost, "commit")
 
 
