@@ -174,7 +174,59 @@ def nested_repository(scene: Scene) -> None:
     write(inner, {"code.py": "changed again\n"})
 
 
+def credential_helper(scene: Scene) -> None:
+    scene.config("credential.helper", f"!{scene.evil}")
+    scene.config("remote.origin.url", "https://127.0.0.1:1/x.git")
+
+
+def pager_and_editor(scene: Scene) -> None:
+    scene.config("core.pager", str(scene.evil))
+    scene.config("core.editor", str(scene.evil))
+    scene.config("pager.log", str(scene.evil))
+    scene.config("sequence.editor", str(scene.evil))
+
+
+def large_file_storage(scene: Scene) -> None:
+    for what in ("clean", "smudge", "process"):
+        scene.config(f"filter.lfs.{what}", f"{scene.evil} {what} -- %f")
+    scene.config("filter.lfs.required", "true")
+    scene.attributes("* filter=lfs diff=lfs merge=lfs -text\n")
+
+
+def rewritten_address(scene: Scene) -> None:
+    scene.config(f"url.ext::{scene.evil}.insteadOf", "https://example.org/")
+    scene.config("remote.origin.url", "https://example.org/x.git")
+
+
+def alias(scene: Scene) -> None:
+    for name in ("status", "diff", "worktree", "commit"):
+        scene.config(f"alias.{name}", f"!{scene.evil}")
+
+
+def submodule_update(scene: Scene) -> None:
+    write(scene.path, {".gitmodules": f'[submodule "x"]\npath = x\nurl = ext::{scene.evil}\n'})
+    scene.config("submodule.x.update", f"!{scene.evil}")
+    scene.config("submodule.x.url", f"ext::{scene.evil}")
+
+
+def alternates(scene: Scene) -> None:
+    """Objects from elsewhere: no program, but what a tree says could be another thing."""
+    info = scene.top / ".git" / "objects" / "info"
+    info.mkdir(exist_ok=True)
+    (info / "alternates").write_text(f"{scene.top.parent / 'planted' / 'objects'}\n")
+
+
+def own_attributes(scene: Scene) -> None:
+    scene.attributes("* filter=x diff=x merge=x\n")
+
+
 NOTICED = [
+    credential_helper,
+    pager_and_editor,
+    large_file_storage,
+    rewritten_address,
+    alias,
+    submodule_update,
     fsmonitor,
     hooks_path,
     filters,
@@ -194,7 +246,7 @@ NOTICED = [
     main_common_directory,
     git_directory_replaced,
 ]
-HARMLESS = [hooks, nested_repository]
+HARMLESS = [hooks, nested_repository, alternates, own_attributes]
 
 
 def every_call(scene: Scene) -> list[Callable[[], Awaitable[object]]]:
@@ -205,6 +257,8 @@ def every_call(scene: Scene) -> list[Callable[[], Awaitable[object]]]:
     return [
         lambda: here.work(path, first),
         lambda: here.diff(path, first, 10_000),
+        lambda: here.changed(path, first, ("code.py", ".claude/settings.json")),
+        lambda: there.read(top, first, ("code.py", "b.txt")),
         lambda: here.commit_files(path, {"specs/x.md": "x\n"}, "docs: x"),
         lambda: here.prepare(top, BRANCH, path, first),
         lambda: here.prepare(top, "agent/other", other, first),
