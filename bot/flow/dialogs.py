@@ -21,6 +21,7 @@ from bot.domain.events import (
 )
 from bot.domain.session import Session
 from bot.domain.states import Outcome, RunState
+from bot.domain.tasklog import BlockedReason
 from bot.domain.tasks import Run, Task
 from bot.flow import blocked, telling
 from bot.flow.dialog_card import card
@@ -67,7 +68,9 @@ def _opened(session: Session, task: Task, run: Run, event: DialogOpened) -> Iter
     else:
         run = run.become(RunState.WAITING_INPUT, **asked)
     if session.unattended:
-        reason = f"INTERACTIVE_PROMPT: its agent asked “{event.dialog.title}”, and nobody is there to answer"
+        words = event.dialog.kind is DialogKind.WORDS
+        kind = BlockedReason.STDIN_REQUIRED if words else BlockedReason.INTERACTIVE_PROMPT
+        reason = f"{kind}: its agent asked “{event.dialog.title}”, and nobody is there to answer"
         yield from _given_up(session, task, run, event, reason)
         return
     if run.ignored >= MOST_IGNORED and not task.taken_by:

@@ -20,7 +20,7 @@ from bot.domain.events import (
 )
 from bot.domain.evidence import LimitViolation
 from bot.domain.session import Session
-from bot.domain.states import TaskState
+from bot.domain.states import Outcome, TaskState
 from bot.domain.tasks import Hold, Task, Why
 from bot.domain.world import Limit, Work
 from bot.flow import blocked, mishaps, place, telling
@@ -85,7 +85,8 @@ def _held_against(
         limit_type=name, limit_value=allowed, actual_value=actual, timestamp=event.at
     )
     task.violations = (*task.violations, violation)
-    yield from mishaps.end_run(task, event.at)
+    late = name == "max_seconds"
+    yield from mishaps.end_run(task, event.at, Outcome.TIMED_OUT if late else Outcome.KILLED)
     reason = f"it has gone beyond its limit: {actual} {what}, {allowed} were allowed"
     yield from blocked.block(session, task, reason, event, Hold.LIMIT)
 

@@ -75,7 +75,7 @@ def end_runs(session: Session, event: Happening) -> Iterator[Deed]:
             task.go_on("You were stopped. Look at what is there already and go on from it.")
 
 
-def end_run(task: Task, at: AwareDatetime) -> Iterator[Deed]:
+def end_run(task: Task, at: AwareDatetime, outcome: Outcome = Outcome.KILLED) -> Iterator[Deed]:
     """No agent goes on unwatched: whoever takes a task out of its run ends that run."""
     run = task.run
     if run and run.alive:
@@ -83,7 +83,7 @@ def end_run(task: Task, at: AwareDatetime) -> Iterator[Deed]:
         if run.dialog:
             gone = Decided(what="Its agent was ended", by="the bot", at=at)
             yield from dialogs.ended(task, run, gone)
-        stopped = run.end(Outcome.KILLED, at, ended_by=CompletionSource.STOPPED)
+        stopped = run.end(outcome, at, ended_by=CompletionSource.STOPPED)
         task.update_run(stopped.model_copy(update={"dialog": None, "reply": ""}))
         task.taken_by = ""
 

@@ -186,7 +186,7 @@ async def own_seat(plan: Plan, chat: ConsoleChat) -> AsyncGenerator[Seat, None]:
 
         async def greet() -> None:
             await chat.tell(*desk.broken())
-            await desk.welcome(chat.thread, chat.person)
+            await local.greet(chat, desk.welcome(chat.thread, chat.person))
 
         async def deliver(thread: Thread, event: FromPeople) -> bool:
             return await local.hear(chat, thread, event)

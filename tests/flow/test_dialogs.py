@@ -10,6 +10,7 @@ from bot.domain.dialogs import Dialog, DialogKind, DialogOption
 from bot.domain.events import DialogAnswered, DialogClosed, DialogOpened, OrderFailed, Woken
 from bot.domain.session import Session
 from bot.domain.states import RunState, Status, TaskState
+from bot.domain.tasklog import BlockedReason, TaskLogStatus, TerminatedBy, task_log
 from bot.domain.tasks import Run
 from bot.flow import decide, due
 from bot.flow.dialogs import MOST_IGNORED
@@ -339,6 +340,20 @@ def test_where_nobody_is_there_to_answer_a_dialog_ends_the_run_and_keeps_the_wor
     assert session.tasks[0].state is TaskState.BLOCKED
     assert "INTERACTIVE_PROMPT" in session.tasks[0].blocked
     assert not run_of(session).alive
+    log = task_log(session, session.tasks[0])
+    assert (log.executor_blocked, log.status) == (True, TaskLogStatus.INCOMPLETE)
+    assert (log.blocked_reason, log.terminated_by) == (
+        BlockedReason.INTERACTIVE_PROMPT,
+        TerminatedBy.REPL_FAIL_CLOSED,
+    )
+    assert log.timeout_ms is not None
+
+
+def test_a_line_that_is_wanted_where_nobody_is_there_says_so() -> None:
+    session = at_work(unattended=True)
+    asks(session, NAME)
+    assert "STDIN_REQUIRED" in session.tasks[0].blocked
+    assert task_log(session, session.tasks[0]).blocked_reason is BlockedReason.STDIN_REQUIRED
 
 
 def test_a_discarded_session_leaves_no_dialog_to_answer() -> None:

@@ -12,6 +12,7 @@ from bot.domain.events import OrderFailed, TimeCame, Woken
 from bot.domain.evidence import TaskLimits
 from bot.domain.session import Session
 from bot.domain.states import Outcome, RunState, Status, TaskState
+from bot.domain.tasklog import BlockedReason, TerminatedBy, task_log
 from bot.domain.tasks import Hold, Task, Why
 from bot.flow import decide, due, place
 from tests.flow.scenes import (
@@ -291,6 +292,9 @@ def test_an_agent_that_works_too_long_is_ended_and_goes_on_where_it_was_if_someb
     session = executing(running("T001"), limits=TaskLimits(max_seconds=100))
     [card] = needs(decide(session, tick(later(101))))
     assert not session.tasks[0].runs[0].alive
+    log = task_log(session, session.tasks[0])
+    assert log.blocked_reason is BlockedReason.TIMEOUT
+    assert (log.terminated_by, log.timeout_ms) == (TerminatedBy.TIMEOUT, 101_000)
     decide(session, press(card, Verb.ACCEPT))
     gets_place(session)
     assert session.tasks[0].runs[1].why is Why.RESUMED

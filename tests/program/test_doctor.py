@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 TOKEN = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"  # noqa: S105 - it opens nothing
 
 
-def doctor(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def doctor(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     clean = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
@@ -24,7 +25,7 @@ def doctor(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]
         "GWT_AGENT_COMMAND": "true",
     }
     return subprocess.run(
-        [sys.executable, "-m", "bot", "doctor"],
+        [sys.executable, "-m", "bot", "doctor", *options],
         cwd=folder,
         env=clean | environment,
         capture_output=True,
@@ -98,3 +99,14 @@ def test_it_changes_nothing(repository: Path, tmp_path: Path) -> None:
     before = sorted(str(path) for path in repository.rglob("*"))
     doctor(tmp_path, GWT_REPOSITORY=str(repository))
     assert sorted(str(path) for path in repository.rglob("*")) == before
+
+
+def test_programs_read_the_same_as_people_and_no_token(repository: Path, tmp_path: Path) -> None:
+    done = doctor(tmp_path, "--json", GWT_REPOSITORY=str(repository), GITHUB_TOKEN=TOKEN)
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["ok"]) == (1, False)
+    found = {one["what"]: one for one in told["checks"]}
+    assert found["tmux"]["ok"]
+    assert not found["model"]["ok"]
+    assert found["model"]["remedy"]
+    assert TOKEN not in done.stdout

@@ -41,6 +41,8 @@ class Seat(Protocol):
 
 
 _asking: ContextVar[Seat | None] = ContextVar("_asking", default=None)
+_greeted: ContextVar[Seat | None] = ContextVar("_greeted", default=None)
+"""Apart from the other: sessions begin while somebody asks, and they go on whispering long after."""
 
 
 class LocalChat:
@@ -91,6 +93,14 @@ class LocalChat:
         for one in self._board:
             await self._tell([seat], lambda to, one=one: to.show(one.thread, one.card))
 
+    async def greet(self, seat: Seat, greeting: Awaitable[None]) -> None:
+        """What is said meanwhile is for the one who has just come."""
+        _greeted.set(seat)
+        try:
+            await greeting
+        finally:
+            _greeted.set(None)
+
     async def show(self, thread: Thread, card: Card) -> None:
         """Answers to one seat are for that one, and not worth keeping."""
         if seat := self._asker(card):
@@ -111,7 +121,7 @@ class LocalChat:
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
         if person.id != self.person.id:
             return
-        seat = self._asker(card)
+        seat = self._asker(card) or _greeted.get()
         await self._tell(
             [seat] if seat else self._seats, lambda to: to.whisper(thread, person, card)
         )

@@ -39,7 +39,7 @@ class Behind(Protocol):
 
     async def rest(self, thread: Thread) -> Standing: ...
 
-    async def greet(self, thread: Thread, person: Person) -> None: ...
+    def greet(self, thread: Thread, person: Person) -> Awaitable[None]: ...
 
     def tell(self, about: str, of: str) -> JsonValue: ...
 
@@ -188,7 +188,8 @@ class _Peer:
             await self._chat.catch_up(self)
         self._chat.sit(self)
         if request.earlier:
-            await self._behind.greet(request.thread, self._chat.person)
+            person = self._chat.person
+            await self._chat.greet(self, self._behind.greet(request.thread, person))
         return None
 
     async def _rest(self, request: wire.Rest) -> JsonValue:

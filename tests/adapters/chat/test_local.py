@@ -1,0 +1,302 @@
+"""The local socket: for its owner alone, bounded against everybody, and another seat at the same conversation."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from adapters.chat.local import VERSION, Joined, LocalChat, Welcome, joined, open_door, peers
+from adapters.chat.local.address import bound, path_in
+from adapters.chat.local.door import MOST_PEERS
+from bot.domain.cards import Card
+from bot.domain.choices import Command, Word
+from bot.domain.events import Commanded, FromPeople, Pressed, Said, Visited
+from bot.domain.people import Person, Thread
+from bot.domain.repl import Standing
+from bot.errors import Refused, Unavailable
+from tests.fakes import cards
+
+ME = Person(platform="console", id="local:1", name="Mika")
+THREAD = Thread(platform="console", channel="terminal", root="1")
+T0 = datetime(2026, 1, 2, tzinfo=UTC)
+WELCOME = Welcome(gwt_bot=VERSION, version="1.2.3", pid=42, repository="/srv/shop")
+
+
+class Seen:
+    """Somebody who looks on, and writes down what is seen."""
+
+    def __init__(self) -> None:
+        self.cards: list[Card] = []
+        self.whispers: list[Card] = []
+        self.turned: list[Thread] = []
+        self.news = asyncio.Event()
+
+    async def show(self, thread: Thread, card: Card) -> None:
+        self.cards.append(card)
+        self.news.set()
+
+    async def open(self, thread: Thread, card: Card) -> Thread:
+        await self.show(thread, card)
+        return thread
+
+    async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
+        self.whispers.append(card)
+        self.news.set()
+
+    async def turn_to(self, thread: Thread) -> None:
+        self.turned.append(thread)
+        self.news.set()
+
+    async def sees(self) -> None:
+        async with asyncio.timeout(10):
+            await self.news.wait()
+        self.news.clear()
+
+
+class Bot:
+    """What stands behind the door in these tests."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.chat = LocalChat(home, ME)
+        self.heard: list[tuple[Thread, FromPeople]] = []
+        self.problem: Exception | None = None
+        self.resting = asyncio.Event()
+
+    async def take(self, thread: Thread, event: FromPeople) -> bool:
+        if self.problem:
+            raise self.problem
+        self.heard.append((thread, event))
+        return True
+
+    async def rest(self, thread: Thread) -> Standing:
+        await self.resting.wait()
+        return Standing(session="1a2b", waits_for=("Shall I build it?",))
+
+    async def greet(self, thread: Thread, person: Person) -> None:
+        await self.chat.whisper(thread, person, cards.NEWS)
+
+    def tell(self, about: str, of: str) -> JsonValue:
+        if of:
+            raise Refused(f"There is no session {of}.")
+        return [about]
+
+
+@pytest.fixture
+async def bot(tmp_path: Path) -> AsyncIterator[Bot]:
+    bot = Bot(tmp_path)
+    listening = asyncio.create_task(bot.chat.listen(bot.take))
+    async with open_door(tmp_path, bot.chat, bot, WELCOME):
+        yield bot
+    listening.cancel()
+
+
+@asynccontextmanager
+async def at(bot: Bot) -> AsyncGenerator[Joined]:
+    async with asyncio.timeout(20), joined(bot.home, ME) as there:
+        assert there
+        yield there
+
+
+def said(text: str = "hello", by: Person = ME) -> Said:
+    return Said(id=f"e-{text}", at=T0, by=by, text=text)
+
+
+async def raw(bot: Bot, *lines: bytes) -> bytes:
+    """All that the door answers to these bytes, until it closes or has said hello."""
+    reader, writer = await asyncio.open_unix_connection(str(path_in(bot.home)))
+    for line in lines:
+        writer.write(line)
+    try:
+        async with asyncio.timeout(10):
+            return await reader.read() if len(lines) > 1 else await reader.readline()
+    except ConnectionError:
+        return b""  # it was closed while we still wrote
+    finally:
+        writer.close()
+
+
+async def test_the_socket_is_its_owners_alone_and_goes_with_the_bot(tmp_path: Path) -> None:
+    bot = Bot(tmp_path)
+    async with open_door(tmp_path, bot.chat, bot, WELCOME):
+        assert path_in(tmp_path).stat().st_mode & 0o777 == 0o600
+    assert not path_in(tmp_path).exists()
+
+
+async def test_a_path_that_is_too_long_for_a_socket_works_all_the_same(tmp_path: Path) -> None:
+    bot = Bot(tmp_path / ("long" * 30))
+    bot.home.mkdir()
+    async with open_door(bot.home, bot.chat, bot, WELCOME), at(bot) as there:
+        assert await there.tell("status") == ["status"]
+
+
+async def test_what_a_killed_bot_left_behind_is_in_nobodys_way(tmp_path: Path) -> None:
+    bound(tmp_path).close()
+    async with joined(tmp_path, ME) as nobody:
+        assert nobody is None
+    bot = Bot(tmp_path)
+    async with open_door(tmp_path, bot.chat, bot, WELCOME), at(bot) as there:
+        assert there.welcome == WELCOME
+
+
+def test_the_kernel_says_who_is_there_and_another_user_is_not_the_owner(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one, other = socket.socketpair()
+    with one, other:
+        assert peers.is_owner(one)
+        monkeypatch.setattr("os.getuid", lambda: 12_345)
+        assert not peers.is_owner(one)
+
+
+async def test_who_is_not_the_owner_is_shown_out_without_a_word(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.getuid", lambda: 12_345)
+    assert await raw(bot, b'{"gwt_bot": 1}\n') == b""
+    assert bot.heard == []
+
+
+async def test_who_speaks_counts_as_the_owner_here_and_now_whatever_is_said(bot: Bot) -> None:
+    mallory = Person(platform="slack", id="T1/U1", name="Mallory")
+    there_in_slack = Thread(platform="slack", workspace="T1", channel="C1", root="1", direct=True)
+    async with at(bot) as there:
+        assert await there.deliver(there_in_slack, said(by=mallory))
+    thread, event = bot.heard[0]
+    assert (thread.platform, thread.workspace, thread.direct) == ("console", "", False)
+    assert event.by == ME
+    assert event.at > T0
+
+
+async def test_what_is_refused_behind_the_door_is_told_with_its_remedy(bot: Bot) -> None:
+    async with at(bot) as there:
+        bot.problem = Unavailable("The disk is full.", "Free some space.")
+        with pytest.raises(Unavailable, match="disk is full") as told:
+            await there.deliver(THREAD, said())
+        assert told.value.remedy == "Free some space."
+        with pytest.raises(Refused, match="no session 9"):
+            await there.tell("session", "9")
+        assert await there.tell("status") == ["status"], "and it goes on"
+
+
+async def test_only_what_people_say_press_and_command_is_taken(bot: Bot) -> None:
+    async with at(bot) as there:
+        assert not await there.deliver(THREAD, Visited(id="v", at=T0, by=ME))
+    assert bot.heard == []
+
+
+async def test_a_stop_is_heard_while_another_request_still_waits(bot: Bot) -> None:
+    async with at(bot) as there:
+        waiting = asyncio.create_task(there.rest(THREAD))
+        stop = Commanded(id="s", at=T0, by=ME, command=Command(word=Word.STOP))
+        assert await there.deliver(THREAD, stop)
+        assert not waiting.done()
+        bot.resting.set()
+        assert (await waiting).waits_for == ("Shall I build it?",)
+
+
+async def test_every_seat_sees_the_cards_and_who_comes_later_is_shown_what_stands_there(
+    bot: Bot,
+) -> None:
+    first, second, late = Seen(), Seen(), Seen()
+    async with at(bot) as one, at(bot) as two, at(bot) as three:
+        await one.look(first, THREAD, earlier=False)
+        await two.look(second, THREAD, earlier=False)
+        await bot.chat.show(THREAD, cards.APPROVAL)
+        await first.sees()
+        await second.sees()
+        await three.look(late, THREAD)
+        assert first.cards == second.cards == late.cards == [cards.APPROVAL]
+        assert late.whispers == [cards.NEWS]
+        assert first.whispers == []
+
+
+async def test_an_answer_is_for_the_one_who_asked(bot: Bot) -> None:
+    asker, other = Seen(), Seen()
+    async with at(bot) as one, at(bot) as two:
+        await one.look(asker, THREAD, earlier=False)
+        await two.look(other, THREAD, earlier=False)
+        await one.deliver(THREAD, said("status"))
+        answer = cards.ANSWER.model_copy(update={"key": "answer:e-status"})
+        await bot.chat.whisper(THREAD, ME, answer)
+        await asker.sees()
+        await bot.chat.show(THREAD, cards.NEWS)
+        await other.sees()
+    assert (asker.whispers, other.whispers) == ([answer], [])
+
+
+async def test_a_restart_forgets_no_card(tmp_path: Path) -> None:
+    await LocalChat(tmp_path, ME).show(THREAD, cards.APPROVAL)
+    await LocalChat(tmp_path, ME).show(THREAD, cards.APPROVAL)
+    seen = Seen()
+    await LocalChat(tmp_path, ME).catch_up(seen)
+    assert seen.cards == [cards.APPROVAL]
+    assert (tmp_path / "console" / "board.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (b"\x00\xff nothing\n", b""),
+        (b'{"gwt_bot": 99}\n', b""),
+        (b'{"gwt_bot": 1}\n', b"{}\n"),
+        (b'{"gwt_bot": 1}\n', b'{"ask": "deliver", "id": 1, "thread": 3}\n'),
+        (b'{"gwt_bot": 1}\n', b"[" * 100_000 + b"\n"),
+        (b'{"gwt_bot": 1}\n', b"x" * (5 * 1024 * 1024)),
+    ],
+    ids=["bytes", "version", "no request", "half a request", "nested", "without end"],
+)
+async def test_bad_peers_are_let_go_and_the_bot_goes_on(bot: Bot, lines: tuple[bytes, ...]) -> None:
+    for line in (await raw(bot, *lines)).splitlines():
+        assert json.loads(line)
+    async with at(bot) as there:
+        assert await there.tell("status") == ["status"]
+
+
+async def test_no_more_than_a_number_come_in(bot: Bot) -> None:
+    path = str(path_in(bot.home))
+    opened = [await asyncio.open_unix_connection(path) for _ in range(MOST_PEERS)]
+    for reader, writer in opened:
+        writer.write(b'{"gwt_bot": 1}\n')
+        assert await reader.readline()
+    assert await raw(bot, b'{"gwt_bot": 1}\n') == b""
+    for _, writer in opened:
+        writer.close()
+
+
+async def test_when_the_bot_ends_who_waits_is_told(tmp_path: Path) -> None:
+    bot = Bot(tmp_path)
+    async with joined_to(bot) as (there, end):
+        waiting = asyncio.create_task(there.rest(THREAD))
+        assert await there.tell("status") == ["status"]
+        await end()
+        with pytest.raises(Unavailable, match="The bot has ended"):
+            await waiting
+        assert there.gone.is_set()
+
+
+@asynccontextmanager
+async def joined_to(bot: Bot) -> AsyncGenerator[tuple[Joined, Callable[[], Awaitable[None]]]]:
+    door = open_door(bot.home, bot.chat, bot, WELCOME)
+    await door.__aenter__()
+    async with at(bot) as there:
+
+        async def end() -> None:
+            await door.__aexit__(None, None, None)
+
+        yield there, end
+
+
+def test_presses_travel_whole() -> None:
+    press = Pressed.model_validate(
+        {"id": "p", "at": T0, "by": ME, "verb": "answer", "answers": {1: "JWT"}}
+    )
+    assert Pressed.model_validate_json(press.model_dump_json()) == press

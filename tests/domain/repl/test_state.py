@@ -1,0 +1,93 @@
+"""repl.json follows the tasks: what runs is current, what ended last is last, and nothing that ended stays current."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from bot.domain.repl import ReplState, followed, recalled
+from bot.domain.session import Session
+from bot.domain.states import Status, TaskState
+from tests.flow.scenes import executing, running, task
+
+FIRST = ReplState.first()
+
+
+def at(state: TaskState, key: str = "T001", status: Status = Status.ACTIVE) -> Session:
+    one = running(key) if state is TaskState.RUNNING else task(key, state)
+    return executing(one, status=status)
+
+
+def state(current: str | None = None, last: str | None = None) -> ReplState:
+    return FIRST.model_copy(update={"current_task_id": current, "last_task_id": last})
+
+
+ID = running("T001").id
+
+
+def test_at_first_everything_is_null() -> None:
+    assert set(FIRST.model_dump().values()) == {None}
+    assert list(FIRST.model_dump()) == [
+        "selected_provider",
+        "selected_model",
+        "updated_at",
+        "current_task_id",
+        "last_task_id",
+    ]
+
+
+def test_the_start_of_a_task_makes_it_current_and_leaves_the_last() -> None:
+    seen = followed(state(last="other"), at(TaskState.READY), at(TaskState.RUNNING))
+    assert (seen.current_task_id, seen.last_task_id) == (ID, "other")
+
+
+@pytest.mark.parametrize("end", [TaskState.COMPLETED, TaskState.FAILED, TaskState.BLOCKED])
+def test_the_end_of_a_task_makes_it_the_last_and_clears_the_current(end: TaskState) -> None:
+    seen = followed(state(current=ID), at(TaskState.RUNNING), at(end))
+    assert (seen.current_task_id, seen.last_task_id) == (None, ID)
+
+
+@pytest.mark.parametrize("status", [Status.PAUSED, Status.FAILED, Status.DISCARDED])
+def test_a_task_of_a_session_that_does_not_work_is_not_current(status: Status) -> None:
+    after = at(TaskState.RUNNING, status=status)
+    assert followed(state(current=ID), at(TaskState.RUNNING), after).current_task_id is None
+
+
+def test_of_several_that_run_one_that_still_does_is_current() -> None:
+    one, two = running("T001"), running("T002")
+    seen = followed(state(), executing(task("T001", TaskState.READY), two), executing(one, two))
+    assert seen.current_task_id == one.id
+    over = executing(task("T001", TaskState.COMPLETED), two)
+    seen = followed(seen, executing(one, two), over)
+    assert (seen.current_task_id, seen.last_task_id) == (two.id, one.id)
+
+
+def test_a_task_that_runs_again_is_not_the_last_any_more() -> None:
+    seen = followed(state(last=ID), at(TaskState.FAILED), at(TaskState.RUNNING))
+    assert (seen.current_task_id, seen.last_task_id) == (ID, None)
+
+
+def test_after_a_crash_what_does_not_run_is_not_current() -> None:
+    assert recalled(state(current="gone"), []).current_task_id is None
+    seen = recalled(state(current=ID), [at(TaskState.COMPLETED)])
+    assert (seen.current_task_id, seen.last_task_id) == (None, ID)
+    assert recalled(state(), [at(TaskState.RUNNING)]).current_task_id == ID
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"selected_provider": "gemini"},
+        {"selected_model": ""},
+        {"updated_at": "yesterday"},
+        {"current_task_id": ""},
+        {"more": 1},
+    ],
+)
+def test_what_may_not_stand_there_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        ReplState.model_validate(FIRST.model_dump() | wrong)
+    fine = {"selected_provider": "codex-like"}
+    assert ReplState.model_validate(
+        FIRST.model_dump() | {"selected_model": fine["selected_provider"]}
+    )

@@ -1,0 +1,163 @@
+"""`gwt-bot console` as a script, and the commands that only look: the real program in a pipe, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.test_house import ROOT
+
+
+class Bench:
+    """A project, a home, and the program."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home, self.shop, self.temporary = folder / "home", folder / "shop", folder / "tmp"
+        for made in (self.shop, self.temporary):
+            made.mkdir()
+        (self.shop / "basket.py").write_text("TOTAL = 0\n")
+        self.git("init", "-q", "-b", "main")
+        self.git("add", ".")
+        self.git("-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-m", "begin")
+
+    def git(self, *arguments: str) -> None:
+        subprocess.run(["git", "-C", str(self.shop), *arguments], check=True)
+
+    def run(self, *arguments: str, script: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "bot", *arguments],
+            cwd=self.shop,
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(self.home.parent),
+                "LANG": "C.UTF-8",
+                "PYTHONPATH": str(ROOT),
+                "PYTHONWARNINGS": "error",
+                "GWT_HOME": str(self.home),
+                "TMPDIR": str(self.temporary),
+            },
+            input=script,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    yield Bench(tmp_path)
+    shutil.rmtree(tmp_path / "tmp", ignore_errors=True)
+
+
+def test_a_script_works_in_a_fresh_copy_and_is_told_where_and_prompts_nobody(bench: Bench) -> None:
+    done = bench.run("console", "--print-project-path", script="help\nsessions\n")
+    assert done.returncode == 0, done.stdout + done.stderr
+    path = Path(re.findall(r"^PROJECT_PATH=(.*)$", done.stdout, re.MULTILINE)[0])
+    assert path.parent == bench.temporary
+    assert (path / "basket.py").read_text() == "TOTAL = 0\n"
+    assert "›" not in done.stdout
+    # one after the other, as they were written
+    assert done.stdout.index("What I understand") < done.stdout.index("There are none yet")
+
+
+def test_fixed_mode_works_in_the_folder_itself_and_makes_none(bench: Bench) -> None:
+    options = ("--project-mode", "fixed", "--project-root", str(bench.shop))
+    done = bench.run("console", *options, "--print-project-path", script="help\n")
+    assert done.stdout.startswith(f"PROJECT_PATH={bench.shop}\n")
+    assert list(bench.temporary.glob("gwt-bot-*")) == []
+    missing = bench.shop / "missing"
+    done = bench.run("console", "--project-mode", "fixed", "--project-root", str(missing))
+    assert done.returncode == 1
+    assert "none is made" in done.stderr
+    assert not missing.exists()
+
+
+def test_a_root_that_does_not_count_is_warned_about(bench: Bench) -> None:
+    done = bench.run("console", "--project-root", str(bench.shop))
+    assert done.returncode == 0
+    assert "--project-root is ignored" in done.stderr
+
+
+@pytest.mark.parametrize("line", ["\x1b[B\x1b[B", "/nothing", "7"])
+def test_a_line_that_does_nothing_is_an_error_and_the_next_is_still_carried_out(
+    bench: Bench, line: str
+) -> None:
+    done = bench.run("console", script=f"{line}\nhelp\n")
+    assert done.returncode == 1
+    assert "What I understand" in done.stdout
+    if line.startswith("\x1b"):
+        assert "Choosing with arrow keys needs a terminal" in done.stdout
+
+
+def test_a_broken_memory_is_e105_and_stays_as_it_is(bench: Bench) -> None:
+    bench.home.mkdir(mode=0o700)
+    (bench.home / "repl.json").write_text("{ nothing")
+    done = bench.run("console", script="help\n")
+    assert done.returncode == 1
+    assert "E105" in done.stderr
+    assert (bench.home / "repl.json").read_text() == "{ nothing"
+
+
+@pytest.mark.parametrize("command", ["status", "sessions", "inbox", "usage"])
+def test_who_only_looks_begins_nothing(bench: Bench, command: str) -> None:
+    done = bench.run(command, "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["sessions"] if command == "status" else told) == []
+    assert "Traceback" not in done.stderr
+    assert not (bench.home / "socket").exists()
+
+
+def test_a_session_there_is_not_is_told(bench: Bench) -> None:
+    done = bench.run("info", "1a2b")
+    assert done.returncode == 1
+    assert "There is no session 1a2b." in done.stderr
+    assert "gwt-bot sessions" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["resume", "continue", "stop"])
+def test_a_word_about_a_session_there_is_not_is_an_error(bench: Bench, command: str) -> None:
+    done = bench.run(command, "1a2b")
+    assert done.returncode == 1, done.stdout
+    assert "I know no session 1a2b" in done.stdout
+
+
+def test_to_hand_work_over_takes_a_bot_at_work(bench: Bench) -> None:
+    done = bench.run("run", "--detach", "Add a health check")
+    assert done.returncode == 1
+    assert "gwt-bot serve" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("statu",), "there is no command statu; status?"),
+        (("run",), "instruction"),
+        (("run", " "), "say what you would like"),
+        (("info", "no-id"), "gwt-bot sessions lists them"),
+        (("console", "--project-mode", "other"), "temp"),
+    ],
+)
+def test_wrong_arguments_are_an_error_that_says_what_to_do(
+    bench: Bench, arguments: tuple[str, ...], told: str
+) -> None:
+    done = bench.run(*arguments)
+    assert done.returncode == 1, "2 says that work is not complete"
+    assert told in done.stderr
+    assert "--help" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["", "serve", "console", "run", "resume", "status", "doctor"])
+def test_every_help_fits_a_terminal(bench: Bench, command: str) -> None:
+    done = bench.run(*filter(None, (command, "--help")))
+    assert done.returncode == 0
+    assert max(map(len, done.stdout.splitlines())) <= 120
