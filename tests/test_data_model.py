@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from bot.domain.audit import AuditEntry
 from bot.domain.evidence import Evidence
 from bot.domain.record import Record
+from bot.domain.repl import ReplState
 from bot.domain.session import Session
 from bot.domain.tasklog import SessionLog, TaskLog, TaskLogIndex
 
@@ -136,7 +137,7 @@ def tables(page: str) -> dict[str, list[list[str]]]:
 
 
 PAGE_TABLES = tables(PAGE.read_text("utf-8"))
-ROOTS = (Session, Evidence, TaskLog, TaskLogIndex, SessionLog, AuditEntry)
+ROOTS = (Session, Evidence, TaskLog, TaskLogIndex, SessionLog, ReplState, AuditEntry)
 SAVED = sorted(reachable(*ROOTS), key=lambda kind: kind.__name__)
 MODELS: list[type[BaseModel]] = [
     Record,  # of what waits in it only the names are told
