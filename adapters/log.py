@@ -5,6 +5,7 @@ The log never stops the program: what cannot be written is counted, and the numb
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import logging
@@ -21,6 +22,8 @@ LIMIT = 1_000_000
 """Bytes of one line."""
 TRUNCATED = "[TRUNCATED]"
 KEEP = timedelta(days=30)
+LARGEST_DAY = 200_000_000
+"""Bytes of one day's file. What comes after that is only counted."""
 
 _ROOMS = (900_000, 120_000, 15_000)
 """Characters of text for one line; with less of it where it becomes longer as JSON."""
@@ -77,8 +80,9 @@ def log_directory(home: Path, cwd: Path) -> Path:
 class LogFile(logging.Handler):
     """Writes records. It opens the file for each: the day, or somebody who tidies up, may have taken it away."""
 
-    def __init__(self, directory: Path, mask: Mask) -> None:
+    def __init__(self, directory: Path, mask: Mask, *, largest: int = LARGEST_DAY) -> None:
         super().__init__()
+        self._largest = largest
         self.directory = directory
         self.lost = 0
         """Records that could not be written since the last that could."""
@@ -117,6 +121,8 @@ class LogFile(logging.Handler):
         file = _open(path)
         try:
             size = os.fstat(file).st_size
+            if size + len(lines) > self._largest:
+                raise OSError(errno.EFBIG, "the day's log is full")
             if size and os.pread(file, 1, size - 1) != b"\n":
                 os.write(file, b"\n")  # a line that a crash cut off
             _write_all(file, lines)

@@ -21,6 +21,7 @@ from pydantic import BaseModel
 
 from adapters.store.disk import Disk, make_private, unavailable
 from adapters.store.folder import file_name
+from adapters.store.outputs import Outputs
 from adapters.store.tasklogs_masked import Masked
 from adapters.store.tasklogs_room import INDEX, Room, read_model
 from bot.domain import tasklog
@@ -61,6 +62,7 @@ class TaskLogFiles:
         self._bounds = bounds or Bounds()
         self._masked = Masked(masker, self._bounds)
         self._room = Room(self._logs, self._disk, now, self._bounds)
+        self._outputs = Outputs(home, now)
         self._lock = threading.Lock()
         self._written = 0
 
@@ -124,6 +126,7 @@ class TaskLogFiles:
     def _tidied(self) -> None:
         with self._lock, self._plainly():
             self._tidy()
+            self._outputs.tidy()
 
     def _tidy(self) -> None:
         self._written = 0

@@ -344,3 +344,18 @@ def test_each_working_directory_has_a_log_of_its_own(tmp_path: Path) -> None:
         assert name.isascii()
         assert name[0] not in "-."
         assert len(name) < 200
+
+
+def test_a_days_file_has_a_bound_and_what_came_after_is_counted(tmp_path: Path) -> None:
+    small = LogFile(tmp_path / "home" / "logs" / "x", mask, largest=600)
+    for number in range(20):
+        small.emit(record("event %d", number))
+    [path] = small.directory.glob("gwt.jsonl.*")
+    assert path.stat().st_size <= 600
+    assert small.lost > 10
+    large = LogFile(small.directory, mask)
+    large.lost = small.lost
+    large.emit(record("the next day"))
+    told = [json.loads(line) for line in path.read_text().splitlines()]
+    assert told[-2]["event"] == "records were lost"
+    assert told[-2]["data"] == {"count": small.lost}

@@ -1,0 +1,79 @@
+"""Room for what programs printed: transcripts and output of checks, and the raw logs behind evidence.
+
+Transcripts go after a while; then the oldest go where there is no room left. What belongs to a session that is not over stays,
+and so does whatever is younger than a day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from adapters.store.folder import JOURNAL
+from bot.domain.facts import Fact
+
+_FRESH = timedelta(days=1)
+
+
+class OutputBounds(Fact):
+    """Of transcripts and of raw logs, in bytes each."""
+
+    runs: int = 2_000_000_000
+    raw: int = 2_000_000_000
+    age: timedelta = timedelta(days=30)
+    """Of transcripts. Raw logs stay as long as there is room: evidence is held against them."""
+
+
+class _File(NamedTuple):
+    path: Path
+    bytes: int
+    at: datetime
+
+
+class Outputs:
+    def __init__(
+        self, home: Path, now: Callable[[], datetime], bounds: OutputBounds | None = None
+    ) -> None:
+        self._home = home
+        self._now = now
+        self._bounds = bounds or OutputBounds()
+
+    def tidy(self) -> None:
+        old = self._now() - self._bounds.age
+        runs = list(_files((self._home / "runs").glob("*")))
+        _remove([file for file in runs if file.at < old])
+        self._fit([file for file in runs if file.at >= old], self._bounds.runs)
+        self._fit(list(_files(self._raw_of_ended())), self._bounds.raw)
+
+    def _raw_of_ended(self) -> Iterator[Path]:
+        unfinished = self._home / "sessions" / "unfinished"
+        for folder in (self._home / "raw").glob("*"):
+            if not (unfinished / f"{folder.name}{JOURNAL}").exists():
+                yield from folder.rglob("*")
+
+    def _fit(self, files: list[_File], room: int) -> None:
+        """The oldest go, until the rest fits."""
+        fresh = self._now() - _FRESH
+        excess = sum(file.bytes for file in files) - room
+        for file in sorted(files, key=lambda one: one.at):
+            if excess <= 0 or file.at >= fresh:
+                return
+            _remove([file])
+            excess -= file.bytes
+
+
+def _files(paths: Iterable[Path]) -> Iterator[_File]:
+    """Plain files only; what is gone meanwhile is none."""
+    for path in paths:
+        with suppress(FileNotFoundError):
+            if path.is_file() and not path.is_symlink():
+                found = path.stat()
+                yield _File(path, found.st_size, datetime.fromtimestamp(found.st_mtime, UTC))
+
+
+def _remove(files: Iterable[_File]) -> None:
+    for file in files:
+        file.path.unlink(missing_ok=True)
