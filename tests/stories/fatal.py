@@ -32,6 +32,8 @@ class FatalWay(Proxy):
     def __init__(self, server: str, unless: str = "\n") -> None:
         super().__init__(server)
         self._unless = unless
+        self.only = ""
+        """Other requests are not counted either."""
         self._left = 0
         self._when = When.BEFORE
         self._die: Callable[[], None] = lambda: None
@@ -75,7 +77,7 @@ class FatalWay(Proxy):
             loop.call_later(HARDLY, self._under_way.remove, request.path)
 
     async def _pass_or_die(self, request: web.Request) -> web.StreamResponse:
-        if self._unless not in request.path_qs:
+        if self.only in request.path_qs and self._unless not in request.path_qs:
             self._left -= 1
             if self._left == 0:
                 return await self._last(request)
