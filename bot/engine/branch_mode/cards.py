@@ -7,9 +7,20 @@ from datetime import datetime
 from pathlib import PurePath
 
 from bot.domain.branches import Branch, BranchDetails, BranchList, ChangedFile
+from bot.domain.cards import AnswerCard
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.layout import ago, counted
-from bot.domain.sheets import Bullets, Element, Entries, Entry, Fields, Pointer, Table, Text
+from bot.domain.sheets import (
+    Bullets,
+    Element,
+    Entries,
+    Entry,
+    Fields,
+    Pointer,
+    Table,
+    Text,
+    Tone,
+)
 from bot.engine.branch_mode.pressed import About
 from bot.engine.branch_mode.whose import Carried
 
@@ -33,6 +44,28 @@ def listed(found: BranchList, known: Known, now: datetime) -> tuple[Element, ...
     if found.more:
         body.append(Text(text=f"… and {counted(found.more, 'older branch')}."))
     return (*body, Text(text=HINT))
+
+
+def whole(
+    found: BranchDetails,
+    carried: Carried | None,
+    about: About,
+    summary: str,
+    now: datetime,
+    *,
+    done: str = "",
+    obstacle: str = "",
+) -> AnswerCard:
+    """`done`: what was just done to it; `obstacle`: why it may not be deleted."""
+    told = (Text(text=done, strong=True),) if done else ()
+    stays = (Text(text=f"It cannot be deleted now: {obstacle}."),) if obstacle else ()
+    return AnswerCard(
+        key=about.card,
+        title=title(found),
+        tone=Tone.SUCCESS if done else Tone.PLAIN,
+        body=(*told, *details(found, carried, summary, now), *stays),
+        choices=tuple(choices(found, carried, about, obstacle)),
+    )
 
 
 def title(found: BranchDetails) -> str:

@@ -141,15 +141,8 @@ class BranchMode:
         needed = changing.needed_by(self.whose, found.repository, look.name)
         obstacle = changing.obstacle(found, carried, needed)
         known = may_know(look.thread, carried)
-        body = cards.details(found, known, summary, self.world.clock.now())
-        stays = (Text(text=f"It cannot be deleted now: {obstacle}."),) if obstacle else ()
-        card = AnswerCard(
-            key=about.card,
-            title=cards.title(found),
-            tone=Tone.SUCCESS if done else Tone.PLAIN,
-            body=(*((Text(text=done, strong=True),) if done else ()), *body, *stays),
-            choices=tuple(cards.choices(found, known, about, obstacle)),
-        )
+        now = self.world.clock.now()
+        card = cards.whole(found, known, about, summary, now, done=done, obstacle=obstacle)
         return _Look(await self._put(look.thread, card), look.path, look.asked, look.name)
 
     async def _change(self, thread: Thread, event: Pressed, path: str) -> None:

@@ -6,6 +6,7 @@ from tests.looks.catalogue import (
     answering,
     approving,
     beginning,
+    branching,
     deciding,
     ending,
     lookout,
@@ -29,4 +30,5 @@ def entries() -> tuple[Entry, ...]:
         *ending.entries(),
         *answering.entries(),
         *lookout.entries(),
+        *branching.entries(),
     )

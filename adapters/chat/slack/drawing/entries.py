@@ -52,7 +52,10 @@ def entries(
 
 def _entry(entry: Entry, site: Site | None) -> list[Block]:
     block = section(mrkdwn(_text(entry, site)))
-    beside, below = _beside_and_below([(one, pressed_by(one, "")) for one in entry.choices])
+    pairs = [(one, pressed_by(one, "")) for one in entry.choices]
+    # Slack takes no menu in which the same stands twice
+    once = {press.value: (choice, press) for choice, press in pairs}
+    beside, below = _beside_and_below([*once.values()])
     if len(beside) > 1:
         block["accessory"] = _menu(beside)
     elif beside:
