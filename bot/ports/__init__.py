@@ -17,6 +17,7 @@ from bot.ports.keeping import (
     Store,
 )
 from bot.ports.people import Chat, Deliver, Llm
+from bot.ports.registry import Registry
 
 __all__ = [
     "Agents",
@@ -33,6 +34,7 @@ __all__ = [
     "Logs",
     "Panes",
     "Preferences",
+    "Registry",
     "ReplStates",
     "Repository",
     "Sandbox",

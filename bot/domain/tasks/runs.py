@@ -77,6 +77,8 @@ class Run(Fact):
     """Since when that has not changed."""
     before: Checkout | None = None
     """How the main checkout looked when it began."""
+    noticed: tuple[str, ...] = ()
+    """Ids of observations its agent has made."""
 
     @property
     def name(self) -> str:

@@ -1,0 +1,5 @@
+"""The `.forge` folder of a repository: intents, drafts, observations and histories as files of people and of the bot."""
+
+from adapters.registry.registry import ForgeFolder
+
+__all__ = ["ForgeFolder"]

@@ -1,0 +1,243 @@
+"""What people write into intents survives whatever the bot has to say there."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from adapters.registry import ForgeFolder, drafts, intents, observations
+from adapters.registry.folder import Folder
+from adapters.registry.text import BrokenError, edited
+from bot.domain.intent import Risk
+from bot.domain.observations import Observation, Observer
+from bot.domain.registry import Edit
+from bot.domain.states import IntentStatus
+from bot.errors import PortError
+
+SOURCE = """\
+# Wanted by the shop team.
+title: "ログインバリデーションの修正"   # ask Anna
+body: |
+  現状のバリデーションがメールアドレスの形式チェックを行っていない。
+  RFC 5322 準拠のチェックを追加する。   # no comment
+type: fix
+source: human
+risk: low
+status: approved
+owner: 'shop'   # ours
+parent: null
+created_at: 2025-02-22T10:00:00Z
+clarifications:
+  - question: "メールアドレスの形式チェックは RFC 5322 準拠？"
+    answer: "RFC 5322 準拠で"
+    # settled on Monday
+  - question: "既存ユーザーのデータも再検証する？"
+    answer: null
+labels: {a: 1, b: [2, 3]}
+# the end
+"""
+EDIT = Edit(
+    status=IntentStatus.EXECUTING,
+    session="s1",
+    type="feature",
+    risk=Risk.HIGH,
+    answers={"既存ユーザーのデータも再検証する？": "はい: # すべて", "New?": None},
+)
+EDITED = SOURCE.replace("status: approved", "status: executing").replace(
+    "    answer: null\n",
+    "    answer: 'はい: # すべて'\n  - question: New?\n    answer: null\n",
+)
+
+
+def test_an_intent_is_read_field_by_field() -> None:
+    intent = intents.read("fix-login-validation", SOURCE.encode()).intent
+    assert intent.id == "fix-login-validation"
+    assert intent.title == "ログインバリデーションの修正"
+    assert intent.body.startswith("現状のバリデーション")
+    assert (intent.type, intent.source, intent.risk) == ("fix", "human", "low")
+    assert (intent.status, intent.parent) == ("approved", None)
+    assert intent.created_at == datetime(2025, 2, 22, 10, tzinfo=UTC)
+    answers = [question.answer for question in intent.clarifications]
+    assert answers == ["RFC 5322 準拠で", None]
+    assert [question.number for question in intent.open_questions] == [2]
+
+
+@pytest.mark.parametrize("type", ["feature", "refactor", "fix", "test", "audit", "docs", "楽"])
+def test_any_word_can_be_a_type(type: str) -> None:
+    assert intents.read("a", f"title: A\ntype: {type}\n".encode()).intent.type == type
+
+
+@pytest.mark.parametrize("source", ["human", "reflection"])
+def test_a_source_is_human_or_reflection(source: str) -> None:
+    assert intents.read("a", f"title: A\nsource: {source}\n".encode()).intent.source == source
+    with pytest.raises(BrokenError, match="source is"):
+        intents.read("a", b"title: A\nsource: robot\n")
+
+
+def test_comments_order_quotes_and_unknown_keys_survive_an_edit() -> None:
+    new = edited(SOURCE.encode(), lambda data: intents.change(data, EDIT)).decode()
+    assert new == EDITED + "session: s1\n" or sorted(new.splitlines()) == sorted(
+        [*EDITED.splitlines(), "session: s1"]
+    )
+
+
+@pytest.mark.parametrize(("old", "new"), [(b"\n", b"\r\n"), (b"# Wanted", b"\xef\xbb\xbf# Wanted")])
+def test_line_ends_and_byte_marks_stay(old: bytes, new: bytes) -> None:
+    content = SOURCE.encode().replace(old, new)
+    done = edited(content, lambda data: intents.change(data, Edit(status=IntentStatus.DONE)))
+    assert done == content.replace(b"status: approved", b"status: done")
+
+
+def test_a_flat_list_stays_flat() -> None:
+    flat = b"title: A\nclarifications:\n- question: B\n  answer: null\n"
+    new = edited(flat, lambda data: intents.change(data, Edit(status=IntentStatus.APPROVED)))
+    assert new == flat + b"status: approved\n"
+
+
+def test_an_edit_that_says_nothing_new_changes_nothing() -> None:
+    same = Edit(status=IntentStatus.APPROVED, type="fix", risk=Risk.HIGH)
+    assert edited(SOURCE.encode(), lambda data: intents.change(data, same)) == SOURCE.encode()
+
+
+class Editor(Folder):
+    """A person saves the file the moment before the bot does."""
+
+    saves = 1
+
+    def replace(self, name: str, content: bytes, *, was: bytes, limit: int) -> None:
+        if Editor.saves:
+            Editor.saves -= 1
+            path = self._top / self.name / name
+            path.write_bytes(path.read_bytes().replace(b"title: A", b"title: B  # mine"))
+        super().replace(name, content, was=was, limit=limit)
+
+
+class Edited(ForgeFolder):
+    def _folder(self, repository: str, *within: str) -> Folder:
+        return Editor(repository, *within)
+
+
+async def test_what_a_person_saves_meanwhile_is_kept_and_the_edit_is_made_in_it(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / ".forge" / "intents" / "a.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("title: A\nstatus: proposed\n")
+    Editor.saves = 1
+    approved = Edit(status=IntentStatus.APPROVED)
+    await Edited().change(str(tmp_path), "a", approved, seen=IntentStatus.PROPOSED)
+    assert file.read_text() == "title: B  # mine\nstatus: approved\n"
+
+
+async def test_who_saves_without_an_end_is_not_written_over(tmp_path: Path) -> None:
+    file = tmp_path / ".forge" / "intents" / "a.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("title: A A A A A A A\nstatus: proposed\n")
+    Editor.saves = 100
+
+    class Restless(Editor):
+        def replace(self, name: str, content: bytes, *, was: bytes, limit: int) -> None:
+            path = self._top / self.name / name
+            path.write_bytes(path.read_bytes() + b"# more\n")
+            Folder.replace(self, name, content, was=was, limit=limit)
+
+    class Reedited(ForgeFolder):
+        def _folder(self, repository: str, *within: str) -> Folder:
+            return Restless(repository, *within)
+
+    with pytest.raises(PortError, match="being written by somebody else"):
+        await Reedited().change(str(tmp_path), "a", Edit(status=IntentStatus.APPROVED))
+    assert "status: proposed" in file.read_text()
+    assert sorted(path.name for path in file.parent.iterdir()) == ["a.yaml"]
+
+
+async def test_observations_of_people_stay_as_they_wrote_them(tmp_path: Path) -> None:
+    file = tmp_path / ".forge" / "observations.yaml"
+    file.parent.mkdir()
+    mine = "# mine\n- content: 'Slow'   # very\n  evidence: []\n  mood: bad\n"
+    file.write_text(mine)
+    registry = ForgeFolder()
+    new = Observation(id="o2", content="Dead: code", source=Observer.AUDIT)
+    await registry.observe(str(tmp_path), [new])
+    assert file.read_text().startswith(mine)
+    [first, second] = (await registry.noticed(str(tmp_path))).observations
+    assert (first.content, second) == ("Slow", new)
+    await registry.mark(str(tmp_path), {first.id})
+    assert [one.processed for one in (await registry.noticed(str(tmp_path))).observations] == [
+        True,
+        False,
+    ]
+    assert "  mood: bad\n" in file.read_text()
+
+
+def _edited(content: bytes) -> bytes:
+    return edited(content, lambda data: intents.change(data, Edit(status=IntentStatus.DONE)))
+
+
+def _mutated(chance: random.Random, content: bytes) -> bytes:
+    """A few bytes changed, cut out, doubled, or put elsewhere."""
+    data = bytearray(content)
+    for _ in range(chance.randint(1, 4)):
+        at, to = sorted(chance.randint(0, len(data)) for _ in range(2))
+        match chance.randint(0, 4):
+            case 0:
+                data[at:at] = chance.choice(
+                    [
+                        b"\n",
+                        b"- ",
+                        b": ",
+                        b"#",
+                        b"'",
+                        b'"',
+                        b"|",
+                        b"&a ",
+                        b"*a",
+                        b"[",
+                        b"{",
+                        b"\t",
+                        b"!!x ",
+                        b"%",
+                        b"\x00",
+                        b"\xff",
+                        b"? ",
+                        b"<<: ",
+                    ]
+                )
+            case 1:
+                data[at : min(to, at + 9)] = b""
+            case 2:
+                data[at:at] = data[at : min(to, at + 30)]
+            case 3 if at < len(data):
+                data[at] = chance.randint(0, 255)
+            case _:
+                data = data[:at] + data[to:] + data[at:to] if to - at < 40 else data
+    return bytes(data)
+
+
+def test_no_mutation_of_a_file_breaks_anything_but_its_own_reading() -> None:
+    """Either it is read, and what is not named by an edit stays; or it is told to be broken."""
+    chance = random.Random(8)  # noqa: S311 - the same mutations every time
+    small = b"# c\ntitle: 'A'  # t\nbody: |\n  x\n  y\nclarifications:\n  - question: Q\n    answer: null\n"
+    noted = b"- content: A\n  evidence:\n    - type: file\n      ref: a.py\n  source: audit\n"
+    draft = b"---\ntype: fix\nrisk: low\n---\n# A\n\ntext\n"
+    readers: list[tuple[Callable[[bytes], object], bytes]] = [
+        (_edited, small),
+        (partial(intents.read, "a"), small),
+        (partial(drafts.read, "a.md"), draft),
+        (observations.read, noted),
+    ]
+    read = 0
+    for _ in range(300):
+        for reader, seed in readers:
+            content = _mutated(chance, seed)
+            try:
+                reader(content)
+            except BrokenError:
+                continue
+            read += 1
+    assert read > 200
