@@ -9,6 +9,7 @@ import stat
 from collections import defaultdict
 from pathlib import Path
 
+from adapters.git.exclude import is_registry
 from adapters.git.place import Place
 from adapters.git.run import Git
 from adapters.git.standing import WORKTREES
@@ -52,7 +53,7 @@ def _changed(top: Path, entries: list[str]) -> tuple[str, ...]:
     marks = {
         entry[3:]: mark(top / entry[3:], entry[:2])
         for entry in entries
-        if not entry[3:].startswith(f"{WORKTREES}/")
+        if not entry[3:].startswith(f"{WORKTREES}/") and not is_registry(entry[3:])
     }
     folded = _folded(marks)
     return tuple(f"{readable(path)}:{folded[path]}" for path in sorted(folded))

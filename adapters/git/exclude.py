@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from adapters.git.place import Place
 
 PATTERNS = ("/.worktrees/", ".claude/settings.local.json")
+REGISTRY = ".forge/"
+"""Where the bot keeps intents beside people's own."""
 LIMIT = 1024 * 1024
 
 
-def keep_out_of_status(main: Place) -> None:
+def is_registry(path: str) -> bool:
+    """Whether it is no work of people's that could be lost or mixed up."""
+    return path.startswith(REGISTRY)
+
+
+def keep_out_of_status(main: Place, patterns: Sequence[str] = PATTERNS) -> None:
     """Add what is missing, and leave every other line as it is. One file serves all worktrees of the repository."""
     path = main.common / "info" / "exclude"
     old = _read(path)
-    missing = [pattern for pattern in PATTERNS if pattern not in old.splitlines()]
+    missing = [pattern for pattern in patterns if pattern not in old.splitlines()]
     if not missing:
         return
     ending = "" if not old or old.endswith("\n") else "\n"

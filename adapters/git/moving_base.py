@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from adapters.git.exclude import is_registry
 from adapters.git.held import Held
 from adapters.git.ledger import Stage
 from adapters.git.merging import Merges
@@ -82,7 +83,9 @@ class MovingBase:
                 f"a merge or rebase is under way in the main checkout ({under_way[0]})",
                 "Finish it, and try again.",
             )
-        if dirt := await self._tree.dirt(held.main, tracked_only=True):
+        # what stands in the way of the merge in the registry, git refuses by itself
+        dirt = await self._tree.dirt(held.main, tracked_only=True)
+        if dirt := [path for path in dirt if not is_registry(path)]:
             raise Refused(
                 f"the main checkout has uncommitted changes ({', '.join(dirt[:5])})",
                 "Commit or stash them, and try again.",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 
+from adapters.git.ages import last_changed
 from adapters.git.branches import Branches
 from adapters.git.checkout import Checkouts
+from adapters.git.exclude import is_registry
 from adapters.git.ledger import Ledger
 from adapters.git.named import Named
 from adapters.git.place import Place, is_directory, main_checkout, resolved
@@ -62,6 +65,14 @@ class GitRepository:
             commit=commit,
             uncommitted=await self._uncommitted(main),
         )
+
+    async def top(self, path: str) -> str:
+        return str((await self._main_checkout_of(Path(path))).top)
+
+    async def last_changed(self, path: str, files: Iterable[str]) -> Mapping[str, datetime | None]:
+        main = main_checkout(path)
+        await self._trust.check(main)
+        return await last_changed(self._git, main, files)
 
     async def scan(self, path: str, commit: str) -> Scan:
         main = main_checkout(path)
@@ -206,7 +217,9 @@ class GitRepository:
             *("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty"), at=main
         )
         # `.worktrees/` is told here only as long as no worktree has ever been prepared
-        return sum(entry[3:] != ".worktrees/" for entry in answer.fields)
+        return sum(
+            entry[3:] != ".worktrees/" and not is_registry(entry[3:]) for entry in answer.fields
+        )
 
     async def _is_commit(self, main: Place, commit: str) -> bool:
         if not _COMMIT.fullmatch(commit):

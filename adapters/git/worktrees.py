@@ -70,6 +70,14 @@ class GitWorktrees:
             keep_out_of_status(held.main)
             return await self._preparing.prepare(held, branch, place, start)
 
+    async def hide(self, repository: str, folder: str) -> None:
+        async with self._held(repository) as held:
+            tracked = await self._git.read(
+                *("ls-files", "-z", "--", folder), at=held.main, limit=1024
+            )
+            if not tracked.out:
+                keep_out_of_status(held.main, (f"/{folder}/",))
+
     async def copy_ignored(
         self, repository: str, path: str, patterns: tuple[str, ...]
     ) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Protocol
 
 from bot.domain.branches import BranchDetails, BranchList
@@ -15,6 +16,14 @@ class Repository(Protocol):
 
     async def base(self, path: str) -> Base:
         """Where a session that begins now would start from. Refused: no repository, no commit, detached head …"""
+        ...
+
+    async def top(self, path: str) -> str:
+        """The top of the main checkout that `path` lies in, whatever is checked out there."""
+        ...
+
+    async def last_changed(self, path: str, files: Iterable[str]) -> Mapping[str, datetime | None]:
+        """When each of these files was changed last, as of the commit checked out; None: it is not there."""
         ...
 
     async def scan(self, path: str, commit: str) -> Scan: ...
@@ -58,6 +67,10 @@ class Worktrees(Protocol):
 
         Refused with the reason `taken` when the branch or path belongs to somebody else.
         """
+        ...
+
+    async def hide(self, repository: str, folder: str) -> None:
+        """Keep a folder of the main checkout out of everybody's status, unless the repository tracks some of it."""
         ...
 
     async def copy_ignored(

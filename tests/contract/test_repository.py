@@ -88,3 +88,17 @@ async def test_named_files_are_read_at_a_commit(world: World) -> None:
     assert await world.repository.read(world.path, first, ()) == {}
     with pytest.raises(Refused, match="not in the repository"):
         await world.repository.read(world.path, "0" * 39 + "1", names)
+
+
+async def test_the_top_is_found_also_where_nothing_could_begin(world: World) -> None:
+    world.person_creates("agent", world.tip("main") or "")
+    assert await world.repository.top(world.path) == world.path
+
+
+async def test_a_file_was_changed_at_some_time_or_is_not_there(world: World) -> None:
+    names = ("code.py", "gone.py", "../code.py", "*.py", "a\nb")
+    found = await world.repository.last_changed(world.path, names)
+    assert found["code.py"] is not None
+    assert found["code.py"].tzinfo is not None
+    assert found.get("gone.py") is None
+    assert [name for name in names[2:] if found.get(name)] == []

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from bot.domain.branches import Branch, BranchDetails, BranchList, ChangedFile
 from bot.domain.world import Base, BuildSystem, Checkout, Commit, Scan
 from bot.errors import PortError, Refused
+
+EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,10 @@ class FakeRepository:
         """Uncommitted files of the main checkout."""
         self.ignored: dict[str, str] = {}
         """Files of the main checkout that git ignores."""
+        self.hidden: set[str] = set()
+        """Folders of the main checkout that no status shows."""
+        self.ages: dict[str, datetime] = {}
+        """When files were changed last, where a test wants it to count."""
         self.commit(self.branch, dict(self.files), "first")
 
     # what people do
@@ -92,6 +98,15 @@ class FakeRepository:
         if found is None:
             raise Refused(f"the commit {commit} is not in the repository")
         return {name: found.files[name] for name in names if name in found.files}
+
+    async def top(self, path: str) -> str:
+        await self._asked(path)
+        return self.path
+
+    async def last_changed(self, path: str, files: Iterable[str]) -> Mapping[str, datetime | None]:
+        await self._asked(path)
+        there = self.commits[self.heads[self.branch]].files
+        return {name: self.ages.get(name, EPOCH) if name in there else None for name in files}
 
     async def scan(self, path: str, commit: str) -> Scan:
         await self._asked(path)

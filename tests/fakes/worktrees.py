@@ -66,6 +66,10 @@ class FakeWorktrees:
         self.standing[path] = FakeWorktree(there, branch, origin=origin)
         return there.heads[branch]
 
+    async def hide(self, repository: str, folder: str) -> None:
+        there = await self._asked(repository)
+        there.hidden.add(folder)
+
     async def copy_ignored(
         self, repository: str, path: str, patterns: tuple[str, ...]
     ) -> tuple[str, ...]:
