@@ -18,6 +18,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bot.domain.evidence import TaskLimits
+from bot.domain.intent import Source
 from bot.errors import SettingsError
 from bot.full_ids import MatrixPeople, MatrixPlaces, SlackPeople, SlackPlaces
 
@@ -113,7 +114,10 @@ class Settings(BaseSettings):
     gwt_most_seconds: int = Field(default=0, ge=0)
     on_restart: OnRestart = OnRestart.CONTINUE
     gwt_parallel: int = Field(default=10, ge=1, le=10)
+    gwt_intents: bool = True
+    gwt_reflect_after: bool = False
     gwt_low_risk_alone: bool = False
+    gwt_low_risk_sources: str = "human"
     gwt_high_risk_approvers: int = Field(default=1, ge=1, le=9)
     gwt_most_in_a_minute: int = Field(default=120, ge=0)
     gwt_most_in_an_hour: int = Field(default=30, ge=0)
@@ -181,6 +185,12 @@ class Settings(BaseSettings):
     def _absolute_paths(cls, text: str) -> str:
         if lost := [path for path in paths_in(text) if not Path(path).is_absolute()]:
             raise ValueError(f"must be absolute paths, separated by commas; {lost[0]!r} is not")
+        return text
+
+    @field_validator("gwt_low_risk_sources")
+    @classmethod
+    def _sources(cls, text: str) -> str:
+        sources_in(text)
         return text
 
     @field_validator("gwt_repositories")
@@ -251,6 +261,10 @@ class Settings(BaseSettings):
             max_seconds=self.gwt_most_seconds or None,
         )
 
+    @property
+    def low_risk_sources(self) -> frozenset[Source]:
+        return sources_in(self.gwt_low_risk_sources)
+
     def keys(self) -> dict[str, bool]:
         """Which keys are set. Never their values."""
         names = ("openai_base_url", "openai_model", *_SECRET, "matrix_homeserver")
@@ -274,6 +288,14 @@ def paths_in(text: str) -> tuple[str, ...]:
     """`~/.nvm, /srv/cache`."""
     parts = (part.strip() for part in text.split(","))
     return tuple(str(Path(part).expanduser()) for part in parts if part)
+
+
+def sources_in(text: str) -> frozenset[Source]:
+    """`human, reflection`."""
+    told = {part.strip() for part in text.split(",")} - {""}
+    if unknown := sorted(told - set(Source)):
+        raise ValueError(f"can be {', '.join(Source)}; {unknown[0]!r} is neither")
+    return frozenset(map(Source, told))
 
 
 def load(env_file: Path | None = Path(".env")) -> Settings:

@@ -19,7 +19,7 @@ from adapters.tmux.pipe import Pipe
 from adapters.tmux.processes import Known, marks
 from adapters.tmux.screens import Screens
 from adapters.tmux.server import SIZE, TERM, Rejected, TmuxServer
-from adapters.tmux.spool import Spool, on_disk
+from adapters.tmux.spool import LARGEST_NOTEBOOK, NOTEBOOK, Spool, on_disk, regular
 from adapters.tmux.watch import Watch
 from bot.domain.dialogs import Dialog
 from bot.domain.states import Outcome
@@ -151,6 +151,14 @@ class TmuxPanes:
     async def watched(self, name: str) -> bool:
         """Is a person attached to it?"""
         return await self._asking.watched(run_name(name))
+
+    def notebook(self, name: str) -> str:
+        return str(self._spool(run_name(name)).path / NOTEBOOK)
+
+    async def noticed(self, name: str) -> str:
+        spool = self._spool(run_name(name))
+        content = await asyncio.to_thread(regular, spool.path / NOTEBOOK)
+        return (content or b"")[:LARGEST_NOTEBOOK].decode("utf-8", "replace")
 
     async def keep_transcript(self, name: str) -> str:
         """Write down what the pane has shown and let it go, with whatever the agent left running."""

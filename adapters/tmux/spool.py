@@ -25,6 +25,8 @@ from bot.errors import Refused, Unavailable
 LARGEST_HOOK = 1 << 20
 MOST_HOOKS, MOST_TOLD = 500, 8 << 20
 """Files and bytes of hooks that are looked at, the last ones: whoever is at work there can leave any number."""
+NOTEBOOK = "observations.jsonl"
+LARGEST_NOTEBOOK = 64 * 1024
 MOST_TOKENS = 10**13
 _HOOK = TypeAdapter(dict[str, object])
 _OWN = re.compile(

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from pydantic import AwareDatetime
 
-from bot.domain.choices import Verb, Word
+from bot.domain.choices import Command, Verb, Word
 from bot.domain.events import (
     Commanded,
     Configured,
@@ -85,14 +85,21 @@ def wanted(event: FromPerson) -> str:
         case Pressed(verb=verb):
             return "" if verb in _LOOKING else f"press {verb}"
         case Commanded(command=command):
-            reading = command.word in _READING or (
-                command.word is Word.REPO and not command.argument
-            )
-            return "" if reading else f"command {command.word}"
+            return "" if _only_looks(command) else f"command {command.word}"
         case Opened() | Visited():
             return ""
         case _:
             return _kind(event)
+
+
+def _only_looks(command: Command) -> bool:
+    match command.word:
+        case Word.REPO:
+            return not command.argument
+        case Word.INTENT:
+            return command.argument in ("", "list", "show")
+        case _:
+            return command.word in _READING
 
 
 def at_the_gate(

@@ -67,6 +67,10 @@ class Verb(StrEnum):
     WHOLE = "whole"
     THERE = "there"
     HERE = "here"
+    INTENT_APPROVE = "intent_approve"
+    INTENT_REJECT = "intent_reject"
+    INTENT_RUN = "intent_run"
+    """Begin a session that carries an intent out."""
 
 
 class Style(StrEnum):
@@ -125,6 +129,9 @@ class Word(StrEnum):
     DECISIONS = "decisions"
     CATCH_UP = "catchup"
     INBOX = "inbox"
+    INTENT = "intent"
+    REFLECT = "reflect"
+    AUDIT = "audit"
     REPO = "repo"
     BRANCHES = "branches"
     BRANCH = "branch"
@@ -144,15 +151,12 @@ class Command(Fact):
 
 STOP_WORDS = frozenset({"stop", "cancel", "halt", "interrupt", "abort", "中断", "停止", "ストップ"})
 _WITHOUT_ARGUMENT = {
-    Word.SESSIONS,
-    Word.KEYS,
-    Word.HELP,
-    Word.DECISIONS,
-    Word.INBOX,
-    Word.BRANCHES,
-    Word.MODEL,
+    *(Word.SESSIONS, Word.KEYS, Word.HELP, Word.DECISIONS, Word.INBOX),
+    *(Word.BRANCHES, Word.MODEL, Word.REFLECT, Word.AUDIT),
 }
 _WITH_ARGUMENT = frozenset(set(Word) - _WITHOUT_ARGUMENT)
+INTENT_WORDS = frozenset({"list", "show", "approve", "reject", "run"})
+"""What can be done with intents; all but `list` name one."""
 LEVELS = frozenset({"summary", "full"})
 """How much of a log is shown."""
 MINE = frozenset({"mine", "all-mine"})
@@ -163,6 +167,7 @@ _DECISION = re.compile(r"[dD]?0*([1-9][0-9]{0,2})[:.,]?")
 _HANDLE = re.compile(r"[tT][0-9]{1,4}|task-[0-9a-f]{1,8}-[0-9]{1,4}|[0-9a-fA-F][0-9a-fA-F-]{0,35}")
 _BRANCH = re.compile(r"[^\s~^:?*\[\\\x00-\x1f\x7f-]([^\s~^:?*\[\\\x00-\x1f\x7f]){0,249}")
 """What git lets be the name of a branch, more or less: git itself says whether there is one."""
+_INTENT = re.compile(r"[^\W_][\w.-]{0,99}")
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -179,6 +184,8 @@ def command_in(text: str) -> Command | None:
         return _reopened(text)
     if head == Word.SPEC:
         return _spec(text)
+    if head == Word.INTENT and len(words) > 1:
+        return _about_intents(words[1].lower(), words[2:])
     if head == Word.LOGS and len(words) == 3 and words[2].lower() in LEVELS:
         return Command(word=Word.LOGS, argument=words[1], text=words[2].lower())
     if head == Word.MODEL and len(words) == 3 and words[1].lower().startswith(("http:", "https:")):
@@ -194,6 +201,14 @@ def command_in(text: str) -> Command | None:
     if argument and not _fits(word, argument):
         return None
     return Command(word=word, argument=argument)
+
+
+def _about_intents(what: str, names: list[str]) -> Command | None:
+    """`intent run fix-login`; anything else is talk that begins like it."""
+    fits = len(names) == (0 if what == "list" else 1)
+    if what not in INTENT_WORDS or not fits or not all(map(_INTENT.fullmatch, names)):
+        return None
+    return Command(word=Word.INTENT, argument=what, text=names[0] if names else "")
 
 
 def _fits(word: Word, argument: str) -> bool:

@@ -280,6 +280,11 @@ class Session(Living):
         return self.id.replace("-", "")[:8]
 
     @property
+    def from_registry(self) -> bool:
+        """Whether its intent was kept in the repository before it began."""
+        return bool(self.intent.id) and self.intent.id != self.short
+
+    @property
     def title(self) -> str:
         first_line = self.intent.body.strip().partition("\n")[0]
         return self.intent.title or first_line[:72] or self.short

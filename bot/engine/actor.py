@@ -151,6 +151,7 @@ class Actor:
             self._world.audit.note(entry)
         self._save(session=session, inbox=inbox, outbox=outbox)
         self._world.logbook.note(before, event, session)
+        self._world.registrar.note(before, session)
         self._world.visits.changed()
         self._world.recall.note(before, session, event.at)
 

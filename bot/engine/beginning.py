@@ -56,10 +56,10 @@ class Beginning:
     def by_session(
         self, thread: Thread, session_id: str, event: Begun, parent: Session | None
     ) -> Record | None:
-        """Another session, the parent, wants one on its own repository. None: it is there already."""
+        """Another session, the parent, wants one on its own repository, or an intent is run. None: it is there already."""
         if self.world.store.find(session_id):
             return None
-        path = (parent.repository if parent else "") or self.repositories.path_for(thread)
+        path = (parent.repository if parent else event.path) or self.repositories.path_for(thread)
         session = self._session(thread, event, path, session_id)
         session.unattended = parent.unattended if parent else False
         return self._saved(session, event)

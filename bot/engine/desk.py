@@ -29,7 +29,7 @@ from bot.domain.record import Record
 from bot.domain.repl import Standing
 from bot.domain.session import Session
 from bot.domain.states import Phase
-from bot.engine import front, readout, wizard
+from bot.engine import front, overview, readout, wizard
 from bot.engine.actor import Actor
 from bot.engine.answers import Answers
 from bot.engine.auditing import Auditing
@@ -38,17 +38,21 @@ from bot.engine.branch_mode import BranchMode
 from bot.engine.branch_mode.whose import Whose
 from bot.engine.front import Front
 from bot.engine.gate import Gate
+from bot.engine.intents import Intents
+from bot.engine.knowledge import Knowledge
 from bot.engine.looking import Looking
 from bot.engine.measure import MOST_WAITING, Measure
 from bot.engine.once import Once
 from bot.engine.passing import Passing, meant
 from bot.engine.pointing import NOT_ALLOWED, Pointing
 from bot.engine.refusals import Refusals
+from bot.engine.registrar import LATELY
 from bot.engine.repositories import Repositories
 from bot.engine.wizard import Wizard
 from bot.engine.world import World
 from bot.flow import held_back
 from bot.flow.approve import is_yes
+from bot.ports import Listed
 
 log = logging.getLogger("bot.desk")
 SETTLING = 0.2
@@ -72,6 +76,13 @@ class Desk:
         self._passing = Passing(gate, world)
         self._answers = Answers(world.clock)
         repositories = Repositories(world)
+        intents = Intents(
+            world,
+            repositories,
+            self._session_awake,
+            overview.lists,
+            lambda repository, shelf: self._knowledge.estimate_later(repository, shelf),
+        )
         self._beginning = Beginning(world, repositories)
         self._pointing = Pointing(
             world,
@@ -80,12 +91,14 @@ class Desk:
             self._awake,
             self._answers,
             self._auditing,
-            Front(world, repositories, self._awake),
+            Front(world, repositories, self._awake, intents),
         )
         self._branches = BranchMode(
             world, repositories, Whose(world, self._awake), self._answers, self._session_in
         )
-        self._looking = Looking(world, gate, self._pointing, self._awake)
+        self._knowledge = Knowledge(world, intents, self._pointing.whisper)
+        world.registrar.ended = self._knowledge.session_ended
+        self._looking = Looking(world, gate, self._pointing, self._awake, intents)
         self._wizard = Wizard(
             world,
             self._beginning,
@@ -108,6 +121,8 @@ class Desk:
         self._world.places.open()
         await self._world.logbook.catch_up(self._awake(), self._session_on_disk)
         self._world.recall.begin(self._awake(), self._world.clock.now())
+        lately = [self._session_on_disk(one.id) for one in self._lately_over()]
+        await self._world.registrar.catch_up(self._awake(), [one for one in lately if one])
         self._page = asyncio.create_task(self._looking.keep_up(), name="the page")
 
     async def _in_line(self) -> None:
@@ -122,11 +137,21 @@ class Desk:
     async def close(self) -> None:
         """Agents work on; everything that matters is on disk."""
         await self._answers.close()
+        await self._knowledge.close()
         lives = [*self._lives.values(), *([self._page] if self._page else [])]
         for life in lives:
             life.cancel()
         await asyncio.gather(*lives, return_exceptions=True)
         await self._world.logbook.close()
+        await self._world.registrar.close()
+
+    def _session_awake(self, session_id: str) -> Session | None:
+        actor = self._actors.get(session_id)
+        return actor.session if actor else None
+
+    def _lately_over(self) -> list[Listed]:
+        listed = [one for one in self._world.store.sessions() if one.id not in self._actors]
+        return listed[:LATELY]
 
     def _session_on_disk(self, session_id: str) -> Session | None:
         record = self._world.store.find(session_id)
@@ -205,8 +230,16 @@ class Desk:
             return await self._once.answered(event, self._branches.answered(thread, event))
         if isinstance(event, Commanded) and wizard.is_wanted(event):
             return await self._once.answered(event, self._wizard.answered(thread, event))
+        if self._knowledge.concerns(event):
+            self._auditing.allowed(thread, event)
+            return await self._once.answered(event, self._known(thread, event))
         known = thread.key in self._threads
         return await self._once.answered(event, self._pointing.answered(thread, event, known=known))
+
+    async def _known(self, thread: Thread, event: Commanded) -> bool:
+        if card := self._knowledge.answer(thread, event):
+            await self._pointing.whisper(thread, event.by, card)
+        return True
 
     def broken(self) -> tuple[str, ...]:
         """What could not be read at the start, a sentence each."""

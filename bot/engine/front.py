@@ -11,6 +11,7 @@ from bot.domain.people import Thread
 from bot.domain.session import Session
 from bot.domain.sheets import Element, Fields, Table, Text
 from bot.engine import overview
+from bot.engine.intents import Intents
 from bot.engine.repositories import Repositories
 from bot.engine.world import World
 
@@ -19,6 +20,12 @@ HELP = (
     ("status", "how things stand here"),
     ("catch up", "what happened since you spoke last"),
     ("inbox", "everything that waits for somebody"),
+    (
+        "intent [list]",
+        "what is wished for in this repository; show, approve, reject, run and its name",
+    ),
+    ("reflect", "make proposed intents of what agents have noticed"),
+    ("audit", "what is known here that is out of date"),
     ("tasks", "every task, its state and its branch"),
     ("stop", "end all agents of this session at once; nothing is lost"),
     ("resume [id]", "go on"),
@@ -56,14 +63,18 @@ class Front:
     world: World
     repositories: Repositories
     awake: Callable[[], Iterable[Session]]
+    intents: Intents
 
-    def answer(self, thread: Thread, event: Commanded) -> Answer:
+    async def answer(self, thread: Thread, event: Commanded) -> Answer:
         now = self.world.clock.now()
         match event.command.word:
             case Word.SESSIONS:
                 return "Sessions", overview.sessions(self.world.store.sessions(), thread, now)
             case Word.INBOX:
-                return "Inbox", overview.inbox(self.awake(), thread, event.by, now)
+                entries, problems = await self.intents.waiting(thread)
+                return "Inbox", overview.inbox(
+                    self.awake(), thread, event.by, now, entries, problems
+                )
             case Word.REPO:
                 return self.repositories.answer(thread, event.command)
             case Word.KEYS:

@@ -37,6 +37,8 @@ _VERB_ROLES = {
     Verb.MERGE_BRANCH: Role.APPROVE,
     Verb.DELETE_BRANCH: Role.APPROVE,
     Verb.SETTINGS: Role.OPERATE,
+    Verb.INTENT_APPROVE: Role.APPROVE,
+    Verb.INTENT_REJECT: Role.APPROVE,
 }
 _WORD_ROLES = {
     Word.STOP: Role.STOP,
@@ -100,6 +102,8 @@ def role_for(event: FromPerson) -> Role:
         case Commanded(command=command):
             if command.word is Word.REPO and command.argument:
                 return Role.ADMIN
+            if command.word is Word.INTENT and command.argument in ("approve", "reject"):
+                return Role.APPROVE
             return _WORD_ROLES.get(command.word, Role.START)
         case Said(repository=path) if path:
             # any folder of the machine

@@ -12,6 +12,7 @@ from bot.domain.session import Session
 from bot.domain.sheets import Text, Tone
 from bot.engine import overview
 from bot.engine.gate import Gate
+from bot.engine.intents import Intents
 from bot.engine.pointing import Pointing
 from bot.engine.world import World
 from bot.errors import PortError
@@ -23,6 +24,7 @@ class Looking:
     gate: Gate
     pointing: Pointing
     awake: Callable[[], Iterable[Session]]
+    intents: Intents
 
     async def answered(self, thread: Thread, event: Visited | Configured) -> bool:
         if isinstance(event, Configured):
@@ -39,7 +41,8 @@ class Looking:
     async def _show(self, thread: Thread, person: Person) -> None:
         """Only in its own place: elsewhere everybody might see it."""
         if thread.home:
-            card = await overview.home(self.world, self.gate, self.awake(), thread, person)
+            entries, _ = await self.intents.waiting(thread)
+            card = await overview.home(self.world, self.gate, self.awake(), thread, person, entries)
             await self.pointing.whisper(thread, person, card)
 
     async def _configure(self, thread: Thread, event: Configured) -> None:

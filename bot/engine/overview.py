@@ -10,7 +10,7 @@ from bot.domain.choices import Choice, Style, Verb
 from bot.domain.layout import ago, counted
 from bot.domain.people import Person, Role, Thread
 from bot.domain.session import Session
-from bot.domain.sheets import Element, Entries, Entry, Fields, Table, Text
+from bot.domain.sheets import Bullets, Element, Entries, Entry, Fields, Table, Text
 from bot.domain.states import Status, TaskState
 from bot.engine.gate import Gate
 from bot.engine.world import World
@@ -40,6 +40,10 @@ def seen_from(thread: Thread, other: Thread) -> bool:
     return not other.direct or other.place == thread.place
 
 
+def lists(thread: Thread, listed: Listed) -> bool:
+    return seen_from(thread, listed.thread)
+
+
 def own_or_open(session: Session, thread: Thread, person: Person) -> bool:
     """On a page that only one person sees, their own conversations stand, too."""
     if thread.home and session.thread.direct:
@@ -49,8 +53,14 @@ def own_or_open(session: Session, thread: Thread, person: Person) -> bool:
 
 
 async def home(
-    world: World, gate: Gate, awake: Iterable[Session], thread: Thread, person: Person
+    world: World,
+    gate: Gate,
+    awake: Iterable[Session],
+    thread: Thread,
+    person: Person,
+    wished: tuple[Entry, ...] = (),
 ) -> HomeCard:
+    """`wished`: intents that wait."""
     mine = [one for one in awake if not one.over and own_or_open(one, thread, person)]
     now = world.clock.now()
     asked = {one.id: tuple(caught_up.waiting(one)) for one in mine}
@@ -60,7 +70,7 @@ async def home(
     return HomeCard(
         key=f"home:{person.id}",
         health=await _health(world, mine),
-        waiting=tuple(_entry(one, asked[one.id], now) for one in waiting[:MOST]),
+        waiting=(*(_entry(one, asked[one.id], now) for one in waiting), *wished)[:MOST],
         running=tuple(_entry(one, (), now) for one in running[:MOST]),
         recent=tuple(_ended(world.store.sessions(), thread)),
         branches=tuple(_branches(mine))[:BRANCHES],
@@ -71,18 +81,26 @@ async def home(
 
 
 def inbox(
-    awake: Iterable[Session], thread: Thread, person: Person, now: datetime
+    awake: Iterable[Session],
+    thread: Thread,
+    person: Person,
+    now: datetime,
+    wished: tuple[Entry, ...] = (),
+    problems: tuple[str, ...] = (),
 ) -> tuple[Element, ...]:
-    """What waits for somebody: one's own sessions first, then whoever waits longest."""
+    """What waits for somebody: one's own sessions first, then whoever waits longest, then intents."""
     mine = [one for one in awake if own_or_open(one, thread, person)]
     asked = [(one, titles) for one in mine if (titles := tuple(caught_up.waiting(one)))]
     asked.sort(key=lambda each: (each[0].owner.id != person.id, each[0].updated_at))
-    if not asked:
-        return (Text(text="Nothing waits for you."),)
-    entries = Entries(items=tuple(_entry(one, titles, now) for one, titles in asked[:MOST]))
-    if len(asked) <= MOST:
-        return (entries,)
-    return (entries, Text(text=f"… and {len(asked) - MOST} more."))
+    found = (*(_entry(one, titles, now) for one, titles in asked), *wished)
+    told: list[Element] = [Entries(items=found[:MOST])] if found else []
+    if not found:
+        told.append(Text(text="Nothing waits for you."))
+    if len(found) > MOST:
+        told.append(Text(text=f"… and {len(found) - MOST} more."))
+    if problems:
+        told.append(Bullets(items=problems[:LATELY]))
+    return tuple(told)
 
 
 def sessions(listed: Iterable[Listed], thread: Thread, now: datetime) -> tuple[Element, ...]:

@@ -44,6 +44,10 @@ class Pointing:
 
     async def answered(self, thread: Thread, event: Pressed | Commanded, *, known: bool) -> bool:
         """Whether it was one of these. `known`: there is a session in this thread."""
+        if self.front.intents.concerns(event):
+            self.auditing.allowed(thread, event)
+            card = await self.front.intents.answer(thread, event)
+            return await self.whisper(thread, event.by, card)
         if isinstance(event, Pressed):
             about = event.about if event.verb in _VERBS.values() else ""
             return bool(about) and await self._with_id(thread, event, about)
@@ -72,7 +76,7 @@ class Pointing:
     async def _for_all(self, thread: Thread, event: Commanded) -> bool:
         """Help, the list of sessions, what waits, which keys are set."""
         self.auditing.allowed(thread, event)
-        title, body = self.front.answer(thread, event)
+        title, body = await self.front.answer(thread, event)
         card = AnswerCard(key=f"answer:{event.id}", title=title, body=body)
         return await self.whisper(thread, event.by, card)
 

@@ -9,11 +9,13 @@ from pathlib import PurePath
 from typing import TypedDict
 
 from bot.domain.evidence import TaskLimits
+from bot.domain.intent import Source
 from bot.domain.masking import Masker
 from bot.engine.logbook import Logbook
 from bot.engine.nursery import Nursery
 from bot.engine.places import Places
 from bot.engine.recall import Recall
+from bot.engine.registrar import Registrar
 from bot.engine.visits import Visits
 from bot.ports import (
     Agents,
@@ -56,6 +58,10 @@ class Rules:
     """Agents in one session, whatever its plan says."""
     low_risk_alone: bool = False
     """A plan of low risk may start without a person."""
+    low_risk_sources: frozenset[Source] = frozenset({Source.HUMAN})
+    """Of which sources."""
+    reflect_after: bool = False
+    """Observations are turned into proposed intents whenever a session has ended."""
     high_risk_approvers: int = 1
     """How many different people must approve a plan of high risk."""
     most_in_a_minute: int = 0
@@ -114,6 +120,8 @@ class World:
     nursery: Nursery = field(default_factory=Nursery)
     visits: Visits = field(default_factory=Visits)
     recall: Recall = field(default_factory=Recall)
+    registrar: Registrar = field(default_factory=Registrar)
+    """Without a registry: nothing is kept in repositories."""
 
     def mark(self) -> Mark:
         """What every event of the bot's own begins with."""

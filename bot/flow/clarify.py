@@ -21,11 +21,11 @@ from bot.domain.events import (
     QuestionsFound,
     Said,
 )
-from bot.domain.intent import Question
+from bot.domain.intent import Intent, Question
 from bot.domain.people import Person
 from bot.domain.session import Session, Speaker
 from bot.domain.states import Phase
-from bot.flow import replies, revise, telling
+from bot.flow import intents, replies, revise, telling
 
 _NUMBERED = re.compile(
     r"(?:(?:^|[\s,;、。]+)[DQ]|(?:^|[\n,;、]\s*))(\d{1,2})\s*[:=.)：）]\s*", re.IGNORECASE
@@ -67,11 +67,12 @@ def take(session: Session, event: QuestionsFound) -> None:
         question.model_copy(update={"number": number})
         for number, question in enumerate(event.questions, len(settled) + 1)
     )
+    kept = session.intent if session.from_registry else Intent(type="")
     session.intent = session.intent.model_copy(
         update={
-            "title": event.title or session.title,
-            "type": event.type,
-            "risk": event.risk,
+            "title": kept.title or event.title or session.title,
+            "type": kept.type or event.type,
+            "risk": intents.worse(kept.risk, event.risk),
             "risk_reasons": event.risk_reasons,
             "clarifications": (*settled, *asked),
         }

@@ -18,20 +18,33 @@ _PREFIXES = {
 }
 
 
+HOW_TO_END = "## How to end"
+NOTICING = """## What you notice on the way
+It is no part of your task, and there need not be anything: should you see something others ought to know (a bug elsewhere,
+code that stands there twice, instructions that contradict each other), append it to the file
+{notebook}
+as one line of JSON each: {{"content": "what you saw, in a sentence", "evidence": [{{"type": "file", "ref": "src/a.py"}}]}}.
+type is file, skill, history or decision. No secrets, at most 20 lines. Do not commit that file, and do not mend what you noted.
+
+"""
 TREE = 3_000
 """Characters of the directory tree that a complex task's agent sees."""
 LONG = 600
 """A task with more text than this is complex, where nobody has judged it."""
 
 
-def instruction(session: Session, task: Task, run: Run, *, marked: bool) -> str:
-    """The whole prompt of one run. `marked`: its CLI must print the end marker."""
+def instruction(session: Session, task: Task, run: Run, *, marked: bool, notebook: str = "") -> str:
+    """The whole prompt of one run. `marked`: its CLI must print the end marker. `notebook`: where it may tell what it
+    notices."""
     parts = [*_task(task), *_outcome(run), *_rules(session, task), *_decisions(session)]
     if is_complex(task):
         parts += _surroundings(session, task)
     parts += _how_to_end(run, marked=marked)
-    text = "\n\n".join(part for part in parts if part) + "\n"
-    return _without_places(session, task, text)
+    text = _without_places(session, task, "\n\n".join(part for part in parts if part))
+    # its place is no secret: it lies outside of every checkout
+    noticing = NOTICING.format(notebook=notebook) if notebook else ""
+    before, ending, after = text.rpartition(HOW_TO_END)
+    return f"{before}{noticing}{ending}{after}\n"
 
 
 def is_complex(task: Task) -> bool:
@@ -99,7 +112,7 @@ def _surroundings(session: Session, task: Task) -> Iterator[str]:
 
 
 def _how_to_end(run: Run, *, marked: bool) -> Iterator[str]:
-    yield "## How to end\nWhen everything is committed, say in two sentences what you did, then quit (q)."
+    yield f"{HOW_TO_END}\nWhen everything is committed, say in two sentences what you did, then quit (q)."
     if marked:
         yield (
             "As your very last line print the word GWT_TASK_DONE followed directly, without a space, "

@@ -77,8 +77,8 @@ def _not_passed_on(session: Session, event: OrderFailed) -> Iterator[Deed]:
 
 
 def _begun(session: Session, event: Begun) -> None:
-    """By another session: what it was begun with stands in place of somebody's words."""
-    session.intent = Intent(
+    """By another session, or from the registry: what it was begun with stands in place of somebody's words."""
+    session.intent = event.intent or Intent(
         id=session.short,
         title=event.title,
         body=event.text,

@@ -50,6 +50,7 @@ def _over(run: Run, event: RunEnded) -> Run:
         ended_by=end.source,
         message=end.message,
         log_path=event.log_path,
+        noticed=event.noticed,
         usage=end.usage,
         conversation=end.conversation or run.conversation,
         dialog=None,

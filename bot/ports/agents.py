@@ -103,6 +103,14 @@ class Panes(Protocol):
         """All runs that have a pane."""
         ...
 
+    def notebook(self, name: str) -> str:
+        """The file in the run's folder in which its agent may write down what it notices."""
+        ...
+
+    async def noticed(self, name: str) -> str:
+        """What it has written there, as far as it is text of a bounded size. Anybody on the machine can have."""
+        ...
+
     async def keep_transcript(self, name: str) -> str:
         """Write what the pane has shown, masked, to the run's log file, and let the pane go. The file's path."""
         ...

@@ -20,6 +20,7 @@ from adapters.commands import ShellCommands
 from adapters.git import GitRepository, GitWorktrees
 from adapters.github import Access, GitHub
 from adapters.log import start_logging
+from adapters.registry import ForgeFolder
 from adapters.sandbox import Bubblewrap
 from adapters.store import (
     AuditFile,
@@ -35,6 +36,7 @@ from bot.engine.desk import Desk
 from bot.engine.gate import Gate
 from bot.engine.logbook import Logbook
 from bot.engine.recall import Recall
+from bot.engine.registrar import Registrar
 from bot.engine.rounds import OBSERVE_SECONDS, every_so_often, observe, tick
 from bot.engine.world import Rules, World
 from bot.errors import PortError, SettingsError, Unavailable
@@ -129,6 +131,8 @@ def _world(
 ) -> World:
     environment = pane_environment()
     sandbox = sandbox_of(settings, environment)
+    worktrees = GitWorktrees(settings.gwt_home, environment, umask=plan.umask)
+    registry = ForgeFolder(umask=plan.umask) if settings.gwt_intents else None
     # the demo never speaks to GitHub, whatever is set on the machine
     demo = plan.stage.get("GWT_BOT_STAGE") == "demo"
     return World(
@@ -142,7 +146,8 @@ def _world(
         ),
         panes=panes,
         repository=GitRepository(settings.gwt_home, environment, umask=plan.umask),
-        worktrees=GitWorktrees(settings.gwt_home, environment, umask=plan.umask),
+        worktrees=worktrees,
+        registrar=Registrar(registry, worktrees.hide, masker),
         commands=ShellCommands(environment, masker.mask, umask=plan.umask, sandbox=sandbox),
         forge=None if demo else forge_of(settings, plan.environ, masker.learn),
         store=store,
@@ -225,6 +230,8 @@ def _rules(plan: Plan, settings: Settings) -> Rules:
         sandboxed=settings.sandbox is SandboxKind.BWRAP,
         user=getpass.getuser(),
         low_risk_alone=settings.gwt_low_risk_alone,
+        low_risk_sources=settings.low_risk_sources,
+        reflect_after=settings.gwt_reflect_after,
         high_risk_approvers=settings.gwt_high_risk_approvers,
         most_in_a_minute=settings.gwt_most_in_a_minute,
         most_in_an_hour=settings.gwt_most_in_an_hour,

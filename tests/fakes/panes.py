@@ -26,6 +26,8 @@ class FakePanes:
         self.stopped: list[str] = []
         self.stubborn: dict[str, tuple[int, ...]] = {}
         """What a stop of that run leaves alive."""
+        self.notebooks: dict[str, str] = {}
+        """What the agent of that run has written down for others."""
         self.missing: str = ""
         """Why there is no usable tmux; empty: there is."""
         self.asked: dict[str, Dialog] = {}
@@ -172,6 +174,14 @@ class FakePanes:
 
     async def names(self) -> tuple[str, ...]:
         return tuple(sorted(self._panes))
+
+    def notebook(self, name: str) -> str:
+        _check(name)
+        return f"/home/of/the/bot/spool/{name}/observations.jsonl"
+
+    async def noticed(self, name: str) -> str:
+        _check(name)
+        return self.notebooks.get(name, "")
 
     async def keep_transcript(self, name: str) -> str:
         """A run that is let go while its agent works ends by that."""

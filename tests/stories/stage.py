@@ -22,6 +22,7 @@ from bot.domain.world import Executed
 from bot.engine.desk import Desk
 from bot.engine.gate import Gate, everyone_of
 from bot.engine.logbook import Logbook
+from bot.engine.registrar import Registrar
 from bot.engine.rounds import tick
 from bot.engine.world import Rules, World
 from tests.fakes.agents import FakeAgents
@@ -32,6 +33,7 @@ from tests.fakes.commands import PASSED, FakeCommands
 from tests.fakes.keeping import FakeBindings, FakePreferences, MemoryAudit
 from tests.fakes.llm import Call, ScriptedLlm
 from tests.fakes.panes import FakePanes
+from tests.fakes.registry import MemoryRegistry
 from tests.fakes.repository import FakeRepository
 from tests.fakes.store import MemoryStore
 from tests.fakes.worktrees import FakeWorktrees
@@ -118,6 +120,8 @@ ANSWERS: dict[str, object] = {
     "compress": {"summary": "They talked."},
     "judge": {"verdict": "done", "reasons": [], "missing": [], "score": 100},
     "final": {"complete": True},
+    "estimate": {"type": "feature", "risk": "med", "reason": "It is neither small nor dangerous."},
+    "reflect": {"proposals": []},
     "replan": {"tasks": []},
 }
 """To each question of the model but those that depend on what is told."""
@@ -192,6 +196,7 @@ class Stage:
         self.chat = MemoryChat()
         self.store = MemoryStore()
         self.archive, self.logs, self.audit = MemoryArchive(), MemoryLogs(), MemoryAudit()
+        self.registry, self.keeps = MemoryRegistry(), True
         self.panes = FakePanes()
         self.repository = FakeRepository()
         self.worktrees = FakeWorktrees(self.repository)
@@ -257,6 +262,9 @@ class Stage:
             audit=self.audit,
             logbook=Logbook(self.logs),
             bindings=self.bindings,
+            registrar=Registrar(
+                self.registry if self.keeps else None, self.worktrees.hide, self.masker
+            ),
             preferences=self.preferences,
         )
 

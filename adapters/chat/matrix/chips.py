@@ -57,6 +57,9 @@ EMOJI = {
     Verb.WHOLE: "📦",
     Verb.THERE: "↪",
     Verb.HERE: "📍",
+    Verb.INTENT_APPROVE: "✅",
+    Verb.INTENT_REJECT: "❌",
+    Verb.INTENT_RUN: "🚀",
 }
 """Without U+FE0F: with it, clients would take the same chip for another."""
 MOST = 4

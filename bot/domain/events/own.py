@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from bot.domain.events.happening import Happening, Result
+from bot.domain.intent import Intent
 from bot.domain.people import Person, Thread
 
 
@@ -28,6 +29,10 @@ class Begun(Happening):
     kind: Literal["begun"] = "begun"
     by: Person
     text: str
+    intent: Intent | None = None
+    """As it is kept in the repository, where it is."""
+    path: str = ""
+    """Of that repository."""
     title: str = ""
     parent: str | None = None
     """The intent it is a part of."""

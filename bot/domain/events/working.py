@@ -99,6 +99,8 @@ class RunEnded(Result):
     end: RunEnd
     log_path: str = ""
     evidence: str = ""
+    noticed: tuple[str, ...] = ()
+    """Ids of observations that its agent has made."""
 
 
 class RunStopped(Result):

@@ -25,7 +25,7 @@ from bot.domain.events import (
     WishPart,
 )
 from bot.domain.forecast import forecast
-from bot.domain.intent import Risk, Source
+from bot.domain.intent import Risk
 from bot.domain.parts import Earlier
 from bot.domain.people import Thread
 from bot.domain.planned import Policy
@@ -158,9 +158,9 @@ async def analyse_plan(world: World, session: Session, order: AnalysePlan) -> Pl
 
 def policy(rules: Rules, session: Session) -> Policy:
     """Who must say yes. Nothing starts alone that no person has asked for, or whose risk nobody has judged."""
-    risk, human = session.intent.risk, session.intent.source is Source.HUMAN
+    risk, trusted = session.intent.risk, session.intent.source in rules.low_risk_sources
     return Policy(
-        alone=rules.low_risk_alone and risk is Risk.LOW and human,
+        alone=rules.low_risk_alone and risk is Risk.LOW and trusted,
         approvers=max(1, rules.high_risk_approvers) if risk is Risk.HIGH else 1,
     )
 

@@ -25,6 +25,7 @@ from bot.domain.events import (
     TimeCame,
     WorkspaceReady,
 )
+from bot.domain.observations import noticed
 from bot.domain.session import Session
 from bot.domain.tasks import Run, Task, Workspace
 from bot.engine.perform.brought import changed as settings_changed
@@ -32,7 +33,7 @@ from bot.engine.perform.checking import finished, keep
 from bot.engine.perform.heeding import heed_dialogs
 from bot.engine.perform.planning import explained
 from bot.engine.world import World
-from bot.errors import Refused
+from bot.errors import PortError, Refused
 from bot.flow.due import unmerged
 from bot.flow.instruct import instruction
 from bot.flow.steps import flags_of
@@ -135,7 +136,9 @@ async def start_run(
         return changed
     before = await world.repository.checkout(session.repository)
     marked = world.agents.marked(run.agent)
-    prompt = world.masker.mask(instruction(session, task, run, marked=marked))
+    kept = world.registrar.registry is not None
+    notebook = world.panes.notebook(run.name) if kept else ""
+    prompt = world.masker.mask(instruction(session, task, run, marked=marked, notebook=notebook))
     launch = world.agents.launch(
         run.agent,
         cwd=workspace.path,
@@ -200,6 +203,7 @@ async def await_run(
     screen = await world.panes.tail(run.name, SCREEN)
     end = world.agents.understood(run.agent, end, screen, world.clock.now())
     _note("ended", session, task, run, outcome=end.outcome, exit_code=end.exit_code, by=end.source)
+    seen = await _noticed(world, session, run)
     log_path = await world.panes.keep_transcript(run.name)
     summary = f"{task.key}: run {run.number} of {run.agent} ended, {end.outcome} by {end.source}"
     evidence = await keep(
@@ -212,7 +216,22 @@ async def await_run(
         end=world.masker.mask_model(end),
         log_path=log_path,
         evidence=evidence,
+        noticed=seen,
     )
+
+
+async def _noticed(world: World, session: Session, run: Run) -> tuple[str, ...]:
+    """What its agent has written down for others is kept in the repository. It is worth no trouble: the run has ended."""
+    if world.registrar.registry is None:
+        return ()
+    try:
+        text = await world.panes.noticed(run.name)
+        found = noticed(text, run.id, session.intent.id, world.clock.now())
+        await world.registrar.observe(session.repository, found)
+    except PortError as trouble:
+        log.warning("not noted", extra={"data": {"run": run.id, "why": trouble.reason}})
+        return ()
+    return tuple(one.id for one in found)
 
 
 async def answer_dialog(world: World, session: Session, order: AnswerDialog) -> DialogAnswered:

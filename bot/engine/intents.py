@@ -1,0 +1,267 @@
+"""Intents as people meet them: listed, shown, approved, rejected, run; and those that wait, for the inbox."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bot.domain.cards import AnswerCard, RootCard
+from bot.domain.choices import Verb, Word
+from bot.domain.events import Begun, Commanded, FromPerson, Pressed
+from bot.domain.naming import derived_id
+from bot.domain.people import Thread
+from bot.domain.registry import Edit, Filed, Shelf
+from bot.domain.session import Session
+from bot.domain.sheets import Bullets, Element, Entries, Entry, Fields, Prose, Text, Tone
+from bot.engine.perform.telling import chat_of
+from bot.engine.repositories import Repositories
+from bot.engine.world import World
+from bot.errors import PortError
+from bot.flow import intents
+from bot.ports import Listed, Registry
+
+log = logging.getLogger("bot.intents")
+
+MOST = 20
+"""In one list."""
+SHOWN = 6_000
+"""Characters of a body."""
+NOT_KEPT = "No intents are kept here (GWT_INTENTS is off)."
+NO_PLAN = (
+    "This is no approval of a plan: that comes in the thread of its own session, once it runs."
+)
+_VERBS = {
+    "approve": Verb.INTENT_APPROVE,
+    "reject": Verb.INTENT_REJECT,
+    "run": Verb.INTENT_RUN,
+}
+VERBS = frozenset(_VERBS.values())
+Awake = Callable[[str], Session | None]
+
+
+@dataclass(frozen=True)
+class Intents:
+    """`may_see` says whether people may know of a session in another thread; `looked` is told of what was found."""
+
+    world: World
+    repositories: Repositories
+    awake: Awake
+    may_see: Callable[[Thread, Listed], bool]
+    looked: Callable[[str, Shelf], None]
+
+    def concerns(self, event: FromPerson) -> bool:
+        if isinstance(event, Pressed):
+            return event.verb in VERBS
+        return isinstance(event, Commanded) and event.command.word is Word.INTENT
+
+    async def answer(self, thread: Thread, event: Pressed | Commanded) -> AnswerCard:
+        """What came of it. What cannot be done says why."""
+        key = f"answer:{event.id}"
+        registry = self.world.registrar.registry
+        if registry is None:
+            return AnswerCard(key=key, title=NOT_KEPT)
+        try:
+            repository = await self.repository(thread)
+            shelf = await self.shelf(registry, repository, thread)
+            return await self._answered(registry, repository, thread, event, shelf)
+        except PortError as problem:
+            body = (Text(text=problem.remedy),) if problem.remedy else ()
+            return AnswerCard(key=key, title=problem.reason, tone=Tone.FAILURE, body=body)
+
+    async def repository(self, thread: Thread) -> str:
+        """The main checkout of the repository that is meant in that channel."""
+        return await self.world.repository.top(self.repositories.path_for(thread))
+
+    async def shelf(self, registry: Registry, repository: str, thread: Thread) -> Shelf:
+        """With drafts taken in, and each intent as it stands now."""
+        await self.world.registrar.pick_up(repository, self.world.clock)
+        await self.world.registrar.written()
+        shelf = await registry.shelf(repository)
+        self.looked(repository, shelf)
+        seen = {listed.id: listed for listed in self.world.store.sessions()}
+        found = tuple(
+            intents.standing(filed, self._session(filed))
+            for filed in shelf.intents
+            if filed.session not in seen or self.may_see(thread, seen[filed.session])
+        )
+        own = self.world.registrar.problem(repository)
+        problems = shelf.problems if own in ("", *shelf.problems) else (*shelf.problems, own)
+        masked = Shelf(intents=found, problems=problems)
+        return self.world.masker.mask_model(masked)
+
+    async def waiting(self, thread: Thread) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
+        """What waits for a person besides sessions, and what cannot be read."""
+        registry = self.world.registrar.registry
+        if registry is None:
+            return (), ()
+        try:
+            shelf = await self.shelf(registry, await self.repository(thread), thread)
+        except PortError as problem:
+            return (), (f"Intents: {problem.reason}",)
+        told = [filed for filed in shelf.intents if intents.waits(filed.intent)]
+        # what a session carries out is told with the session
+        free = [filed for filed in told if self._live(filed) is None]
+        return tuple(self._entry(filed) for filed in free[:MOST]), shelf.problems
+
+    async def run(self, thread: Thread, event: FromPerson, repository: str, filed: Filed) -> str:
+        """Begin its session, in a root message of its own. The session's id follows from the event: once is enough."""
+        registry = self.world.registrar.registry
+        if registry is None:
+            return NOT_KEPT
+        id, session = filed.intent.id, derived_id("intent", filed.intent.id, event.id)
+        await registry.change(repository, id, Edit(session=session), seen=filed.intent.status)
+        root = RootCard(
+            key=f"root:{session}",
+            session=session.replace("-", "")[:8],
+            title=filed.intent.title,
+            request=filed.intent.body,
+            by=str(event.by),
+        )
+        opened = await chat_of(self.world, thread.platform).open(
+            thread, self.world.masker.mask_model(root)
+        )
+        begun = Begun(
+            id=derived_id(session, "begun"),
+            at=self.world.clock.now(),
+            by=event.by,
+            text=filed.intent.body,
+            intent=intents.as_begun(filed),
+            title=filed.intent.title,
+            parent=filed.intent.parent,
+            path=repository,
+        )
+        self.world.nursery.begin(opened, session, begun)
+        _note("run", event, id, session=session)
+        return ""
+
+    async def _answered(
+        self,
+        registry: Registry,
+        repository: str,
+        thread: Thread,
+        event: Pressed | Commanded,
+        shelf: Shelf,
+    ) -> AnswerCard:
+        key = f"answer:{event.id}"
+        what, name = _wanted(event)
+        if what in ("", "list"):
+            return AnswerCard(key=key, title="Intents", body=tuple(self._listed(shelf)))
+        filed = shelf.find(name)
+        if filed is None:
+            title = f"I know no intent {name}. intent list tells of all."
+            return AnswerCard(key=key, title=title, body=_problems(shelf.problems))
+        if what == "show":
+            return self._shown(key, filed)
+        if isinstance(event, Pressed) and event.about != intents.about(filed):
+            return self._shown(key, filed, "It has changed since that was shown. Look at it again.")
+        session = self._live(filed)
+        if why := intents.why_not(filed, _VERBS[what], session, alone=self.alone(filed)):
+            return AnswerCard(key=key, title=why)
+        if what == "run":
+            return await self._run(key, thread, event, repository, filed)
+        status = intents.wanted(_VERBS[what])
+        changed = await registry.change(
+            repository, filed.intent.id, Edit(status=status), seen=filed.intent.status
+        )
+        _note(what, event, filed.intent.id)
+        title = f"{filed.intent.id} is {status}, by {event.by}"
+        return self._shown(key, changed, title, tone=Tone.SUCCESS)
+
+    async def _run(
+        self,
+        key: str,
+        thread: Thread,
+        event: Pressed | Commanded,
+        repository: str,
+        filed: Filed,
+    ) -> AnswerCard:
+        if thread.home:
+            return AnswerCard(key=key, title="Say that in the channel its session shall begin in.")
+        why_not = await self.run(thread, event, repository, filed)
+        title = why_not or f"{filed.intent.id} runs: its session has a message of its own"
+        return AnswerCard(key=key, title=title, tone=Tone.FAILURE if why_not else Tone.SUCCESS)
+
+    def alone(self, filed: Filed) -> bool:
+        rules = self.world.rules
+        return rules.low_risk_alone and intents.may_start_alone(
+            filed.intent, rules.low_risk_sources
+        )
+
+    def _session(self, filed: Filed) -> Session | None:
+        """The one at work on it."""
+        session = self.awake(filed.session) if filed.session else None
+        return session if session and intents.carries_out(session, filed) else None
+
+    def _live(self, filed: Filed) -> Session | None:
+        session = self._session(filed)
+        return session if session and not session.over else None
+
+    def _listed(self, shelf: Shelf) -> list[Element]:
+        found: list[Element] = []
+        open_first = sorted(shelf.intents, key=lambda one: (not intents.waits(one.intent),))
+        if shelf.intents:
+            found.append(Entries(items=tuple(self._entry(one) for one in open_first[:MOST])))
+        else:
+            found.append(
+                Text(text="There are none. Write one into .forge/intent-drafts, or ask for work.")
+            )
+        if len(shelf.intents) > MOST:
+            found.append(Text(text=f"… and {len(shelf.intents) - MOST} more."))
+        return [*found, *_problems(shelf.problems)]
+
+    def _entry(self, filed: Filed) -> Entry:
+        intent, session = filed.intent, self._live(filed)
+        about = (intent.id, intent.type, f"{intent.risk} risk" if intent.risk else "")
+        state = intents.waits(intent) or intent.status
+        return Entry(
+            title=intent.title or intent.id,
+            facts=tuple(fact for fact in (*about, state) if fact),
+            thread=session.thread if session else None,
+            choices=tuple(intents.choices(filed, session, alone=self.alone(filed))),
+        )
+
+    def _shown(
+        self, key: str, filed: Filed, title: str = "", tone: Tone = Tone.PLAIN
+    ) -> AnswerCard:
+        intent, session = filed.intent, self._live(filed)
+        pairs = (
+            ("Intent", intent.id),
+            ("Status", intent.status),
+            ("Type", intent.type or "not known yet"),
+            ("Risk", intent.risk or "not known yet"),
+            ("Source", intent.source),
+            ("Part of", intent.parent or ""),
+            ("Waits", intents.waits(intent)),
+            ("Session", filed.session[:8]),
+        )
+        body: list[Element] = [Fields(pairs=tuple(pair for pair in pairs if pair[1]))]
+        if intent.body.strip():
+            body.append(Prose(name=intent.id, markdown=intent.body[:SHOWN]))
+        if intent.clarifications:
+            asked = (f"{q.decision} {q.text} → {q.answer or 'open'}" for q in intent.clarifications)
+            body.append(Bullets(items=tuple(asked)))
+        choices = tuple(intents.choices(filed, session, alone=self.alone(filed)))
+        if choices:
+            body.append(Text(text=NO_PLAN))
+        title = title or intent.title or intent.id
+        return AnswerCard(key=key, title=title, tone=tone, body=tuple(body), choices=choices)
+
+
+def _wanted(event: Pressed | Commanded) -> tuple[str, str]:
+    """What is to be done, with which intent."""
+    if isinstance(event, Commanded):
+        return event.command.argument, event.command.text
+    what = next((word for word, verb in _VERBS.items() if verb is event.verb), "")
+    return what, event.about.partition("@")[0]
+
+
+def _problems(problems: tuple[str, ...]) -> tuple[Element, ...]:
+    if not problems:
+        return ()
+    return (Text(text="Not read, and left as it is", strong=True), Bullets(items=problems[:MOST]))
+
+
+def _note(what: str, event: FromPerson, id: str, **more: str) -> None:
+    """Who did it: the files themselves do not tell."""
+    log.info("intent", extra={"data": {"what": what, "intent": id, "by": event.by.id, **more}})

@@ -1,0 +1,237 @@
+"""What becomes of what was noticed: reflection makes proposed intents of it, an audit tells what is out of date.
+
+Only facts that are recorded in the repository are used, and only when somebody asks, or the operator wants it after
+each session. No session is told of any of it: what follows is a proposal that a person reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import TypeGuard
+
+from bot.domain.cards import AnswerCard
+from bot.domain.choices import Word
+from bot.domain.events import Commanded, FromPerson
+from bot.domain.intent import Intent, Source
+from bot.domain.naming import slug
+from bot.domain.observations import Observation
+from bot.domain.people import Person, Thread
+from bot.domain.registry import Edit, Filed, Shelf
+from bot.domain.session import Session
+from bot.domain.sheets import Bullets, Element, Text, Tone
+from bot.domain.stale import files_named, stale
+from bot.domain.states import IntentStatus
+from bot.engine.brain import noticing
+from bot.engine.intents import NOT_KEPT, Intents
+from bot.engine.world import World
+from bot.errors import PortError
+from bot.ports import Registry
+
+log = logging.getLogger("bot.knowledge")
+
+MOST = 20
+MOST_ESTIMATES = 10
+"""Intents whose kind and risk are estimated after one look."""
+Whisper = Callable[[Thread, Person, AnswerCard], Awaitable[object]]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Whoever has one closes it. `whisper` tells one person."""
+
+    world: World
+    intents: Intents
+    whisper: Whisper
+    _at_work: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+    _alone: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Two reflections at once would propose the same twice."""
+
+    def concerns(self, event: FromPerson) -> TypeGuard[Commanded]:
+        words = (Word.REFLECT, Word.AUDIT)
+        return isinstance(event, Commanded) and event.command.word in words
+
+    def answer(self, thread: Thread, event: Commanded) -> AnswerCard | None:
+        """What is said at once; the rest is told when it is done. None: nothing need be said yet."""
+        if self.world.registrar.registry is None:
+            return AnswerCard(key=f"answer:{event.id}", title=NOT_KEPT)
+        work = self._reflected if event.command.word is Word.REFLECT else self._audited
+        self._begin(self._told(thread, event.by, f"answer:{event.id}", work(thread, event)))
+        return None
+
+    def estimate_later(self, repository: str, shelf: Shelf) -> None:
+        """What nobody has said of a wish is estimated, and nobody waits for it."""
+        unknown = [one for one in shelf.intents if _is_unknown(one)]
+        if unknown and not self._at_work:
+            self._begin(self._estimated(repository, unknown[:MOST_ESTIMATES]))
+
+    def session_ended(self, session: Session) -> None:
+        """Where the operator wants it so, its observations are read at once."""
+        if self.world.rules.reflect_after:
+            event = FromPerson(
+                id=f"reflect:{session.id}", at=self.world.clock.now(), by=session.owner
+            )
+            work = self._reflected(session.thread, event, session.repository)
+            self._begin(self._told(session.thread, session.owner, event.id, work, quiet=True))
+
+    async def close(self) -> None:
+        """What was not done is done when somebody asks again."""
+        for task in self._at_work:
+            task.cancel()
+        await asyncio.gather(*self._at_work, return_exceptions=True)
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work, name="knowledge")
+        self._at_work.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._at_work.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            # a task nobody waits for: a bug here must be seen
+            log.error("knowledge failed", exc_info=error)
+
+    async def _told(
+        self,
+        thread: Thread,
+        to: Person,
+        key: str,
+        work: Awaitable[AnswerCard | None],
+        *,
+        quiet: bool = False,
+    ) -> None:
+        try:
+            card = await work
+        except PortError as problem:
+            log.warning("knowledge", extra={"data": {"why": problem.reason}})
+            body = (Text(text=problem.remedy),) if problem.remedy else ()
+            card = AnswerCard(key=key, title=problem.reason, tone=Tone.FAILURE, body=body)
+        if card is not None and not (quiet and card.tone is Tone.PLAIN):
+            await self.whisper(thread, to, card.model_copy(update={"key": key}))
+
+    async def _estimated(self, repository: str, unknown: list[Filed]) -> None:
+        registry = self.world.registrar.required()
+        for filed in unknown:
+            intent = filed.intent
+            try:
+                found, _ = await noticing.estimate(self.world.llm, intent)
+            except PortError:
+                found = noticing.plain_estimate(intent)
+            edit = Edit(type=intent.type or found.type, risk=intent.risk or found.risk)
+            try:
+                await registry.change(repository, intent.id, edit)
+            except PortError as trouble:
+                log.warning("not estimated", extra={"data": {"why": trouble.reason}})
+
+    async def _reflected(
+        self, thread: Thread, event: FromPerson, repository: str = ""
+    ) -> AnswerCard:
+        async with self._alone:
+            registry, repository, shelf = await self._looked(thread, repository)
+            noticed = await registry.noticed(repository)
+            if noticed.problem:
+                return _problem(noticed.problem)
+            used = {id for filed in shelf.intents for id in filed.observations}
+            waiting = [one for one in noticed.observations if not one.processed]
+            new = [one for one in waiting if one.id not in used][: noticing.MOST_READ]
+            if not waiting:
+                return _card("Nothing was noticed that nobody has read yet.")
+            filed = await self._proposed(repository, new, [one.intent for one in shelf.intents])
+            read = [one.id for one in (*new, *(w for w in waiting if w.id in used))]
+            await registry.mark(repository, read)
+            return await self._proposals(thread, event, repository, filed, len(read))
+
+    async def _proposed(
+        self, repository: str, new: list[Observation], intents: list[Intent]
+    ) -> list[Filed]:
+        """Each in a file of its own before the observations count as read: a crash in between loses none."""
+        try:
+            proposals, _ = (
+                await noticing.reflect(self.world.llm, new, intents) if new else ((), None)
+            )
+        except PortError:
+            proposals = noticing.plain_proposals(new)
+        filed: list[Filed] = []
+        for one in proposals:
+            intent = Intent(
+                id=slug(one.title)[:60].strip("-_") or f"noticed-{one.observations[0][:8]}",
+                title=one.title,
+                body=one.body,
+                type=one.type,
+                risk=one.risk,
+                source=Source.REFLECTION,
+                created_at=self.world.clock.now(),
+            )
+            told = Filed(intent=intent, observations=one.observations)
+            id = await self.world.registrar.file(repository, told)
+            filed.append(told.model_copy(update={"intent": intent.model_copy(update={"id": id})}))
+        return filed
+
+    async def _proposals(
+        self, thread: Thread, event: FromPerson, repository: str, filed: list[Filed], read: int
+    ) -> AnswerCard:
+        """Nothing starts alone, unless the operator lets such intents."""
+        lines: list[str] = []
+        for one in filed:
+            ran = self.intents.alone(one)
+            if ran:
+                await self.intents.run(thread, event, repository, one)
+            state = "runs already, by the operator's rule" if ran else "waits for approval"
+            lines.append(f"{one.intent.id} ({one.intent.type}, {one.intent.risk} risk): {state}")
+        what = (
+            f"{len(filed)} proposed of {read} observations"
+            if filed
+            else f"{read} observations read"
+        )
+        body: list[Element] = [Bullets(items=tuple(lines))] if lines else []
+        if filed:
+            body.append(
+                Text(text="intent show <name> tells more of one; intent approve or reject decides.")
+            )
+        else:
+            body.append(Text(text="None of them asks for work of its own."))
+        tone = Tone.NEEDS_YOU if filed else Tone.PLAIN
+        return _card(what, *body, tone=tone)
+
+    async def _audited(self, thread: Thread, event: FromPerson) -> AnswerCard:
+        registry, repository, shelf = await self._looked(thread)
+        noticed = await registry.noticed(repository)
+        if noticed.problem:
+            return _problem(noticed.problem)
+        seen = noticed.observations
+        ages = await self.world.repository.last_changed(repository, files_named(seen))
+        histories = await registry.histories(repository)
+        found = stale(seen, shelf.intents, histories, ages, self.world.clock.now())
+        told = {one.id for one in seen}
+        new = [one for one in found if one.id not in told]
+        await self.world.registrar.observe(repository, new)
+        if not found:
+            return _card("Nothing that is known here is out of date.")
+        lines = tuple(one.content for one in found[:MOST])
+        return _card(
+            f"{len(found)} out of date, {len(new)} of them new",
+            Bullets(items=lines),
+            Text(text="They are noted as observations. reflect makes proposed intents of them."),
+        )
+
+    async def _looked(self, thread: Thread, repository: str = "") -> tuple[Registry, str, Shelf]:
+        registry = self.world.registrar.required()
+        repository = repository or await self.intents.repository(thread)
+        return registry, repository, await registry.shelf(repository)
+
+
+def _is_unknown(filed: Filed) -> bool:
+    """A session judges its own intent."""
+    intent = filed.intent
+    waits = intent.status is IntentStatus.PROPOSED and not filed.session
+    return waits and not (intent.type and intent.risk)
+
+
+def _card(title: str, *body: Element, tone: Tone = Tone.PLAIN) -> AnswerCard:
+    return AnswerCard(key="", title=title, tone=tone, body=body)
+
+
+def _problem(problem: str) -> AnswerCard:
+    return _card("The observations cannot be read", Text(text=problem), tone=Tone.FAILURE)
