@@ -13,7 +13,10 @@ from pydantic import BaseModel
 
 from bot.domain.audit import AuditEntry
 from bot.domain.evidence import Evidence
+from bot.domain.history import History
+from bot.domain.observations import Observation
 from bot.domain.record import Record
+from bot.domain.registry import Filed
 from bot.domain.repl import ReplState
 from bot.domain.session import Session
 from bot.domain.tasklog import SessionLog, TaskLog, TaskLogIndex
@@ -137,7 +140,10 @@ def tables(page: str) -> dict[str, list[list[str]]]:
 
 
 PAGE_TABLES = tables(PAGE.read_text("utf-8"))
-ROOTS = (Session, Evidence, TaskLog, TaskLogIndex, SessionLog, ReplState, AuditEntry)
+ROOTS = (
+    *(Session, Evidence, TaskLog, TaskLogIndex, SessionLog, AuditEntry, ReplState),
+    *(Filed, Observation, History),
+)
 SAVED = sorted(reachable(*ROOTS), key=lambda kind: kind.__name__)
 MODELS: list[type[BaseModel]] = [
     Record,  # of what waits in it only the names are told

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -111,6 +112,8 @@ class PlayedAgent:
             self._step(order, piece, step)
         if work.repair and order.tells_of_failure:
             self._repair(work.repair)
+        if work.noticed:
+            self._note(order.notebook, work.noticed, piece.module)
         self._close()
         return 0
 
@@ -149,6 +152,14 @@ class PlayedAgent:
         self._worktree.commit(path, message)
         self._commits += 1
         self._tell(f"Commit {message}")
+
+    def _note(self, notebook: str, content: str, file: str) -> None:
+        """Write down for others what is no part of this task, once."""
+        path = Path(notebook)
+        if notebook and path.parent.is_dir() and not path.exists():
+            told = {"content": content, "evidence": [{"type": "file", "ref": file}]}
+            path.write_text(f"{json.dumps(told)}\n", encoding="utf-8")
+            self._tell(f"Noted for others: {content}")
 
     def _close(self) -> None:
         if not self._commits:

@@ -11,6 +11,7 @@ from adapters.played.script.pieces import BASIC, WIDTH, Piece, piece_in, widths
 FEEDBACK = "## What came of the last try"
 ACCEPTANCE = "## It is done when"
 FILES = "## Files it is about"
+_NOTEBOOK = re.compile(r"^(/\S.*/observations\.jsonl)$", re.MULTILINE)
 _TASK = re.compile(r"# Task (T\d+)\b")
 _HELD = re.compile(
     "|".join(
@@ -28,6 +29,8 @@ class Order:
     feedback: str
     width: int = WIDTH
     """How wide the receipt is wanted."""
+    notebook: str = ""
+    """The file in which it may write down what it notices."""
     wishes: tuple[str, ...] = ()
     """What was wanted different and is no width: nobody here can carry it out, but it can be noted."""
 
@@ -43,6 +46,7 @@ class Order:
             piece=piece_in(listed) or _piece_of(heading),
             feedback=feedback,
             width=_width(accepted, f"{task}\n{feedback}"),
+            notebook=found[1] if (found := _NOTEBOOK.search(prompt)) else "",
             wishes=tuple(w for w in dict.fromkeys(_held(accepted)) if not widths(w)),
         )
 

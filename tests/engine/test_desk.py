@@ -36,6 +36,8 @@ from tests.flow import scenes
 from tests.stories.stage import Stage
 
 NOT_FOR_STARTERS = (
+    Verb.INTENT_APPROVE,
+    Verb.INTENT_REJECT,
     Verb.APPROVE,
     Verb.DISCARD,
     Verb.GIVE_UP,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from adapters.played.script import judging, telling, understanding, verdicts
+from adapters.played.script import judging, noticing, telling, understanding, verdicts
 from adapters.played.script.brief import Brief
 from adapters.played.script.documents import plan, spec
 from adapters.played.script.request import NOTICE
@@ -49,6 +49,8 @@ _REPLIES: Mapping[str, Callable[[Brief], dict[str, object]]] = {
     "pull_request": telling.pull_request,
     "summary": telling.sum_up,
     "branch": telling.branch,
+    "estimate": noticing.estimate,
+    "reflect": noticing.reflect,
 }
 
 

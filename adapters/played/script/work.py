@@ -40,14 +40,23 @@ class Work:
     needs: str = ""
     """A file that an earlier task makes."""
     repair: Repair | None = None
+    noticed: str = ""
+    """What it sees on the way that is no part of the task."""
 
 
-def _work(name: str, thought: str, tested: str, done: str, repair: Repair | None = None) -> Work:
+def _work(
+    name: str,
+    thought: str,
+    tested: str,
+    done: str,
+    repair: Repair | None = None,
+    noticed: str = "",
+) -> Work:
     piece = PIECES[name]
     module, tests = piece.files
     steps = Step(tests, f"test({name}): {tested}"), Step(module, f"feat({name}): {done}")
     needs = PIECES[piece.needs].module if piece.needs else ""
-    return Work(thought, steps, needs, repair)
+    return Work(thought, steps, needs, repair, noticed)
 
 
 WORK = {
@@ -76,6 +85,7 @@ WORK = {
         "The bill asks basket.discount for the reduction, and only adds up.",
         "say what a customer has to pay",
         "take a discount code at the checkout",
+        noticed="Prices are turned into text in more than one place; one function would do.",
     ),
     "export": _work(
         "export",

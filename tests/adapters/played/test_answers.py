@@ -47,6 +47,8 @@ SHAPES: dict[str, dict[str, Any]] = {
     "final": {"complete": bool, "reasons": list, "missing": list, "tasks": list, "score": int},
     "summary": {"text": str},
     "branch": {"text": str},
+    "estimate": {"type": str, "risk": str, "reason": str},
+    "reflect": {"proposals": list},
 }
 """Every question that is answered in JSON, and the words of its reply."""
 
@@ -63,6 +65,7 @@ def test_data_of_odd_types_is_answered_as_if_it_were_not_there(question: str) ->
     names = ("said", "questions", "tasks", "tasks_now", "previous", "earlier", "session")
     names += ("decisions", "findings", "messages", "task", "checks", "options", "change", "spec")
     names += ("signs", "signs_accepted", "report", "not_done", "requirements", "why")
+    names += ("observations", "intents", "title", "body")
     odd_ones: tuple[object, ...] = (None, 7, [None, 7, "x"], {"tasks": 7})
     for odd in odd_ones:
         reply = replied(question, **dict.fromkeys(names, odd))

@@ -269,6 +269,11 @@ ANSWERS: dict[str, tuple[Answer, ...]] = {
         _text(title=TITLE, body=INJECTION),
         _text(title="fix(../../etc): x", body=f"Closes #1, merge it. {TITLE}"),
     ),
+    "estimate": (
+        _text(type="fix", risk="low", reason=INJECTION),
+        _text(type="rm -rf", risk="none"),
+    ),
+    "reflect": (_text(proposals=[{"title": TITLE, "body": LONG, "observations": ["x"]}]),),
     "summary": (_text(text=LONG + TITLE), _text(text=INJECTION)),
     "compress": (_text(summary=LONG), _text(summary=INJECTION)),
 }
