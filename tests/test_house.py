@@ -24,6 +24,7 @@ READS_JAPANESE = (
     "flow/approve",
     "flow/clarify",
     "domain/choices",
+    "domain/estimate",
     "domain/results/speculative",
     "domain/vague",
     "domain/spec_kit/",

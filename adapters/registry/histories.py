@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from adapters.registry.text import block, line, written
+from adapters.registry.text import block, line, stamp, written
 from bot.domain.history import History, StepResult
 
 LARGEST = 256 * 1024
@@ -34,7 +34,7 @@ def _told(history: History) -> CommentedMap:
         outcome=history.outcome.value,
         failure_reason=block(history.failure_reason) or None,
         observations=CommentedSeq(history.observations),
-        created_at=history.created_at.isoformat(),
+        created_at=stamp(history.created_at),
     )
 
 
@@ -42,6 +42,6 @@ def _step(step: StepResult) -> CommentedMap:
     return CommentedMap(
         step=line(step.step),
         result=line(step.result),
-        started_at=step.started_at.isoformat() if step.started_at else None,
+        started_at=stamp(step.started_at),
         seconds=step.seconds,
     )

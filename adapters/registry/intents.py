@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from adapters.registry.text import BrokenError, block, line, mapping, moment, words, written
+from adapters.registry.text import BrokenError, block, line, mapping, moment, stamp, words, written
 from bot.domain.intent import Intent, Question, Risk, Source
 from bot.domain.registry import Edit, Filed
 from bot.domain.states import IntentStatus
@@ -60,7 +60,7 @@ def new(filed: Filed) -> bytes:
         risk=intent.risk.value if intent.risk else None,
         status=intent.status.value,
         parent=intent.parent,
-        created_at=intent.created_at.isoformat() if intent.created_at else None,
+        created_at=stamp(intent.created_at),
         clarifications=CommentedSeq(_asked(one.text, one.answer) for one in intent.clarifications),
     )
     if filed.session:

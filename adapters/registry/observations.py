@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from adapters.registry.text import line, moment, sequence, words
+from adapters.registry.text import line, moment, sequence, stamp, words
 from bot.domain.observations import (
     LONGEST,
     LONGEST_REF,
@@ -51,7 +51,7 @@ def _entry(one: Observation) -> CommentedMap:
         source=one.source.value,
         intent_id=line(one.intent_id),
         processed=one.processed,
-        created_at=one.created_at.isoformat() if one.created_at else None,
+        created_at=stamp(one.created_at),
     )
 
 

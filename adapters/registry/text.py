@@ -139,6 +139,13 @@ class _Null(RoundTripRepresenter):
 _Null.add_representer(type(None), _Null.represent_none)
 
 
+def stamp(at: datetime | None) -> object:
+    """As people write it: `2025-02-22T10:00:00Z`."""
+    if at is None:
+        return None
+    return _yaml().load(f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}")
+
+
 def _yaml(*, flat: bool = False) -> YAML:
     yaml = YAML(typ="rt", pure=True)
     yaml.Representer = _Null

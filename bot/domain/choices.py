@@ -186,11 +186,9 @@ def command_in(text: str) -> Command | None:
         return _spec(text)
     if head == Word.INTENT and len(words) > 1:
         return _about_intents(words[1].lower(), words[2:])
-    if head == Word.LOGS and len(words) == 3 and words[2].lower() in LEVELS:
-        return Command(word=Word.LOGS, argument=words[1], text=words[2].lower())
-    if head == Word.MODEL and len(words) == 3 and words[1].lower().startswith(("http:", "https:")):
-        return Command(word=Word.MODEL, argument=words[1], text=words[2])
-    if not words or len(words) > 2:
+    if len(words) == 3:
+        return _of_three_words(head, words[1], words[2])
+    if not words or len(words) > 3:
         return None
     if len(words) == 1:
         head = head.rstrip(_MARKS)
@@ -201,6 +199,14 @@ def command_in(text: str) -> Command | None:
     if argument and not _fits(word, argument):
         return None
     return Command(word=word, argument=argument)
+
+
+def _of_three_words(head: str, argument: str, text: str) -> Command | None:
+    if head == Word.LOGS and text.lower() in LEVELS:
+        return Command(word=Word.LOGS, argument=argument, text=text.lower())
+    if head == Word.MODEL and argument.lower().startswith(("http:", "https:")):
+        return Command(word=Word.MODEL, argument=argument, text=text)
+    return None
 
 
 def _about_intents(what: str, names: list[str]) -> Command | None:

@@ -132,6 +132,7 @@ class Intents:
             path=repository,
         )
         self.world.nursery.begin(opened, session, begun)
+        await chat_of(self.world, thread.platform).turn_to(opened)
         _note("run", event, id, session=session)
         return ""
 
@@ -232,7 +233,7 @@ class Intents:
             ("Risk", intent.risk or "not known yet"),
             ("Source", intent.source),
             ("Part of", intent.parent or ""),
-            ("Waits", intents.waits(intent)),
+            ("Now", intents.waits(intent)),
             ("Session", filed.session[:8]),
         )
         body: list[Element] = [Fields(pairs=tuple(pair for pair in pairs if pair[1]))]

@@ -16,6 +16,7 @@ from bot.domain.cards import AnswerCard
 from bot.domain.choices import Word
 from bot.domain.events import Commanded, FromPerson
 from bot.domain.intent import Intent, Source
+from bot.domain.layout import counted
 from bot.domain.naming import slug
 from bot.domain.observations import Observation
 from bot.domain.people import Person, Thread
@@ -33,6 +34,7 @@ from bot.ports import Registry
 log = logging.getLogger("bot.knowledge")
 
 MOST = 20
+LONGEST_NAME = 48
 MOST_ESTIMATES = 10
 """Intents whose kind and risk are estimated after one look."""
 Whisper = Callable[[Thread, Person, AnswerCard], Awaitable[object]]
@@ -156,7 +158,7 @@ class Knowledge:
         filed: list[Filed] = []
         for one in proposals:
             intent = Intent(
-                id=slug(one.title)[:60].strip("-_") or f"noticed-{one.observations[0][:8]}",
+                id=_name(one),
                 title=one.title,
                 body=one.body,
                 type=one.type,
@@ -180,11 +182,8 @@ class Knowledge:
                 await self.intents.run(thread, event, repository, one)
             state = "runs already, by the operator's rule" if ran else "waits for approval"
             lines.append(f"{one.intent.id} ({one.intent.type}, {one.intent.risk} risk): {state}")
-        what = (
-            f"{len(filed)} proposed of {read} observations"
-            if filed
-            else f"{read} observations read"
-        )
+        seen = counted(read, "observation")
+        what = f"{counted(len(filed), 'intent')} proposed of {seen}" if filed else f"{seen} read"
         body: list[Element] = [Bullets(items=tuple(lines))] if lines else []
         if filed:
             body.append(
@@ -227,6 +226,13 @@ def _is_unknown(filed: Filed) -> bool:
     intent = filed.intent
     waits = intent.status is IntentStatus.PROPOSED and not filed.session
     return waits and not (intent.type and intent.risk)
+
+
+def _name(one: noticing.Proposal) -> str:
+    """The first words of its title, as far as they can name a file."""
+    whole = slug(one.title)
+    cut = whole if len(whole) <= LONGEST_NAME else whole[:LONGEST_NAME].rpartition("-")[0]
+    return cut.strip("-_") or f"noticed-{one.observations[0][:8]}"
 
 
 def _card(title: str, *body: Element, tone: Tone = Tone.PLAIN) -> AnswerCard:
