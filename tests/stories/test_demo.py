@@ -101,6 +101,9 @@ class Person:
     def asks(self) -> None:
         """And takes the defaults of all questions."""
         self._terminal.type(REQUEST)
+        self.takes_defaults()
+
+    def takes_defaults(self) -> None:
         self._terminal.until_seen("Enter Use all defaults")
         self._agrees("You chose: Use all defaults.")
 
@@ -109,12 +112,12 @@ class Person:
         self._terminal.type("1")
         self._terminal.until_seen("You chose: Approve.")
 
-    def merges(self) -> None:
+    def merges(self, what: str = "Discount codes and a printable receipt") -> None:
         self._terminal.until_seen("Enter Merge into main")
         self._terminal.type("1")
         self._terminal.until_seen("into your local main? [y/N]")
         self._terminal.type("y")
-        self._terminal.until_seen("COMPLETE: Discount codes and a printable receipt")
+        self._terminal.until_seen(f"COMPLETE: {what}")
 
     def _agrees(self, shown: str) -> None:
         """Enter, until it counts: it does not in the half second after a card has come."""
