@@ -76,13 +76,7 @@ class Desk:
         self._passing = Passing(gate, world)
         self._answers = Answers(world.clock)
         repositories = Repositories(world)
-        intents = Intents(
-            world,
-            repositories,
-            self._session_awake,
-            overview.lists,
-            lambda repository, shelf: self._knowledge.estimate_later(repository, shelf),
-        )
+        intents = self._intents(repositories)
         self._beginning = Beginning(world, repositories)
         self._pointing = Pointing(
             world,
@@ -109,6 +103,15 @@ class Desk:
         )
         self._page: asyncio.Task[None] | None = None
         world.nursery.serve(self._begin_elsewhere, self._pass_on)
+
+    def _intents(self, repositories: Repositories) -> Intents:
+        return Intents(
+            self._world,
+            repositories,
+            self._session_awake,
+            overview.lists,
+            lambda repository, shelf: self._knowledge.estimate_later(repository, shelf),
+        )
 
     async def open(self) -> None:
         """Bring back every session that is not over; only when all are back may any hold its place."""
