@@ -93,16 +93,19 @@ class Desk:
         self._knowledge = Knowledge(world, intents, self._pointing.whisper)
         world.registrar.ended = self._knowledge.session_ended
         self._looking = Looking(world, gate, self._pointing, self._awake, intents)
-        self._wizard = Wizard(
-            world,
+        self._wizard = self._specs()
+        self._page: asyncio.Task[None] | None = None
+        world.nursery.serve(self._begin_elsewhere, self._pass_on)
+
+    def _specs(self) -> Wizard:
+        return Wizard(
+            self._world,
             self._beginning,
             self._pointing,
             self._auditing,
             known=lambda thread: thread.key in self._threads,
             begun=self._awaken,
         )
-        self._page: asyncio.Task[None] | None = None
-        world.nursery.serve(self._begin_elsewhere, self._pass_on)
 
     def _intents(self, repositories: Repositories) -> Intents:
         return Intents(
