@@ -162,7 +162,7 @@ async def peopled(jail: Jail) -> AsyncGenerator[Jail]:
         jail.mark.touch()
         writer.close()
 
-    await _tmux(jail, "new-session", "-d", "sleep 600")
+    await _tmux(jail, "new-session", "-d", "sleep", "600")
     try:
         async with await asyncio.start_unix_server(serve, jail.socket), bot_of(jail):
             yield jail
