@@ -27,7 +27,7 @@ from bot.domain.cards import ProblemCard
 from bot.domain.events import Broke, Event, FromPerson, OrderFailed
 from bot.domain.record import REMEMBERED, Record
 from bot.domain.session import Session
-from bot.domain.states import RunState
+from bot.domain.states import RunState, Status
 from bot.engine.outbox import fitting, lane_of, with_deeds
 from bot.engine.patience import patiently
 from bot.engine.perform import perform, telling
@@ -89,6 +89,12 @@ class Actor:
             run = task.run if task else None
             return bool(run and run.state is RunState.WAITING_INPUT and not run.reply)
         return isinstance(action, WatchPulls)
+
+    @property
+    def may_sleep(self) -> bool:
+        """Its work is over, and nothing waits: what it is lies on disk."""
+        over = self.session.status in (Status.COMPLETED, Status.DISCARDED)
+        return over and not (self._record.inbox or self._record.outbox or self._under_way)
 
     def hear(self, event: Event) -> None:
         """Write down what came from outside, once; run() will come to it. Unavailable when the disk is full."""

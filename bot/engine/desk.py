@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from datetime import timedelta
 
 from pydantic import JsonValue
 
@@ -56,6 +57,8 @@ from bot.ports import Listed
 
 log = logging.getLogger("bot.desk")
 SETTLING = 0.2
+ASLEEP_AFTER = timedelta(hours=1)
+"""A session that is over stays awake for so long: people often say something more."""
 TOO_MUCH_WAITS = "Too much waits in this session already. Write resume first."
 NOTHING_HERE = "There is nothing here yet. Tell me what you would like to have built."
 
@@ -213,7 +216,7 @@ class Desk:
         new = thread.key not in self._threads and is_request(thread, event)
         begins = new or wizard.is_wanted(event)
         now = self._world.clock.now()
-        return self._measure.problem(event, now, begins=begins, open_now=len(self._actors))
+        return self._measure.problem(event, now, begins=begins, open_now=self._open())
 
     async def _turn_away(self, thread: Thread, event: FromPeople, why: str) -> bool:
         """It is too much: told once in a while, and to them alone."""
@@ -336,7 +339,11 @@ class Desk:
         actor.hear(event)
         return ""
 
+    def _open(self) -> int:
+        return sum(not actor.may_sleep for actor in self._actors.values())
+
     def _awaken(self, record: Record) -> Actor:
+        self._let_sleep()
         session = record.session
         actor = Actor(record, self._world)
         self._actors[session.id] = actor
@@ -346,10 +353,18 @@ class Desk:
         life.add_done_callback(lambda ended: self._ended(session.id, ended))
         return actor
 
+    def _let_sleep(self) -> None:
+        """Looked at whenever another one wakes: so what is awake does not grow with all that has ever been done."""
+        now = self._world.clock.now()
+        for session_id, actor in [*self._actors.items()]:
+            if actor.may_sleep and now - actor.session.updated_at > ASLEEP_AFTER:
+                del self._actors[session_id]
+                self._lives.pop(session_id).cancel()
+
     def _ended(self, session_id: str, life: asyncio.Task[None]) -> None:
         """A life ends only by the bot's own end, or by a bug so deep that the session could not even say so."""
-        self._lives.pop(session_id, None)
-        self._actors.pop(session_id, None)
+        if self._lives.get(session_id) is life:
+            del self._lives[session_id], self._actors[session_id]
         if not life.cancelled() and (error := life.exception()):
             log.error("a session fell over", exc_info=error, extra={"data": {"id": session_id}})
             self._fallen.put_nowait(session_id)

@@ -13,13 +13,14 @@ from bot.domain.events import DocumentsCommitted
 from bot.domain.people import Person
 from bot.domain.record import Record
 from bot.domain.states import Phase, Status
-from bot.engine.desk import NOTHING_HERE
+from bot.engine.desk import ASLEEP_AFTER, NOTHING_HERE
 from tests.engine.at_the_desk import (
     APPROVERS,
     CHANNEL,
     GATE,
     NOBODY,
     REFUSED,
+    SECOND,
     STARTER,
     UNKNOWN,
     commanded,
@@ -249,3 +250,17 @@ async def test_a_word_says_whether_who_said_it_may_end_agents(
     [words] = records(stage)[0].session.words
     assert words.may_stop is may
     stage.llm.release()
+
+
+async def test_what_has_long_been_over_sleeps_until_somebody_speaks_there(stage: Stage) -> None:
+    await stage.is_planned()
+    await stage.commands_(Word.DISCARD)
+    desk = desk_of(stage)
+    assert [actor.may_sleep for actor in desk.actors()] == [True]
+    await stage.clock.advance(ASLEEP_AFTER.total_seconds() + 1)
+    await stage.says("Something else", SECOND)
+    assert [actor.session.thread for actor in desk.actors()] == [SECOND]
+    before = len(stage.chat.cards())
+    await stage.commands_(Word.STATUS)
+    assert len(stage.chat.cards()) + len(stage.chat.whispered) > before
+    assert {actor.session.thread for actor in desk.actors()} == {THREAD, SECOND}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import cycle
 from random import Random
 from typing import Protocol, TypedDict
 
@@ -108,7 +109,7 @@ class People:
     )
 
     def begin(self) -> None:
-        for thread, request in zip(self.threads, REQUESTS, strict=False):
+        for thread, request in zip(self.threads, cycle(REQUESTS), strict=False):
             self.says(thread, ANNA, request)
 
     def choices(self, thread: Thread) -> list[Choice]:
@@ -195,16 +196,16 @@ class People:
         event = Pressed(
             **self._mark(by), verb=choice.verb, about=choice.about, text=text, answers={1: "first"}
         )
-        self.post.send(thread, event, again=self._again())
+        self.post.send(thread, event, again=self.again())
 
     def says(self, thread: Thread, by: Person, text: str) -> None:
-        self.post.send(thread, Said(**self._mark(by), text=text), again=self._again())
+        self.post.send(thread, Said(**self._mark(by), text=text), again=self.again())
 
     def commands(self, thread: Thread, by: Person, word: Word) -> None:
         event = Commanded(**self._mark(by), command=Command(word=word))
-        self.post.send(thread, event, again=self._again())
+        self.post.send(thread, event, again=self.again())
 
-    def _again(self) -> int:
+    def again(self) -> int:
         """Platforms deliver at least once."""
         return self.chance.choice([0, 0, 0, 1, 3])
 

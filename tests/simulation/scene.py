@@ -80,13 +80,13 @@ class Plan:
     at_call: Mapping[int, str] = field(default_factory=dict[int, str])
 
     @classmethod
-    def quiet(cls, *, hosted: bool, at_call: Mapping[int, str]) -> Plan:
+    def quiet(cls, *, hosted: bool, at_call: Mapping[int, str], threads: int = 1) -> Plan:
         """Nothing goes wrong but that the bot dies at these calls."""
         return cls(
             CALM,
             (),
             hosted,
-            threads=1,
+            threads=threads,
             wild_for=7200,
             moods=("well",),
             at_call=at_call,
@@ -186,8 +186,7 @@ class Scene:
         self.llm = ScriptedLlm(model(self.chance, lambda: self.nature.weather.nonsense))
         self.chat, self.agents = MemoryChat(), FakeAgents()
         self.archive, self.logs, self.audit = MemoryArchive(), MemoryLogs(), MemoryAudit()
-        threads = THREADS[: self.plan.threads]
-        self.people = People(self.chance, self.chat, self.wall, self, threads)
+        self.people = People(self.chance, self.chat, self.wall, self, self.threads())
         self.misfortune = Misfortune(
             loop,
             self.chance,
@@ -201,6 +200,9 @@ class Scene:
             self.befell,
         )
         self.calm = False
+
+    def threads(self) -> tuple[Thread, ...]:
+        return THREADS[: self.plan.threads]
 
     def _test_fails(self) -> bool:
         return not (self.calm or self.plan.sensible) and self.chance.random() < 0.2
