@@ -60,9 +60,11 @@ test-deaths: $(VENV)/.installed-dev
 	@GWT_BOT_TEST_DEATHS=all $(BIN)/pytest -q tests/stories/test_answered_once_in_matrix.py $(ARGS)
 
 # Prints the figures of docs/proofs.md; each line begins with its gate. It fails only after all have been tried.
+FIGURES := tests/simulation/test_outages.py tests/simulation/test_crowds.py tests/simulation/test_day.py
 faults: $(VENV)/.installed-dev
 	@code=0; \
 	$(BIN)/python -m tests.simulation --schedules $(SCHEDULES) || code=1; \
+	$(BIN)/pytest -q $(FIGURES) || code=1; \
 	$(BIN)/pytest -q -n 4 -m faults $(ARGS) || code=1; \
 	exit $$code
 

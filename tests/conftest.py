@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from _pytest.terminal import TerminalReporter
 
 from tests.stories.stage import Stage
 
@@ -18,11 +17,3 @@ async def stage() -> AsyncIterator[Stage]:
     await stage.open()
     yield stage
     await stage.close()
-
-
-def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
-    """How many schedules were simulated, whichever worker did it."""
-    reports = terminalreporter.getreports("passed") + terminalreporter.getreports("failed")
-    told = [dict(report.user_properties).get("schedules", 0) for report in reports]
-    if schedules := sum(int(str(number)) for number in told):
-        terminalreporter.write_line(f"simulation: {schedules} schedules")

@@ -263,4 +263,4 @@ async def test_what_has_long_been_over_sleeps_until_somebody_speaks_there(stage:
     before = len(stage.chat.cards())
     await stage.commands_(Word.STATUS)
     assert len(stage.chat.cards()) + len(stage.chat.whispered) > before
-    assert {actor.session.thread for actor in desk.actors()} == {THREAD, SECOND}
+    assert [actor.session.thread for actor in desk.actors()] == [SECOND, THREAD]

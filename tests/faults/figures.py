@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
 import pytest
 
 Count = Callable[..., None]
+GATE = re.compile(r"[RS][0-9]{1,2}")
+"""`record_property("R6", "…")`: a figure in words."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -31,6 +34,7 @@ def count(record_property: Callable[[str, object], None]) -> Count:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    words: list[str] = []
     sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for outcome in ("passed", "failed"):
         for report in terminalreporter.stats.get(outcome, []):
@@ -38,6 +42,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                 gate, _, what = name.partition(": ")
                 if what:
                     sums[gate][what.replace("_", " ")] += value
+                elif GATE.fullmatch(name):
+                    words.append(f"{name}: {value}")
     for gate, figures in sorted(sums.items()):
         told = ", ".join(f"{number} {what}" for what, number in figures.items())
-        terminalreporter.write_line(f"{gate}: {told}")
+        words.append(f"{gate}: {told}")
+    for line in sorted(words):
+        terminalreporter.write_line(line)

@@ -26,7 +26,7 @@ def test_whatever_goes_wrong_nothing_is_lost_done_twice_or_done_unasked(
     chunk: int, record_property: Callable[[str, object], None]
 ) -> None:
     found = tally(played(range(chunk * EACH, (chunk + 1) * EACH)))
-    record_property("schedules", found.schedules)
+    record_property("R4 simulation: schedules", found.schedules)
     assert found.schedules == EACH
     assert not found.failed, found.told()
 
