@@ -10,6 +10,7 @@ import contextlib
 import os
 import shutil
 import stat
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from adapters.git.run import Git
 from adapters.git.standing import Standing, git_at_work_in
 from bot.errors import Refused
 
+OLD = 300.0
+"""Seconds after which a lock that all share is taken for one that nobody holds: git needs it for an instant."""
 SUSPECTS = 32
 """A killed checkout leaves one file half written, or one per worker. More than this is somebody's work."""
 
@@ -133,6 +136,18 @@ def remove_stale_locks(main: Place, path: Path, git_dir: Path | None, branch: st
     if left and not git_at_work_in(path, main.top):
         for lock in left:
             lock.unlink(missing_ok=True)
+
+
+def remove_old_lock(main: Place) -> None:
+    """What a git that was killed while it deleted a branch may leave: nobody could delete one any more, people neither.
+
+    It may be a person's, so it goes only when it is old and no git is at work there.
+    """
+    lock = main.common / "packed-refs.lock"
+    with contextlib.suppress(FileNotFoundError):
+        age = time.time() - lock.stat().st_mtime
+        if age > OLD and not git_at_work_in(main.top):
+            lock.unlink()
 
 
 def _files(path: Path) -> list[Path]:

@@ -9,7 +9,7 @@ from adapters.git.held import Held
 from adapters.git.ledger import Made, Stage
 from adapters.git.place import Place, first_line, is_there
 from adapters.git.proofs import Elsewhere, Proofs
-from adapters.git.recovery import Recovery, remove_stale_locks
+from adapters.git.recovery import Recovery, remove_old_lock, remove_stale_locks
 from adapters.git.run import Git
 from adapters.git.standing import Standing, at_path, at_work_in, nameless, standing
 from adapters.git.tree import Tree
@@ -110,6 +110,9 @@ class Removing:
             where.append(str(held.main.top))
         if where:
             return f"the branch is checked out in {where[0]}"
+        # of a removal that was killed: nobody else would ever take them away
+        remove_stale_locks(held.main, held.main.top, None, branch)
+        remove_old_lock(held.main)
         try:
             # with the tip that was proven to be merged: a branch that moved meanwhile stays
             await self._git.write(

@@ -7,13 +7,16 @@ import contextlib
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from adapters.git import GitWorktrees
 from bot.errors import PortError
 from tests.adapters.git.worlds import git, new_repository, write
+from tests.faults.figures import Count
 
 FILES = {f"{folder}/file{n}.txt": f"{folder} {n}\n" * 50 for folder in "abc" for n in range(4)}
 WRAPPER = """#!/bin/sh
@@ -92,6 +95,34 @@ class KilledGit:
         (self._bin / "git").chmod(0o755)
 
 
+CALLS = (
+    *("openat", "read", "write", "close", "mkdir", "rmdir", "unlink", "rename", "link", "chdir"),
+    *(
+        "fstat",
+        "newfstatat",
+        "lstat",
+        "access",
+        "getdents64",
+        "mmap",
+        "munmap",
+        "getcwd",
+        "pread64",
+    ),
+)
+"""System calls at which a git is killed where everything is tried."""
+MOST = 400
+
+
+def at(*points: tuple[str, tuple[int, ...]]) -> list[ParameterSet]:
+    """Parameters of a test: some points of some calls; and, where there is time, every point of every call."""
+    some = [pytest.param(call, numbers, id=call) for call, numbers in points]
+    every = [pytest.param(call, range(1, MOST), id=f"every {call}", marks=EVERY) for call in CALLS]
+    return [*some, *every]
+
+
+EVERY = (pytest.mark.faults, pytest.mark.timeout(3600))
+
+
 class Scene:
     """A repository whose bot is started anew for each call, and whose git dies on the way."""
 
@@ -111,6 +142,19 @@ class Scene:
     def worktrees(self) -> GitWorktrees:
         """A bot that has just been started."""
         return GitWorktrees(self.home, self.git.environment)
+
+    def each(self, points: Sequence[int]) -> Iterator[int]:
+        """All of them; of every one there is, up to the first that is never reached."""
+        for nth in points:
+            before = self.deaths
+            yield nth
+            if isinstance(points, range) and self.deaths == before:
+                return
+
+    def died_often(self, points: Sequence[int], count: Count) -> bool:
+        """What a git does a little more or less often than that of its author still dies at most of them."""
+        count("R3", kills=self.deaths, violations=0)
+        return isinstance(points, range) or self.deaths >= len(points) / 2
 
     async def prepare(self, name: str) -> str:
         return await self.worktrees().prepare(
