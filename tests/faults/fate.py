@@ -32,7 +32,7 @@ class Fate:
     """Writes down every mark, and ends the program at the one that was chosen."""
 
     def __init__(self, log: Path, place: str, by: signal.Signals = signal.SIGKILL) -> None:
-        self._log = log.open("a")
+        self._log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._place, self._by = place, by
         self._marks = 0
         self._named: Counter[str] = Counter()
@@ -62,8 +62,7 @@ class Fate:
 
     def _mark(self, what: str) -> None:
         self._marks += 1
-        self._log.write(f"{what}\n")
-        self._log.flush()
+        os.write(self._log, f"{what}\n".encode())
         if self._place == str(self._marks):
             self._end()
 

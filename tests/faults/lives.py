@@ -14,8 +14,8 @@ from tests.faults.fate import BY, MARKS, PLACE
 from tests.stories.serving import Serving
 
 LOOK_EVERY = 0.05
-LONGEST = 240.0
-"""Seconds that any step of a story may take, however often the bot dies in it."""
+LONGEST = 900.0
+"""Seconds that any step of a story may take, however often the bot dies in it, and whatever else its machine does."""
 KILL_SERVER = "+kill-server"
 """Behind a place: its tmux server dies with it, and all its agents."""
 
@@ -59,9 +59,10 @@ class Lives:
 
     def _note_end(self) -> None:
         """How the last life ended."""
-        if self.bot.alive or (code := self.bot.exit_code) == 0:
+        if self.bot.alive:
             return
-        if code != -signal.SIGKILL:
+        code = self.bot.exit_code
+        if code != (0 if self.by is signal.SIGTERM else -signal.SIGKILL):
             self.wrong.append(f"it ended by itself with {code}: {self.bot.out[-600:]}")
         elif self._takes_tmux:
             kill_server(self.bot)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tests.faults.figures import Count
 from tests.faults.lives import KILL_SERVER, Lives
 from tests.faults.stories import Story, in_a_channel, in_a_room
 
-pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(3600)]
 SLACK, MATRIX = "R2 in Slack", "R2 on Matrix"
 MARKS = 1000
 """About as many does an undisturbed story make: one before and one after each call to a port."""
@@ -30,9 +31,15 @@ IN_THE_MIDDLE = (
 """Of what cannot be half done: a commit, a pane, a check, a push."""
 
 
-async def dies(story: Story, places: Sequence[str], gate: str, count: Count) -> None:
+async def dies(
+    story: Story,
+    places: Sequence[str],
+    gate: str,
+    count: Count,
+    by: signal.Signals = signal.SIGKILL,
+) -> None:
     lost_agents = any(place.endswith(KILL_SERVER) for place in places)
-    lives = Lives(story.bot, list(places))
+    lives = Lives(story.bot, list(places), by)
     wrong = await story.lived_through(lives, lost_agents=lost_agents)
     count(gate, stories=1, deaths=len(lives.deaths), violations=len(wrong))
     assert not wrong, (places, lives.deaths, wrong)
@@ -95,3 +102,13 @@ async def test_killed_three_times_anywhere(tmp_path: Path, seed: int, count: Cou
 async def test_killed_with_its_tmux_server(tmp_path: Path, seed: int, count: Count) -> None:
     async with in_a_channel(tmp_path) as story:
         await dies(story, with_its_server(seed), f"{SLACK}, with tmux", count)
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("seed", range(20))
+async def test_told_to_end_anywhere_it_goes_on_with_the_same_agents(
+    tmp_path: Path, seed: int, count: Count
+) -> None:
+    """By SIGTERM, and each time with the exit code of an end that was wanted."""
+    async with in_a_channel(tmp_path) as story:
+        await dies(story, any_three(seed), f"{SLACK}, by SIGTERM", count, signal.SIGTERM)
