@@ -51,6 +51,8 @@ def settings_of(folder: Path, base_url: str = "http://127.0.0.1:9") -> Settings:
 class Person:
     """Asks if nothing was asked for yet, takes the first choice of what is open, leaves when all is done."""
 
+    by_hand = False
+
     def __init__(self) -> None:
         self._open = OpenCards()
         self._pressed: list[Card] = []

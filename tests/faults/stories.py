@@ -59,7 +59,7 @@ async def in_a_channel(folder: Path, **environ: str) -> AsyncGenerator[Story, No
         settings = {**in_slack(bed, MIKA), **github.environ, **_counted(folder), **environ}
         async with serving(folder, **settings) as bot:
             bot.start()
-            await bot.until((bot.home / "slack" / "heard.json").exists)
+            await eventually(bot, (bot.home / "slack" / "heard.json").exists, "it has come")
             assert await bot.end() == 0
             yield Story(folder, bot, SlackHands(bed), github.there)
 
