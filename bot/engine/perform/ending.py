@@ -38,7 +38,7 @@ async def _merged(
     # in a task that settled conflicts the others are settled already
     done.sort(key=lambda task: task.type is not TaskType.INTEGRATION)
     branches = tuple(dict.fromkeys(t.workspace.branch for t in done if t.workspace))
-    if moved := [one for one in branches if await _has_moved(world, session, one, done)]:
+    if moved := [m for one in branches if (m := await _moved(world, session, one, done))]:
         problem = f"{', '.join(moved)} is not what was tested and judged: it holds other commits, or lacks some. Put it back, or merge by hand."
         return _answer(world, order, problem=problem)
     outcome = await world.worktrees.merge_all(
@@ -64,13 +64,13 @@ async def _merged(
     return _answer(world, order, commit=outcome.commit, check=check)
 
 
-async def _has_moved(world: World, session: Session, branch: str, done: list[Task]) -> bool:
-    """Whether it holds more than what its last task was done with, or less than any."""
+async def _moved(world: World, session: Session, branch: str, done: list[Task]) -> str:
+    """Its name and where it stood, if it holds more than what its last task was done with, or less than any."""
     heads = [finished(t) for t in done if t.workspace and t.workspace.branch == branch]
     log_of = world.worktrees.log
     lacks = [head for head in heads if await log_of(session.repository, branch, head)]
     just = [head for head in heads if not await log_of(session.repository, head, branch)]
-    return bool(lacks) or not just
+    return f"{branch} (judged at {heads[-1][:10]})" if lacks or not just else ""
 
 
 def _answer(
