@@ -296,3 +296,17 @@ async def test_only_what_may_be_done_reaches_a_session(who: str, where: str) -> 
                 await is_refused(stage, thread_of(where), event)
     finally:
         await stage.close()
+
+
+def test_any_folder_of_the_machine_is_named_by_the_operator_alone() -> None:
+    one = "local:1"
+    thread = Thread(platform="console", channel="terminal", root="1")
+    named = Said(
+        id="e", at=scenes.T0, by=Person(platform="console", id=one), text="x", repository="/srv"
+    )
+    people = {role: frozenset({one}) for role in Role}
+    assert Gate({"console": Door(people)}).lets(thread, named)
+    without = {**people, Role.OPERATE: frozenset[str]()}
+    assert not Gate({"console": Door(without)}).lets(thread, named)
+    plain = named.model_copy(update={"repository": ""})
+    assert Gate({"console": Door(without)}).lets(thread, plain)

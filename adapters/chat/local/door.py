@@ -75,7 +75,7 @@ class _Door:
 
     def come(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         peer = writer.get_extra_info("socket")
-        if len(self._peers) >= MOST_PEERS or not peers.is_owner(peer):
+        if len(self._peers) >= MOST_PEERS or not peers.is_owner(peer) or peers.is_agent(peer):
             log.warning("shown out", extra={"data": {"uid": peers.uid_of(peer)}})
             writer.close()
             return

@@ -6,16 +6,42 @@ import os
 import socket
 import struct
 
+import psutil
+
 _UCRED = struct.Struct("3i")
 """Linux: pid, uid, gid."""
 _XUCRED = struct.Struct("=2I")
 """macOS: a version, then the uid."""
+_RUN = "GWT_SPOOL"
+"""What every run of an agent has in its environment."""
 _SOL_LOCAL, _LOCAL_PEERCRED = 0, 0x001
 
 
 def is_owner(peer: socket.socket) -> bool:
     """Whether the one who has connected is the user this program runs as."""
     return uid_of(peer) == os.getuid()
+
+
+def is_agent(peer: socket.socket) -> bool:
+    """Whether it was started by an agent: they are the same user where no sandbox holds them, and people they are not.
+
+    Nothing keeps a program from hiding where it comes from; this is for those that only do as they were told.
+    """
+    try:
+        raw = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
+        caller = psutil.Process(_UCRED.unpack(raw)[0])
+        family = (caller, *caller.parents())
+    except (AttributeError, OSError, struct.error, psutil.Error):
+        return False
+    return any(_RUN in _environ(process) for process in family)
+
+
+def _environ(process: psutil.Process) -> dict[str, str]:
+    """Of a process that may be looked at; of any other, nothing."""
+    try:
+        return process.environ()
+    except (OSError, psutil.Error):
+        return {}
 
 
 def uid_of(peer: socket.socket) -> int | None:

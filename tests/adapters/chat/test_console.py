@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.console import ends_thread
+from adapters.chat.console import ConsoleChat, Manner, ends_thread
+from adapters.chat.console.lines import SWITCH
 from adapters.chat.console.transcript import Transcript
 from bot.domain.cards import AnswerCard, Card, Decided, StatusCard
 from bot.domain.choices import Verb, Word
@@ -398,3 +399,31 @@ async def test_a_status_of_a_finished_session_is_no_longer_below_the_line(stage:
     status: StatusCard = cards.STATUS
     await stage.show(status, cards.SUMMARY)
     assert "Type what you want built" in "".join(t for _, t, *_ in stage.chat.below(100, 40))
+
+
+async def test_tab_asks_for_the_branches_and_leads_back_to_the_conversation(stage: Stage) -> None:
+    await stage.type(SWITCH, "agent/dark-mode", SWITCH, "Add a light mode")
+    listed, one, said = stage.events
+    assert isinstance(listed, Commanded)
+    assert isinstance(one, Commanded)
+    assert (listed.command.word, one.command.word) == (Word.BRANCHES, Word.BRANCH)
+    assert one.command.argument == "agent/dark-mode"
+    assert isinstance(said, Said)
+    assert "Back in the conversation." in stage.text
+
+
+async def test_what_a_script_asks_for_says_that_nobody_is_there_and_where_to_work(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path)
+    stage.chat = ConsoleChat(
+        tmp_path,
+        cards.MIKA,
+        lines=stage.script,
+        out=stage.out,
+        manner=Manner(scripted=True, repository="/srv/web"),
+    )
+    await stage.type("Add a light mode")
+    [said] = stage.events
+    assert isinstance(said, Said)
+    assert (said.unattended, said.repository) == (True, "/srv/web")

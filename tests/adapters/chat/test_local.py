@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -163,6 +164,29 @@ async def test_who_is_not_the_owner_is_shown_out_without_a_word(
     monkeypatch.setattr("os.getuid", lambda: 12_345)
     assert await raw(bot, b'{"gwt_bot": 1}\n') == b""
     assert bot.heard == []
+
+
+CALLS = """
+import socket, sys
+with socket.socket(socket.AF_UNIX) as calling:
+    calling.connect(sys.argv[1])
+    calling.sendall(b'{"gwt_bot": 1}\\n')
+    try:
+        print(calling.recv(100).decode(), end="")
+    except ConnectionError:
+        pass
+"""
+
+
+@pytest.mark.parametrize("environ", [{}, {"GWT_SPOOL": "/home/x/.gwt/spool/r1"}])
+async def test_what_an_agent_starts_is_shown_out(bot: Bot, environ: dict[str, str]) -> None:
+    calling = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", CALLS, str(path_in(bot.home))),
+        env=environ,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    said, _ = await calling.communicate()
+    assert bool(said) is not bool(environ)
 
 
 async def test_who_speaks_counts_as_the_owner_here_and_now_whatever_is_said(bot: Bot) -> None:
