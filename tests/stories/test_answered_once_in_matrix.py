@@ -108,7 +108,7 @@ async def in_a_room(
         yield Scene(homeserver, way, bot, anna)
 
 
-@pytest.mark.timeout(90 + 20 * SIZE.deaths)
+@pytest.mark.timeout(120 + 60 * SIZE.deaths)
 @pytest.mark.parametrize("encrypted", ROOMS.values(), ids=ROOMS)
 async def test_each_word_is_answered_once_whoever_dies_meanwhile(
     tmp_path: Path, homeserver: Homeserver, people: People, encrypted: bool
