@@ -13,7 +13,8 @@ WRONG = (
     '{"title": 7, "questions": "none", "parts": "none", "answers": "none", "parallelism": "many", '
     '"tasks": "none", "score": "high", "issues": "none", "findings": "none", "kind": 7, '
     '"affected": "none", "choice": 7, "verdict": 7, "reasons": "none", "summary": 7, "body": 7, '
-    '"text": 7, "complete": "perhaps", "missing": 7}'
+    '"text": 7, "complete": "perhaps", "missing": 7, '
+    '"proposals": "none", "type": 7, "risk": 7}'
 )
 """Every word of every reply is there, and every one is of the wrong type; no document is in it either."""
 

@@ -30,6 +30,7 @@ NEEDS = {
         command-catchup command-inbox command-repo command-model command-verbosity visit
         command-branch command-branches press-show_branch open-show_branch
         command-spec press-spec open-spec press-reassign open-reassign
+        command-intent command-reflect command-audit press-intent_run open-intent_run
         press-log open-log press-helpful open-helpful press-unhelpful open-unhelpful
         press-begin open-begin
         press-defaults press-answer press-change press-resume press-retry press-skip press-keep
@@ -43,7 +44,9 @@ NEEDS = {
         press-reply press-always press-accept press-send_back press-use_agent press-merge_pull press-merge_pulls press-unneeded
         open-reply open-always open-accept open-send_back open-use_agent open-merge_pull open-merge_pulls open-unneeded
         press-hint open-hint
-        press-merge_branch open-merge_branch press-delete_branch open-delete_branch""",
+        press-merge_branch open-merge_branch press-delete_branch open-delete_branch
+        press-intent_approve open-intent_approve press-intent_reject open-intent_reject
+        approve-an-intent reject-an-intent""",
     "stop": "command-stop press-stop open-stop",
     "admin": "command-keys bind-a-channel",
     "operate": "press-settings open-settings choose-a-model",
@@ -130,6 +133,14 @@ _BESIDE = frozenset(
         "press-merge_branch",
         "press-delete_branch",
         "command-spec",
+        "command-intent",
+        "command-reflect",
+        "command-audit",
+        "press-intent_approve",
+        "press-intent_reject",
+        "press-intent_run",
+        "approve-an-intent",
+        "reject-an-intent",
         "bind-a-channel",
         "choose-a-model",
     ]
@@ -181,6 +192,9 @@ def everything(by: Person) -> Iterator[tuple[str, FromPeople]]:
         yield command, Commanded(id=command, at=at, by=by, command=Command(word=word))
     bind = Command(word=Word.REPO, argument="repository")
     yield "bind-a-channel", Commanded(id="bind-a-channel", at=at, by=by, command=bind)
+    for what in ("approve", "reject"):
+        wish = Command(word=Word.INTENT, argument=what, text="a-wish")
+        yield f"{what}-an-intent", Commanded(id=f"{what}-an-intent", at=at, by=by, command=wish)
     yield "visit", Visited(id="visit", at=at, by=by)
     chosen = Configured(id="choose-a-model", at=at, by=by, base_url="https://a", model="m")
     yield chosen.id, chosen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from itertools import product
 
 import pytest
 
@@ -93,9 +94,12 @@ async def test_a_session_of_a_place_that_is_closed_now_is_out_of_reach(
     assert (stage.store.records, len(stage.chat.shown)) == (kept, shown)
 
 
-@pytest.mark.parametrize("with_id", [True, False])
 @pytest.mark.parametrize(
-    "word", [Word.STATUS, Word.TASKS, Word.USAGE, Word.INFO, Word.LOGS, Word.RESUME]
+    ("word", "with_id"),
+    [
+        (Word.USAGE, True),  # without an id it is about all sessions
+        *product((Word.STATUS, Word.TASKS, Word.INFO, Word.LOGS, Word.RESUME), (True, False)),
+    ],
 )
 async def test_what_is_asked_of_the_only_session_is_answered_in_its_thread(
     stage: Stage, word: Word, with_id: bool

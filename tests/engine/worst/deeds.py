@@ -31,7 +31,7 @@ def wrong_start(scene: Scene, name: str, folder: str, launch: Launch) -> Iterato
     if given.revision != (session.spec.revision if session.spec else 0):
         yield f"{task.key} was started by revision {given.revision}, which is not the current one"
     yield from _not_approved(scene, session, shown)
-    yield from _otherwise_than_shown(scene, task, run, launch, shown)
+    yield from _otherwise_than_shown(scene, session, task, run, launch, shown)
     others = [other for other in scene.panes.running() if scene.panes.folders[other] == folder]
     if others:
         yield f"{task.key} was started where {others} is at work"
@@ -47,10 +47,20 @@ def _not_approved(scene: Scene, session: Session, shown: ApprovalCard) -> Iterat
         yield f"revision {shown.revision} runs without its {shown.approvers} approvers"
 
 
+def _cut_from(session: Session, task: Task) -> Task:
+    """A task that is too large is cut into smaller ones, which serve what it was to serve, each with points of its own."""
+    whole = next((one for one in session.tasks if task.id in one.replaced_by), None)
+    if whole is None:
+        return task
+    wanted = {one.id for one in whole.acceptance}
+    foreign = {one.id for one in task.acceptance if not one.id.startswith(f"{whole.key}-S")}
+    return _cut_from(session, whole) if foreign <= wanted else task
+
+
 def _otherwise_than_shown(
-    scene: Scene, task: Task, run: Run, launch: Launch, shown: ApprovalCard
+    scene: Scene, session: Session, task: Task, run: Run, launch: Launch, shown: ApprovalCard
 ) -> Iterator[str]:
-    planned = {line.key: line for line in shown.tasks}.get(task.key)
+    planned = {line.key: line for line in shown.tasks}.get(_cut_from(session, task).key)
     if planned is None:
         yield f"{task.key} was started and is not in the approved plan"
     elif not planned.agent == run.agent == launch.argv[0]:
