@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from adapters.agents.launch import AgentClis
@@ -72,7 +73,9 @@ def told(found: Found) -> str:
 
 async def look(current: Settings, masker: Masker) -> AsyncGenerator[Found]:
     yield await _looked("tmux", lambda: _tmux(current, masker))
-    yield await _looked("repository", lambda: _repository(current))
+    for name, path in current.repositories.items():
+        what = "repository" if len(current.repositories) == 1 else f"repository {name}"
+        yield await _looked(what, partial(_repository, current, path))
     yield await _looked("sandbox", lambda: _sandbox(current))
     yield _model(current)
     for found in await _agents(current):
@@ -100,9 +103,9 @@ async def _tmux(current: Settings, masker: Masker) -> str:
     return "is there, and new enough"
 
 
-async def _repository(current: Settings) -> str:
+async def _repository(current: Settings, path: str) -> str:
     repository = GitRepository(current.gwt_home, pane_environment())
-    base = await repository.base(str(current.gwt_repository))
+    base = await repository.base(path)
     changed = f", {base.uncommitted} files with changes of yours" if base.uncommitted else ""
     return f"{base.repository}, {base.branch} at {base.commit[:10]}{changed}"
 

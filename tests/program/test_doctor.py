@@ -77,6 +77,16 @@ def test_where_everything_is_there_it_says_so_and_ends_well(
     assert "main at" in line_of(done.stdout, "repository")
 
 
+def test_every_repository_is_looked_at(repository: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    others = f"shop={repository}, web={elsewhere}"
+    done = doctor(tmp_path, GWT_REPOSITORY=str(repository), GWT_REPOSITORIES=others)
+    assert done.returncode == 1
+    assert line_of(done.stdout, "repository shop").startswith("✓")
+    assert line_of(done.stdout, "repository web").startswith("✗")
+
+
 def test_each_thing_that_lacks_is_told_with_its_remedy(tmp_path: Path) -> None:
     done = doctor(tmp_path, GWT_REPOSITORY=str(tmp_path), GWT_AGENT="claude", PATH="/usr/bin:/bin")
     assert done.returncode == 1
