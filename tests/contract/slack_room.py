@@ -90,7 +90,8 @@ class _Noting(SlackChat):
     """Notes which threads were opened: nowhere else may the bot write outside of threads."""
 
     def __init__(self, access: SlackAccess, folder: Path, opened: list[str]) -> None:
-        super().__init__(access, folder, [f"{TEAM}:{PUBLIC}"])
+        here = [f"{TEAM}:{PUBLIC}"]
+        super().__init__(access, folder, here, shared=here)
         self._opened = opened
 
     async def open(self, thread: Thread, card: Card) -> Thread:

@@ -352,7 +352,10 @@ MUTANTS = (
     Mutant(
         "starts agents where there is no worktree",
         "F9 a worktree is removed by hand",
-        ((running, "_require_worktree", _instead(_at_once)),),
+        (
+            (running, "_require_worktree", _instead(_at_once)),
+            (running, "settings_changed", _instead(_at_once)),
+        ),
         plan(CALM, *["worktree removed"] * 6),
     ),
     Mutant(

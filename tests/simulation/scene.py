@@ -339,7 +339,15 @@ class Scene:
             if not isinstance(event, Pressed):
                 self.loop.call_later(30, self._arrives, thread, event)
             return
-        self.loop.create_task(self._delivered(desk, thread, event), name="delivery")
+        delivery = self.loop.create_task(self._delivered(desk, thread, event), name="delivery")
+        delivery.add_done_callback(lambda done: self._came_to_nothing(done, thread, event))
+
+    def _came_to_nothing(
+        self, delivery: asyncio.Task[None], thread: Thread, event: FromPeople
+    ) -> None:
+        """The bot was killed, perhaps before the delivery had so much as begun."""
+        if delivery.cancelled():
+            self.loop.call_later(10, self._arrives, thread, event)
 
     async def _delivered(self, desk: Desk, thread: Thread, event: FromPeople) -> None:
         begun = self.watch.begun(thread)
@@ -347,7 +355,7 @@ class Scene:
             taken = await desk.take(thread, event)
         except PortError:
             self.loop.call_later(10, self._arrives, thread, event)
-        except (DiedError, asyncio.CancelledError):
+        except DiedError:
             self.loop.call_later(10, self._arrives, thread, event)
             raise
         else:

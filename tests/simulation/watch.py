@@ -54,6 +54,8 @@ class Watch:
     """What people did who may, by thread."""
     strangers: set[str] = field(default_factory=set[str])
     """Ids of what others did."""
+    answered: set[str] = field(default_factory=set[str])
+    """Ids of what was answered where there was no session yet."""
     standing: Mapping[str, FakeWorktree] = field(default_factory=dict[str, FakeWorktree])
     pulls: dict[int, str] = field(default_factory=dict[int, str])
     """Whose each pull request is."""
@@ -82,7 +84,10 @@ class Watch:
                 self.fault(f"{event.by} was let in with {event.kind}")
             return
         record = self._of(thread)
-        if taken and begun and record and event.id not in record.heard:
+        if taken and not begun:
+            # it is over with that, also when it comes once more and there is a session by then
+            self.answered.add(event.id)
+        elif taken and record and event.id not in {*record.heard, *self.answered}:
             self.fault(f"{event.kind} was acknowledged, and is not on disk")
 
     def _of(self, thread: Thread) -> Record | None:
