@@ -186,6 +186,8 @@ async def own_seat(plan: Plan, chat: ConsoleChat) -> AsyncGenerator[Seat, None]:
 
         async def greet() -> None:
             await chat.tell(*desk.broken())
+            # what was shown while the desk opened, and what an earlier life did not live to show
+            await local.catch_up(chat, chat.thread)
             await local.greet(chat, desk.welcome(chat.thread, chat.person))
 
         async def deliver(thread: Thread, event: FromPeople) -> bool:

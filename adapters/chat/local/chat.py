@@ -88,9 +88,11 @@ class LocalChat:
         self._seats = [one for one in self._seats if one is not seat]
         self._asked = {id: one for id, one in self._asked.items() if one is not seat}
 
-    async def catch_up(self, seat: Seat) -> None:
-        """All that stands there, for one who has just come."""
+    async def catch_up(self, seat: Seat, thread: Thread | None = None) -> None:
+        """All that stands there, or in one thread, for one who has just come."""
         for one in self._board:
+            if thread not in (None, one.thread):
+                continue
             await self._tell([seat], lambda to, one=one: to.show(one.thread, one.card))
 
     async def greet(self, seat: Seat, greeting: Awaitable[None]) -> None:
