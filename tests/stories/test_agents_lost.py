@@ -110,7 +110,7 @@ async def test_a_worktree_that_is_removed_under_its_agent_is_told_and_made_again
         shutil.rmtree(folder_of(task_of(session(asked.scene), "T001")))
         asked.plays.release("end")
         await asked.person.sees("T001 is blocked", "worktree")
-        await asked.person.presses("Retry", on="T001 is blocked")
+        await asked.person.presses("Make it again", on="T001 is blocked")
         await is_done(asked.scene)
         assert asked.scene.bot.git("show", "agent/discount-codes:basket/discount.py")
 
@@ -127,7 +127,7 @@ async def test_a_worktree_that_is_removed_between_two_runs_is_told_and_made_agai
         shutil.rmtree(folder_of(task_of(session(asked.scene), "T001")))
         await asked.person.presses("Resume")
         await asked.person.sees("T001 is blocked", "worktree")
-        await asked.person.presses("Retry", on="T001 is blocked")
+        await asked.person.presses("Make it again", on="T001 is blocked")
         await is_done(asked.scene)
 
 

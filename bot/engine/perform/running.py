@@ -33,7 +33,7 @@ from bot.engine.perform.checking import finished, keep
 from bot.engine.perform.heeding import heed_dialogs
 from bot.engine.perform.planning import explained
 from bot.engine.world import World
-from bot.errors import PortError, Refused
+from bot.errors import PortError, Refused, Unavailable
 from bot.flow.due import unmerged
 from bot.flow.instruct import instruction
 from bot.flow.steps import flags_of
@@ -130,6 +130,7 @@ async def start_run(
     """Safe to do twice: the pane is named after the run, and a run that has ended is not started again."""
     task, run, workspace = task_and_run(session, order.run_id)
     await _require_worktree(world, task, workspace)
+    await _end_earlier(world, task, run)
     _require_approved_flags(world, session, run)
     _require_sandbox(world, session)
     if changed := await settings_changed(world, session, order.key, task, run, workspace):
@@ -187,6 +188,18 @@ async def _require_worktree(world: World, task: Task, workspace: Workspace) -> N
     except Refused as refusal:
         reason = f"The worktree of {task.key} is gone or cannot be used: {refusal.reason}"
         raise type(refusal)(reason, refusal.remedy) from refusal
+
+
+async def _end_earlier(world: World, task: Task, run: Run) -> None:
+    """Never two agents in one worktree: one that was to be stopped may live on while tmux could not be asked."""
+    for earlier in task.runs:
+        if earlier.id == run.id or await world.panes.find(earlier.name) is None:
+            continue
+        if survivors := await world.panes.stop(earlier.name):
+            pids = ", ".join(map(str, survivors))
+            raise Unavailable(
+                f"An earlier agent of {task.key} will not end (process {pids}).", "End it by hand."
+            )
 
 
 async def await_run(

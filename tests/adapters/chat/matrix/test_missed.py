@@ -99,7 +99,9 @@ async def test_an_invitation_that_cannot_be_found_loses_nothing() -> None:
 
 def test_rooms_with_news_and_invitations_are_read_and_the_others_not() -> None:
     def timeline(*events: str, **more: Any) -> dict[str, Any]:
-        return {"timeline": {"events": [{"event_id": id} for id in events], "prev_batch": "p", **more}}
+        return {
+            "timeline": {"events": [{"event_id": id} for id in events], "prev_batch": "p", **more}
+        }
 
     told = read(
         {
