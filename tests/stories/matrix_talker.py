@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from adapters.chat.matrix.chips import EMOJI
 from bot.domain.session import Session
 from tests.beds.synapse import Homeserver, People
 from tests.stories.conversation import PATIENCE, Scene
@@ -20,11 +19,6 @@ SURE = {
     "Do not wait for them": "End this session",
 }
 """What the bot asks once more, and before what."""
-
-
-def chips_of(label: str) -> set[str]:
-    """As which it may be offered."""
-    return {f"{emoji} {label}" for emoji in EMOJI.values()}
 
 
 class MatrixTalker:
@@ -63,11 +57,10 @@ class MatrixTalker:
 
     async def _chip(self, label: str, on: str) -> str:
         """Which of the emojis stands before it."""
-        chips = chips_of(label)
 
         def offered() -> list[str]:
             cards = [card for card in self._mika.cards if on in card.text]
-            return [key for card in cards for key in card.keys if key in chips]
+            return [key for card in cards for key in card.keys if key.partition(" ")[2] == label]
 
         await self._mika.until(lambda: bool(offered()), PATIENCE)
         return offered()[-1]
