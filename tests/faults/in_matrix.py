@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from tests.stories.matrix_person import MatrixPerson
-from tests.stories.matrix_talker import SURE, chips_of
+from tests.stories.matrix_talker import SURE, bears
 
 
 class MatrixHands:
@@ -23,7 +23,7 @@ class MatrixHands:
         await self.mika.person.look(wait=0)
         for words in (on, *([SURE[label]] if label in SURE else [])):
             for card in self.mika.cards:
-                for key in chips_of(label) & set(card.keys):
+                for key in [one for one in card.keys if bears(one, label)]:
                     if words in card.text and card.event_id not in self._clicked:
                         self._clicked.add(card.event_id)
                         await self.mika.person.react(self.mika.room, card.event_id, key)

@@ -21,6 +21,11 @@ SURE = {
 """What the bot asks once more, and before what."""
 
 
+def bears(key: str, label: str) -> bool:
+    """Whether a chip is for this, whatever emoji or number stands before it."""
+    return key.partition(" ")[2] == label
+
+
 class MatrixTalker:
     """A `Talker`."""
 
@@ -60,7 +65,7 @@ class MatrixTalker:
 
         def offered() -> list[str]:
             cards = [card for card in self._mika.cards if on in card.text]
-            return [key for card in cards for key in card.keys if key.partition(" ")[2] == label]
+            return [key for card in cards for key in card.keys if bears(key, label)]
 
         await self._mika.until(lambda: bool(offered()), PATIENCE)
         return offered()[-1]
