@@ -111,6 +111,7 @@ class InARoom(MatrixTalker):
     def __init__(self, mika: MatrixPerson, stranger: MatrixPerson) -> None:
         super().__init__(mika)
         self._stranger, self._pressed = stranger, ""
+        self._seen: dict[str, str] = {}
         self.scene: Scene | None = None
 
     async def bot_dies(self) -> None:
@@ -131,12 +132,12 @@ class InARoom(MatrixTalker):
     async def presses_late(self, label: str, on: str) -> None:
         """The bot has taken its chip away; anybody can set it again."""
         card = await self._mika.sees(on, seconds=PATIENCE)
-        chip = f"{self._pressed.partition(' ')[0]} {label}"
+        chip = self._seen.get(label, f"{self._pressed.partition(' ')[0]} {label}")
         await self._mika.person.react(self._mika.room, card.event_id, chip)
         await self._mika.sees(STALE, seconds=PATIENCE)
 
     async def stranger_presses(self, label: str, on: str) -> None:
-        key = await self._chip(label, on)
+        key = self._seen[label] = await self._chip(label, on)
         await self._stranger.person.look()
         await self._stranger.person.react(self._mika.room, self._with(key, on), key)
         await self._mika.sees(REFUSED, seconds=PATIENCE)
