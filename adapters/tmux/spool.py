@@ -73,10 +73,6 @@ class Spool:
         self.write("prompt.md", prompt)
         self.write("launch", Kept(marker=launch.marker, stdin=launch.stdin).model_dump_json())
         self.write("run.sh", script(self.path, cwd, launch, prompt, environment), mode=0o700)
-        if not self.has(NOTEBOOK):
-            self.write(
-                NOTEBOOK, ""
-            )  # the agent's own, and nobody else's to read, whatever its umask
         if launch.marker or launch.stdin == "terminal":
             self.write("output", "")
 

@@ -65,12 +65,13 @@ def _files(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _open_to_others(home: Path) -> list[str]:
-    """What anybody else could read, write or enter, of all the bot keeps. Links have no mode of their own."""
+    """What anybody else could read, write or enter, of all the bot keeps. Links have no mode of their own; what
+    agents write themselves lies in a folder that is closed."""
     modes = {path: path.lstat().st_mode for path in (home, *home.rglob("*"))}
     return [
         f"{path} {stat.S_IMODE(mode):o}"
         for path, mode in modes.items()
-        if mode & 0o077 and not stat.S_ISLNK(mode)
+        if mode & 0o077 and not stat.S_ISLNK(mode) and path.name != "observations.jsonl"
     ]
 
 
