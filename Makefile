@@ -21,6 +21,9 @@ ARGS ?=
 UPGRADE ?=
 SCHEDULES ?= 10000
 
+# the program is started hundreds of times by the tests: it must not be compiled anew each time
+unexport PYTHONDONTWRITEBYTECODE
+
 VENV := .venv
 BIN := $(VENV)/bin
 # twice quiet: errors only

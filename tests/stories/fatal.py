@@ -10,6 +10,7 @@ from enum import StrEnum
 from aiohttp import web
 
 from tests.beds.synapse import Proxy
+from tests.stories.serving import PATIENCE
 
 MOMENTS = (0.0, 0.002, 0.005, 0.01, 0.03)
 """Seconds."""
@@ -34,6 +35,7 @@ class FatalWay(Proxy):
         self._unless = unless
         self.only = ""
         """Other requests are not counted either."""
+        self._used = asyncio.Event()
         self._left = 0
         self._when = When.BEFORE
         self._die: Callable[[], None] = lambda: None
@@ -50,7 +52,12 @@ class FatalWay(Proxy):
     def wait_for(self, number: int, when: When, die: Callable[[], None]) -> None:
         """Whoever makes that many requests from now on dies of the last."""
         self.spare()
+        self._used.clear()
         self._left, self._when, self._die = number, when, die
+
+    async def is_used(self) -> None:
+        """Whoever was started has come so far: how long that takes differs with the machine."""
+        await asyncio.wait_for(self._used.wait(), PATIENCE)
 
     def spare(self) -> None:
         """Nobody dies any more."""
@@ -69,6 +76,7 @@ class FatalWay(Proxy):
     async def _pass(self, request: web.Request) -> web.StreamResponse:
         if self.over:
             return _cut(request)
+        self._used.set()
         self._under_way.append(request.path)
         try:
             return await self._pass_or_die(request)

@@ -19,7 +19,7 @@ KILLS, THREADS = 16, 3
 FARTHEST = 18
 """Requests that it may still make."""
 LONGEST_LIFE = 2.0
-"""Seconds; then it is killed at whatever it does."""
+"""Seconds from its first request on; then it is killed at whatever it does."""
 
 
 async def test_killed_at_random_it_loses_nothing_and_doubles_nothing(
@@ -53,6 +53,7 @@ async def test_killed_at_random_it_loses_nothing_and_doubles_nothing(
 async def live_and_die(way: FatalWay, bot: Serving, chance: random.Random) -> None:
     way.wait_for(chance.randint(1, FARTHEST), chance.choice(list(When)), bot.kill)
     bot.start()
+    await way.is_used()
     try:
         async with asyncio.timeout(LONGEST_LIFE):
             while bot.alive:  # noqa: ASYNC110 - another process ends
