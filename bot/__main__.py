@@ -11,7 +11,6 @@ from collections.abc import Coroutine
 
 from bot.domain.choices import Word
 from bot.errors import BotError
-from bot.program import console, demo, doctor, export, looking, serve, single
 from bot.program.commandline import parsed, repl_options
 from bot.program.guard import keep_to_itself
 from bot.program.saying import EarlyLog, say
@@ -33,28 +32,61 @@ def main() -> None:
     sys.exit(code or 0)
 
 
-def _chosen(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:  # noqa: C901 - one case per command
+def _chosen(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
+    """Imports what the command is made of, and not the rest: what is quick to ask is quick to answer."""
     match chosen.command:
         case "serve":
+            from bot.program import serve
+
             return serve.run()
         case "demo":
+            from bot.program import demo
+
             return demo.run(auto=chosen.auto, fresh=chosen.fresh)
         case "doctor":
+            from bot.program import doctor
+
             return doctor.run(as_json=chosen.as_json)
-        case "export":
-            return export.export(chosen.session, chosen.to)
-        case "replay":
-            return export.replay(chosen.archive)
+        case "export" | "replay":
+            return _archive(chosen)
+        case "run" | "continue" | "stop":
+            return _single(chosen)
+        case "resume" if not chosen.list:
+            return _single(chosen)
+        case "resume" | "sessions" | "status" | "inbox" | "usage" | "info":
+            return _look(chosen)
+        case _:
+            from bot.program import console
+
+            return console.run(repl_options(chosen))
+
+
+def _archive(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
+    from bot.program import export
+
+    if chosen.command == "replay":
+        return export.replay(chosen.archive)
+    return export.export(chosen.session, chosen.to)
+
+
+def _single(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
+    from bot.program import single
+
+    match chosen.command:
         case "run":
             return single.run(chosen.instruction, project=chosen.project, detach=chosen.detach)
-        case "continue":
-            return single.about(Word.CONTINUE, chosen.session)
         case "stop":
             return single.about(Word.STOP, chosen.session, hold=not chosen.session)
-        case "resume" if not chosen.list:
+        case "continue":
+            return single.about(Word.CONTINUE, chosen.session)
+        case _:
             return single.about(Word.RESUME, chosen.session)
-        case "resume" | "sessions":
-            return looking.sessions(as_json=chosen.as_json)
+
+
+def _look(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
+    from bot.program import looking
+
+    match chosen.command:
         case "status":
             return looking.status(as_json=chosen.as_json)
         case "inbox":
@@ -64,7 +96,7 @@ def _chosen(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:  #
         case "info":
             return looking.info(chosen.session, as_json=chosen.as_json)
         case _:
-            return console.run(repl_options(chosen))
+            return looking.sessions(as_json=chosen.as_json)
 
 
 async def until_terminated(work: Coroutine[None, None, int | None]) -> int | None:

@@ -17,7 +17,7 @@ from bot.domain.history import History
 from bot.domain.observations import Observation
 from bot.domain.record import Record
 from bot.domain.registry import Filed
-from bot.domain.repl import ReplState
+from bot.domain.repl.state import ReplState
 from bot.domain.session import Session
 from bot.domain.tasklog import SessionLog, TaskLog, TaskLogIndex
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from adapters.store.disk import Disk, make_private, unavailable
-from bot.domain.repl import E105, ReplState
+from bot.domain.repl.state import E105, ReplState
 from bot.errors import Refused
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from bot.domain.repl import ReplState, followed, recalled
+from bot.domain.repl.state import ReplState, followed, recalled
 from bot.domain.session import Session
 from bot.errors import PortError
 from bot.ports import ReplStates

@@ -10,7 +10,7 @@ from bot.domain.audit import AuditEntry
 from bot.domain.evidence import Evidence, EvidenceInventory
 from bot.domain.people import Thread
 from bot.domain.record import Record
-from bot.domain.repl import ReplState
+from bot.domain.repl.state import ReplState
 from bot.domain.session import Session
 from bot.domain.tasklog import LogEntry, TaskLog
 from bot.domain.world import ModelChoice

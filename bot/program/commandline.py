@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypedDict
 
 from bot.domain.choices import is_handle
-from bot.domain.repl import ExitCode, ProjectMode, ReplOptions
+from bot.domain.repl.exits import ExitCode
+from bot.domain.repl.options import ProjectMode, ReplOptions
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction["_Parser"]  # pyright: ignore[reportPrivateUsage]

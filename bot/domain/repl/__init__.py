@@ -1,5 +1,5 @@
 """The console as a program that is started: its options, its exit code, and what it keeps. Names and values are those
-other programs know."""
+other programs know. `bot.domain.repl.state`, what it keeps, is imported by itself: it holds whole sessions."""
 
 from bot.domain.repl.exits import ExitCode, Standing, exit_code
 from bot.domain.repl.options import (
@@ -10,20 +10,15 @@ from bot.domain.repl.options import (
     ReplOptions,
     settle,
 )
-from bot.domain.repl.state import E105, ReplState, followed, recalled
 
 __all__ = [
-    "E105",
     "ExitCode",
     "OptionProblem",
     "ProjectMode",
     "ReplConfig",
     "ReplExecutionMode",
     "ReplOptions",
-    "ReplState",
     "Standing",
     "exit_code",
-    "followed",
-    "recalled",
     "settle",
 ]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adapters.store import ReplFile
-from bot.domain.repl import ReplState
+from bot.domain.repl.state import ReplState
 from bot.errors import Refused
 
 WHOLE = ReplState.first().model_copy(

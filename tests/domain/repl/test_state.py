@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from bot.domain.repl import ReplState, followed, recalled
+from bot.domain.repl.state import ReplState, followed, recalled
 from bot.domain.session import Session
 from bot.domain.states import Status, TaskState
 from tests.flow.scenes import executing, running, task
