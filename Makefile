@@ -11,6 +11,7 @@
 #   make test-deaths   the bot on Matrix, killed 15 times and its homeserver 3 times while it is asked 60 things, twice over
 #   make check     what CI does: style, types, import rules, dependencies, tests
 #   make pictures  photograph every card of Slack in build/pictures; needs chromium (ARGS=--all, ARGS=--docs)
+#   make terminal   photograph the demo at a terminal for docs/pictures; needs chromium and fonts-dejavu-core
 #   make nheko     photograph the bot in nheko, a client of Matrix, for docs/pictures; needs nheko and a screen of Xvfb
 #   make lock      write the locked requirements anew (UPGRADE=--upgrade for newer versions)
 #   make bench     the benchmarks, one after the other
@@ -32,7 +33,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 LOCK := $(UV) pip compile --quiet pyproject.toml --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links $(UPGRADE)
 
-.PHONY: help demo run serve test test-agents test-oracle test-deaths faults lint check pictures nheko lock bench needs
+.PHONY: help demo run serve test test-agents test-oracle test-deaths faults lint check pictures terminal nheko lock bench needs
 .DELETE_ON_ERROR:
 
 help:
@@ -82,6 +83,9 @@ check: lint test
 
 pictures: $(VENV)/.installed-dev
 	@$(BIN)/python -m tests.looks $(ARGS)
+
+terminal: $(VENV)/.installed-dev
+	@$(BIN)/python -m tests.looks.terminal $(ARGS)
 
 nheko: $(VENV)/.installed-dev
 	@$(BIN)/python -m tests.looks.nheko $(ARGS)

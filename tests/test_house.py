@@ -208,3 +208,12 @@ def test_links_between_pages_lead_somewhere() -> None:
         if "://" not in aim and not (page.parent / aim).exists()
     ]
     assert broken == []
+
+
+def test_what_doctor_says_in_the_readme_is_what_it_says() -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = page.partition("| doctor says | do |")[2].partition("\n\n")[0]
+    told = re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)
+    said = "".join(path.read_text(encoding="utf-8") for path in sources("bot", "adapters"))
+    assert told
+    assert [one for one in told if one not in said] == []

@@ -76,6 +76,11 @@ class Terminal:
         return self._run("capture-pane", "-p")
 
     @property
+    def painted(self) -> str:
+        """The screen with its colours."""
+        return self._run("capture-pane", "-p", "-e")
+
+    @property
     def shown(self) -> str:
         """Everything since the program was started, long lines in one piece."""
         return self._run("capture-pane", "-p", "-J", "-S", "-")
