@@ -95,6 +95,10 @@ def _look(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
             return looking.usage(as_json=chosen.as_json)
         case "info":
             return looking.info(chosen.session, as_json=chosen.as_json)
+        case "logs":
+            return looking.logs(
+                chosen.session, chosen.task, full=chosen.full, as_json=chosen.as_json
+            )
         case _:
             return looking.sessions(as_json=chosen.as_json)
 

@@ -13,50 +13,10 @@ from typing import TYPE_CHECKING, NoReturn, TypedDict
 from bot.domain.choices import is_handle
 from bot.domain.repl.exits import ExitCode
 from bot.domain.repl.options import ProjectMode, ReplOptions
+from bot.program import manual
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction["_Parser"]  # pyright: ignore[reportPrivateUsage]
-
-_ABOUT = """\
-Turns a feature request into tested, reviewed pull requests: it asks back, plans, lets
-coding agents build side by side in git worktrees, runs the tests itself, and merges."""
-
-_BEGIN = """\
-Begin here:
-  gwt-bot demo                  the whole story on a sample repository, no account needed
-  gwt-bot doctor                what is needed, and how it is mended
-  gwt-bot console               talk about the repository you stand in
-  gwt-bot serve                 the same in Slack and Matrix, for a team
-
-gwt-bot COMMAND --help tells more about each."""
-
-_CONSOLE = """\
-At a terminal: type what you want built. Enter takes all defaults and approves what was
-just shown, arrow keys choose, Esc stops, Tab leads to the branches and back, / lists the
-commands, Ctrl-D leaves (agents go on).
-
-Through a pipe, or with --non-interactive, every line is one step of a script: the next is
-read when what it began is finished or waits for somebody. Nobody is asked in between: an
-agent that asks something is ended, and its task says so. Unless told otherwise a script
-works on a temporary copy of the project.
-
-exit codes of a script:  0 complete   1 error   2 not complete, or it waits for you"""
-
-_CONSOLE_EXAMPLES = """\
-examples:
-  gwt-bot console
-  gwt-bot console --project ~/src/shop
-  printf 'add a health check\\ndefaults\\napprove\\n' | \\
-    gwt-bot console --project-mode fixed --project-root /srv/shop"""
-
-_SINGLE = """\
-Spoken to the bot at work on this home (serve, or a console), or done by itself when there
-is none. At a terminal it stays, so that you can answer; in a script it ends when the work
-is finished or waits for you.
-
-exit codes:  0 complete   1 error   2 not complete, or it waits for you"""
-
-_LOOKING = "It only looks: nothing is begun, whether a bot is at work or not."
 
 
 _UNKNOWN = re.compile(r"argument COMMAND: invalid choice: '?([^']*)'? \(choose from (.*)\)")
@@ -92,7 +52,7 @@ def repl_options(chosen: argparse.Namespace) -> ReplOptions:
 
 
 def _parser() -> _Parser:
-    parser = _Parser(prog="gwt-bot", **_told(_ABOUT, _BEGIN))
+    parser = _Parser(prog="gwt-bot", **_told(manual.ABOUT, manual.BEGIN))
     parser.add_argument("--version", action="version", version=version("gwt-bot"))
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parser(
@@ -130,7 +90,7 @@ def _add_console(commands: Commands) -> None:
     console = commands.add_parser(
         "console",
         help="talk to the bot here, or let a script do so",
-        **_told(_CONSOLE, _CONSOLE_EXAMPLES),
+        **_told(manual.CONSOLE, manual.CONSOLE_EXAMPLES),
     )
     where = console.add_argument_group("where the work is done")
     where.add_argument(
@@ -164,7 +124,9 @@ def _add_console(commands: Commands) -> None:
 
 def _add_single(commands: Commands) -> None:
     run = commands.add_parser(
-        "run", help="ask for something, and see it through", **_told(_SINGLE, _RUN_EXAMPLES)
+        "run",
+        help="ask for something, and see it through",
+        **_told(manual.SINGLE, manual.RUN_EXAMPLES),
     )
     run.add_argument("instruction", type=_said, help="what you would like to have built")
     run.add_argument("--project", metavar="PATH", default="", help="the repository it is about")
@@ -175,14 +137,14 @@ def _add_single(commands: Commands) -> None:
         "continue",
         help="do what the final judgement found missing",
         **_told(
-            f"Goes on with a session that has ended, the last one if none is named.\n\n{_SINGLE}"
+            f"Goes on with a session that has ended, the last one if none is named.\n\n{manual.SINGLE}"
         ),
     )
     more.add_argument("session", nargs="?", default="", type=_id, help="its id, or the beginning")
     resume = commands.add_parser(
         "resume",
         help="go on with a session that was stopped",
-        **_told(f"Goes on with a session that was stopped, or lists all.\n\n{_SINGLE}"),
+        **_told(f"Goes on with a session that was stopped, or lists all.\n\n{manual.SINGLE}"),
     )
     which = resume.add_mutually_exclusive_group()
     which.add_argument("session", nargs="?", default="", type=_id, help="its id, or the beginning")
@@ -215,12 +177,6 @@ def _add_archives(commands: Commands) -> None:
     replay.add_argument("archive", type=Path, help="what export has written")
 
 
-_RUN_EXAMPLES = """\
-examples:
-  gwt-bot run "Add a dark mode to the settings page"
-  gwt-bot run --detach "Add a health check"; gwt-bot status"""
-
-
 def _add_looking(commands: Commands) -> None:
     for name, told in (
         ("status", "what is under way, and what it waits for"),
@@ -228,12 +184,26 @@ def _add_looking(commands: Commands) -> None:
         ("inbox", "everything that waits for you"),
         ("usage", "what the model has cost the sessions under way"),
     ):
-        _add_json(commands.add_parser(name, help=told, **_told(f"Tells {told}. {_LOOKING}")))
+        _add_json(commands.add_parser(name, help=told, **_told(f"Tells {told}. {manual.LOOKING}")))
     info = commands.add_parser(
-        "info", help="one session in detail", **_told(f"Tells about one session. {_LOOKING}")
+        "info", help="one session in detail", **_told(f"Tells about one session. {manual.LOOKING}")
     )
     info.add_argument("session", type=_id, help="its id, or the beginning of it")
     _add_json(info)
+    logs = commands.add_parser(
+        "logs",
+        help="what happened to the tasks of a session",
+        **_told(
+            f"Tells what happened to each task, or to one of them. {manual.LOOKING}",
+            manual.LOGS_EXAMPLES,
+        ),
+    )
+    logs.add_argument(
+        "session", nargs="?", default="", type=_id, help="its id, or the beginning; else the last"
+    )
+    logs.add_argument("task", nargs="?", default="", help="such as T001")
+    logs.add_argument("--full", action="store_true", help="every event of the task")
+    _add_json(logs)
 
 
 def _add_json(parser: argparse.ArgumentParser, told: str = "JSON, for programs") -> None:

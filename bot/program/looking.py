@@ -1,9 +1,10 @@
-"""Commands that only look: status, sessions, info, inbox, usage. They begin nothing, whether a bot is at work or not."""
+"""Commands that only look: status, sessions, info, logs, inbox, usage. They begin nothing, whether a bot is at work or not."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -14,17 +15,23 @@ from pydantic import JsonValue
 
 from adapters.chat.console import Screen, drawn
 from adapters.chat.local import joined
-from adapters.store import InstanceLock, JournalStore
+from adapters.store import InstanceLock, JournalStore, TaskLogFiles
 from bot import settings
 from bot.domain.layout import duration
+from bot.domain.masking import Masker
 from bot.domain.sheets import Bullets, Element, Fields, Sheet, Table, Text
+from bot.domain.tasklog import Visibility, named
+from bot.domain.tasklog import told as shown
 from bot.engine import readout
+from bot.errors import Refused
 from bot.program.dotenv import refuse_foreign
 from bot.program.local import me
+from bot.program.secrets import secrets_in
 
 Line = Mapping[str, JsonValue]
 MOST = 50
 """Lines of a list that people read. A program gets all of them."""
+_HEX = frozenset("0123456789abcdef-")
 
 
 async def status(*, as_json: bool) -> None:
@@ -87,6 +94,36 @@ async def info(session: str, *, as_json: bool) -> None:
         return
     whole = cast("dict[str, JsonValue]", told["session"])
     _out(Sheet(title=_text(told, "title"), body=tuple(_info(told, whole))))
+
+
+async def logs(session: str, task: str, *, full: bool, as_json: bool) -> None:
+    """Of the session that was named, or of the last one; they are read from the disk, where nobody waits for them."""
+    if session and not _HEX.issuperset(session.lower()):
+        # no id of a session: it is the task that was named
+        session, task, full = "", session, full or task == Visibility.FULL
+    session = session or await _last()
+    told = cast("dict[str, JsonValue]", (await _told("session", session))[0])
+    id = _text(cast("Line", told["session"]), "id")
+    current = settings.load()
+    masker = Masker({**secrets_in(os.environ), **current.secrets})
+    found = await TaskLogFiles(current.gwt_home, masker).read(id)
+    one = named(found, task) if task else None
+    if task and one is None:
+        known = ", ".join(log.key for log in found) or "none yet"
+        raise Refused(f"There is no log of {task}.", f"There are: {known}.")
+    if as_json:
+        _out_json([log.model_dump(mode="json") for log in ((one,) if one else found)])
+        return
+    title = f"Logs of {_text(told, 'title')} ({id[:8]})"
+    _out(Sheet(title=title, body=shown(found, task, "full" if full else "")))
+
+
+async def _last() -> str:
+    """The session that something happened in last."""
+    lines, _ = await _lines("sessions")
+    if not lines:
+        raise Refused("There are no sessions yet.", "gwt-bot run says what you would like to have.")
+    return _text(max(lines, key=lambda line: _text(line, "updated_at")), "id")
 
 
 def _info(told: Line, whole: Line) -> Iterable[Element]:

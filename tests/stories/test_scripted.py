@@ -66,6 +66,18 @@ async def test_a_script_carries_a_request_to_its_end_and_the_logs_are_there_then
     memory: dict[str, Any] = json.loads((bot.home / "repl.json").read_text())
     assert memory["current_task_id"] is None
     assert memory["last_task_id"] in {log["task_id"] for log in logs}
+    await logs_are_told(bot)
+
+
+async def logs_are_told(bot: Serving) -> None:
+    """By a single command: all of them, one in full, and an exit code for one there is not."""
+    [session] = json.loads((await run(bot, "sessions", "--json")).out)
+    listed = await run(bot, "logs", session["id"][:8])
+    assert all(key in listed.out for key in ("T001", "T002", "T003"))
+    full = await run(bot, "logs", "T002", "--full")
+    assert "EXECUTOR_DISPATCH" in full.out
+    missing = await run(bot, "logs", "T009")
+    assert (missing.code, "There are: T001, T002, T003." in missing.out) == (1, True)
 
 
 async def test_single_commands_speak_to_the_bot_at_work(bot: Serving) -> None:

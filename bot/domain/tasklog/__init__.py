@@ -24,7 +24,7 @@ from bot.domain.tasklog.form import (
 )
 from bot.domain.tasklog.indexes import index, index_entry, session_log, unlogged
 from bot.domain.tasklog.statuses import is_logged, status_of_log
-from bot.domain.tasklog.telling import told
+from bot.domain.tasklog.telling import named, told
 from bot.domain.tasklog.turns import RunTrigger, SessionPhase, Turn, phase_of, turns
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "index_entry",
     "is_logged",
     "missing",
+    "named",
     "phase_of",
     "session_log",
     "shortened",
