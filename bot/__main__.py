@@ -53,7 +53,7 @@ def _chosen(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
             return _single(chosen)
         case "resume" if not chosen.list:
             return _single(chosen)
-        case "resume" | "sessions" | "status" | "inbox" | "usage" | "info":
+        case "resume" | "sessions" | "status" | "inbox" | "usage" | "info" | "logs":
             return _look(chosen)
         case _:
             from bot.program import console
