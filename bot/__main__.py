@@ -76,7 +76,7 @@ def _single(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
         case "run":
             return single.run(chosen.instruction, project=chosen.project, detach=chosen.detach)
         case "stop":
-            return single.about(Word.STOP, chosen.session, hold=not chosen.session)
+            return single.stop(chosen.session, everything=chosen.all)
         case "continue":
             return single.about(Word.CONTINUE, chosen.session)
         case _:

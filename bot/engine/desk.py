@@ -119,11 +119,16 @@ class Desk:
             lambda repository, shelf: self._knowledge.estimate_later(repository, shelf),
         )
 
-    async def open(self) -> None:
-        """Bring back every session that is not over; only when all are back may any hold its place."""
+    async def open(self, only: frozenset[str] | None = None) -> None:
+        """Bring back every session that is not over; only when all are back may any hold its place.
+
+        `only`: no others than these, which stay as they are for a start that wants them.
+        """
         for listed in self._world.store.sessions():
             self._threads[listed.thread.key] = listed.id
         for record in self._world.store.load():
+            if only is not None and record.session.id not in only:
+                continue
             actor = self._awaken(record)
             actor.tell(self._woken(record.session))
         await self._in_line()

@@ -47,6 +47,7 @@ _WORD_ROLES = {
     Word.HANDBACK: Role.APPROVE,
     Word.KEYS: Role.ADMIN,
 }
+_FROM_HERE = frozenset({Word.STOP, Word.RESUME, Word.CONTINUE})
 DIRECT = "dm"
 """Stands in a list of places for every conversation of one person with the bot alone."""
 
@@ -74,6 +75,8 @@ class Gate:
     """A platform that has no door lets nobody through."""
 
     doors: Mapping[str, Door]
+    here: str = ""
+    """The platform of whoever runs the bot and sits at its machine."""
 
     def lets(self, thread: Thread, event: FromPerson) -> bool:
         return self.grants(thread, event.by, role_for(event))
@@ -85,6 +88,13 @@ class Gate:
         if person.outsider or not person.id:
             return False
         return door.leads_in(thread) and person.id in door.people.get(role, frozenset())
+
+    def commands_from_here(self, thread: Thread, event: FromPerson) -> bool:
+        """Whoever runs the bot may stop sessions of every chat and have them go on: they could as well end the bot."""
+        if not self.here or thread.platform != self.here:
+            return False
+        word = event.command.word if isinstance(event, Commanded) else None
+        return word in _FROM_HERE and self.lets(thread, event)
 
     def overhears(self, thread: Thread, person: Person) -> bool:
         """Whether what somebody says there, who may not ask for anything, may serve as context."""

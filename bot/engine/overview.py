@@ -126,7 +126,7 @@ def usage(known: Iterable[Session]) -> tuple[Element, ...]:
             f"{one.usage.calls}",
             f"{one.usage.tokens:,}",
             f"{sum(len(task.runs) for task in one.tasks)}",
-            f"{_agents_tokens(one):,}" if _agents_tokens(one) else "",
+            f"{agents_tokens(one):,}" if agents_tokens(one) else "",
         )
         for one in spent[:ROWS]
     )
@@ -140,7 +140,7 @@ def usage(known: Iterable[Session]) -> tuple[Element, ...]:
     return (total, Table(head=head, rows=rows))
 
 
-def _agents_tokens(session: Session) -> int:
+def agents_tokens(session: Session) -> int:
     return sum(task.usage.input_tokens + task.usage.output_tokens for task in session.tasks)
 
 

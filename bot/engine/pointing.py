@@ -115,11 +115,14 @@ class Pointing:
     async def _with_id(self, thread: Thread, event: Pressed | Commanded, id: str) -> bool:
         """`resume 1a2b`: the same word, said in the thread of that session."""
         record = self.world.store.find(id)
-        if record is None or not _may_know(thread, event.by, record.session):
+        from_here = self.gate.commands_from_here(thread, event)
+        if record is None or not (from_here or _may_know(thread, event.by, record.session)):
             unknown = f"I know no session {id}. sessions lists them."
             return await self.say(thread, event, unknown)
         home, there = record.session.thread, _without_argument(event)
-        if not self.gate.lets(home, there):
+        if why := self._in_vain(thread, event, record.session):
+            return await self.say(thread, event, why)
+        if not (from_here or self.gate.lets(home, there)):
             self.auditing.refused(home, event, NOT_ALLOWED, record.session.id)
             return await self.say(thread, event, NOT_ALLOWED)
         actor = self.actor_of(home)
@@ -127,16 +130,38 @@ class Pointing:
             return True
         if not actor.has_heard(there):
             self.auditing.allowed(home, event, record.session.id)
-        turned = await self.turn_to(home)
-        actor.hear(there)
-        if home.key != thread.key and not turned:
-            done = f"Passed on to session {record.session.short}: {record.session.title}"
+        turned = await self.turn_to(home, thread.platform)
+        if not (self._is_mute(home) and actor.session.status is Status.PAUSED):
+            actor.hear(there)
+        elsewhere = f" in {home.platform}" if home.platform != thread.platform else ""
+        if elsewhere or (home.key != thread.key and not turned):
+            session = record.session
+            done = f"Passed on to session {session.short}{elsewhere}: {session.title}"
             await self.say(thread, event, done)
         return True
 
-    async def turn_to(self, thread: Thread) -> bool:
-        """A chat that shows one thread at a time is told which one is meant now."""
-        return await telling.chat_of(self.world, thread.platform).turn_to(thread)
+    def _in_vain(self, thread: Thread, event: Pressed | Commanded, session: Session) -> str:
+        """Why a word from another chat would come to nothing; in its own the session says so itself."""
+        if session.thread.platform == thread.platform or isinstance(event, Pressed):
+            return ""
+        word, platform = event.command.word, session.thread.platform
+        if self._is_mute(session.thread):
+            if word is Word.STOP:
+                # waking it has stopped it already: nobody could be told how it goes on
+                return ""
+            return f"Session {session.short} is in {platform}, which is not at work here. Start it: gwt-bot serve."
+        fit = _FIT.get(word, (Status.COMPLETED,))
+        if session.status not in fit:
+            return f"Nothing to {word}: session {session.short} is {session.status.lower()}."
+        return ""
+
+    def _is_mute(self, thread: Thread) -> bool:
+        return not telling.is_at_work(self.world, thread.platform)
+
+    async def turn_to(self, thread: Thread, platform: str = "") -> bool:
+        """A chat that shows one thread at a time is told which one is meant now; `platform`: another than the thread's own."""
+        chat = telling.chat_of(self.world, platform or thread.platform)
+        return await chat.turn_to(thread)
 
 
 def sessions_meant(

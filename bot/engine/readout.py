@@ -11,6 +11,7 @@ from bot.domain import snapshot
 from bot.domain.repl import Standing
 from bot.domain.session import Session
 from bot.domain.states import Status
+from bot.engine import overview
 from bot.errors import Refused
 from bot.flow import caught_up
 from bot.ports import Listed, Store
@@ -18,13 +19,18 @@ from bot.ports import Listed, Store
 _OVER = frozenset({Status.COMPLETED, Status.FAILED, Status.DISCARDED})
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 Line = dict[str, JsonValue]
+LATELY = 200
+"""Sessions whose usage is counted: each is read from the disk, while nothing else moves."""
 
 
 def told(store: Store, about: str, of: str) -> JsonValue:
-    """`status`: those that are not over, with what each waits for; `sessions`: all; `session`: one, whole."""
+    """`status`: those that are not over, with what each waits for; `sessions`: all; `usage`: what the last of them have
+    cost, over or not; `session`: one, whole."""
     match about:
         case "sessions":
             return [_line(one) for one in store.sessions()]
+        case "usage":
+            return [*_spent(store)]
         case "status":
             return [*_at_work(store)]
         case _:
@@ -69,6 +75,20 @@ def _at_work(store: Store) -> Iterator[Line]:
         record = store.find(one.id) if one.status not in _OVER else None
         if record:
             yield {**_line(one), **_facts(record.session)}
+
+
+def _spent(store: Store) -> Iterator[Line]:
+    for one in store.sessions()[:LATELY]:
+        record = store.find(one.id)
+        if record and record.session.usage.calls:
+            session = record.session
+            yield {
+                **_line(one),
+                "model_calls": session.usage.calls,
+                "model_tokens": session.usage.tokens,
+                "agent_runs": sum(len(task.runs) for task in session.tasks),
+                "agent_tokens": overview.agents_tokens(session),
+            }
 
 
 def _facts(session: Session) -> Line:

@@ -60,8 +60,8 @@ class Plan:
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     unattended: bool = False
     """What is asked comes through a pipe: nobody is there for a question in between."""
-    hold: bool = False
-    """Nothing goes on by itself: whatever was at work is stopped."""
+    only: frozenset[str] | None = None
+    """Ids of the sessions that are brought back; none: all. The others stay as they are."""
     stage: Mapping[str, str] = field(default_factory=dict[str, str])
     """Variables that only the demo and tests set, for the played agent."""
     umask: int = 0o022
@@ -90,7 +90,7 @@ async def running_desk(plan: Plan) -> AsyncGenerator[Desk, None]:
         world = plan.through(_world(plan, settings, masker, panes, store))
         desk = Desk(world, plan.gate)
         try:
-            await desk.open()
+            await desk.open(plan.only)
             async with asyncio.TaskGroup() as group:
                 rounds = [
                     group.create_task(
@@ -220,7 +220,7 @@ def _rules(plan: Plan, settings: Settings) -> Rules:
         check_seconds=settings.gwt_check_seconds,
         progress_seconds=settings.progress_seconds,
         unattended=plan.unattended,
-        hold_on_restart=plan.hold or settings.on_restart is OnRestart.ASK,
+        hold_on_restart=settings.on_restart is OnRestart.ASK,
         most_at_once=settings.gwt_parallel,
         set_up=listed(settings.gwt_set_up, "&&&"),
         copied_files=listed(settings.gwt_copy_files),

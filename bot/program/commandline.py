@@ -153,9 +153,11 @@ def _add_single(commands: Commands) -> None:
     stop = commands.add_parser(
         "stop",
         help="end all agents of a session at once; nothing is lost",
-        **_told("Ends all agents of a session at once. What they did stays; resume goes on."),
+        **_told(manual.STOP),
     )
-    stop.add_argument("session", nargs="?", default="", type=_id, help="its id, or the beginning")
+    which = stop.add_mutually_exclusive_group()
+    which.add_argument("session", nargs="?", default="", type=_id, help="its id, or the beginning")
+    which.add_argument("--all", action="store_true", help="every session at work")
 
 
 def _add_archives(commands: Commands) -> None:
@@ -182,7 +184,7 @@ def _add_looking(commands: Commands) -> None:
         ("status", "what is under way, and what it waits for"),
         ("sessions", "all sessions there are"),
         ("inbox", "everything that waits for you"),
-        ("usage", "what the model has cost the sessions under way"),
+        ("usage", "what the model has cost, session by session"),
     ):
         _add_json(commands.add_parser(name, help=told, **_told(f"Tells {told}. {manual.LOOKING}")))
     info = commands.add_parser(

@@ -147,11 +147,11 @@ class Seat:
 
 @asynccontextmanager
 async def seated(
-    chat: ConsoleChat, current: Callable[[], Settings], *, hold: bool = False
+    chat: ConsoleChat, current: Callable[[], Settings], *, only: frozenset[str] | None = None
 ) -> AsyncGenerator[Seat, None]:
     """At the bot that is at work on this home; where there is none, at one that is started now.
 
-    `hold`: that one goes on with nothing.
+    `only`: that one goes on with no other sessions than these.
     """
     here = current()
     async with joined(here.gwt_home, chat.person) as there:
@@ -160,7 +160,7 @@ async def seated(
                 chat.works_on(str(here.gwt_repository))
             yield _joined_seat(chat, there)
             return
-    plan = Plan(current=current, chats={}, gate=gate_for(chat.person), hold=hold)
+    plan = Plan(current=current, chats={}, gate=gate_for(chat.person), only=only)
     async with own_seat(plan, chat) as seat:
         yield seat
 

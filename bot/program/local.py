@@ -34,7 +34,9 @@ async def at_home(plan: Plan) -> AsyncGenerator[tuple[Desk, LocalChat], None]:
     home = plan.current().gwt_home
     local = LocalChat(home, person)
     doors = {**plan.gate.doors, **gate_for(person).doors}
-    plan = replace(plan, chats={**plan.chats, "console": local}, gate=Gate(doors))
+    plan = replace(
+        plan, chats={**plan.chats, "console": local}, gate=Gate(doors, here=person.platform)
+    )
     async with running_desk(plan) as desk:
         hearing = asyncio.create_task(local.listen(desk.take), name="local")
         try:

@@ -46,6 +46,11 @@ async def status(*, as_json: bool) -> None:
     _out(Sheet(title="Status", body=tuple(body)))
 
 
+async def under_way() -> list[Line]:
+    """The sessions that are not over."""
+    return (await _lines("status"))[0]
+
+
 async def sessions(*, as_json: bool) -> None:
     lines, _ = await _lines("sessions")
     if as_json:
@@ -67,24 +72,25 @@ async def inbox(*, as_json: bool) -> None:
     if not lines:
         _out(Sheet(title="Inbox", body=(Text(text="Nothing waits for you."),)))
         return
-    items = tuple(f"{_short(one)}  {_text(one, 'title')}: {_waits(one)}" for one in lines)
+    items = tuple(f"{short(one)}  {_text(one, 'title')}: {_waits(one)}" for one in lines)
     _out(Sheet(title="Inbox", body=(Bullets(items=items),)))
 
 
 async def usage(*, as_json: bool) -> None:
-    """What the master model has cost the sessions that are under way."""
-    lines, _ = await _lines("status")
+    """What the master model has cost, in sessions under way and in those that are over."""
+    lines, _ = await _lines("usage")
+    keys = ("id", "title", "status", "model_calls", "model_tokens", "agent_runs", "agent_tokens")
     if as_json:
-        keys = ("id", "title", "model_calls", "model_tokens")
         _out_json([{key: line[key] for key in keys} for line in lines])
         return
-    rows = tuple(
-        (_short(one), _text(one, "title"), _text(one, "model_calls"), _text(one, "model_tokens"))
-        for one in lines
-    )
-    head = ("Id", "What", "Calls", "Tokens, about")
-    none = Text(text="Nothing is under way.")
-    _out(Sheet(title="Usage", body=(Table(head=head, rows=rows) if rows else none,)))
+    if not lines:
+        _out(Sheet(title="Usage", body=(Text(text="No model was asked yet."),)))
+        return
+    calls, tokens = (sum(int(_text(one, key)) for one in lines) for key in keys[3:5])
+    total = Fields(pairs=(("Model calls", f"{calls:,}"), ("Model tokens", f"about {tokens:,}")))
+    rows = tuple((short(one), *(_text(one, key) for key in keys[1:])) for one in lines)
+    head = ("Id", "What", "State", "Calls", "Tokens", "Agent runs", "Agents' tokens")
+    _out(Sheet(title="Usage", body=(total, Table(head=head, rows=rows[:MOST]))))
 
 
 async def info(session: str, *, as_json: bool) -> None:
@@ -153,7 +159,7 @@ def _task(task: Line) -> tuple[str, ...]:
 def _table(lines: Iterable[Line], *, waits: bool = False) -> Table:
     rows = tuple(
         (
-            _short(one),
+            short(one),
             _text(one, "title"),
             f"{_text(one, 'status')} · {_text(one, 'phase')}",
             _text(one, "where"),
@@ -173,7 +179,7 @@ def _ago(at: str) -> str:
     return f"{duration(max(0, int(seconds)))} ago"
 
 
-def _short(line: Line) -> str:
+def short(line: Line) -> str:
     return _text(line, "id").replace("-", "")[:8]
 
 

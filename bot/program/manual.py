@@ -39,6 +39,11 @@ is finished or waits for you.
 
 exit codes:  0 complete   1 error   2 not complete, or it waits for you"""
 
+STOP = """\
+Ends all agents of a session at once, of whatever chat it is. What they did stays; resume
+goes on. Without an id the only session at work is meant; where there are several you are
+asked, and a script is told to name one."""
+
 LOOKING = "It only looks: nothing is begun, whether a bot is at work or not."
 
 LOGS_EXAMPLES = """\

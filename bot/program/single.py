@@ -9,21 +9,25 @@ import asyncio
 import sys
 from pathlib import Path
 
-from adapters.chat.console import ConsoleChat, Manner
+from adapters.chat.console import ConsoleChat, Manner, agrees
 from bot import settings
 from bot.domain.choices import Command, Word
 from bot.domain.events import Commanded, FromPeople
 from bot.domain.people import Thread
 from bot.domain.repl import ExitCode, exit_code
+from bot.domain.states import Status
 from bot.engine.front import HELP
 from bot.errors import Refused, SettingsError
+from bot.program import looking
 from bot.program.console import Seat, seated
 from bot.program.dotenv import refuse_foreign
 from bot.program.local import me
+from bot.program.saying import say
 from bot.settings import Settings
 
 ANYWHERE = Thread(platform="console", channel="terminal", root="")
 """Where a command is given that is about no thread in particular."""
+_AT_WORK = (Status.ACTIVE, Status.QUEUED)
 
 
 async def run(instruction: str, *, project: str = "", detach: bool = False) -> int:
@@ -42,11 +46,38 @@ async def run(instruction: str, *, project: str = "", detach: bool = False) -> i
         return await _done(seat, thread, chat.request(instruction), detach=detach)
 
 
-async def about(word: Word, session: str = "", *, hold: bool = False) -> int:
+async def stop(session: str = "", *, everything: bool = False) -> int:
+    """The session that was named, or the only one at work, of whatever chat it is. All of them only if that is wanted."""
+    at_work = [line for line in await looking.under_way() if line["status"] in _AT_WORK]
+    named = [line for line in at_work if str(line["id"]).startswith(session)]
+    if session and len(named) != 1:
+        # the bot says what is wrong with it
+        return await about(Word.STOP, session, only=frozenset())
+    if not named:
+        say("Nothing is at work on this home.")
+        return ExitCode.COMPLETE
+    if len(named) > 1 and not (everything or await _wanted(named)):
+        return ExitCode.ERROR
+    ids = [str(line["id"]) for line in named]
+    codes = [await about(Word.STOP, one, only=frozenset({one})) for one in ids]
+    return max(codes)
+
+
+async def _wanted(at_work: list[looking.Line]) -> bool:
+    """Whether all of them are to be stopped. Only somebody at a terminal can be asked."""
+    say(*(f"  {looking.short(line)}  {line['title']}  ({line['where']})" for line in at_work))
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        say("Several sessions are at work. gwt-bot stop <id> stops one, gwt-bot stop --all all.")
+        return False
+    say(f"Stop all {len(at_work)} of them? [y/N]")
+    return agrees(await asyncio.to_thread(sys.stdin.readline))
+
+
+async def about(word: Word, session: str = "", *, only: frozenset[str] | None = None) -> int:
     """A word about one session: the one named, or the only one it can mean."""
     current = await _settings()
     chat = _console(current, "")
-    async with seated(chat, settings.load, hold=hold) as seat:
+    async with seated(chat, settings.load, only=only) as seat:
         await seat.look()
         command = Commanded(**chat.mark(), command=Command(word=word, argument=session))
         return await _done(seat, ANYWHERE, command, stays=word is not Word.STOP, turned=True)
@@ -69,10 +100,12 @@ async def _done(
     if detach:
         await chat.tell("It is at work. gwt-bot status tells how it stands.")
         return ExitCode.COMPLETE
-    if chat.by_hand and stays:
+    if chat.by_hand and stays and not chat.elsewhere:
         await seat.attend(chat.listen(seat.deliver))
     if not stays or not chat.by_hand or chat.has_ended:
         await seat.finish()
+    elif chat.elsewhere:
+        return ExitCode.COMPLETE
     if not stays:
         return ExitCode.COMPLETE
     return (

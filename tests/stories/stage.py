@@ -208,6 +208,7 @@ class Stage:
         self.drafts = drafts or THREE
         self.rules = Rules(repository=self.repository.path, agent="played")
         self.platform = "memory"
+        self.more_chats: dict[str, MemoryChat] = {}
         self.gate = Gate(everyone_of("memory", frozenset({ANNA.id})))
         self.heard = 0
         self.desk: Desk | None = None
@@ -228,25 +229,28 @@ class Stage:
             return {"choice": told["default"], "reason": "It is the plain thing to do."}
         return ANSWERS[heading]
 
-    async def open(self) -> None:
+    async def open(self, only: frozenset[str] | None = None) -> None:
         """A new life of the bot. One that dies while it opens is followed by another."""
         while True:
             self.fate.life += 1
             self.fate.dead = False
             self.desk = Desk(self._world(), self.gate)
             try:
-                await self.desk.open()
+                await self.desk.open(only)
             except CrashError:
                 await self.desk.close()
             else:
                 return
+
+    def _chats(self) -> dict[str, MemoryChat]:
+        return {self.platform: self.chat, **self.more_chats}
 
     def _world(self) -> World:
         def mortal(port: object) -> Any:
             return Mortal(port, self.fate)
 
         return World(
-            chats={self.platform: mortal(self.chat)},
+            chats={name: mortal(chat) for name, chat in self._chats().items()},
             llm=mortal(self.llm),
             agents=mortal(self.agents),
             panes=mortal(self.panes),

@@ -7,5 +7,15 @@ from adapters.chat.console.lines import Lines
 from adapters.chat.console.manner import Manner
 from adapters.chat.console.open_cards import ends_thread
 from adapters.chat.console.screen import Screen
+from adapters.chat.console.typed import agrees
 
-__all__ = ["AutoLines", "ConsoleChat", "Lines", "Manner", "Screen", "drawn", "ends_thread"]
+__all__ = [
+    "AutoLines",
+    "ConsoleChat",
+    "Lines",
+    "Manner",
+    "Screen",
+    "agrees",
+    "drawn",
+    "ends_thread",
+]

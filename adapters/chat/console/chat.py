@@ -64,6 +64,8 @@ class ConsoleChat:
         """How the sessions that were talked in came to rest last, by thread."""
         self.turned = False
         """Whether the bot has led to a session."""
+        self.elsewhere: Thread | None = None
+        """Where that session is, if it is in another chat: there it goes on, and is talked in."""
         self.errors = 0
         """Lines that did nothing."""
 
@@ -103,9 +105,9 @@ class ConsoleChat:
     async def rested(self, rest: Rest) -> Standing:
         """Until nothing moves where this console talks now, and what was shown of it has been seen."""
         while True:
-            thread = self.thread
+            thread = self.elsewhere or self.thread
             standing = self.standings[thread.key] = await rest(thread)
-            if thread == self.thread:
+            if thread == (self.elsewhere or self.thread):
                 return standing
 
     async def do(self, thread: Thread, event: FromPeople, deliver: Deliver) -> None:
@@ -166,7 +168,10 @@ class ConsoleChat:
     async def turn_to(self, thread: Thread) -> None:
         """From now on this is the thread that is talked in."""
         self.turned = True
-        await self._transcript.turn_to(thread)
+        if thread.platform == self.thread.platform:
+            await self._transcript.turn_to(thread)
+        elif self._manner.only_own:
+            self.elsewhere = thread
 
     @cached_property
     def _transcript(self) -> Transcript:

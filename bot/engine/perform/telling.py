@@ -48,13 +48,21 @@ def chat_of(world: World, platform: str) -> Outward:
     return Outward(chat, world.masker)
 
 
+def is_at_work(world: World, platform: str) -> bool:
+    return platform in world.chats
+
+
 async def show(world: World, session: Session, card: Card) -> None:
     """Safe to do twice: a card is known by its key and its content."""
     await chat_of(world, session.thread.platform).show(session.thread, card)
 
 
 async def whisper(world: World, session: Session, to: Person, card: Card) -> None:
-    await chat_of(world, session.thread.platform).whisper(session.thread, to, card)
+    """Where they are: whoever runs the bot may have said something about a session of another chat."""
+    there = session.thread
+    if to.platform != there.platform:
+        there = Thread(platform=to.platform, channel="", root="")
+    await chat_of(world, there.platform).whisper(there, to, card)
 
 
 async def show_logs(world: World, session: Session, deed: ShowLogs) -> None:
