@@ -13,36 +13,45 @@ from bot.domain.choices import Word
 from bot.errors import BotError
 from bot.program.commandline import parsed, repl_options
 from bot.program.guard import keep_to_itself
-from bot.program.saying import EarlyLog, say
+from bot.program.saying import EarlyLog, ending_with_its_reader, is_lost_reader, say, while_read
 
 
 def main() -> None:
     """Entry point. Exit code 1 and one clear message when the bot cannot do what was asked."""
-    keep_to_itself()
+    umask = keep_to_itself()
     logging.lastResort = EarlyLog(logging.WARNING)
+    with ending_with_its_reader():
+        _run(umask)
+
+
+def _run(umask: int) -> None:
     arguments = parsed()
+    work = _chosen(arguments, umask)
+    if arguments.command in ("console", "demo", "run", "continue", "resume"):
+        work = while_read(work)  # the others end soon, or say nothing there
     try:
-        code = asyncio.run(until_terminated(_chosen(arguments)))
+        code = asyncio.run(until_terminated(work))
     except* KeyboardInterrupt:
         sys.exit(130)
     except* BotError as problems:
         for problem in _leaves(problems):
-            _complain(problem)
+            if not is_lost_reader(problem):
+                _complain(problem)
         sys.exit(1)
     sys.exit(code or 0)
 
 
-def _chosen(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
+def _chosen(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int | None]:
     """Imports what the command is made of, and not the rest: what is quick to ask is quick to answer."""
     match chosen.command:
         case "serve":
             from bot.program import serve
 
-            return serve.run()
+            return serve.run(umask=umask)
         case "demo":
             from bot.program import demo
 
-            return demo.run(auto=chosen.auto, fresh=chosen.fresh)
+            return demo.run(auto=chosen.auto, fresh=chosen.fresh, umask=umask)
         case "doctor":
             from bot.program import doctor
 
@@ -50,15 +59,15 @@ def _chosen(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
         case "export" | "replay":
             return _archive(chosen)
         case "run" | "continue" | "stop":
-            return _single(chosen)
+            return _single(chosen, umask)
         case "resume" if not chosen.list:
-            return _single(chosen)
+            return _single(chosen, umask)
         case "resume" | "sessions" | "status" | "inbox" | "usage" | "info" | "logs":
             return _look(chosen)
         case _:
             from bot.program import console
 
-            return console.run(repl_options(chosen))
+            return console.run(repl_options(chosen), umask=umask)
 
 
 def _archive(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
@@ -69,18 +78,20 @@ def _archive(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
     return export.export(chosen.session, chosen.to)
 
 
-def _single(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
+def _single(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int | None]:
     from bot.program import single
 
     match chosen.command:
         case "run":
-            return single.run(chosen.instruction, project=chosen.project, detach=chosen.detach)
+            return single.run(
+                chosen.instruction, project=chosen.project, detach=chosen.detach, umask=umask
+            )
         case "stop":
-            return single.stop(chosen.session, everything=chosen.all)
+            return single.stop(chosen.session, everything=chosen.all, umask=umask)
         case "continue":
-            return single.about(Word.CONTINUE, chosen.session)
+            return single.about(Word.CONTINUE, chosen.session, umask=umask)
         case _:
-            return single.about(Word.RESUME, chosen.session)
+            return single.about(Word.RESUME, chosen.session, umask=umask)
 
 
 def _look(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:

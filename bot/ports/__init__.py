@@ -16,7 +16,7 @@ from bot.ports.keeping import (
     ReplStates,
     Store,
 )
-from bot.ports.people import Chat, Deliver, Llm
+from bot.ports.people import Chat, Deliver, Llm, MayAsk, nobody
 from bot.ports.registry import Registry
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "Listed",
     "Llm",
     "Logs",
+    "MayAsk",
     "Panes",
     "Preferences",
     "Registry",
@@ -40,4 +41,5 @@ __all__ = [
     "Sandbox",
     "Store",
     "Worktrees",
+    "nobody",
 ]

@@ -13,6 +13,13 @@ from bot.domain.world import Reply
 Deliver = Callable[[Thread, FromPeople], Awaitable[bool]]
 """Returns when the event is on disk, or, with False, was refused and the person was told; only then may a platform
 acknowledge it."""
+MayAsk = Callable[[Thread, Person], bool]
+"""Whether somebody may ask for work there. For nobody else is anything fetched: files cost time, and lie elsewhere."""
+
+
+def nobody(thread: Thread, person: Person) -> bool:
+    """Where nothing else is said."""
+    return False
 
 
 class Chat(Protocol):

@@ -65,7 +65,7 @@ class Plan:
     stage: Mapping[str, str] = field(default_factory=dict[str, str])
     """Variables that only the demo and tests set, for the played agent."""
     umask: int = 0o022
-    """The operator's own, for files in people's repositories; the bot's are for nobody else."""
+    """The operator's own, for files in people's repositories; the program's is for nobody else."""
     through: Callable[[World], World] = lambda world: world
     """What the world is seen through: tests of faults stand between the bot and its ports here."""
 
@@ -78,7 +78,6 @@ def socket_name(home: Path) -> str:
 @asynccontextmanager
 async def running_desk(plan: Plan) -> AsyncGenerator[Desk, None]:
     """The bot at work: locked, logging, its sessions brought back, its ticks going."""
-    plan = replace(plan, umask=os.umask(0o077))
     settings = plan.current()
     refuse_open(settings.gwt_home)
     with InstanceLock(settings.gwt_home), canary(plan.environ) as environ:

@@ -39,7 +39,7 @@ from bot.settings import Settings, pane_environment
 __all__ = ["gate_for", "me", "run", "seated", "talk"]
 
 
-async def run(options: ReplOptions) -> int:
+async def run(options: ReplOptions, *, umask: int) -> int:
     """The exit code: 0 complete, 1 error, 2 incomplete. By hand it is 0, however things stand."""
     await asyncio.to_thread(refuse_foreign, Path(".env"))
     current = settings.load()
@@ -50,7 +50,7 @@ async def run(options: ReplOptions) -> int:
         sys.stdout.write(f"PROJECT_PATH={path}\n")
         sys.stdout.flush()
     chat = ConsoleChat(current.gwt_home, me(), manner=manner_of(config, path))
-    async with seated(chat, settings.load) as seat:
+    async with seated(chat, settings.load, umask=umask) as seat:
         await seat.greet()
         await seat.attend(chat.listen(seat.deliver, seat.rest))
         return await seat.leave()
@@ -147,7 +147,11 @@ class Seat:
 
 @asynccontextmanager
 async def seated(
-    chat: ConsoleChat, current: Callable[[], Settings], *, only: frozenset[str] | None = None
+    chat: ConsoleChat,
+    current: Callable[[], Settings],
+    *,
+    umask: int,
+    only: frozenset[str] | None = None,
 ) -> AsyncGenerator[Seat, None]:
     """At the bot that is at work on this home; where there is none, at one that is started now.
 
@@ -160,7 +164,8 @@ async def seated(
                 chat.works_on(str(here.gwt_repository))
             yield _joined_seat(chat, there)
             return
-    plan = Plan(current=current, chats={}, gate=gate_for(chat.person), only=only)
+    gate = gate_for(chat.person)
+    plan = Plan(current=current, chats={}, gate=gate, only=only, umask=umask)
     async with own_seat(plan, chat) as seat:
         yield seat
 

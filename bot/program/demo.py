@@ -29,7 +29,7 @@ PROGRESS = 3.0
 AUTO_PAUSE = 1.5
 
 
-async def run(*, auto: bool, fresh: bool) -> None:
+async def run(*, auto: bool, fresh: bool, umask: int) -> None:
     folder = await asyncio.to_thread(FOLDER.absolute)
     if fresh:
         await end_agents(folder)
@@ -55,6 +55,7 @@ async def run(*, auto: bool, fresh: bool) -> None:
             chats={"console": chat},
             gate=gate_for(person),
             stage=STAGE,
+            umask=umask,
         )
         await talk(plan, chat)
     if lines and not lines.completed:

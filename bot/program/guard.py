@@ -18,13 +18,15 @@ CANARY = "GWT_CANARY_TOKEN"
 _PR_SET_DUMPABLE = 4
 
 
-def keep_to_itself() -> None:
-    """On Linux no other program of the same user can read the bot's memory, environment and open files from now on.
+def keep_to_itself() -> int:
+    """What is made from now on is its owner's alone. The umask there was, for files in people's repositories.
 
-    Programs the bot starts are not concerned; root can read everything all the same.
+    On Linux no other program of the same user can read the bot's memory, environment and open files, either. Programs the bot
+    starts are not concerned; root can read everything all the same.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    return os.umask(0o077)
 
 
 def refuse_open(home: Path) -> None:

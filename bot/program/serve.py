@@ -24,15 +24,17 @@ from bot.settings import Settings
 log = logging.getLogger("bot.program")
 
 
-async def run() -> None:
+async def run(*, umask: int) -> None:
     await asyncio.to_thread(refuse_foreign, Path(".env"))
-    await at_work(settings.load)
+    await at_work(settings.load, umask=umask)
 
 
 async def at_work(
     current: Callable[[], Settings],
     stage: Mapping[str, str] | None = None,
     through: Callable[[World], World] = lambda world: world,
+    *,
+    umask: int = 0o022,
 ) -> None:
     """`stage` and `through` are for tests: see `Plan`."""
     platforms = configured(current())
@@ -41,7 +43,14 @@ async def at_work(
         for platform in platforms:
             chats[platform.name] = await open_chats.enter_async_context(platform.build())
         gate = Gate({platform.name: platform.door for platform in platforms})
-        plan = Plan(current=current, chats=chats, gate=gate, stage=stage or {}, through=through)
+        plan = Plan(
+            current=current,
+            chats=chats,
+            gate=gate,
+            stage=stage or {},
+            umask=umask,
+            through=through,
+        )
         await _serve(plan, chats)
 
 

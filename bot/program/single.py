@@ -30,12 +30,12 @@ ANYWHERE = Thread(platform="console", channel="terminal", root="")
 _AT_WORK = (Status.ACTIVE, Status.QUEUED)
 
 
-async def run(instruction: str, *, project: str = "", detach: bool = False) -> int:
+async def run(instruction: str, *, umask: int, project: str = "", detach: bool = False) -> int:
     """A session of its own."""
     current = await _settings()
     repository = str(_folder(project)) if project else str(current.gwt_repository)
     chat = _console(current, repository)
-    async with seated(chat, settings.load) as seat:
+    async with seated(chat, settings.load, umask=umask) as seat:
         if detach and not seat.joined:
             raise Refused(
                 "--detach hands the work to a bot that is at work, and there is none.",
@@ -46,20 +46,20 @@ async def run(instruction: str, *, project: str = "", detach: bool = False) -> i
         return await _done(seat, thread, chat.request(instruction), detach=detach)
 
 
-async def stop(session: str = "", *, everything: bool = False) -> int:
+async def stop(session: str = "", *, umask: int, everything: bool = False) -> int:
     """The session that was named, or the only one at work, of whatever chat it is. All of them only if that is wanted."""
     at_work = [line for line in await looking.under_way() if line["status"] in _AT_WORK]
     named = [line for line in at_work if str(line["id"]).startswith(session)]
     if session and len(named) != 1:
         # the bot says what is wrong with it
-        return await about(Word.STOP, session, only=frozenset())
+        return await about(Word.STOP, session, umask=umask, only=frozenset())
     if not named:
         say("Nothing is at work on this home.")
         return ExitCode.COMPLETE
     if len(named) > 1 and not (everything or await _wanted(named)):
         return ExitCode.ERROR
     ids = [str(line["id"]) for line in named]
-    codes = [await about(Word.STOP, one, only=frozenset({one})) for one in ids]
+    codes = [await about(Word.STOP, one, umask=umask, only=frozenset({one})) for one in ids]
     return max(codes)
 
 
@@ -73,11 +73,13 @@ async def _wanted(at_work: list[looking.Line]) -> bool:
     return agrees(await asyncio.to_thread(sys.stdin.readline))
 
 
-async def about(word: Word, session: str = "", *, only: frozenset[str] | None = None) -> int:
+async def about(
+    word: Word, session: str = "", *, umask: int, only: frozenset[str] | None = None
+) -> int:
     """A word about one session: the one named, or the only one it can mean."""
     current = await _settings()
     chat = _console(current, "")
-    async with seated(chat, settings.load, only=only) as seat:
+    async with seated(chat, settings.load, umask=umask, only=only) as seat:
         await seat.look()
         command = Commanded(**chat.mark(), command=Command(word=word, argument=session))
         return await _done(seat, ANYWHERE, command, stays=word is not Word.STOP, turned=True)

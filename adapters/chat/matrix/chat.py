@@ -36,7 +36,7 @@ from bot.domain.cards import Card
 from bot.domain.choices import Verb
 from bot.domain.people import Person, Thread
 from bot.errors import PortError, Unavailable
-from bot.ports import Deliver
+from bot.ports import Deliver, MayAsk, nobody
 
 log = logging.getLogger(__name__)
 
@@ -69,9 +69,11 @@ class MatrixChat:
         patience: Patience | None = None,
         poll: float = 30.0,
         by_words: frozenset[Verb] = frozenset(),
+        may_ask: MayAsk = nobody,
     ) -> None:
         """`by_words`: what a reaction does not do in encrypted rooms. Where there is any, words in clear are not heard there."""
         self._by_words = by_words
+        self._may_ask = may_ask
         self._access = access
         self._folder = folder
         self._welcome = welcome
@@ -117,7 +119,15 @@ class MatrixChat:
         client = way.entered.client
         me = Me(client.user_id, await _name(client))
         home = way.moving.home(deliver)
-        hearing = Hearing(me, self._ledger, self._clicks, way.gateway, Files(client), home)
+        hearing = Hearing(
+            me,
+            self._ledger,
+            self._clicks,
+            way.gateway,
+            Files(client),
+            home,
+            may_ask=lambda thread, by: self._may_ask(way.moving.origin(thread), by),
+        )
 
         async def hear(room: str, event: Event) -> None:
             await hearing.hear(room, event, direct=_is_direct(client, room))

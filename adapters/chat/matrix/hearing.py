@@ -17,7 +17,7 @@ from bot.domain.choices import Command, Word, command_in
 from bot.domain.events import Commanded, Said
 from bot.domain.people import Person, Thread
 from bot.errors import Refused
-from bot.ports import Deliver
+from bot.ports import Deliver, MayAsk, nobody
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,10 @@ class Hearing:
         gateway: Gateway,
         files: Files,
         deliver: Deliver,
+        *,
+        may_ask: MayAsk = nobody,
     ) -> None:
+        self._may_ask = may_ask
         self._me = me
         self._ledger = ledger
         self._gateway = gateway
@@ -106,7 +109,9 @@ class Hearing:
             return
         if within and message.text and await self._chooses(thread, message, by):
             return
-        files = (await self._files.read(message.file),) if message.file else ()
+        # nothing is fetched for a stranger: the gate, which says no, comes after that
+        fetched = message.file if self._may_ask(thread, by) else None
+        files = (await self._files.read(fetched),) if fetched else ()
         said = Said(id=id, at=at, by=by, text=message.text, mention=mention, files=files)
         if await self._deliver(thread, said) and mention:
             # only of those who were let: strangers must not fill what is remembered

@@ -33,7 +33,7 @@ from adapters.posting import Ledger, Turns
 from bot.domain.cards import Card
 from bot.domain.people import Person, Thread
 from bot.errors import Refused, Unavailable
-from bot.ports import Deliver
+from bot.ports import Deliver, MayAsk, nobody
 
 log = logging.getLogger("bot.slack")
 
@@ -55,11 +55,13 @@ class SlackChat:
         rhythm: Rhythm | None = None,
         turns: Turns | None = None,
         shared: Collection[str] = (),
+        may_ask: MayAsk = nobody,
     ) -> None:
         self._access = access
         self._folder = folder
         self._places = frozenset(places)
         self._shared = frozenset(shared)
+        self._may_ask = may_ask
         self._rhythm = rhythm or Rhythm()
         self._turns = turns or Turns(burst=AT_ONCE, seconds=1.0)
         self._us: Identity | None = None
@@ -154,6 +156,7 @@ class SlackChat:
             ),
             talked=self._gateway.talked,
             brings=(files.beside, earlier.before),
+            may_ask=self._may_ask,
         )
 
     def _ear(self, reception: Reception, missed: Missed) -> Socket | Requests:

@@ -36,7 +36,7 @@ from adapters.chat.slack.wishes import Wishes, not_there
 from bot.domain.events import Attached, FromPeople, Said
 from bot.domain.people import Person, Thread
 from bot.errors import PortError, Refused
-from bot.ports import Deliver
+from bot.ports import Deliver, MayAsk, nobody
 
 log = logging.getLogger("bot.slack")
 _LAST_MOMENT = 3.0
@@ -58,7 +58,7 @@ def _not_told(thread: Thread) -> None:
 
 class Reception:
     """`known`: what a press alone does not tell. `talked` is told where people talk, to the bot or not. `wishes` begins
-    what is asked for in forms; `brings` adds to what is said."""
+    what is asked for in forms; `brings` adds to what is said by those who `may_ask`."""
 
     def __init__(
         self,
@@ -76,6 +76,7 @@ class Reception:
         known: Known | None = None,
         talked: Callable[[Thread], None] = _not_told,
         brings: Sequence[Bring] = (),
+        may_ask: MayAsk = nobody,
     ) -> None:
         self._client = client
         self._us = us
@@ -89,6 +90,7 @@ class Reception:
         self._known = known or Known()
         self._talked = talked
         self._brings = tuple(brings)
+        self._may_ask = may_ask
         self._turns: dict[str, _Turn] = {}
         self._opening: set[asyncio.Task[None]] = set()
         # everything is answered before bolt would look up who sent it, or search through listeners:
@@ -177,7 +179,8 @@ class Reception:
 
     async def _event(self, delivery: Delivery, by: Person) -> FromPeople:
         event = delivery.event(by)
-        if not isinstance(event, Said) or by.outsider:
+        # nothing is fetched for a stranger: the gate, which says no, comes after that
+        if not isinstance(event, Said) or not self._may_ask(delivery.thread, by):
             return event
         files = [file for bring in self._brings for file in await bring(delivery)]
         return event.model_copy(update={"files": tuple(files)}) if files else event

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -170,12 +171,39 @@ CALLS = """
 import socket, sys
 with socket.socket(socket.AF_UNIX) as calling:
     calling.connect(sys.argv[1])
-    calling.sendall(b'{"gwt_bot": 2}\\n')
     try:
+        calling.sendall(b'{"gwt_bot": 2}\\n')
         print(calling.recv(100).decode(), end="")
     except ConnectionError:
         pass
 """
+
+
+BECOMES = """
+import os, socket, sys
+os.chdir(os.path.dirname(sys.argv[1]))
+os.setgroups([])
+os.setuid(int(sys.argv[2]))
+sys.argv[1] = os.path.basename(sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become somebody else")
+@pytest.mark.parametrize("uid", [0, 65_534])
+async def test_another_user_is_shown_out_even_where_every_door_stands_open(
+    bot: Bot, uid: int
+) -> None:
+    """What somebody else's umask or chmod has opened: the kernel still says who is there."""
+    bot.home.chmod(0o755)
+    path_in(bot.home).chmod(0o666)
+    calling = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", BECOMES + CALLS, str(path_in(bot.home)), str(uid)),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    said, _ = await calling.communicate()
+    assert calling.returncode == 0, "it has come as far as the door"
+    assert bool(said) is (uid == 0)
+    assert bot.heard == []
 
 
 @pytest.mark.parametrize("environ", [{}, {"GWT_SPOOL": "/home/x/.gwt/spool/r1"}])

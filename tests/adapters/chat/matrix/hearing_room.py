@@ -47,7 +47,9 @@ class Room:
     async def bot_listens(self) -> AsyncGenerator[None, None]:
         """One life of the bot."""
         access = MatrixAccess(self.way.url, self.bot.id, self.bot.login.access_token)
-        async with MatrixChat(access, self.folder, self._welcome) as chat:
+        async with MatrixChat(
+            access, self.folder, self._welcome, may_ask=lambda thread, person: self.lets
+        ) as chat:
             self._chat = chat
             listening = asyncio.create_task(chat.listen(self._deliver))
             async with asyncio.timeout(PATIENCE):

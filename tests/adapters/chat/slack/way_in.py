@@ -27,6 +27,7 @@ from bot.domain.events import FromPeople
 from bot.domain.intent import Question
 from bot.domain.people import Person, Thread
 from bot.errors import Unavailable
+from bot.ports import MayAsk
 from tests.beds.slack import (
     APP_TOKEN,
     BOT,
@@ -130,6 +131,11 @@ def none_asked(thread: Thread, key: str) -> Sequence[Question]:
     return ()
 
 
+def members(thread: Thread, person: Person) -> bool:
+    """Of the workspace: its guests and people from elsewhere are none."""
+    return not person.outsider
+
+
 async def _nowhere(thread: Thread, card: Card) -> Thread:
     raise AssertionError("no thread is begun here")
 
@@ -146,6 +152,7 @@ async def way_in(
     channels: tuple[str, ...] = (),
     shared: Collection[str] = (f"{TEAM}:{PUBLIC}",),
     brings: Callable[[AsyncWebClient, People], Sequence[Bring]] = lambda client, people: (),
+    may_ask: MayAsk = members,
     notice: float = 30,
 ) -> AsyncGenerator[WayIn, None]:
     """All but the line: what comes in by it is taken."""
@@ -167,6 +174,7 @@ async def way_in(
             known=Known(questions, screens.home.settings, channels),
             talked=talked,
             brings=brings(client, people),
+            may_ask=may_ask,
         )
         yield WayIn(bed, client, people, reception, desk, screens)
         await reception.close()

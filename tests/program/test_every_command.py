@@ -1,0 +1,109 @@
+"""What holds for every command alike: what it keeps is its owner's alone, and it ends quietly when nobody reads on."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bot.program.commandline import parsed
+from tests.program.test_scripts import Bench
+from tests.test_house import ROOT
+
+COMMANDS = (
+    ("run", "Add a health check"),
+    ("status",),
+    ("sessions", "--json"),
+    ("inbox",),
+    ("usage",),
+    ("info", "SESSION"),
+    ("stop", "SESSION"),
+    ("resume", "--list"),
+    ("resume", "SESSION"),
+    ("continue", "SESSION"),
+    ("export", "SESSION"),
+    ("replay", "missing.tar.gz"),
+    ("console",),
+    ("doctor",),
+    ("demo",),
+    ("serve",),
+)
+UNREAD = (
+    ("run", "Add a health check"),
+    ("status",),
+    ("inbox", "--json"),
+    ("info", "SESSION"),
+    ("stop", "SESSION"),
+    ("export", "SESSION", "--to", "again.tar.gz"),
+    ("console",),
+    ("doctor",),
+    ("doctor", "--json"),
+    ("demo",),
+)
+"""One for each way to say something."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    bench: Bench
+    read: list[tuple[int, str]]
+    unread: list[tuple[int, str]]
+
+
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory: pytest.TempPathFactory) -> Tried:
+    bench = Bench(tmp_path_factory.mktemp("bench"))
+    commands = [*COMMANDS, *(("|", *words) for words in UNREAD)]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.program.every_command", json.dumps(commands)],
+        cwd=bench.shop,
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(bench.home.parent),
+            "LANG": "C.UTF-8",
+            "PYTHONPATH": str(ROOT),
+            "GWT_HOME": str(bench.home),
+            "GWT_REPOSITORY": str(bench.shop),
+            "TMPDIR": str(bench.temporary),
+        },
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    said = [(int(code), str(told)) for code, told in json.loads(done.stdout)]
+    return Tried(bench, said[: len(COMMANDS)], said[len(COMMANDS) :])
+
+
+def kept(home: Path) -> dict[str, int]:
+    found = [home, *home.rglob("*")]
+    return {str(one): stat.S_IMODE(one.lstat().st_mode) for one in found}
+
+
+def test_these_are_all_commands_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parsed(["--help"])
+    told = re.findall(r"^    (\w+) ", capsys.readouterr().out, re.MULTILINE)
+    assert set(told) == {words[0] for words in COMMANDS}
+
+
+def test_what_any_command_keeps_is_its_owners_alone_whatever_the_umask(tried: Tried) -> None:
+    home, shop = tried.bench.home, tried.bench.shop
+    assert (home / "audit.jsonl").is_file(), tried.read
+    found = {**kept(home), **kept(shop / ".demo" / "home")}
+    assert {name: oct(mode) for name, mode in found.items() if mode & 0o077} == {}
+    archives = [*shop.glob("gwt-session-*.tar.gz"), shop / "again.tar.gz"]
+    assert [stat.S_IMODE(one.stat().st_mode) for one in archives] == [0o600, 0o600]
+
+
+def test_whoever_reads_no_further_hears_no_word_about_it(tried: Tried) -> None:
+    said = dict(zip(map(" ".join, UNREAD), tried.unread, strict=True))
+    assert said == dict.fromkeys(said, (128 + signal.SIGPIPE, ""))
