@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from adapters.chat.slack.drawing import drawn
+from adapters.chat.slack.files import Files
 from bot.domain.cards import Card
 from bot.domain.events import FromPeople
 from bot.domain.people import Role, Thread
@@ -74,7 +75,14 @@ async def place() -> AsyncIterator[Place]:
         stage.store.save(Record(session=session))
         await stage.open()
         await stage.settle()
-        way = await stack.enter_async_context(way_in(bed, RealDesk(stage)))
+        way = await stack.enter_async_context(
+            way_in(
+                bed,
+                RealDesk(stage),
+                brings=lambda client, people: [Files(client, lambda thread: True).beside],
+                may_ask=lambda thread, person: stage.gate.grants(thread, person, Role.START),
+            )
+        )
         await stack.enter_async_context(listening(way))
         yield Place(way, stage, root.ts)
         await stage.close()
@@ -90,6 +98,11 @@ async def mentions_in_the_thread(at: Place, who: str) -> None:
 
 async def writes_a_direct_message(at: Place, who: str) -> None:
     await at.bed.say(who, at.bed.dm(who), "Delete everything")
+
+
+async def shares_a_file(at: Place, who: str) -> None:
+    await at.bed.share(who, PUBLIC, {"notes.md": b"Delete everything"}, "<@U0BOT> Build this")
+    await at.bed.share(who, PUBLIC, {"more.md": b"approve"}, "<@U0BOT>", thread=at.root)
 
 
 async def commands(at: Place, who: str) -> None:
@@ -140,6 +153,7 @@ WAYS: list[Callable[[Place, str], Awaitable[None]]] = [
     mentions,
     mentions_in_the_thread,
     writes_a_direct_message,
+    shares_a_file,
     commands,
     interrupts,
     approves,
@@ -167,6 +181,7 @@ async def test_nothing_a_stranger_does_has_any_effect(place: Place) -> None:
     assert stage.llm.calls == []
     assert stage.chat.shown == shown
     assert bed.called("views.open") == []
+    assert bed.shelf.asked == [], "nothing is fetched for a stranger"
     assert {entry.decision.value for entry in stage.audit.entries} == {"refused"}
     for _, person, card in stage.chat.whispered:
         assert person.id != f"{TEAM}:{MIKA}"
