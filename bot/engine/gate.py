@@ -126,6 +126,11 @@ def role_for(event: FromPerson) -> Role:
             return Role.ADMIN
 
 
+def may_ask(platform: str, door: Door, thread: Thread, person: Person) -> bool:
+    """All that a chat is told of the gate: whether it is worth its while to fetch what comes with somebody's words."""
+    return Gate({platform: door}).grants(thread, person, Role.START)
+
+
 def everyone_of(platform: str, ids: frozenset[str]) -> Mapping[str, Door]:
     """One list for all roles, on a platform that is one place."""
     return {platform: Door(dict.fromkeys(Role, ids))}

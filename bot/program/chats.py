@@ -14,8 +14,8 @@ from importlib import import_module
 
 from bot.domain.choices import Verb
 from bot.domain.events import Opened
-from bot.domain.people import Person, Role, Thread
-from bot.engine.gate import DIRECT, Door, Gate, role_for
+from bot.domain.people import Person, Role
+from bot.engine.gate import DIRECT, Door, may_ask, role_for
 from bot.errors import SettingsError
 from bot.ports import Chat
 from bot.settings import EncryptedApprovals, Settings
@@ -56,11 +56,6 @@ def comes_into(door: Door, inviter: str, room: str, direct: bool) -> bool:
     """Whether the bot follows an invitation: into rooms of the list, by people who may ask for work."""
     places = door.places or frozenset()
     return inviter in door.people[Role.START] and (room in places or (direct and DIRECT in places))
-
-
-def may_ask(door: Door, platform: str, thread: Thread, person: Person) -> bool:
-    """The gate's own answer, before anything is fetched for them."""
-    return Gate({platform: door}).grants(thread, person, Role.START)
 
 
 def approving() -> frozenset[Verb]:
@@ -131,7 +126,7 @@ def _slack(settings: Settings) -> Configured:
     )
     folder = settings.gwt_home / "slack"
     places, shared = settings.slack_channels, settings.slack_shared_channels
-    asks = partial(may_ask, door, "slack")
+    asks = partial(may_ask, "slack", door)
     return Configured(
         "slack", door, lambda: SlackChat(access, folder, places, shared=shared, may_ask=asks)
     )
@@ -157,7 +152,7 @@ def _matrix(settings: Settings) -> Configured:
     by_words = approving() if only_text else frozenset[Verb]()
     welcome = partial(comes_into, door)
     folder = settings.gwt_home / "matrix"
-    asks = partial(may_ask, door, "matrix")
+    asks = partial(may_ask, "matrix", door)
     return Configured(
         "matrix",
         door,

@@ -25,6 +25,7 @@ COMMANDS = (
     ("inbox",),
     ("usage",),
     ("info", "SESSION"),
+    ("logs", "SESSION"),
     ("stop", "SESSION"),
     ("resume", "--list"),
     ("resume", "SESSION"),

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from adapters.chat.slack.access import SlackAccess, new_client, new_session
+from adapters.chat.slack.brought import Brought
 from adapters.chat.slack.earlier import Earlier
 from adapters.chat.slack.files import Files
 from adapters.chat.slack.gateway import Gateway
@@ -155,8 +156,7 @@ class SlackChat:
                 channels=tuple(self._channels(us)),
             ),
             talked=self._gateway.talked,
-            brings=(files.beside, earlier.before),
-            may_ask=self._may_ask,
+            brought=Brought((files.beside, earlier.before), self._may_ask),
         )
 
     def _ear(self, reception: Reception, missed: Missed) -> Socket | Requests:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,6 +16,7 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.slack.access import SlackAccess, asking
+from adapters.chat.slack.brought import Brought
 from adapters.chat.slack.delivery import (
     Body,
     Delivery,
@@ -33,17 +34,15 @@ from adapters.chat.slack.screens import Screens
 from adapters.chat.slack.seen import Seen
 from adapters.chat.slack.shared import Shared
 from adapters.chat.slack.wishes import Wishes, not_there
-from bot.domain.events import Attached, FromPeople, Said
+from bot.domain.events import FromPeople, Said
 from bot.domain.people import Person, Thread
 from bot.errors import PortError, Refused
-from bot.ports import Deliver, MayAsk, nobody
+from bot.ports import Deliver
 
 log = logging.getLogger("bot.slack")
 _LAST_MOMENT = 3.0
 Ack = Mapping[str, Any]
 """What is sent along with an acknowledgement; mostly nothing."""
-Bring = Callable[[Delivery], Awaitable[Sequence[Attached]]]
-"""What comes with something that was said, besides its words."""
 
 
 @dataclass
@@ -58,7 +57,7 @@ def _not_told(thread: Thread) -> None:
 
 class Reception:
     """`known`: what a press alone does not tell. `talked` is told where people talk, to the bot or not. `wishes` begins
-    what is asked for in forms; `brings` adds to what is said by those who `may_ask`."""
+    what is asked for in forms; `brought` adds to what is said."""
 
     def __init__(
         self,
@@ -75,8 +74,7 @@ class Reception:
         shared: Shared | None = None,
         known: Known | None = None,
         talked: Callable[[Thread], None] = _not_told,
-        brings: Sequence[Bring] = (),
-        may_ask: MayAsk = nobody,
+        brought: Brought | None = None,
     ) -> None:
         self._client = client
         self._us = us
@@ -89,8 +87,7 @@ class Reception:
         self._shared = shared or Shared()
         self._known = known or Known()
         self._talked = talked
-        self._brings = tuple(brings)
-        self._may_ask = may_ask
+        self._brought = brought or Brought()
         self._turns: dict[str, _Turn] = {}
         self._opening: set[asyncio.Task[None]] = set()
         # everything is answered before bolt would look up who sent it, or search through listeners:
@@ -179,11 +176,10 @@ class Reception:
 
     async def _event(self, delivery: Delivery, by: Person) -> FromPeople:
         event = delivery.event(by)
-        # nothing is fetched for a stranger: the gate, which says no, comes after that
-        if not isinstance(event, Said) or not self._may_ask(delivery.thread, by):
+        if not isinstance(event, Said):
             return event
-        files = [file for bring in self._brings for file in await bring(delivery)]
-        return event.model_copy(update={"files": tuple(files)}) if files else event
+        files = await self._brought.beside(delivery, by)
+        return event.model_copy(update={"files": files}) if files else event
 
     async def _hand_over(self, thread: Thread, event: FromPeople) -> bool:
         try:

@@ -15,9 +15,9 @@ from bot.domain.events import FromPeople
 from bot.domain.people import Role, Thread
 from bot.domain.record import Record
 from bot.domain.states import Phase
-from bot.engine.gate import Door, Gate
+from bot.engine.gate import Door, Gate, may_ask
 from bot.flow import telling
-from bot.program.chats import comes_into, may_ask
+from bot.program.chats import comes_into
 from tests.beds.synapse import People, Person, Post, Proxy
 from tests.beds.synapse.seen import Json
 from tests.flow import scenes
@@ -91,7 +91,7 @@ async def place(people: People, proxy: Proxy, tmp_path: Path) -> AsyncIterator[P
     folder = tmp_path / "matrix"
     at = Place(anna, bob, bot, room, root, elsewhere, proxy, stage)
     access = MatrixAccess(proxy.url, bot.id, bot.login.access_token)
-    welcome, asks = partial(comes_into, door), partial(may_ask, door, "matrix")
+    welcome, asks = partial(comes_into, door), partial(may_ask, "matrix", door)
     async with MatrixChat(access, folder, welcome, may_ask=asks) as chat:
         listening = asyncio.create_task(chat.listen(at.deliver))
         await chat.show(session.thread, telling.approval_wanted(session).card)

@@ -13,10 +13,11 @@ from typing import Any
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.slack.access import SlackAccess, new_client, new_session
+from adapters.chat.slack.brought import Bring, Brought
 from adapters.chat.slack.known import Known, QuestionsOf
 from adapters.chat.slack.people import People
 from adapters.chat.slack.preflight import Identity
-from adapters.chat.slack.reception import Bring, Reception
+from adapters.chat.slack.reception import Reception
 from adapters.chat.slack.screens import Screens
 from adapters.chat.slack.seen import Seen
 from adapters.chat.slack.shared import Shared
@@ -173,8 +174,7 @@ async def way_in(
             shared=Shared(shared),
             known=Known(questions, screens.home.settings, channels),
             talked=talked,
-            brings=brings(client, people),
-            may_ask=may_ask,
+            brought=Brought(brings(client, people), may_ask),
         )
         yield WayIn(bed, client, people, reception, desk, screens)
         await reception.close()
