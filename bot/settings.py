@@ -304,11 +304,9 @@ def load(env_file: Path | None = Path(".env")) -> Settings:
     for file in files:
         _refuse_readable(file)
 
-    class FromHere(Settings):
-        model_config = SettingsConfigDict(env_file=files)
-
     try:
-        return FromHere()
+        # what pydantic-settings takes, but does not declare
+        return Settings(_env_file=files)  # pyright: ignore[reportCallIssue]
     except ValidationError as wrong:
         raise SettingsError(_told(wrong)) from wrong
     except UnicodeDecodeError as wrong:

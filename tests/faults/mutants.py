@@ -12,6 +12,22 @@ _WORDS = (
     *(b"", b"\x00", b"\xff\xfe", b"\xed\xa0\x80", b"\r\n", b"\x1b[2J\x1b]0;x\x07", b"\xe2\x80\xae"),
     *(b"[" * 300, b'{"a":' * 300, b'"', b"\\", b"\\ud800", b"1e999", b"-", b"9" * 400, b"NaN"),
     *(b"null", b"true", b"```", b"---", b"- [ ] ", b"%s{0}", b"<!--", b"../../etc/passwd"),
+    *(
+        b"\n",
+        b"- ",
+        b": ",
+        b"#",
+        b"'",
+        b"|",
+        b"&a ",
+        b"*a",
+        b"[",
+        b"{",
+        b"\t",
+        b"!!x ",
+        b"? ",
+        b"<<: ",
+    ),
 )
 _VALUES: tuple[Any, ...] = (
     *(None, True, 0, -1, 10**30, 1e308, float("nan"), "", "x" * 5000, "\ud800", "\u202e", "\x00"),
@@ -106,6 +122,12 @@ def _doubled(made: bytes, chance: random.Random) -> bytes:
     return made[:end] + made[at:end] + made[end:]
 
 
+def _moved(made: bytes, chance: random.Random) -> bytes:
+    at = chance.randrange(len(made) + 1)
+    end = at + chance.randrange(1, 40)
+    return made[:at] + made[end:] + made[at:end]
+
+
 _SPOILING: tuple[Callable[[bytes, random.Random], bytes], ...] = (
-    *(_cut, _flipped, _filled, _without, _doubled),
+    *(_cut, _flipped, _filled, _without, _doubled, _moved),
 )

@@ -38,6 +38,8 @@ from adapters.github.client import parsed as told
 from adapters.github.problem import Answered
 from adapters.llm.answer import read_answer
 from adapters.llm.told import told_by_claude, told_by_codex
+from adapters.registry import drafts, histories, intents, observations
+from adapters.registry.text import BrokenError, edited
 from adapters.store import Disk
 from adapters.store.kept import Kept
 from adapters.tmux.dialogs.reading import Shown
@@ -45,9 +47,11 @@ from adapters.tmux.dialogs.reading import read as dialog_on
 from adapters.tmux.ending import recorded
 from adapters.tmux.spool import Spool
 from bot import settings
+from bot.domain.registry import Edit
 from bot.domain.snapshot import NewerSchemaError, export, restore
 from bot.domain.spec_kit.parsed import parse_tasks
 from bot.domain.spec_kit.specified import check_plan, check_spec, requirement_ids, story_titles
+from bot.domain.states import IntentStatus
 from bot.domain.tampering.reading import read as read_diff
 from bot.domain.world import CompletionSource
 from bot.engine.brain import asking
@@ -181,13 +185,22 @@ def _github(data: bytes) -> None:
             continue
 
 
-def _documents(data: bytes) -> None:
+def _spec(data: bytes) -> None:
     text = _text(data)
-    parse_tasks(text)
     check_spec(text)
-    check_plan(text)
     requirement_ids(text)
     story_titles(text)
+
+
+def _intent(data: bytes) -> None:
+    intents.read("a", data)
+    edited(data, lambda kept: intents.change(kept, Edit(status=IntentStatus.DONE)))
+
+
+def _history(data: bytes) -> object:
+    """It is never read for what it says, but edited where its session has ended again."""
+    told = samples.HISTORY.model_copy(update={"title": "B"})
+    return edited(data, lambda kept: histories.change(kept, told))
 
 
 def _screen(data: bytes) -> object:
@@ -241,8 +254,14 @@ PARSERS = (
     Parser("the purpose of a form", lambda data: Purpose.read(_text(data)), samples.PURPOSES),
     Parser("what a homeserver sends", _matrix_sync, samples.MATRIX, (PortError,)),
     Parser("what GitHub answers", _github, samples.GITHUB),
-    Parser("spec.md, plan.md and tasks.md", _documents, samples.documents()),
+    Parser("spec.md", _spec, samples.document("spec"), effort=2),
+    Parser("plan.md", lambda data: check_plan(_text(data)), samples.document("plan")),
+    Parser("tasks.md", lambda data: parse_tasks(_text(data)), samples.TASKS),
     Parser("a diff", lambda data: read_diff(_text(data)), samples.DIFFS),
     Parser("a screen", _screen, samples.SCREENS),
     Parser("settings", _settings, samples.SETTINGS, (SettingsError,), effort=20),
+    Parser("an intent", _intent, samples.INTENTS, (BrokenError,), effort=40),
+    Parser("a draft", partial(drafts.read, "a.md"), samples.DRAFTS, (BrokenError,), effort=10),
+    Parser("observations", observations.read, samples.OBSERVATIONS, (BrokenError,), effort=20),
+    Parser("a history", _history, samples.HISTORIES, (BrokenError,), effort=40),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,8 +12,10 @@ from typing import Any
 from adapters.chat.slack.drawing.buttons import Press
 from adapters.chat.slack.forms.purpose import Purpose
 from adapters.played.script.request import REQUEST
+from adapters.registry import histories
 from adapters.store import JournalStore
 from bot.domain.choices import Verb
+from bot.domain.history import History, HistoryOutcome, StepResult
 from bot.domain.people import Thread
 from tests.adapters.store.samples import busy, record
 
@@ -43,13 +46,13 @@ def journal_lines() -> list[bytes]:
     return [line.partition(b" ")[2] for line in journals()[0].splitlines()]
 
 
-def documents() -> tuple[bytes, ...]:
+def document(name: str) -> tuple[bytes, ...]:
     files = resources.files("adapters.played.files")
-    written = [(files / f"{name}.md.txt").read_bytes() for name in ("spec", "plan")]
-    return (*written, TASKS)
+    return ((files / f"{name}.md.txt").read_bytes(),)
 
 
-TASKS = b"""# Tasks
+TASKS = (
+    b"""# Tasks
 
 ## Phase 1
 
@@ -60,7 +63,36 @@ TASKS = b"""# Tasks
 ## Dependencies
 
 - T002 depends on T001
-"""
+""",
+)
+INTENTS = (
+    b"""# Wanted by the shop team.
+title: 'A'  # ask Anna
+body: |
+  x
+  y
+type: fix
+risk: low
+status: approved
+created_at: 2025-02-22T10:00:00Z
+clarifications:
+  - question: Q
+    answer: null
+""",
+)
+DRAFTS = (b"---\ntype: fix\nrisk: low\n---\n# A\n\ntext\n",)
+OBSERVATIONS = (b"- content: A\n  evidence:\n    - type: file\n      ref: a.py\n  source: audit\n",)
+HISTORY = History(
+    intent_id="a",
+    intent_type="fix",
+    intent_risk="low",
+    title="A",
+    flow=("intake",),
+    step_results=(StepResult(step="T001", result="Completed"),),
+    outcome=HistoryOutcome.SUCCESS,
+    created_at=datetime(2026, 2, 7, 12, tzinfo=UTC),
+)
+HISTORIES = (histories.new(HISTORY),)
 LLM_ANSWERS = _json(
     {
         "model": "m",

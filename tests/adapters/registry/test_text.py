@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from adapters.registry import ForgeFolder, drafts, intents, observations
+from adapters.registry import ForgeFolder, intents
 from adapters.registry.folder import Folder
 from adapters.registry.text import BrokenError, edited
 from bot.domain.intent import Risk
@@ -173,71 +170,3 @@ async def test_observations_of_people_stay_as_they_wrote_them(tmp_path: Path) ->
         False,
     ]
     assert "  mood: bad\n" in file.read_text()
-
-
-def _edited(content: bytes) -> bytes:
-    return edited(content, lambda data: intents.change(data, Edit(status=IntentStatus.DONE)))
-
-
-def _mutated(chance: random.Random, content: bytes) -> bytes:
-    """A few bytes changed, cut out, doubled, or put elsewhere."""
-    data = bytearray(content)
-    for _ in range(chance.randint(1, 4)):
-        at, to = sorted(chance.randint(0, len(data)) for _ in range(2))
-        match chance.randint(0, 4):
-            case 0:
-                data[at:at] = chance.choice(
-                    [
-                        b"\n",
-                        b"- ",
-                        b": ",
-                        b"#",
-                        b"'",
-                        b'"',
-                        b"|",
-                        b"&a ",
-                        b"*a",
-                        b"[",
-                        b"{",
-                        b"\t",
-                        b"!!x ",
-                        b"%",
-                        b"\x00",
-                        b"\xff",
-                        b"? ",
-                        b"<<: ",
-                    ]
-                )
-            case 1:
-                data[at : min(to, at + 9)] = b""
-            case 2:
-                data[at:at] = data[at : min(to, at + 30)]
-            case 3 if at < len(data):
-                data[at] = chance.randint(0, 255)
-            case _:
-                data = data[:at] + data[to:] + data[at:to] if to - at < 40 else data
-    return bytes(data)
-
-
-def test_no_mutation_of_a_file_breaks_anything_but_its_own_reading() -> None:
-    """Either it is read, and what is not named by an edit stays; or it is told to be broken."""
-    chance = random.Random(8)  # noqa: S311 - the same mutations every time
-    small = b"# c\ntitle: 'A'  # t\nbody: |\n  x\n  y\nclarifications:\n  - question: Q\n    answer: null\n"
-    noted = b"- content: A\n  evidence:\n    - type: file\n      ref: a.py\n  source: audit\n"
-    draft = b"---\ntype: fix\nrisk: low\n---\n# A\n\ntext\n"
-    readers: list[tuple[Callable[[bytes], object], bytes]] = [
-        (_edited, small),
-        (partial(intents.read, "a"), small),
-        (partial(drafts.read, "a.md"), draft),
-        (observations.read, noted),
-    ]
-    read = 0
-    for _ in range(300):
-        for reader, seed in readers:
-            content = _mutated(chance, seed)
-            try:
-                reader(content)
-            except BrokenError:
-                continue
-            read += 1
-    assert read > 200
