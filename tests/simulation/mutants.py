@@ -125,6 +125,13 @@ def _forgets_what_was_to_be_done(old: Any) -> Any:
     return load
 
 
+def _forgets_what_was_heard(old: Any) -> Any:
+    def load(self: Any) -> Any:
+        return [record.model_copy(update={"inbox": []}) for record in old(self)]
+
+    return load
+
+
 def _any_offer_will_do(old: Any) -> Any:
     def decide(session: Any, event: Any) -> Any:
         if isinstance(event, Pressed) and event.verb is Verb.APPROVE:
@@ -298,6 +305,12 @@ MUTANTS = (
         "forgets its outbox in a crash",
         "F1 killed between any two steps",
         ((DurableStore, "load", _forgets_what_was_to_be_done),),
+        plan(DEADLY, sensible=True, wild_for=7200),
+    ),
+    Mutant(
+        "forgets its inbox in a crash",
+        "F1 killed between hearing and deciding",
+        ((DurableStore, "load", _forgets_what_was_heard),),
         plan(DEADLY, sensible=True, wild_for=7200),
     ),
     Mutant(

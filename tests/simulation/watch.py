@@ -114,10 +114,17 @@ class Watch:
             self.fault("the same event was heard twice")
         if old is None:
             return
+        self._leaves_the_inbox({e.id for e in old.inbox}, {e.id for e in new.inbox})
         for what in _illegal(old.session, session):
             self.fault(f"no legal move: {what}")
         if session.approval and session.approval != old.session.approval:
             self._approved(session, session.approval.digest, session.approval.by)
+
+    def _leaves_the_inbox(self, before: set[str], now: set[str]) -> None:
+        """What was acknowledged is decided on: one at a time, and nothing new comes with that."""
+        gone, new = before - now, now - before
+        if len(gone) > 1 or (gone and new):
+            self.fault("what was heard is forgotten before anybody has decided on it")
 
     def _approved(self, session: Session, digest: str, by: Person) -> None:
         """By somebody who may, and exactly what was shown to them."""
