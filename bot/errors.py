@@ -7,7 +7,8 @@ BotError
 └── PortError          raised by adapters only; library errors are translated at the edge
     ├── Unavailable    worth trying again (429, 5xx, time-out, disk full): perform backs off and retries
     └── Refused        not worth it (401, 404, conflict): becomes OrderFailed and flow decides
-        └── Lost       a worktree or branch was taken away by hand: it may be made again, or done without
+        ├── Lost       a worktree or branch was taken away by hand: it may be made again, or done without
+        └── Away       the repository itself is not where it was: somebody says where it is now
 
 Anything else is a bug: it is logged with its traceback, that session fails and says so, the others live on.
 """
@@ -54,3 +55,7 @@ class Refused(PortError):  # noqa: N818
 
 class Lost(Refused):
     """What was made for a task is gone, or is not what it was any more."""
+
+
+class Away(Refused):
+    """The repository was moved, or another one stands in its place."""

@@ -21,6 +21,11 @@ class Held:
         return self._page.worktrees.get(str(path))
 
     @property
+    def worktrees(self) -> tuple[str, ...]:
+        """Where the bot's own are."""
+        return tuple(self._page.worktrees)
+
+    @property
     def is_at_work(self) -> bool:
         """Whether the bot has any worktree here."""
         return bool(self._page.worktrees)

@@ -114,6 +114,9 @@ class Ledger:
                 raise Unavailable("the disk is full", "Make room on the disk.") from error
             raise Refused(f"{path} cannot be written: {error.strerror}") from error
 
+    def drop(self, top: Path) -> None:
+        self.path(top).unlink(missing_ok=True)
+
     def path(self, top: Path) -> Path:
         name = hashlib.sha256(str(top).encode("utf-8", "surrogateescape")).hexdigest()[:32]
         return self._directory / f"{name}.json"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.errors import Refused
+from bot.errors import Away
+
+WAY_BACK = "Bring it back and resume, or say where it lies now: relink /its/new/place"
 
 
 @dataclass(frozen=True)
@@ -34,16 +36,12 @@ def main_checkout(repository: str) -> Place:
     """The main checkout whose top directory is `repository`."""
     top = Path(repository)
     if not top.is_absolute() or not top.is_dir():
-        raise Refused(
-            f"there is no repository at {repository}",
-            "If it was moved, tell the bot its new place with `repo`.",
-        )
+        raise Away(f"repository not found at {repository}", WAY_BACK)
     top = top.resolve()
     git_dir = _git_dir(top)
     if not (git_dir / "HEAD").is_file() or (git_dir / "commondir").exists():
-        raise Refused(
-            f"{repository} is not the main checkout of a repository",
-            "Name the directory that holds the repository's .git directory.",
+        raise Away(
+            f"repository not found at {repository}: it is not the main checkout of any", WAY_BACK
         )
     return Place(git_dir=git_dir, common=git_dir, top=top)
 

@@ -14,14 +14,14 @@ from adapters.git.checkout import Checkouts
 from adapters.git.exclude import is_registry
 from adapters.git.ledger import Ledger
 from adapters.git.named import Named
-from adapters.git.place import Place, is_directory, main_checkout, resolved
+from adapters.git.place import WAY_BACK, Place, is_directory, main_checkout, resolved
 from adapters.git.run import INHERITED, Git
 from adapters.git.scan import SECONDS, scanned
 from adapters.git.standing import WORKTREES
 from adapters.git.trust import Trust
 from bot.domain.branches import BranchDetails, BranchList
 from bot.domain.world import Base, Checkout, Scan
-from bot.errors import Refused, Unavailable
+from bot.errors import Away, Refused, Unavailable
 
 OLDEST = (2, 36)
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -68,6 +68,11 @@ class GitRepository:
 
     async def top(self, path: str) -> str:
         return str((await self._main_checkout_of(Path(path))).top)
+
+    async def require(self, path: str, commit: str) -> None:
+        # its configuration is not compared first: that of another repository differs, and this runs nothing of it
+        if not await self._is_commit(main_checkout(path), commit):
+            raise Away(f"repository not found at {path}: another one stands there", WAY_BACK)
 
     async def last_changed(self, path: str, files: Iterable[str]) -> Mapping[str, datetime | None]:
         main = main_checkout(path)

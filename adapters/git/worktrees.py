@@ -26,6 +26,7 @@ from adapters.git.place import Place, main_checkout
 from adapters.git.preparing import Preparing
 from adapters.git.proofs import Elsewhere
 from adapters.git.recovery import remove_stale_locks
+from adapters.git.relinking import Relinking
 from adapters.git.removing import Removing
 from adapters.git.run import INHERITED, Git
 from adapters.git.standing import checked_branch, checked_path
@@ -62,6 +63,7 @@ class GitWorktrees:
         self._copying = Copying(self._git, home, copy_bounds or Bounds())
         self._forecast = Forecast(self._git, self._tree)
         self._taking_in = TakingIn(self._git)
+        self._relinking = Relinking(self._git, self._ledger)
 
     async def prepare(self, repository: str, branch: str, path: str, start: str) -> str:
         checked_branch(branch)
@@ -89,6 +91,12 @@ class GitWorktrees:
         main = main_checkout(repository)
         await self._trust.check(main)
         return await self._forecast.collisions(main, branches)
+
+    async def relink(self, former: str, repository: str) -> None:
+        main = main_checkout(repository)
+        self._relinking.take_over(Path(former), main.top, main.common)
+        async with self._held(repository) as held:
+            await self._relinking.repair(held)
 
     async def take_in(self, repository: str, source: str, commit: str) -> None:
         async with self._held(repository) as held:

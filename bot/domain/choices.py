@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from enum import StrEnum
 
 from bot.domain.facts import Fact
@@ -133,6 +134,7 @@ class Word(StrEnum):
     REFLECT = "reflect"
     AUDIT = "audit"
     REPO = "repo"
+    RELINK = "relink"
     BRANCHES = "branches"
     BRANCH = "branch"
     SPEC = "spec"
@@ -180,10 +182,8 @@ def command_in(text: str) -> Command | None:
     if " ".join(words[:2]).lower().rstrip(_MARKS) == "catch up":
         words = [Word.CATCH_UP, *words[2:]]
     head = words[0].lower() if words else ""
-    if head == Word.REOPEN:
-        return _reopened(text)
-    if head == Word.SPEC:
-        return _spec(text)
+    if head in _FREELY:
+        return _FREELY[head](text)
     if head == Word.INTENT and len(words) > 1:
         return _about_intents(words[1].lower(), words[2:])
     if len(words) == 3:
@@ -247,6 +247,24 @@ def _spec(text: str) -> Command:
     """`spec`, and behind it what it shall describe, as it was written."""
     _, *behind = text.strip().split(maxsplit=1)
     return Command(word=Word.SPEC, text=behind[0].strip() if behind else "")
+
+
+def _relink(text: str) -> Command:
+    """`relink /srv/shop`, or with the id of a session before it; a path may have blanks in it."""
+    _, *behind = text.strip().split(maxsplit=1)
+    path = behind[0].strip() if behind else ""
+    first, _, rest = path.partition(" ")
+    if is_handle(first) and rest.strip():
+        return Command(word=Word.RELINK, argument=first, text=rest.strip())
+    return Command(word=Word.RELINK, text=path)
+
+
+_FREELY: dict[str, Callable[[str], Command | None]] = {
+    Word.REOPEN: _reopened,
+    Word.SPEC: _spec,
+    Word.RELINK: _relink,
+}
+"""What stands behind these is taken as it was written."""
 
 
 def is_handle(text: str) -> bool:

@@ -219,6 +219,8 @@ class Session(Living):
     continues: int = 0
     stops: int = 0
     stopped_by: str = ""
+    away: str = ""
+    """Why it is paused, where that is because its repository is not where it was."""
     stopped_runs: int = 0
     """How many agents the last stop ended."""
     troubles: tuple[Trouble, ...] = ()

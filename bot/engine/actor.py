@@ -30,9 +30,9 @@ from bot.domain.session import Session
 from bot.domain.states import RunState, Status
 from bot.engine.outbox import fitting, lane_of, with_deeds
 from bot.engine.patience import patiently
-from bot.engine.perform import perform, telling
+from bot.engine.perform import moving, perform, telling
 from bot.engine.world import World
-from bot.errors import Lost, PortError, Refused, Unavailable
+from bot.errors import Away, Lost, PortError, Refused, Unavailable
 from bot.flow import decide, held_back
 from bot.flow.telling import privately
 
@@ -200,7 +200,9 @@ class Actor:
                 quiet=isinstance(action, Show | Whisper),
             )
         except Refused as refusal:
-            return self._refused(action, refusal)
+            return self._refused(
+                action, await moving.told_apart(self._world, self.session, refusal)
+            )
         except Exception:
             # the actor's edge: a bug in one session must not take the others along
             log.exception(
@@ -229,6 +231,7 @@ class Actor:
             reason=self._world.masker.mask(refusal.reason),
             remedy=self._world.masker.mask(refusal.remedy),
             lost=isinstance(refusal, Lost),
+            away=isinstance(refusal, Away),
         )
 
     def _finish(self, action: Action, result: Event | None) -> None:

@@ -40,6 +40,10 @@ HELP = (
     ("continue [id]", "do what the final judgement found missing"),
     ("usage", "what the model has cost"),
     ("repo [name]", "which repository requests here are about, or bind this channel to one"),
+    (
+        "relink [id] /path",
+        "where a session's repository lies now, after it was moved; the session goes on there",
+    ),
     ("branches", "every branch, with its session and task"),
     ("branch feature/x", "what it brings, in short and in full; merge or delete it"),
     ("spec what it is about", "write spec, plan and tasks of it, and nothing more"),

@@ -46,6 +46,7 @@ _WORD_ROLES = {
     Word.TAKEOVER: Role.APPROVE,
     Word.HANDBACK: Role.APPROVE,
     Word.KEYS: Role.ADMIN,
+    Word.RELINK: Role.ADMIN,
 }
 _FROM_HERE = frozenset({Word.STOP, Word.RESUME, Word.CONTINUE})
 DIRECT = "dm"

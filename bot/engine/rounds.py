@@ -11,8 +11,9 @@ from bot.domain.session import Session
 from bot.domain.states import Phase, Status, TaskState
 from bot.domain.tasks import Task
 from bot.engine.actor import Actor
+from bot.engine.perform import moving
 from bot.engine.world import World
-from bot.errors import Lost, PortError, Refused, Unavailable
+from bot.errors import Away, Lost, PortError, Refused, Unavailable
 
 log = logging.getLogger("bot.program")
 OBSERVE_SECONDS = 60.0
@@ -101,7 +102,8 @@ async def _lost(world: World, session: Session, task: Task) -> OrderFailed | Non
         await world.worktrees.work(workspace.path, workspace.start)
     except Unavailable:
         return None  # it cannot be seen now, which does not mean that it is gone
-    except Refused as refusal:
+    except Refused as refused:
+        refusal = await moving.told_apart(world, session, refused)
         return OrderFailed(
             **world.mark(),
             answers="observe",
@@ -110,5 +112,6 @@ async def _lost(world: World, session: Session, task: Task) -> OrderFailed | Non
             reason=f"The worktree of {task.key} is gone or cannot be used: {refusal.reason}",
             remedy=refusal.remedy,
             lost=isinstance(refusal, Lost),
+            away=isinstance(refusal, Away),
         )
     return None

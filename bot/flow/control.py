@@ -15,6 +15,7 @@ from bot.domain.events import (
     OrderFailed,
     Overheard,
     Pressed,
+    Relinked,
     RunStopped,
     TalkSummarised,
     Ticked,
@@ -33,6 +34,7 @@ from bot.flow import (
     mishaps,
     pending,
     place,
+    relink,
     replies,
     standing,
     takeover,
@@ -50,7 +52,9 @@ _VERBS = frozenset(
         Verb.UNHELPFUL,
     }
 )
-_ALWAYS = Commanded | Overheard | RunStopped | TroubleBegan | TroubleEnded | Woken | Broke
+_ALWAYS = (
+    Commanded | Overheard | RunStopped | Relinked | TroubleBegan | TroubleEnded | Woken | Broke
+)
 
 
 def concerns(session: Session, event: Event) -> bool:
@@ -69,7 +73,7 @@ def _is_control(event: Event) -> bool:
     match event:
         case Pressed(verb=verb):
             return verb in _VERBS
-        case TalkSummarised() | OrderFailed(what="summarise_talk"):
+        case TalkSummarised() | OrderFailed(what="summarise_talk") | OrderFailed(away=True):
             return True
         case _:
             return isinstance(event, _ALWAYS)
@@ -91,6 +95,11 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
             yield from mishaps.trouble(session, event)
         case Woken():
             yield from _woken(session, event)
+        case OrderFailed(away=True) if session.status in (Status.ACTIVE, Status.QUEUED):
+            session.away = f"{event.reason}. {event.remedy}."
+            yield from _pause(session, event, "the bot")
+        case Relinked():
+            yield from relink.answered(session, event)
         case Broke() if session.over:
             yield from afterwards.broke(session, event)
         case Broke(reason=reason):
@@ -141,6 +150,8 @@ def _commanded(session: Session, event: Commanded) -> Iterator[Deed]:
             yield from _reopened(session, event)
         case Word.TAKEOVER | Word.HANDBACK:
             yield from takeover.decide(session, event)
+        case Word.RELINK:
+            yield from relink.asked(session, event)
         case Word.CONTINUE:
             yield from afterwards.continued(session, event)
         case _:
@@ -190,6 +201,7 @@ def resume(session: Session, event: FromPerson) -> Iterator[Deed]:
     session.become(Status.ACTIVE)
     session.say(Speaker.SYSTEM, f"Resumed by {event.by}", event.at)
     yield pending.stopped(session, telling.decided("Resumed", event))
+    session.away = ""
     yield from pending.card(session)
 
 

@@ -67,6 +67,7 @@ def stopped(session: Session, decided: Decided | None = None) -> Show:
         card=StoppedCard(
             key=f"stopped:{session.stops}",
             by=session.stopped_by,
+            reason=session.away,
             stopped_runs=session.stopped_runs,
             session=session.short,
             decided=decided,

@@ -22,6 +22,10 @@ class Repository(Protocol):
         """The top of the main checkout that `path` lies in, whatever is checked out there."""
         ...
 
+    async def require(self, path: str, commit: str) -> None:
+        """Away: at `path` is no main checkout, or not that of the repository that has this commit."""
+        ...
+
     async def last_changed(self, path: str, files: Iterable[str]) -> Mapping[str, datetime | None]:
         """When each of these files was changed last, as of the commit checked out; None: it is not there."""
         ...
@@ -88,6 +92,13 @@ class Worktrees(Protocol):
 
     async def collisions(self, repository: str, branches: tuple[str, ...]) -> tuple[Collision, ...]:
         """Which of these branches would not merge with each other: tried without touching anything."""
+        ...
+
+    async def relink(self, former: str, repository: str) -> None:
+        """What the bot made while the repository lay at `former` is its own where it lies now. Safe to do twice.
+
+        Refused: what could run code was changed on the way.
+        """
         ...
 
     async def take_in(self, repository: str, source: str, commit: str) -> None:

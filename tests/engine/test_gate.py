@@ -48,7 +48,7 @@ NEEDS = {
         press-intent_approve open-intent_approve press-intent_reject open-intent_reject
         approve-an-intent reject-an-intent""",
     "stop": "command-stop press-stop open-stop",
-    "admin": "command-keys bind-a-channel",
+    "admin": "command-keys command-relink bind-a-channel",
     "operate": "press-settings open-settings choose-a-model",
 }
 """What one must be allowed to do, for each thing one can do."""

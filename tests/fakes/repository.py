@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.domain.branches import Branch, BranchDetails, BranchList, ChangedFile
 from bot.domain.world import Base, BuildSystem, Checkout, Commit, Scan
-from bot.errors import PortError, Refused
+from bot.errors import Away, PortError, Refused
 
 EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 
@@ -102,6 +102,13 @@ class FakeRepository:
     async def top(self, path: str) -> str:
         await self._asked(path)
         return self.path
+
+    async def require(self, path: str, commit: str) -> None:
+        if self.problem:
+            raise self.problem
+        if path != self.path or commit not in self.commits:
+            raise Away(f"repository not found at {path}", "relink /its/new/place")
+        await asyncio.sleep(0)
 
     async def last_changed(self, path: str, files: Iterable[str]) -> Mapping[str, datetime | None]:
         await self._asked(path)

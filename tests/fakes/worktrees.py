@@ -91,6 +91,18 @@ class FakeWorktrees:
             if files
         )
 
+    async def relink(self, former: str, repository: str) -> None:
+        await asyncio.sleep(0)
+        there = next(one for one in self._repositories.values() if one.path == repository)
+        self._repositories[repository] = there
+
+        def here(path: str) -> str:
+            return path.replace(f"{former}/", f"{repository}/", 1)
+
+        self.standing = {here(path): worktree for path, worktree in self.standing.items()}
+        self.vanished = {here(path): worktree for path, worktree in self.vanished.items()}
+        self.owned = {name: here(path) for name, path in self.owned.items()}
+
     async def take_in(self, repository: str, source: str, commit: str) -> None:
         there, elsewhere = await self._asked(repository), await self._asked(source)
         if commit not in elsewhere.commits:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from random import Random
 
-from bot.errors import Refused
+from bot.errors import Away
 from tests.fakes.panes import FakePanes
 from tests.fakes.repository import FakeRepository
 from tests.simulation.loop import VirtualLoop
@@ -33,7 +33,7 @@ NAMES = (
     "outage of an hour",
     "everything out",
 )
-AWAY = Refused("there is no repository at /repository", "Bring it back.")
+AWAY = Away("repository not found at /repository", "Bring it back")
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from bot.domain.actions.deeds import Deed, Show, ShowLogs, StopRun, Whisper
+from bot.domain.actions.deeds import Deed, Relink, Show, ShowLogs, StopRun, Whisper
 from bot.domain.actions.planning import (
     AnalysePlan,
     ChooseStep,
@@ -86,6 +86,7 @@ __all__ = [
     "Planning",
     "PrepareWorkspace",
     "ReadAnswers",
+    "Relink",
     "ReplanTask",
     "RunCheck",
     "ScanRepository",

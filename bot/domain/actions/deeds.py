@@ -57,5 +57,19 @@ class StopRun(Wish):
         return f"stop:{self.run_id}"
 
 
-Deed = Show | Whisper | ShowLogs | StopRun
+class Relink(Wish):
+    """Take the repository for the session's own where somebody says that it lies now."""
+
+    kind: Literal["relink"] = "relink"
+    about: str
+    """The command's id."""
+    path: str
+    by: Person
+
+    @property
+    def key(self) -> str:
+        return f"relink:{self.about}"
+
+
+Deed = Show | Whisper | ShowLogs | StopRun | Relink
 """Something to be done once, come what may."""

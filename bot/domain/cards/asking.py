@@ -144,6 +144,8 @@ class PullsCard(Shown):
 class StoppedCard(Shown):
     kind: Literal["stopped"] = "stopped"
     by: str
+    reason: str = ""
+    """Why the bot has stopped by itself."""
     stopped_runs: int
     survivors: tuple[int, ...] = ()
     session: str

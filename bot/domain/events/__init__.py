@@ -15,6 +15,7 @@ from bot.domain.events.own import (
     Begun,
     Broke,
     OrderFailed,
+    Relinked,
     Ticked,
     TroubleBegan,
     TroubleEnded,
@@ -119,6 +120,7 @@ __all__ = [
     "PullOpened",
     "PullsSeen",
     "QuestionsFound",
+    "Relinked",
     "Result",
     "RunEnded",
     "RunStarted",
@@ -197,6 +199,7 @@ Event = Annotated[
     | CleanedUp
     | SummedUp
     | OrderFailed
+    | Relinked
     | TroubleBegan
     | TroubleEnded
     | Ticked

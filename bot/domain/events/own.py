@@ -21,6 +21,19 @@ class OrderFailed(Result):
     remedy: str = ""
     lost: bool = False
     """Its worktree or branch is gone, or was moved by hand."""
+    away: bool = False
+    """The repository itself is not where it was."""
+
+
+class Relinked(Happening):
+    """Somebody has said where the repository lies now."""
+
+    kind: Literal["relinked"] = "relinked"
+    by: Person
+    path: str = ""
+    """Where it was found; empty: it is not the session's."""
+    problem: str = ""
+    """Why not."""
 
 
 class Begun(Happening):

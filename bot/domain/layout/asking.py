@@ -110,7 +110,8 @@ def stopped(card: StoppedCard) -> Sheet:
         if not card.stopped_runs
         else f"{counted(card.stopped_runs, 'agent')} ended"
     )
-    body: list[Element] = [Text(text=f"Stopped by {card.by}. {agents}; nothing is lost.")]
+    why = card.reason or f"Stopped by {card.by}."
+    body: list[Element] = [Text(text=f"{why} {agents}; nothing is lost.")]
     if card.survivors:
         pids = ", ".join(str(pid) for pid in card.survivors)
         body.append(Text(text=f"These processes would not end: {pids}"))

@@ -33,6 +33,7 @@ from bot.domain.actions import (
     Planning,
     PrepareWorkspace,
     ReadAnswers,
+    Relink,
     ReplanTask,
     RunCheck,
     ScanRepository,
@@ -57,6 +58,7 @@ from bot.engine.perform import (
     checking,
     ending,
     judging,
+    moving,
     opening,
     planning,
     running,
@@ -179,5 +181,7 @@ async def _done_once(world: World, session: Session, deed: Deed) -> Event | None
             return await telling.show_logs(world, session, deed)
         case StopRun():
             return await running.stop_run(world, session, deed)
+        case Relink():
+            return await moving.relink(world, session, deed)
         case _:
             assert_never(deed)

@@ -89,6 +89,10 @@ class InAChannel(SlackTalker):
         self.scene.bot.start()
         await self.bed.connected(seconds=PATIENCE)
 
+    async def is_told(self, word: str) -> None:
+        """Alone."""
+        await self._mika.is_told(word)
+
     async def presses_late(self, label: str, on: str) -> None:
         card = await self._card(on)
         await self.bed.click(MIKA, card.ts, label, version=0)
