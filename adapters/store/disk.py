@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,12 +13,20 @@ from bot.errors import Unavailable
 PRIVATE_FILE = 0o600
 PRIVATE_DIRECTORY = 0o700
 TEMPORARY = ".tmp"
+LARGEST = 512 << 20
+"""Bytes. A session of 100,000 messages takes a tenth of it."""
 
 
 class Disk:
     """Reads, appends to and replaces files. Its errors are OSErrors; after one, the file is as it was."""
 
     def read(self, path: Path) -> bytes:
+        """Of a file, and of none that would fill the memory: whoever starts must not be held up by one of them."""
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is no file", str(path))
+        if found.st_size > LARGEST:
+            raise OSError(errno.EFBIG, f"it is larger than {LARGEST >> 20} MB", str(path))
         return path.read_bytes()
 
     def append(self, path: Path, at: int, data: bytes) -> bool:

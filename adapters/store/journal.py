@@ -23,6 +23,7 @@ from tinydb.table import Table
 from adapters.store.disk import Disk
 from bot.domain.session import SCHEMA
 from bot.domain.snapshot import NewerSchemaError
+from bot.domain.snapshot.forms import rows_of_today
 from bot.errors import BrokenStateError
 
 Row = dict[str, Any]
@@ -63,8 +64,11 @@ class JournalStorage(Storage):
         self._disk = disk
         self._tables: Tables = {}
         self._length = 0
+        self._older = False
+        """It was written in an older form: the next change writes it anew in today's."""
         if path.exists():
-            self._tables, self._length = _read(disk.read(path))
+            self._tables, self._length, form = _read(disk.read(path))
+            self._older = form < SCHEMA
         self._limit = self._length + max(ROOM, self._length)
 
     def read(self) -> Tables:
@@ -78,6 +82,10 @@ class JournalStorage(Storage):
     def commit(self, changes: Mapping[str, Change]) -> None:
         """On disk when it returns, with one fdatasync."""
         plain = {name: _plain(change) for name, change in changes.items()}
+        if self._older:
+            _apply(self._tables, plain)
+            self._rewrite()
+            return
         line = _line(plain)
         appended = self._disk.append(self._path, self._length, line)
         _apply(self._tables, plain)
@@ -97,7 +105,7 @@ class JournalStorage(Storage):
         lines = _line({"schema": SCHEMA})
         lines += _line({name: Change(put=dict(rows)) for name, rows in self._tables.items()})
         self._disk.replace(self._path, lines)
-        self._length = len(lines)
+        self._length, self._older = len(lines), False
         self._limit = self._length + max(ROOM, self._length)
 
 
@@ -171,7 +179,7 @@ class _View(MutableMapping[str, Row]):
 def passed(data: bytes) -> Iterator[tuple[dict[str, dict[str, Row]], Tables]]:
     """Each change once more: the rows that it dropped, and the tables after it. They are the same ones every time."""
     header, *lines = data.split(b"\n")[:-1] or [b""]
-    _check_schema(header)
+    form = _form(header)
     tables: Tables = {}
     for number, line in enumerate(lines, 2):
         text = _text(line)
@@ -185,15 +193,15 @@ def passed(data: bytes) -> Iterator[tuple[dict[str, dict[str, Row]], Tables]]:
             name: {key: row for key, row in rows.items() if key not in tables[name]}
             for name, rows in before.items()
         }
-        yield gone, tables
+        yield gone, _of_today(tables, form)
 
 
-def _read(data: bytes) -> tuple[Tables, int]:
-    """The tables, and up to where the file counts."""
+def _read(data: bytes) -> tuple[Tables, int, int]:
+    """The tables, up to where the file counts, and the form it is written in."""
     header, *lines = data.split(b"\n")[:-1] or [
         b""
     ]  # what follows the last end of line was never acknowledged
-    _check_schema(header)
+    form = _form(header)
     tables: Tables = {}
     length = len(header) + 1
     for number, line in enumerate(lines):
@@ -204,10 +212,16 @@ def _read(data: bytes) -> tuple[Tables, int]:
             raise BrokenStateError(f"line {number + 2} is damaged")
         _replay(tables, text, number + 2)
         length += len(line) + 1
-    return tables, length
+    return _of_today(tables, form), length, form
 
 
-def _check_schema(header: bytes) -> None:
+def _of_today(tables: Tables, form: int) -> Tables:
+    if form == SCHEMA:
+        return tables
+    return {name: rows_of_today(rows, form) for name, rows in tables.items()}
+
+
+def _form(header: bytes) -> int:
     text = _text(header)
     if text is None:
         raise BrokenStateError("it does not begin like a journal")
@@ -217,6 +231,9 @@ def _check_schema(header: bytes) -> None:
         raise BrokenStateError("its first line is not understood") from error
     if schema > SCHEMA:
         raise NewerSchemaError(schema)
+    if schema < 1:
+        raise BrokenStateError("its first line is not understood")
+    return schema
 
 
 def _replay(tables: Tables, text: bytes, number: int) -> None:

@@ -25,8 +25,8 @@ from bot.domain.verbosity import Verbosity
 from bot.domain.words import Change, Words
 from bot.domain.world import Collision, Removal, Scan, Usage
 
-SCHEMA = 1
-"""The version of the saved form. A newer one is left alone and told."""
+SCHEMA = 2
+"""The version of the saved form. A newer one is left alone and told, an older one is brought up (`snapshot/forms.py`)."""
 
 
 class Speaker(StrEnum):

@@ -19,6 +19,7 @@ from bot.domain.snapshot.form import (
     TestStatus,
     Version,
 )
+from bot.domain.snapshot.forms import file_of_today
 from bot.domain.states import IntentStatus, Outcome, Phase, RunState, Status, TaskState
 from bot.domain.tasks import Task
 
@@ -29,6 +30,9 @@ def restore(data: bytes) -> Session:
     if written_by > SCHEMA:
         raise NewerSchemaError(written_by)
     saved = SavedSession.model_validate_json(data)
+    if written_by < SCHEMA:
+        older = saved.model_dump(mode="json")
+        saved = SavedSession.model_validate(file_of_today(older, written_by))
     values = _completed(saved) | _ours(saved, Session)
     values |= {
         "id": saved.id,
