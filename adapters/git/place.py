@@ -41,7 +41,8 @@ def main_checkout(repository: str) -> Place:
     git_dir = _git_dir(top)
     if not (git_dir / "HEAD").is_file() or (git_dir / "commondir").exists():
         raise Away(
-            f"repository not found at {repository}: it is not the main checkout of any", WAY_BACK
+            f"repository not found at {repository}: it is not the main checkout of a repository",
+            WAY_BACK,
         )
     return Place(git_dir=git_dir, common=git_dir, top=top)
 

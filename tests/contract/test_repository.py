@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import Refused
+from bot.errors import Away, Refused
 from tests.adapters.git.worlds import FakeWorld, RealWorld, World
 
 
@@ -55,6 +55,12 @@ async def test_every_local_branch_is_told(world: World) -> None:
 async def test_only_commits_of_the_repository_exist(world: World) -> None:
     assert await world.repository.commit_exists(world.path, world.tip("main") or "")
     assert not await world.repository.commit_exists(world.path, "0" * 39 + "1")
+
+
+async def test_another_repository_in_its_place_is_told_by_a_commit_it_lacks(world: World) -> None:
+    await world.repository.require(world.path, world.tip("main") or "")
+    with pytest.raises(Away, match="repository not found at .* another one stands there"):
+        await world.repository.require(world.path, "0" * 39 + "1")
 
 
 async def test_the_tip_of_a_branch_is_found_whatever_is_checked_out(world: World) -> None:

@@ -104,11 +104,9 @@ class FakeRepository:
         return self.path
 
     async def require(self, path: str, commit: str) -> None:
-        if self.problem:
-            raise self.problem
-        if path != self.path or commit not in self.commits:
-            raise Away(f"repository not found at {path}", "relink /its/new/place")
-        await asyncio.sleep(0)
+        await self._asked(path)
+        if commit not in self.commits:
+            raise Away(f"repository not found at {path}: another one stands there")
 
     async def last_changed(self, path: str, files: Iterable[str]) -> Mapping[str, datetime | None]:
         await self._asked(path)
