@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from bot.domain.actions import Deed, HoldPlace, Order, Show, ShowLogs, StopRun, Whisper
+from bot.domain.actions import Deed, HoldPlace, Order, Relink, Show, ShowLogs, StopRun, Whisper
 from bot.domain.choices import Command, Verb, Word
 from bot.domain.documents import DocumentKind
 from bot.domain.events import (
@@ -17,6 +17,7 @@ from bot.domain.events import (
     OrderFailed,
     Overheard,
     Pressed,
+    Relinked,
     Result,
     RunStopped,
     Said,
@@ -49,6 +50,7 @@ COMMANDS = (
     Word.HANDBACK,
     Word.HANDBACK,
     Word.CONTINUE,
+    Word.RELINK,
 )
 STEPS = 160
 _WAY_ON = {Status.PAUSED: Verb.RESUME, Status.FAILED: Verb.TRY_AGAIN}
@@ -104,6 +106,7 @@ class Life:
             what=order.kind,
             task_id=task_id,
             reason="It refuses.",
+            away=self.chance.random() < 0.2,
         )
 
     def of_people(self) -> Event:
@@ -115,7 +118,8 @@ class Life:
                 )
             case 2:
                 word = self.chance.choice(COMMANDS)
-                text = self.chance.choice(["", "second"]) if word is Word.REOPEN else ""
+                texts = {Word.REOPEN: ["", "second"], Word.RELINK: ["", "/elsewhere"]}
+                text = self.chance.choice(texts.get(word, [""]))
                 argument = "T001" if word in (Word.TAKEOVER, Word.HANDBACK) else "D1"
                 return Commanded(**mark, command=Command(word=word, argument=argument, text=text))
             case 3:
@@ -148,6 +152,9 @@ class Life:
                 return Broke(**mark, reason="a bug")
             case 5:
                 return RunStopped(**mark, answers="stop", run_id="r", survivors=(7,))
+            case 6:
+                where = self.chance.choice(["", "/elsewhere"])
+                return Relinked(**mark, by=ANN, path=where, problem="It is not there.")
             case _:
                 return Ticked(**mark)
 
@@ -178,7 +185,7 @@ class Life:
                 self.offered += [(choice.verb, choice.about) for choice in sheet(card).choices]
             case Whisper(card=card):
                 sheet(card)
-            case ShowLogs():
+            case ShowLogs() | Relink():
                 pass
 
     def check(self) -> None:
