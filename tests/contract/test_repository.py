@@ -59,7 +59,7 @@ async def test_only_commits_of_the_repository_exist(world: World) -> None:
 
 async def test_another_repository_in_its_place_is_told_by_a_commit_it_lacks(world: World) -> None:
     await world.repository.require(world.path, world.tip("main") or "")
-    with pytest.raises(Away, match="repository not found at .* another one stands there"):
+    with pytest.raises(Away, match="another one stands there"):
         await world.repository.require(world.path, "0" * 39 + "1")
 
 
