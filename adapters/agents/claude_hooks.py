@@ -26,19 +26,23 @@ SECONDS = 10
 """After so long Claude Code gives a hook up."""
 _SCREEN = Path(__file__).with_name("screen")
 
-# What is told is a file of its own, put there whole; the names sort by time. Whatever goes wrong it ends well: any other
-# exit code would speak to the agent. The usage is written down first, so that who sees the end finds it.
+# What is told is a file of its own; the names sort by time. Whatever goes wrong it ends well: any other exit code would
+# speak to the agent. A file that is not whole yet is no JSON, and nobody heeds it. The end of a turn comes under its name
+# only when the usage is written down, so that who sees the end finds it. Each program more takes an agent's time, and a
+# person's who is asked something: there is one for the name and one for the rest.
 _SCRIPT = """\
 #!/bin/sh
 umask 077
 exec 2>/dev/null
 cd -- "${{0%/*}}" || exit 0
-told=$(mktemp ./.hook.XXXXXX) || exit 0
-cat >"$told" || exit 0
+told=$(date +%s%N)-$$-$1.json
 case $1 in
-  Stop | StopFailure | SessionEnd) {python} -I {screen} used "$told" started report >&2 </dev/null ;;
+  Stop | StopFailure | SessionEnd)
+    cat >"./.$told" || exit 0
+    {python} -I {screen} used "./.$told" started report >&2 </dev/null
+    mv "./.$told" "./$told" ;;
+  *) cat >"./$told" ;;
 esac
-mv "$told" "./$(date +%s%N)-$$-$1.json"
 exit 0
 """
 
