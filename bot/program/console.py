@@ -32,7 +32,8 @@ from bot.errors import Refused, SettingsError
 from bot.ports import Deliver
 from bot.program.assemble import Plan
 from bot.program.dotenv import refuse_foreign
-from bot.program.local import at_home, gate_for, me
+from bot.program.local import at_home, gate_for
+from bot.program.owner import me
 from bot.program.saying import say
 from bot.settings import Settings, pane_environment
 

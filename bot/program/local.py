@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -15,12 +14,8 @@ from bot.domain.people import Person
 from bot.engine.desk import Desk
 from bot.engine.gate import Gate, everyone_of
 from bot.program.assemble import Plan, running_desk
+from bot.program.owner import me
 from bot.settings import Settings
-
-
-def me() -> Person:
-    """Whoever runs this, and nobody else."""
-    return Person(platform="console", id=f"local:{os.getuid()}", name=getpass.getuser())
 
 
 def gate_for(person: Person) -> Gate:

@@ -25,7 +25,7 @@ from bot.domain.tasklog import told as shown
 from bot.engine import readout
 from bot.errors import Refused
 from bot.program.dotenv import refuse_foreign
-from bot.program.local import me
+from bot.program.owner import me
 from bot.program.secrets import secrets_in
 
 Line = Mapping[str, JsonValue]

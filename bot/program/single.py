@@ -21,7 +21,7 @@ from bot.errors import Refused, SettingsError
 from bot.program import looking
 from bot.program.console import Seat, seated
 from bot.program.dotenv import refuse_foreign
-from bot.program.local import me
+from bot.program.owner import me
 from bot.program.saying import say
 from bot.settings import Settings
 

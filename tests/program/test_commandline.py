@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from bot.program.commandline import parsed, repl_options
@@ -51,3 +54,21 @@ def test_what_was_not_said_is_left_to_what_follows() -> None:
         None,
     )
     assert repl_options(parsed(["console", "--no-wait"])).wait is False
+
+
+@pytest.mark.parametrize(
+    ("loaded", "spared"),
+    [
+        ("bot.__main__", {"bot.domain.session", "asyncinotify", "rich"}),
+        ("bot.program.looking", {"bot.engine.desk", "libtmux", "openai", "apscheduler"}),
+    ],
+)
+def test_help_and_a_look_load_no_bot(loaded: str, spared: set[str]) -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", f"import sys, {loaded}; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert loaded in said.stdout.split()
+    assert spared & set(said.stdout.split()) == set()
