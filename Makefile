@@ -14,7 +14,7 @@
 #   make terminal   photograph the demo at a terminal for docs/pictures; needs chromium and fonts-dejavu-core
 #   make nheko     photograph the bot in nheko, a client of Matrix, for docs/pictures; needs nheko and a screen of Xvfb
 #   make lock      write the locked requirements anew (UPGRADE=--upgrade for newer versions)
-#   make bench     the benchmarks, one after the other
+#   make bench     the benchmarks, then one table of all figures beside their floors; ten minutes (ARGS="scan slack" for some)
 
 PYTHON ?= python3
 UV ?= uv
@@ -96,11 +96,7 @@ lock:
 	$(LOCK) --all-extras --group dev --output-file requirements-dev.lock
 
 bench: $(VENV)/.installed-dev
-	@for one in benchmarks/*.py; do \
-	  [ -e "$$one" ] || continue; \
-	  echo "== $$one"; \
-	  $(BIN)/python "$$one" || exit 1; \
-	done
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 # A stamp is as new as the lock it was made from: nothing is installed twice.
 

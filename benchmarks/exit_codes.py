@@ -8,15 +8,17 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 
 from adapters.tmux import TmuxPanes
+from benchmarks.ground import own_panes
+from benchmarks.table import all_of, beside, hand_in
 from bot.domain.world import Launch
 
 BURST = 20
@@ -31,30 +33,21 @@ KILLED = 137
 
 
 async def main(agents: int) -> None:
+    right, ours, bare = 0, list[float](), list[float]()
     with tempfile.TemporaryDirectory(prefix="gwt-bench-") as folder:
         home = Path(folder)
-        environment = {"PATH": os.environ["PATH"], "HOME": folder, "LANG": "C.UTF-8"}
-        panes = TmuxPanes(f"gwt-bench-{os.getpid()}", home, mask=str, environment=environment)
-        right, ours, bare = 0, list[float](), list[float]()
-        try:
+        async with own_panes(home) as panes:
             for first in range(0, agents, BURST):
                 numbers = range(first, min(agents, first + BURST))
                 codes, seconds = await burst(panes, home, numbers)
-                right += sum(
-                    code == expected(number) for number, code in zip(numbers, codes, strict=True)
-                )
+                right += sum(code == expected(n) for n, code in zip(numbers, codes, strict=True))
                 ours += seconds
                 bare += await bare_burst(home, numbers)
-        finally:
-            await panes.kill_server()
-            await panes.close()
-    print(f"exit codes right      {right} of {agents}, in bursts of {BURST}, half of them SIGKILL")
-    print(f"{agents} ends            median      p99")
-    show("run ended", ours)
-    show("bare pidfd", bare)
-    print(f"ratio of the medians  {statistics.median(ours) / statistics.median(bare):.2f}")
-    print(f"ratio of the p99      {late(ours) / late(bare):.2f}")
-    assert right == agents
+    what = f"{BURST} ends at once, half of them SIGKILL"
+    hand_in(
+        all_of("3", f"exit codes right, {what}", right, agents),
+        beside("3", f"{what}: noticed", median(ours), median(bare), of="bare pidfd", most=3),
+    )
 
 
 def expected(number: int) -> int:
@@ -137,14 +130,6 @@ async def pid_in(file: Path) -> int:
 
 def written(file: Path) -> int:
     return int(file.read_text()) if file.exists() else 0
-
-
-def late(seconds: list[float]) -> float:
-    return sorted(seconds)[min(len(seconds) - 1, int(len(seconds) * 0.99))]
-
-
-def show(name: str, seconds: list[float]) -> None:
-    print(f"{name:<16} {statistics.median(seconds) * 1000:8.2f} ms {late(seconds) * 1000:8.2f} ms")
 
 
 if __name__ == "__main__":

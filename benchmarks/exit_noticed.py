@@ -1,4 +1,4 @@
-"""How soon is the end of an agent noticed, against a bare pidfd in the same run?
+"""How soon is the end of an agent noticed, with its exit code, beside a bare pidfd and beside a poller of its screen?
 
 python -m benchmarks.exit_noticed [trials]
 """
@@ -7,42 +7,59 @@ from __future__ import annotations
 
 import asyncio
 import os
-import statistics
 import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 
 from adapters.tmux import TmuxPanes
+from benchmarks.ground import environment, idle, late, own_panes, socket_name, until
+from benchmarks.poller import Poller
+from benchmarks.table import Unit, beside, hand_in, told
 from bot.domain.world import Launch
 
+FEW, MANY = 10, 200
+"""Panes in all."""
+POLLED = 12
+"""Trials of the poller: each takes it about a second."""
 STAMPS = "import os, sys, time; sys.stdin.read(1); open(sys.argv[1], 'w').write(repr(time.time())); os._exit(7)"
+AGENT = 'exec "$0" -S -c "$1" "$2" < '
 
 
 async def main(trials: int) -> None:
+    few, bare, polled = await among(FEW, trials, polled=POLLED)
+    many, _, _ = await among(MANY, trials)
+    for name, seconds in (("ours", few), ("a bare pidfd", bare), ("the poller", polled)):
+        worst = told(late(seconds), Unit.SECONDS)
+        print(f"{name}: median {told(median(seconds), Unit.SECONDS)}, p99 {worst}")
+    ours, what = median(few), "end of an agent, noticed with its exit code"
+    hand_in(
+        beside("2", what, ours, median(bare), of="bare pidfd", most=3),
+        beside("2", what, ours, median(polled), of="poller", most=1 / 50),
+        beside("2", f"the same among {MANY} panes", median(many), ours, of=f"among {FEW}", most=2),
+    )
+
+
+async def among(
+    number: int, trials: int, polled: int = 0
+) -> tuple[list[float], list[float], list[float]]:
+    """Ours and the kernel's in turns, then the poller's."""
     with tempfile.TemporaryDirectory(prefix="gwt-bench-") as folder:
         home = Path(folder)
-        environment = {"PATH": os.environ["PATH"], "HOME": folder, "LANG": "C.UTF-8"}
-        panes = TmuxPanes(f"gwt-bench-{os.getpid()}", home, mask=str, environment=environment)
-        try:
-            ours = [await through_tmux(panes, home, trial) for trial in range(trials)]
-            bare = [await bare_pidfd(home, trial) for trial in range(trials)]
-        finally:
-            await panes.kill_server()
-            await panes.close()
-    print(f"{trials} ends         median      p99")
-    show("run ended", ours)
-    show("bare pidfd", bare)
-    print(f"ratio of the medians  {statistics.median(ours) / statistics.median(bare):.2f}")
+        async with own_panes(home) as panes, idle(panes, home, number - 1) as runs:
+            ours, bare, others = list[float](), list[float](), list[float]()
+            for trial in range(trials):
+                ours.append(await through_tmux(panes, home, f"run-{trial}"))
+                bare.append(await bare_pidfd(home, trial))
+            for trial in range(polled):
+                others.append(await by_polling(panes, home, f"run-polled-{trial}", runs))
+            return ours, bare, others
 
 
-async def through_tmux(panes: TmuxPanes, home: Path, trial: int) -> float:
+async def through_tmux(panes: TmuxPanes, home: Path, run: str) -> float:
     """From the last thing an agent does to the answer with its exit code."""
-    stamp, pipe, run = home / f"ours-{trial}", home / f"pipe-{trial}", f"run-{trial}"
-    os.mkfifo(pipe)
-    agent = f'exec "$0" -S -c "$1" "$2" < {pipe}'
-    argv = ("sh", "-c", agent, sys.executable, STAMPS, str(stamp))
-    await panes.start(run, str(home), Launch(argv=argv, stdin="nothing"), "")
+    stamp, pipe = await started(panes, home, run)
     waiting = asyncio.create_task(panes.ended(run))
     await begin(pipe)
     end = await waiting
@@ -50,6 +67,27 @@ async def through_tmux(panes: TmuxPanes, home: Path, trial: int) -> float:
     assert end.exit_code == 7
     await panes.keep_transcript(run)
     return noticed - float(stamp.read_text())
+
+
+async def by_polling(panes: TmuxPanes, home: Path, run: str, others: list[str]) -> float:
+    stamp, pipe = await started(panes, home, run)
+    poller = Poller(socket_name(), environment(home))
+    async with poller.on([*others, run]):
+        await until(lambda: run in poller.screens)
+        await begin(pipe)
+        await poller.dead.wait()
+        noticed = time.time()
+    await panes.keep_transcript(run)
+    return noticed - float(stamp.read_text())
+
+
+async def started(panes: TmuxPanes, home: Path, run: str) -> tuple[Path, Path]:
+    """Where it will leave the time of its end, and what it waits for."""
+    stamp, pipe = home / f"{run}.stamp", home / f"{run}.pipe"
+    os.mkfifo(pipe)
+    argv = ("sh", "-c", f"{AGENT}{pipe}", sys.executable, STAMPS, str(stamp))
+    await panes.start(run, str(home), Launch(argv=argv, stdin="nothing"), "")
+    return stamp, pipe
 
 
 async def bare_pidfd(home: Path, trial: int) -> float:
@@ -70,8 +108,7 @@ async def bare_pidfd(home: Path, trial: int) -> float:
 
 
 def spawn(stamp: Path, pipe: Path) -> int:
-    agent = f'exec "$0" -S -c "$1" "$2" < {pipe}'
-    words = ["sh", "-c", agent, sys.executable, STAMPS, str(stamp)]
+    words = ["sh", "-c", f"{AGENT}{pipe}", sys.executable, STAMPS, str(stamp)]
     return os.posix_spawn("/bin/sh", words, os.environ)
 
 
@@ -91,10 +128,5 @@ async def begin(pipe: Path) -> None:
     os.close(writer)
 
 
-def show(name: str, seconds: list[float]) -> None:
-    last = sorted(seconds)[min(len(seconds) - 1, int(len(seconds) * 0.99))]
-    print(f"{name:<16} {statistics.median(seconds) * 1000:8.2f} ms {last * 1000:8.2f} ms")
-
-
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 60))
+    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 40))

@@ -3,15 +3,13 @@
     python -m benchmarks.first_answer
 
 A real disk, real git and the played model behind a loopback socket, which does not think at all; chat and tmux are played
-in memory. One person after the other asks, each in a new thread; the middle of all is shown. `the model` is the time of the
-calls to it, sockets included; `the rest` is the bot's, `the look` the part of it in which the repository is scanned;
-`the list` is what git needs to list the same files.
+in memory. One person after the other asks, each in a new thread; the middle of all is shown, without the time of the calls to
+the model, sockets included. Beside it stands what git needs to list the same files.
 """
 
 from __future__ import annotations
 
 import asyncio
-import tempfile
 import time
 from collections.abc import AsyncGenerator, Awaitable, Mapping
 from contextlib import asynccontextmanager
@@ -27,7 +25,9 @@ from adapters.log import start_logging
 from adapters.played import STAGE_VARIABLE
 from adapters.played.model import PlayedModel
 from adapters.store import AuditFile, EvidenceFiles, JournalStore, TaskLogFiles
-from benchmarks.scan import git, made, seconds_of_the_list
+from benchmarks.ground import git, on_this_disk
+from benchmarks.scan import made, seconds_of_the_list
+from benchmarks.table import Row, Unit, at_most, beside, hand_in, told
 from bot.domain.cards import QuestionsCard
 from bot.domain.masking import Masker
 from bot.domain.people import Thread
@@ -43,9 +43,11 @@ from tests.fakes.keeping import FakeBindings, FakePreferences
 from tests.fakes.panes import FakePanes
 
 SIZES = (100, 1_000, 50_000)
-ROUNDS = 15
+ROUNDS = 9
 WARM = 3
 PATIENCE = 60.0
+PROMISED = 5.0
+"""Seconds to the first answer."""
 REQUEST = "Add a dark mode to the settings page, and remember what was chosen"
 STAGE: Mapping[str, str] = {STAGE_VARIABLE: "tests"}
 Result = TypeVar("Result")
@@ -155,26 +157,22 @@ async def at_work(home: Path, top: Path) -> AsyncGenerator[Bot, None]:
 
 
 async def main() -> None:
-    columns = ("wait", "the model", "the rest", "the look", "the list", "rest / list")
-    print(f"{'files':>8}" + "".join(f" {column:>11}" for column in columns))
-    with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as directory:
+    rests, rows = list[float](), list[Row]()
+    with on_this_disk() as folder:
         for size in SIZES:
-            top = Path(directory) / str(size)
+            top = folder / str(size)
             commit = made(top, size)
             git(top, "reset", "--quiet", "--hard")
-            async with at_work(Path(directory) / f"home-{size}", top) as bot:
+            async with at_work(folder / f"home-{size}", top) as bot:
                 waits = [await bot.asked(number) for number in range(ROUNDS + WARM)][WARM:]
             least = median(seconds_of_the_list(top, commit) for _ in range(ROUNDS))
-            rest = median(one.all - one.model for one in waits)
-            times = (
-                *(median(one.all for one in waits), median(one.model for one in waits)),
-                *(rest, median(one.look for one in waits), least),
-            )
-            print(
-                f"{size:>8}"
-                + "".join(f" {1e3 * one:>8.1f} ms" for one in times)
-                + f" {rest / least:>11.2f}"
-            )
+            rests.append(median(one.all - one.model for one in waits))
+            look = told(median(one.look for one in waits), Unit.SECONDS)
+            print(f"{size:,} files: {look} of it to look at the repository")
+            what = f"the first questions in a repository of {size:,} files, without the model"
+            rows.append(at_most("", what, rests[-1], PROMISED, floor=least, of="git ls-tree"))
+    growth = f"the same: {SIZES[-1] // SIZES[0]:,} times the files"
+    hand_in(*rows, beside("", growth, rests[-1], rests[0], of=f"{SIZES[0]:,} files", most=20))
 
 
 if __name__ == "__main__":

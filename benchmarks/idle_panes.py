@@ -1,4 +1,4 @@
-"""What do silent agents cost while nothing happens: processor time and processes started, with 20 and 200 of them?
+"""What do silent agents cost while nothing happens, beside a poller of their screens: processes, tmux commands, processor?
 
 python -m benchmarks.idle_panes [seconds]
 """
@@ -6,45 +6,62 @@ python -m benchmarks.idle_panes [seconds]
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
 from adapters.tmux import TmuxPanes
-from bot.domain.world import Launch
+from benchmarks.ground import environment, idle, own_panes, socket_name
+from benchmarks.poller import Poller
+from benchmarks.table import Unit, at_most, beside, hand_in
 
+PANES, MANY = 50, 200
+SHORT = 10.0
+"""Seconds that are enough where there is much to see."""
 FORKS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn"}
 CHILDREN_FAULTS = 10
 """Where /proc/<pid>/stat counts the page faults of children that were waited for: it moves when one has ended."""
+AUDITED = list[str]()
+"""Processes begun here, by how."""
 
 
-class Costs:
-    """Processor seconds, and signs of processes having been started."""
+@dataclass(frozen=True)
+class Spent:
+    """Of the bot, the tmux server and whatever they began."""
 
+    cpu: float
+    """Percent of one core."""
+    forks: int
+    commands: int
+    """What the control client was given to read, at most."""
+
+
+class Meter:
     def __init__(self, server: int) -> None:
-        self._processes = [psutil.Process(), psutil.Process(server)]
+        self._server = psutil.Process(server)
+        self._bot = psutil.Process()
+        self._client = _client(self._bot)
+        AUDITED.clear()
         self._began = self._look()
-        self.started = 0
 
-    def count(self, event: str, _arguments: tuple[object, ...]) -> None:
-        self.started += event in FORKS
-
-    def spent(self, seconds: float) -> str:
-        (bot, tmux), (bot_faults, tmux_faults), clients = self._look()
-        (bot_0, tmux_0), (bot_faults_0, tmux_faults_0), _ = self._began
-        forks = self.started + (bot_faults != bot_faults_0) + (tmux_faults != tmux_faults_0)
-        return (
-            f"{100 * (bot - bot_0) / seconds:8.3f} % {100 * (tmux - tmux_0) / seconds:8.3f} %"
-            f" {forks:8d} {clients:9d}"
+    def spent(self, seconds: float) -> Spent:
+        cpu, faults, reads = (
+            now - before for now, before in zip(self._look(), self._began, strict=True)
         )
+        return Spent(100 * cpu / seconds, len(AUDITED) + bool(faults), int(reads))
 
-    def _look(self) -> tuple[list[float], list[int], int]:
-        cpu = [process.cpu_times().user + process.cpu_times().system for process in self._processes]
-        faults = [_children_faults(process.pid) for process in self._processes]
-        return cpu, faults, len(self._processes[0].children(recursive=True))
+    def _look(self) -> tuple[float, float, float]:
+        both = (self._bot, self._server)
+        cpu = sum(sum(process.cpu_times()[:4]) for process in both)
+        faults = sum(_children_faults(process.pid) for process in both)
+        return cpu, faults, self._client.io_counters().read_count if self._client else 0
+
+
+def _client(bot: psutil.Process) -> psutil.Process | None:
+    return next((child for child in bot.children() if "-C" in child.cmdline()), None)
 
 
 def _children_faults(pid: int) -> int:
@@ -53,37 +70,62 @@ def _children_faults(pid: int) -> int:
 
 
 async def main(seconds: float) -> None:
-    print(f"{seconds:.0f} s idle      bot       tmux     forks   clients")
-    for number in (20, 200):
-        with tempfile.TemporaryDirectory(prefix="gwt-bench-") as folder:
-            print(f"{number:4d} panes  {await idle(Path(folder), number, seconds)}")
+    sys.addaudithook(lambda event, _: AUDITED.append(event) if event in FORKS else None)
+    few, poller = await measured(PANES, seconds)
+    many, _ = await measured(MANY, SHORT)
+    minutes = seconds / 60
+    hand_in(
+        at_most("1", f"{PANES} idle panes: processes", few.forks, 0, unit=Unit.COUNT),
+        at_most(
+            "1",
+            f"{PANES} idle panes: tmux commands a minute",
+            few.commands / minutes,
+            2,
+            unit=Unit.COUNT,
+        ),
+        beside(
+            "1",
+            f"{PANES} idle panes: processor",
+            few.cpu,
+            poller.cpu,
+            of="poller",
+            most=1 / 100,
+            unit=Unit.PERCENT,
+        ),
+        at_most(
+            "1",
+            f"{MANY} idle panes: processor",
+            many.cpu,
+            0.5,
+            floor=few.cpu,
+            of=f"with {PANES}",
+            unit=Unit.PERCENT,
+        ),
+    )
 
 
-async def idle(home: Path, number: int, seconds: float) -> str:
-    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8"}
-    panes = TmuxPanes(f"gwt-bench-{os.getpid()}", home, mask=str, environment=environment)
-    waiting: list[asyncio.Task[object]] = []
-    try:
-        for run in (f"run-{index}" for index in range(number)):
-            launch = Launch(argv=("sleep", "100000"), stdin="nothing")
-            await panes.start(run, str(home), launch, "")
-            waiting.append(asyncio.create_task(panes.ended(run)))
-        pane = await panes.find("run-0")
-        assert pane is not None
-        await asyncio.sleep(1.0)  # the starts are over
-        costs = Costs(psutil.Process(pane.pid).ppid())
-        sys.addaudithook(costs.count)
-        await asyncio.sleep(seconds)
-        result = costs.spent(seconds)
-        assert not any(task.done() for task in waiting)
-        return result
-    finally:
-        for task in waiting:
-            task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
-        await panes.kill_server()
-        await panes.close()
+async def measured(number: int, seconds: float) -> tuple[Spent, Spent]:
+    """We, and then a poller of the same panes."""
+    with tempfile.TemporaryDirectory(prefix="gwt-bench-") as folder:
+        home = Path(folder)
+        async with own_panes(home) as panes, idle(panes, home, number) as runs:
+            server = await server_of(panes, runs[0])
+            await asyncio.sleep(1.0)  # the starts are over
+            ours = await over(Meter(server), seconds)
+            async with Poller(socket_name(), environment(home)).on(runs):
+                return ours, await over(Meter(server), SHORT)
+
+
+async def over(meter: Meter, seconds: float) -> Spent:
+    await asyncio.sleep(seconds)
+    return meter.spent(seconds)
+
+
+async def server_of(panes: TmuxPanes, run: str) -> int:
+    pane = await panes.find(run)
+    assert pane is not None
+    return psutil.Process(pane.pid).ppid()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(float(sys.argv[1]) if len(sys.argv) > 1 else 60.0))
+    asyncio.run(main(float(sys.argv[1]) if len(sys.argv) > 1 else 61.0))

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from benchmarks.table import Unit, all_of, at_most, beside, hand_in
 from bot.domain.masking import Masker
 from tests.domain.test_masking import EMBEDDINGS, HARD, KNOWN, LABELS, leaks
 
@@ -72,22 +73,29 @@ def best(texts: Iterable[str], mask: Callable[[str], str]) -> float:
 
 def main() -> None:
     known = Masker(KNOWN)
-    print("known values that leak: {} of {}".format(*leaking()))
-    print("labelled values missed by the patterns: {} of {}".format(*missed()))
+    leaked, embedded = leaking()
+    lost, labelled = missed()
     places, size = masked_code()
-    print(
-        f"masked in the standard library: {places} places in {size:.1f} MB, {places / size:.1f} a MB"
-    )
     code = (Path(sysconfig.get_path("stdlib")) / "argparse.py").read_text("utf-8") * 2
-    for name, texts in (
-        ("code", [[code[:SIZE]], [code[: 2 * SIZE]]]),
-        ("hardest", [[(one * SIZE)[:length] for one in HARD] for length in (SIZE // 4, SIZE // 2)]),
-    ):
-        once, twice = (best(some, known.mask_personal) for some in texts)
-        each = once / len(texts[0])
-        print(
-            f"{name}: {each * 1000:.0f} ms a text; twice the text takes {twice / once:.2f} times as long"
-        )
+    texts = {
+        "code": [[code[:SIZE]], [code[: 2 * SIZE]]],
+        "the hardest there is": [
+            [(one * SIZE)[:length] for one in HARD] for length in (SIZE // 4, SIZE // 2)
+        ],
+    }
+    times = {
+        name: [best(some, known.mask_personal) for some in sizes] for name, sizes in texts.items()
+    }
+    hand_in(
+        all_of("", "known values masked, in any embedding", embedded - leaked, embedded),
+        at_most("", "labelled values missed", 100 * lost / labelled, 5, unit=Unit.PERCENT),
+        at_most("", "places masked for nothing in a MB of code", places / size, 2, unit=Unit.COUNT),
+        at_most("", f"{SIZE // 1000} kB of code masked, processor", times["code"][0], 0.2),
+        *(
+            beside("", f"{name}, masked: twice the text", twice, once, of="once", most=2.5)
+            for name, (once, twice) in times.items()
+        ),
+    )
 
 
 if __name__ == "__main__":

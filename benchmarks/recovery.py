@@ -1,39 +1,30 @@
 """How long does a start take when there were many sessions before?
 
-    python -m benchmarks.recovery
-
-Goal: with 10,000 stored and 200 active at most twice what it takes with the 200 active alone.
+python -m benchmarks.recovery
 """
 
 from __future__ import annotations
 
-import tempfile
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
+from zlib import crc32
 
-from adapters.store import Disk, JournalStore
+from adapters.store import JournalStore
+from benchmarks.ground import on_this_disk, seconds_of
+from benchmarks.table import at_most, beside, hand_in
 from bot.domain.people import Person, Thread
 from bot.domain.record import Record
 from bot.domain.session import Session, Speaker
 from bot.domain.states import Status
 from bot.domain.tasks import Task
+from tests.adapters.store.disks import HastyDisk
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ACTIVE = 200
 STORED = (200, 10_000)
-ROUNDS = 7
-
-
-class HastyDisk(Disk):
-    """Never waits: only for building the home."""
-
-    def sync(self, fd: int, path: Path) -> None:
-        pass
-
-    def sync_directory(self, path: Path) -> None:
-        pass
+ROUNDS = 5
+PATTERN = "s-00200"
 
 
 def a_record(name: str, status: Status) -> Record:
@@ -56,37 +47,47 @@ def a_record(name: str, status: Status) -> Record:
 
 
 def build(home: Path, stored: int) -> None:
-    store = JournalStore(home, disk=HastyDisk(), export_delay=0.2)
-    store.sessions()
-    for number in range(stored):
-        status = Status.ACTIVE if number % (stored // ACTIVE) == 0 else Status.COMPLETED
-        store.save(a_record(f"s-{number:05}", status))
+    """Some are saved; of what is over there are many of one kind, so one is saved and copied under other names."""
+    store = JournalStore(home, disk=HastyDisk(), export_delay=0.1)
+    for number in range(ACTIVE):
+        store.save(a_record(f"s-{number:05}", Status.ACTIVE))
+    if stored > ACTIVE:
+        store.save(a_record(PATTERN, Status.COMPLETED))
     store.close()
+    for number in range(ACTIVE + 1, stored):
+        journal = home / "sessions" / "finished" / f"{PATTERN}.journal"
+        name = f"s-{number:05}"
+        journal.with_stem(name).write_bytes(renamed(journal.read_bytes(), name))
+    listing = JournalStore(home, disk=HastyDisk(), export_delay=0.1)
+    assert len(listing.sessions()) == stored
+    listing.load()
+    listing.close()
+
+
+def renamed(journal: bytes, name: str) -> bytes:
+    """The same of a session of another name; every line begins with its own checksum."""
+    texts = (line[9:].replace(PATTERN.encode(), name.encode()) for line in journal.splitlines())
+    return b"".join(b"%08x %b\n" % (crc32(text), text) for text in texts)
 
 
 def timed(home: Path) -> tuple[float, float]:
     """Loading what is active; and the list of all, which the desk asks for as well."""
     store = JournalStore(home, export_delay=3600)
-    start = time.perf_counter()
-    assert len(store.load()) == ACTIVE
-    loaded = time.perf_counter()
-    store.sessions()
-    return loaded - start, time.perf_counter() - loaded
+    loaded = seconds_of(store.load)
+    return loaded, seconds_of(store.sessions)
 
 
 def main() -> None:
-    print(f"{'stored':>8} {'active':>7} {'load':>9} {'list':>9}")
-    totals: list[float] = []
-    with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as directory:
+    with on_this_disk() as folder:
         for stored in STORED:
-            home = Path(directory) / str(stored)
-            build(home, stored)
-            times = [timed(home) for _ in range(ROUNDS)]
-            load, listing = (median(part) for part in zip(*times, strict=True))
-            totals.append(load)
-            print(f"{stored:>8} {ACTIVE:>7} {load * 1e3:>6.0f} ms {listing * 1e3:>6.0f} ms")
-    print(
-        f"load with {STORED[-1]} stored / load with {STORED[0]} stored = {totals[-1] / totals[0]:.2f}"
+            build(folder / str(stored), stored)
+        times = [[timed(folder / str(stored)) for stored in STORED] for _ in range(ROUNDS)]
+    few, many = (median(load for load, _ in of) for of in zip(*times, strict=True))
+    _, listing = (median(one for _, one in of) for of in zip(*times, strict=True))
+    what = f"a start with {STORED[1]:,} stored sessions, {ACTIVE} of them active"
+    hand_in(
+        beside("10", what, many, few, of=f"with these {ACTIVE} alone", most=2),
+        at_most("10", f"the list of all {STORED[1]:,} at that start", listing, 0.5),
     )
 
 

@@ -3,24 +3,24 @@
     python -m benchmarks.scan
 
 Both list one commit of a repository made for it, in turns; the middle of all rounds is shown. The bot also reads the
-conventions, the manifests and the specs, and draws what a model is told. Goal: at 50,000 files at most eight times the list.
+conventions, the manifests and the specs, and draws what a model is told.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
 from adapters.git import GitRepository
+from benchmarks.ground import GIT, git, on_this_disk, seconds_of
+from benchmarks.table import Row, beside, hand_in
 
 SIZES = (1_000, 50_000)
-ROUNDS = 15
+ROUNDS = 9
 PER_FOLDER = 40
 KINDS = (".py", "_test.py", ".ts", ".test.ts", ".go", ".md", ".json", ".css")
 MANIFESTS = {
@@ -29,11 +29,6 @@ MANIFESTS = {
     "backend/pyproject.toml": "[project]\nname = 'shop'\n[tool.pytest.ini_options]\n",
     "web/package.json": '{"name": "web", "scripts": {"test": "vitest"}}\n',
     "worker/go.mod": "module worker\n",
-}
-ENVIRONMENT = {
-    "PATH": os.environ["PATH"],
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": os.devnull,
 }
 
 
@@ -64,23 +59,15 @@ def made(top: Path, count: int) -> str:
     subprocess.run(
         ["git", "fast-import", "--quiet"],
         cwd=top,
-        env=ENVIRONMENT,
+        env=GIT,
         input=stream(count),
         check=True,
     )
-    return git(top, "rev-parse", "refs/heads/main").decode().strip()
-
-
-def git(top: Path, *arguments: str) -> bytes:
-    return subprocess.run(
-        ["git", *arguments], cwd=top, env=ENVIRONMENT, check=True, capture_output=True
-    ).stdout
+    return git(top, "rev-parse", "refs/heads/main")
 
 
 def seconds_of_the_list(top: Path, commit: str) -> float:
-    start = time.perf_counter()
-    git(top, "ls-tree", "-r", "-z", commit)
-    return time.perf_counter() - start
+    return seconds_of(lambda: git(top, "ls-tree", "-r", "-z", commit))
 
 
 async def seconds_of_a_scan(repository: GitRepository, top: Path, commit: str, files: int) -> float:
@@ -92,19 +79,20 @@ async def seconds_of_a_scan(repository: GitRepository, top: Path, commit: str, f
 
 
 async def main() -> None:
-    print(f"{'files':>8} {'scan':>10} {'list':>10} {'ratio':>7}")
-    with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as directory:
+    rows = list[Row]()
+    with on_this_disk() as folder:
         for size in SIZES:
-            top = Path(directory) / str(size)
+            top = folder / str(size)
             commit = made(top, size)
-            repository = GitRepository(Path(directory) / "home")
-            scans: list[float] = []
-            lists: list[float] = []
+            repository = GitRepository(folder / "home")
+            scans, lists = list[float](), list[float]()
             for _ in range(ROUNDS):
                 scans.append(await seconds_of_a_scan(repository, top, commit, size))
                 lists.append(seconds_of_the_list(top, commit))
-            scan, least = median(scans), median(lists)
-            print(f"{size:>8} {scan * 1e3:>7.1f} ms {least * 1e3:>7.1f} ms {scan / least:>7.2f}")
+            what = f"a repository of {size:,} files looked at"
+            most = 8 if size == SIZES[-1] else 20
+            rows.append(beside("", what, median(scans), median(lists), of="git ls-tree", most=most))
+    hand_in(*rows)
 
 
 if __name__ == "__main__":

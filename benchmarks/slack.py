@@ -11,19 +11,21 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 
 from benchmarks.chats.process import Bot, Cost, started
+from benchmarks.ground import late, on_this_disk
+from benchmarks.table import Row, at_most, hand_in
 from tests.beds.slack import MIKA, PUBLIC, Call, SlackBed
 
 ROUNDS = 3
 WARM = 20
 PATIENCE = 120.0
+ACK, SIGN, ANSWER = 3.0, 2.0, 5.0
+"""Seconds: Slack waits for the first, people are promised the others."""
 LOOK = 0.002
 """Seconds between two looks at what stands there."""
 REQUEST = "Add a dark mode to the settings page, and remember what was chosen"
@@ -126,18 +128,16 @@ class Both:
 
 
 async def main(mentions: int) -> None:
-    with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix=".bench-") as directory:
-        least, bot = list[Both](), list[Both]()
+    least, bot = list[Both](), list[Both]()
+    with on_this_disk() as folder:
         for number in range(ROUNDS):
             least.append(await measured("chat.postMessage", mentions, "bolt"))
-            home = Path(directory) / str(number)
-            bot.append(await measured("chat.update", mentions, "in_slack", str(home)))
-    show(
-        f"{mentions} mentions, one after the other",
-        [b.steady for b in least],
-        [b.steady for b in bot],
+            home = str(folder / str(number))
+            bot.append(await measured("chat.update", mentions, "in_slack", home))
+    hand_in(
+        *rows(f"Slack, {mentions} mentions in turn", least, bot, lambda both: both.steady),
+        *rows(f"Slack, {mentions} mentions at once", least, bot, lambda both: both.burst),
     )
-    show(f"{mentions} mentions at once", [b.burst for b in least], [b.burst for b in bot])
 
 
 async def _until(seen: Callable[[], bool]) -> None:
@@ -155,17 +155,22 @@ async def measured(last: str, mentions: int, program: str, *arguments: str) -> B
         return Both(steady, await channel.all_at_once(mentions))
 
 
-def show(title: str, leasts: list[Run], bots: list[Run]) -> None:
+def rows(
+    what: str, leasts: list[Both], bots: list[Both], which: Callable[[Both], Run]
+) -> Iterator[Row]:
     """Of each the run in the middle, by how soon it replied."""
-    least, bot = (sorted(runs, key=_middle)[len(runs) // 2] for runs in (leasts, bots))
-    print(f"{title:<32} {'acknowledged':>17} {'first reply':>17} {'👀':>16}")
-    print(f"{'ms':<32}" + f" {'p50':>8} {'p99':>8}" * 3)
-    rows = {"bolt alone": _figures(least), "the bot": _figures(bot)}
-    rows["ratio"] = [theirs and ours / theirs for theirs, ours in zip(*rows.values(), strict=True)]
-    for name, figures in rows.items():
-        print(f"  {name:<30}" + "".join(f" {one:>8.2f}" if one else " " * 9 for one in figures))
+    least, bot = (sorted(map(which, one), key=_middle)[ROUNDS // 2] for one in (leasts, bots))
     for name, run in (("bolt alone", least), ("the bot", bot)):
-        print(f"  {name}: {told(run)}")
+        print(f"{what}: {name}: {told(run)}")
+    for name, ours, floor, promised in (
+        ("acknowledged", bot.acks, least.acks, ACK),
+        ("first reply", bot.replies, least.replies, ANSWER),
+    ):
+        middle, worst = median(ours), late(ours)
+        of = "bolt alone"
+        yield at_most("", f"{what}: {name}", middle, promised, floor=median(floor), of=of)
+        yield at_most("", f"{what}: {name}, p99", worst, promised, floor=late(floor), of=of)
+    yield at_most("", f"{what}: 👀, p99", late(bot.signs), SIGN)
 
 
 def told(run: Run) -> str:
@@ -181,18 +186,5 @@ def _middle(run: Run) -> float:
     return median(run.replies)
 
 
-def _figures(run: Run) -> list[float]:
-    """The middle and the worst but one percent of everything, in milliseconds; 0 where there is nothing."""
-    return [
-        1e3 * figure
-        for times in (run.acks, run.replies, run.signs)
-        for figure in ((median(times), _worst(times)) if times else (0.0, 0.0))
-    ]
-
-
-def _worst(times: list[float]) -> float:
-    return sorted(times)[int(len(times) * 0.99)]
-
-
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 200))
+    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 100))

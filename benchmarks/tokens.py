@@ -16,13 +16,17 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from benchmarks.ground import ROOT
+from benchmarks.table import Unit, beside, hand_in, lacking
 from bot.domain.tokens import estimate, scale_from
 from bot.domain.world import Usage
 
-ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / ".bench-tokens" / "node_modules" / "gpt-tokenizer"
 ENCODINGS = ("o200k_base", "cl100k_base")
 LONGEST = 200_000
+WHAT = "tokens estimated"
+MOST = 1.5
+"""Times what is sent may be overrated: the window of a model is filled no further than this allows."""
 COUNT = """
 const texts = JSON.parse(require("fs").readFileSync(0, "utf8"));
 const counts = {};
@@ -75,7 +79,7 @@ def counted(pieces: list[str]) -> Mapping[str, list[int]]:
     node = shutil.which("node")
     if node is None or not PACKAGE.is_dir():
         missing = "node" if node is None else f"{PACKAGE.relative_to(ROOT)}"
-        print(f"There is no {missing}: the real counts are not shown.")
+        hand_in(lacking("", WHAT, f"there is no {missing}; how to get it stands in tokens.py."))
         return {}
     done = subprocess.run(
         [node, "-e", COUNT, str(PACKAGE), *ENCODINGS],
@@ -112,6 +116,12 @@ def main() -> None:
             scales = (1.0, learnt(sent, seen, 1), learnt(sent, seen, 5))
             ratios = [len(text) / 4 / true, *(estimate(text, scale) / true for scale in scales)]
             print(f"  {name:<12} {true:>11}" + "".join(f" {ratio:>11.2f}" for ratio in ratios))
+            what = f"{WHAT}, {name}, after five answers"
+            counted_by = f"by {encoding}"
+            guess = estimate(text, scales[-1])
+            hand_in(
+                beside("", what, guess, true, of=counted_by, most=MOST, unit=Unit.COUNT),
+            )
 
 
 if __name__ == "__main__":

@@ -62,20 +62,27 @@ async def at_the_desk(
     home: Path, platform: str, chat: Chat, door: Door
 ) -> AsyncGenerator[Desk, None]:
     """A bot at work whose model never answers: it surveys the repository, says so, and waits."""
-    masker = Masker({})
-    start_logging(home, home, masker.mask_personal)
     store = JournalStore(home)
-    desk = Desk(_world(home, {platform: chat}, store, masker), Gate({platform: door}))
+    try:
+        async with open_desk(world_at(home, {platform: chat}, store), platform, door) as desk:
+            yield desk
+    finally:
+        store.close()
+
+
+@asynccontextmanager
+async def open_desk(world: World, platform: str, door: Door) -> AsyncGenerator[Desk, None]:
+    desk = Desk(world, Gate({platform: door}))
     try:
         await desk.open()
         yield desk
     finally:
         await desk.close()
-        store.close()
 
 
-def _world(home: Path, chats: dict[str, Chat], store: JournalStore, masker: Masker) -> World:
-    repository, llm = FakeRepository(), ScriptedLlm()
+def world_at(home: Path, chats: dict[str, Chat], store: JournalStore) -> World:
+    masker, repository, llm = Masker({}), FakeRepository(), ScriptedLlm()
+    start_logging(home, home, masker.mask_personal)
     llm.hold()
     return World(
         chats=chats,
