@@ -18,7 +18,7 @@ from benchmarks.chats.in_memory import asked, sitting, thread
 from benchmarks.chats.work import world_at
 from benchmarks.ground import on_this_disk
 from benchmarks.recovery import a_record
-from benchmarks.table import Unit, at_most, beside, hand_in
+from benchmarks.table import Unit, at_most, hand_in
 from bot.domain.session import Message
 from bot.domain.states import Status
 from bot.engine.desk import Desk
@@ -28,6 +28,7 @@ from tests.adapters.store.disks import HastyDisk
 from tests.fakes.chat import MemoryChat
 
 FEW, MANY = 100, 1_000
+MEGABYTES = 100
 PROGRESS_SECONDS = 120.0
 SETTLED = 3.0
 """Seconds after which exports and the index are written."""
@@ -36,12 +37,12 @@ SETTLED = 3.0
 async def main(seconds: float) -> None:
     with on_this_disk() as folder:
         held = await messages_held(folder / "over", MANY)
-        few_cpu, few_size = await waiting(folder / "few", FEW, seconds)
+        few_cpu, _ = await waiting(folder / "few", FEW, seconds)
         cpu, size = await waiting(folder / "many", MANY, seconds)
     what = f"{MANY:,} idle sessions"
     hand_in(
         at_most("9", f"{what}: processor", cpu, 0.1, floor=few_cpu, of=f"{FEW}", unit=Unit.PERCENT),
-        beside("9", f"{what}: memory", size, few_size, of=f"{FEW}", most=12, unit=Unit.MEGABYTES),
+        at_most("9", f"{what}: memory", size, MEGABYTES, unit=Unit.MEGABYTES),
         at_most("9", f"messages in memory of {MANY:,} that are over", held, 0, unit=Unit.COUNT),
     )
 
