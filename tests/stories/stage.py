@@ -23,7 +23,7 @@ from bot.engine.desk import Desk
 from bot.engine.gate import Gate, everyone_of
 from bot.engine.logbook import Logbook
 from bot.engine.registrar import Registrar
-from bot.engine.rounds import tick
+from bot.engine.rounds import observe, tick
 from bot.engine.world import Rules, World
 from tests.fakes.agents import FakeAgents
 from tests.fakes.archive import MemoryArchive, MemoryLogs
@@ -276,6 +276,12 @@ class Stage:
         """It is time to say how things stand."""
         assert self.desk
         await tick(self._world(), self.desk.actors())
+        await self.settle()
+
+    async def looks_around(self) -> None:
+        """It is time to look whether the world is still as it should be."""
+        assert self.desk
+        await observe(self._world(), self.desk.actors())
         await self.settle()
 
     async def close(self) -> None:
