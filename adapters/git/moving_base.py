@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from adapters.git.exclude import is_registry
@@ -27,20 +28,22 @@ class MovingBase:
         self._merges = Merges(git, tree)
 
     async def merge_all(
-        self, held: Held, base_branch: str, branches: tuple[str, ...], path: Path
+        self, held: Held, base_branch: str, branches: Mapping[str, str], path: Path
     ) -> Merged:
         tip = await self._tip(held, base_branch)
-        others = {
-            name: await self._tree.commit(held.main, f"refs/heads/{name}") for name in branches
-        }
-        if done := await self._done(held, path, (tip, *others.values())):
+        for name, commit in branches.items():
+            if await self._tree.commit(held.main, f"refs/heads/{name}") != commit:
+                raise Refused(
+                    "moved", f"{name} stands no longer at {commit[:10]}. Look at it again."
+                )
+        if done := await self._done(held, path, (tip, *branches.values())):
             return Merged(commit=done)
         await self._preparing.scratch(held, path, tip)
         at = _scratch(held, path)
         if at is None:
             raise Refused(f"git made no worktree at {path}")
         merged = Merged(commit=tip)
-        for name, commit in others.items():
+        for name, commit in branches.items():
             merged = await self._merges.merge(
                 at,
                 commit,

@@ -144,7 +144,7 @@ class GitWorktrees:
         return await self._patches.patch(at, older, newer, limit)
 
     async def merge_all(
-        self, repository: str, base_branch: str, branches: tuple[str, ...], scratch: str
+        self, repository: str, base_branch: str, branches: Mapping[str, str], scratch: str
     ) -> Merged:
         async with self._held(repository) as held:
             place = checked_path(held.main, scratch)

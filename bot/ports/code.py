@@ -122,9 +122,12 @@ class Worktrees(Protocol):
         ...
 
     async def merge_all(
-        self, repository: str, base_branch: str, branches: tuple[str, ...], scratch: str
+        self, repository: str, base_branch: str, branches: Mapping[str, str], scratch: str
     ) -> Merged:
-        """Merge branches, one after the other, onto the base's tip in a scratch worktree. The base is not moved."""
+        """Merge branches, one after the other, onto the base's tip in a scratch worktree. The base is not moved.
+
+        Each is named with the commit it was proved at. Refused ("moved") where one stands elsewhere by now.
+        """
         ...
 
     async def move_base(self, repository: str, base_branch: str, commit: str) -> None:

@@ -31,6 +31,11 @@ async def path(world: World, first: str) -> str:
     return here
 
 
+def tips(world: World, *branches: str) -> dict[str, str]:
+    """Where they stand now."""
+    return {name: world.tip(name) or "" for name in branches}
+
+
 async def test_a_prepared_worktree_stands_on_its_branch_at_the_start(
     world: World, first: str
 ) -> None:
@@ -174,7 +179,9 @@ async def test_a_clean_merged_worktree_and_its_branch_are_removed(
     world: World, path: str, first: str
 ) -> None:
     world.agent_commits(path, {"login.py": "x\n"})
-    merged = await world.worktrees.merge_all(world.path, "main", (BRANCH,), world.at("scratch"))
+    merged = await world.worktrees.merge_all(
+        world.path, "main", tips(world, BRANCH), world.at("scratch")
+    )
     for _ in range(2):  # the second time there is nothing left to do
         removal = await world.worktrees.remove(world.path, path, BRANCH, merged.commit)
         assert (removal.worktree_gone, removal.branch_gone, removal.reason) == (True, True, "")
@@ -215,7 +222,7 @@ async def test_branches_are_merged_onto_the_base_without_moving_it(
     await world.worktrees.prepare(world.path, "agent/other", other, first)
     world.agent_commits(path, {"login.py": "x\n"})
     world.agent_commits(other, {"other.py": "o\n"})
-    branches = (BRANCH, "agent/other")
+    branches = tips(world, BRANCH, "agent/other")
     merged = await world.worktrees.merge_all(world.path, "main", branches, scratch)
     assert world.read(merged.commit, "login.py") == "x\n"
     assert world.read(merged.commit, "other.py") == "o\n"
@@ -225,12 +232,23 @@ async def test_branches_are_merged_onto_the_base_without_moving_it(
         await world.worktrees.remove_scratch(world.path, scratch)
 
 
+async def test_a_branch_that_is_not_where_it_was_proved_is_not_merged(
+    world: World, path: str, first: str
+) -> None:
+    proved = tips(world, BRANCH)
+    world.agent_commits(path, {"login.py": "unproved\n"})
+    with pytest.raises(Refused, match="moved"):
+        await world.worktrees.merge_all(world.path, "main", proved, world.at("scratch"))
+    assert world.tip("main") == first
+
+
 async def test_a_conflict_among_branches_is_told(world: World, path: str, first: str) -> None:
     other, scratch = world.at("agent-other"), world.at("scratch")
     await world.worktrees.prepare(world.path, "agent/other", other, first)
     world.agent_commits(path, {"code.py": "one = 2\n"})
     world.agent_commits(other, {"code.py": "one = 3\n"})
-    merged = await world.worktrees.merge_all(world.path, "main", (BRANCH, "agent/other"), scratch)
+    branches = tips(world, BRANCH, "agent/other")
+    merged = await world.worktrees.merge_all(world.path, "main", branches, scratch)
     assert merged.conflicts == ("code.py",)
     assert world.tip("main") == first
 
@@ -239,7 +257,7 @@ async def test_a_task_s_worktree_is_no_scratch(world: World, path: str, first: s
     with pytest.raises(Refused, match="taken"):
         await world.worktrees.remove_scratch(world.path, path)
     with pytest.raises(Refused, match="taken"):
-        await world.worktrees.merge_all(world.path, "main", (BRANCH,), path)
+        await world.worktrees.merge_all(world.path, "main", tips(world, BRANCH), path)
     assert (await world.worktrees.work(path, first)).head == first
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from bot.domain.world import Collision, Commit, Merged, Removal, Work
 from bot.errors import Lost, PortError, Refused
@@ -160,11 +160,15 @@ class FakeWorktrees:
         return "".join(f"+++ b/{name}\n+{now[name]}" for name in changed)[:limit]
 
     async def merge_all(
-        self, repository: str, base_branch: str, branches: tuple[str, ...], scratch: str
+        self, repository: str, base_branch: str, branches: Mapping[str, str], scratch: str
     ) -> Merged:
         there = await self._asked(repository)
         tip = _branch(there, base_branch)
         others = [_branch(there, name) for name in branches]
+        if moved := [
+            name for name, at in zip(branches, others, strict=True) if branches[name] != at
+        ]:
+            raise Refused("moved", f"{moved[0]} stands elsewhere by now. Look at it again.")
         here = self.standing.get(scratch)
         if here is not None and here.branch:
             raise Refused("taken", f"{scratch} is no scratch worktree of the bot's.")

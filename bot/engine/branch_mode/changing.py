@@ -15,16 +15,25 @@ async def merge(world: World, path: str, about: About, by: Person) -> str:
     """In a worktree of its own; the base moves only forward, and only where nothing of people's can be touched."""
     scratch = worktree_path(path, f"agent/merge-{about.asked}")
     try:
-        merged = await world.worktrees.merge_all(path, about.base, (about.name,), scratch)
-        if merged.conflicts:
-            files = ", ".join(merged.conflicts[:8])
-            raise Refused(f"{about.name} and {about.base} collide in {files}.", "Merge by hand.")
-        if await world.repository.tip(path, about.name) != about.commit:
-            raise Refused(f"{about.name} has moved since you looked.", "Look at it again.")
-        await world.worktrees.move_base(path, about.base, merged.commit)
+        commit = await _moved_forward(world, path, about, scratch)
+    except Refused as refusal:
+        if refusal.reason != "moved":
+            raise
+        raise Refused("Something has moved since you looked.", refusal.remedy) from refusal
     finally:
         await world.worktrees.remove_scratch(path, scratch)
-    return f"Merged into {about.base} by {by}: {merged.commit[:10]}"
+    return f"Merged into {about.base} by {by}: {commit[:10]}"
+
+
+async def _moved_forward(world: World, path: str, about: About, scratch: str) -> str:
+    """The base, with the branch as it was shown and no other commit."""
+    wanted = {about.name: about.commit}
+    merged = await world.worktrees.merge_all(path, about.base, wanted, scratch)
+    if merged.conflicts:
+        files = ", ".join(merged.conflicts[:8])
+        raise Refused(f"{about.name} and {about.base} collide in {files}.", "Merge by hand.")
+    await world.worktrees.move_base(path, about.base, merged.commit)
+    return merged.commit
 
 
 async def delete(

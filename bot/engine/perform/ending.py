@@ -38,12 +38,18 @@ async def _merged(
     # in a task that settled conflicts the others are settled already
     done.sort(key=lambda task: task.type is not TaskType.INTEGRATION)
     branches = tuple(dict.fromkeys(t.workspace.branch for t in done if t.workspace))
-    if moved := [m for one in branches if (m := await _moved(world, session, one, done))]:
+    judged = {one: await _judged(world, session, one, done) for one in branches}
+    if moved := [_told(one, done) for one, head in judged.items() if not head]:
         problem = f"{', '.join(moved)} is not what was tested and judged: it holds other commits, or lacks some. Put it back, or merge by hand."
         return _answer(world, order, problem=problem)
-    outcome = await world.worktrees.merge_all(
-        session.repository, session.base_branch, branches, scratch
-    )
+    try:
+        outcome = await world.worktrees.merge_all(
+            session.repository, session.base_branch, judged, scratch
+        )
+    except Refused as refusal:
+        if refusal.reason != "moved":
+            raise
+        return _answer(world, order, problem=refusal.remedy)
     if outcome.conflicts:
         problem = f"the branches collide in {', '.join(outcome.conflicts)}."
         return _answer(world, order, problem=problem, conflicts=outcome.conflicts)
@@ -64,13 +70,27 @@ async def _merged(
     return _answer(world, order, commit=outcome.commit, check=check)
 
 
-async def _moved(world: World, session: Session, branch: str, done: list[Task]) -> str:
-    """Its name and where it stood, if it holds more than what its last task was done with, or less than any."""
-    heads = [finished(t) for t in done if t.workspace and t.workspace.branch == branch]
-    log_of = world.worktrees.log
+async def _judged(world: World, session: Session, branch: str, done: list[Task]) -> str:
+    """The commit it stands at; empty if it holds more than what its last task was done with, or less than any."""
+    log_of, heads = world.worktrees.log, _heads(branch, done)
     lacks = [head for head in heads if await log_of(session.repository, branch, head)]
     just = [head for head in heads if not await log_of(session.repository, head, branch)]
-    return f"{branch} (judged at {heads[-1][:10]})" if lacks or not just else ""
+    if lacks or not just:
+        return ""
+    return (
+        just[-1]
+        if just[-1] != branch
+        else await world.repository.tip(session.repository, branch) or ""
+    )
+
+
+def _told(branch: str, done: list[Task]) -> str:
+    """Its name and where it stood."""
+    return f"{branch} (judged at {_heads(branch, done)[-1][:10]})"
+
+
+def _heads(branch: str, done: list[Task]) -> list[str]:
+    return [finished(t) for t in done if t.workspace and t.workspace.branch == branch]
 
 
 def _answer(

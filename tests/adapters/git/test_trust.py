@@ -263,7 +263,7 @@ def every_call(scene: Scene) -> list[Callable[[], Awaitable[object]]]:
         lambda: here.prepare(top, BRANCH, path, first),
         lambda: here.prepare(top, "agent/other", other, first),
         lambda: here.merge(path, "main", "merge"),
-        lambda: here.merge_all(top, "main", (BRANCH,), scratch),
+        lambda: here.merge_all(top, "main", {BRANCH: first}, scratch),
         lambda: here.remove_scratch(top, scratch),
         lambda: here.log(top, first, BRANCH),
         lambda: here.merge(path, "main", "merge", plan="specs"),

@@ -18,7 +18,8 @@ async def test_twenty_agents_and_the_bot_are_in_nobody_s_way(tmp_path: Path) -> 
     assert heads == [first] * AGENTS
     await asyncio.gather(*(_works(world, n, first) for n in everyone))
     assert await world.worktrees.collisions(world.path, branches) == ()
-    merged = await world.worktrees.merge_all(world.path, "main", branches, world.at("scratch"))
+    proved = {name: world.tip(name) or "" for name in branches}
+    merged = await world.worktrees.merge_all(world.path, "main", proved, world.at("scratch"))
     names = git(world.top, "ls-tree", "--name-only", merged.commit).splitlines()
     assert {f"own{n}.{kind}" for n in everyone for kind in ("py", "md")} <= set(names)
     await world.worktrees.remove_scratch(world.path, world.at("scratch"))

@@ -284,7 +284,8 @@ async def test_the_main_checkout_is_not_touched(world: RealWorld, path: Path, fi
     git(world.top, "add", "mine.txt")
     before = (git(world.top, "status", "--porcelain"), (world.top / ".git" / "index").read_bytes())
     world.agent_commits(str(path), {"login.py": "x\n"})
-    await world.worktrees.merge_all(world.path, "main", (BRANCH,), world.at("scratch"))
+    proved = {BRANCH: world.tip(BRANCH) or ""}
+    await world.worktrees.merge_all(world.path, "main", proved, world.at("scratch"))
     await world.worktrees.remove_scratch(world.path, world.at("scratch"))
     await world.worktrees.commit_files(str(path), {"x.md": "x\n"}, "docs: x")
     await world.worktrees.remove(world.path, str(path), BRANCH, BRANCH)
