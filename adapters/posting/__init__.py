@@ -1,4 +1,4 @@
-"""What every chat over a network needs to post well: where its cards stand, which threads it began, whose turn it is."""
+"""What chats need to post well: where their cards stand, which threads they began, whose turn it is."""
 
 from adapters.posting.ledger import Ledger, Placed
 from adapters.posting.roots import opened, root_of, thread_of

@@ -4,7 +4,7 @@ torn line does, which whoever reads passes over."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from bot.errors import Unavailable
@@ -42,6 +42,25 @@ def write_anew(path: Path, lines: Iterable[str]) -> None:
         _sync_folder(path.parent)
     except OSError as error:
         raise _unwritten(path, error) from error
+
+
+def newest(lines: Sequence[str], room: int) -> list[str]:
+    """The last of them, as many as there is room for, in bytes."""
+    kept: list[str] = []
+    for line in reversed(lines):
+        room -= len(line.encode()) + 2
+        if room < 0:
+            break
+        kept.append(line)
+    return kept[::-1]
+
+
+def size(path: Path) -> int:
+    """Of a file that is there or not."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _unwritten(path: Path, error: OSError) -> Unavailable:

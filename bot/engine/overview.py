@@ -7,7 +7,7 @@ from datetime import datetime
 
 from bot.domain.cards import HomeCard
 from bot.domain.choices import Choice, Style, Verb
-from bot.domain.layout import ago, counted
+from bot.domain.layout import ago, counted, stands
 from bot.domain.people import Person, Role, Thread
 from bot.domain.session import Session
 from bot.domain.sheets import Bullets, Element, Entries, Entry, Fields, Table, Text
@@ -170,7 +170,7 @@ def _progress(session: Session) -> str:
 def _listed(one: Listed, now: datetime) -> Entry:
     return Entry(
         title=one.title,
-        facts=(one.id[:8], f"{one.status} · {one.phase}", ago(one.updated_at, now)),
+        facts=(one.id[:8], stands(one.status, one.phase), ago(one.updated_at, now)),
         thread=one.thread,
         choices=tuple(_can_be_done(one.id, one.status)),
     )

@@ -9,7 +9,7 @@ from pydantic import AwareDatetime
 from bot.domain.actions import Deed, Show, Whisper
 from bot.domain.cards import AnswerCard
 from bot.domain.events import Commanded
-from bot.domain.layout import ago, counted, sheet, used
+from bot.domain.layout import ago, counted, sheet, stands, used
 from bot.domain.listeners import Spoken
 from bot.domain.session import Session
 from bot.domain.sheets import Bullets, Element, Fields, Text, Tone
@@ -98,7 +98,7 @@ def _pulls(session: Session) -> Iterator[str]:
 
 def _figures(session: Session, last: Spoken | None) -> Iterator[tuple[str, str]]:
     done = len(session.in_state(TaskState.COMPLETED))
-    yield "Now", f"{session.status} · {session.phase}"
+    yield "Now", stands(session.status, session.phase)
     if session.tasks:
         yield "Tasks", f"{done} of {len(session.tasks)} done"
     before = last or Spoken(at=session.created_at)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bot.domain.actions import Deed, Show, ShowLogs
 from bot.domain.choices import Word
 from bot.domain.events import Commanded
-from bot.domain.layout import duration, used
+from bot.domain.layout import duration, stands, used
 from bot.domain.session import Session
 from bot.domain.sheets import Element, Fields, Table, Text
 from bot.domain.tasks import Task
@@ -71,7 +71,7 @@ def _info(session: Session) -> Fields:
     spec = f"{session.spec.id}, revision {session.spec.revision}" if session.spec else "none yet"
     pairs = [
         ("Session", session.id),
-        ("Status", f"{session.status} · {session.phase}"),
+        ("Status", stands(session.status, session.phase)),
         ("Repository", session.repository),
         ("Base", f"{session.base_branch} at {session.base_commit[:10]}"),
         ("Spec", spec),

@@ -17,7 +17,7 @@ from adapters.chat.console import Screen, drawn
 from adapters.chat.local import joined
 from adapters.store import InstanceLock, JournalStore, TaskLogFiles
 from bot import settings
-from bot.domain.layout import duration
+from bot.domain.layout import duration, stands
 from bot.domain.masking import Masker
 from bot.domain.sheets import Bullets, Element, Fields, Sheet, Table, Text
 from bot.domain.tasklog import Visibility, named
@@ -136,7 +136,7 @@ def _info(told: Line, whole: Line) -> Iterable[Element]:
     commit = _text(whole, "base_commit")[:10]
     pairs = (
         ("Session", _text(whole, "id")),
-        ("Status", f"{_text(whole, 'state')} · {_text(whole, 'phase')}"),
+        ("Status", stands(_text(whole, "state"), _text(whole, "phase"))),
         ("Result", _text(told, "overall")),
         ("Repository", _text(whole, "repository_path")),
         ("Base", f"{_text(whole, 'base_branch')} at {commit}" if commit else ""),
@@ -161,7 +161,7 @@ def _table(lines: Iterable[Line], *, waits: bool = False) -> Table:
         (
             short(one),
             _text(one, "title"),
-            f"{_text(one, 'status')} · {_text(one, 'phase')}",
+            stands(_text(one, "status"), _text(one, "phase")),
             _text(one, "where"),
             _waits(one) if waits else _ago(_text(one, "updated_at")),
         )

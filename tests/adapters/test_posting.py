@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.posting import Ledger, Placed, Turns, Urgency, urgency
+from adapters.posting import Ledger, Placed, Turns, Urgency, lines, urgency
 from bot.domain.cards import Card
 from bot.domain.choices import Choice, Verb
 from bot.errors import Unavailable
@@ -429,3 +429,8 @@ def test_nothing_a_person_must_act_upon_waits_behind_the_rest(card: Card) -> Non
     waits = {"status": Urgency.STATUS, "news": Urgency.NEWS, "document": Urgency.NEWS}
     waits |= {"summary": Urgency.NEWS, "answer": Urgency.ANSWER}
     assert urgency(card) is waits.get(card.kind, Urgency.PERSON)
+
+
+def test_of_lines_without_room_the_newest_are_kept() -> None:
+    assert lines.newest(["one", "two", "three"], 12) == ["two", "three"]
+    assert lines.newest(["one"], 2) == []

@@ -10,10 +10,10 @@ from bot.domain.cards import Card, Decided, OfferCard, ProblemCard, ReceivedCard
 from bot.domain.choices import Style, Verb
 from bot.domain.evidence import ExecutionResult
 from bot.domain.intent import Question
-from bot.domain.layout import ago, counted, duration, sheet
+from bot.domain.layout import ago, counted, duration, sheet, stands
 from bot.domain.planned import Alteration, Altered, Analysis, Covered, Difference, Forecast
 from bot.domain.sheets import Bullets, Fields, Pointer, Prose, Sheet, Table, Text, Tone
-from bot.domain.states import OverallStatus, TaskState
+from bot.domain.states import OverallStatus, Phase, Status, TaskState
 from tests.fakes import cards
 
 DECIDED = Decided(what="Approved", by="Mika", at=cards.AT)
@@ -475,3 +475,9 @@ def test_times_and_numbers_are_said_as_people_say_them() -> None:
 )
 def test_how_long_ago_it_was_is_said_as_people_say_it(seconds: int, text: str) -> None:
     assert ago(cards.AT - timedelta(seconds=seconds), cards.AT) == text
+
+
+def test_a_session_that_wanted_only_its_documents_is_not_still_approving() -> None:
+    assert stands(Status.COMPLETED, Phase.APPROVING) == "Completed · spec written"
+    assert stands(Status.ACTIVE, Phase.APPROVING) == "Active · approving"
+    assert stands(Status.COMPLETED, Phase.DONE) == "Completed · done"

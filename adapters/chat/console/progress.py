@@ -15,7 +15,7 @@ from adapters.chat.console.picks import Pick, picks
 from adapters.chat.console.prose import on_one_line
 from bot.domain.cards import Card, StatusCard, TaskLine
 from bot.domain.choices import Verb
-from bot.domain.layout import MARKS, duration, sheet, spent
+from bot.domain.layout import MARKS, duration, sheet, spent, stands
 from bot.domain.masking import clean
 from bot.domain.states import TaskState
 
@@ -104,7 +104,8 @@ def _head(status: StatusCard, width: int) -> list[Styled]:
     title = on_one_line(status.title)
     if cell_len(title) > width // 3:
         title = _cut(title, width // 3)
-    head = [("bold", title), ("class:faint", f"  {_standing(status)} · {status.phase}")]
+    _, _, phase = stands(status.status, status.phase).partition(" · ")
+    head = [("bold", title), ("class:faint", f"  {_standing(status)} · {phase}")]
     if status.trouble:
         head.append(("class:failed", f" · {on_one_line(status.trouble)}"))
     return [*head, ("class:faint", f" · {spent(status.usage)} · {status.at:%H:%M:%S} UTC")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from adapters.chat.console.open_cards import waits
+from adapters.posting import lines
 from bot.domain.cards import (
     ApprovalCard,
     Card,
@@ -22,6 +22,7 @@ from bot.domain.cards import (
 from bot.domain.facts import Fact
 from bot.domain.people import Thread
 from bot.domain.world import Usage
+from bot.errors import Unavailable
 
 LARGEST = 1_000_000
 """Bytes. A larger file is written anew, with the newest half of it."""
@@ -102,10 +103,11 @@ class Shown:
     def note(self, new: Showing) -> None:
         self._remember(new)
         try:
-            self._append(new)
-            if self._path.stat().st_size > LARGEST:
-                self._write_anew()
-        except OSError:
+            lines.append(self._path, new.model_dump_json(), wait=False)
+            if lines.size(self._path) > LARGEST:
+                all_of_them = [old.model_dump_json() for old in self._last.values()]
+                lines.write_anew(self._path, lines.newest(all_of_them, LARGEST // 2))
+        except Unavailable:
             # the card stands there: failing would only show it again. Until a restart it is known
             return
 
@@ -114,36 +116,14 @@ class Shown:
         self._last.pop(place, None)
         self._last[place] = showing
 
-    def _append(self, new: Showing) -> None:
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
-        with open(os.open(self._path, flags, 0o600), "r+b") as file:  # noqa: PTH123 - a descriptor
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - 1))
-            torn = size > 0 and file.read(1) != b"\n"
-            file.write((b"\n" if torn else b"") + new.model_dump_json().encode() + b"\n")
-
-    def _write_anew(self) -> None:
-        lines: list[bytes] = []
-        room = LARGEST // 2
-        for old in reversed(self._last.values()):
-            line = old.model_dump_json().encode() + b"\n"
-            room -= len(line)
-            if room < 0:
-                break
-            lines.append(line)
-        beside = self._path.with_name(f".{self._path.name}.{os.getpid()}")
-        beside.touch(mode=0o600)
-        beside.write_bytes(b"".join(reversed(lines)))
-        beside.replace(self._path)
-
 
 def _read(path: Path) -> Iterator[Showing]:
     """Every line that is whole. A torn one was of a card that is then shown once more."""
     try:
-        lines = path.read_bytes().splitlines()
-    except FileNotFoundError:
+        found = lines.read(path)
+    except Unavailable:
         return
-    for line in lines:
+    for line in found:
         try:
             yield Showing.model_validate_json(line)
         except ValidationError:

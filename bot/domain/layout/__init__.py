@@ -26,11 +26,11 @@ from bot.domain.cards import (
 )
 from bot.domain.layout import asking, elsewhere, looking, reporting
 from bot.domain.layout.approval import approval
-from bot.domain.layout.phrases import ago, counted, duration, spent, used
+from bot.domain.layout.phrases import ago, counted, duration, spent, stands, used
 from bot.domain.layout.reporting import MARKS
 from bot.domain.sheets import Sheet
 
-__all__ = ["MARKS", "ago", "counted", "duration", "sheet", "spent", "used"]
+__all__ = ["MARKS", "ago", "counted", "duration", "sheet", "spent", "stands", "used"]
 
 
 def sheet(card: Card) -> Sheet:  # noqa: C901 - one case per kind of card

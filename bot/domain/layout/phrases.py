@@ -6,6 +6,7 @@ from datetime import datetime
 
 from bot.domain.cards import Decided
 from bot.domain.planned import Spread
+from bot.domain.states import Phase, Status
 from bot.domain.world import AgentUsage, Usage
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
@@ -31,6 +32,13 @@ def ago(then: datetime, now: datetime) -> str:
         return f"{seconds // DAY} days ago"
     whole = seconds - seconds % MINUTE if MINUTE <= seconds < HOUR else seconds
     return f"{duration(whole).removesuffix(' 00 s')} ago"
+
+
+def stands(status: str, phase: str) -> str:
+    """Where a session is. One that wanted only its documents is over where others are approved."""
+    if (status, phase) == (Status.COMPLETED, Phase.APPROVING):
+        return f"{status} · spec written"
+    return f"{status} · {phase}"
 
 
 def counted(number: int, noun: str) -> str:

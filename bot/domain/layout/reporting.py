@@ -11,7 +11,7 @@ from bot.domain.cards import (
     SummaryCard,
     TaskLine,
 )
-from bot.domain.layout.phrases import counted, decided_by, duration, spent, used
+from bot.domain.layout.phrases import counted, decided_by, duration, spent, stands, used
 from bot.domain.sheets import Bullets, Code, Element, Fields, Prose, Sheet, Table, Text, Tone
 from bot.domain.states import OverallStatus
 
@@ -72,7 +72,7 @@ def news(card: NewsCard) -> Sheet:
 
 
 def status(card: StatusCard) -> Sheet:
-    head = [("Session", f"{card.session} · {card.status} · {card.phase}")]
+    head = [("Session", f"{card.session} · {stands(card.status, card.phase)}")]
     if card.queue_position:
         head.append(("Queue", f"place {card.queue_position} of {card.waiting}"))
     elif card.waiting:
