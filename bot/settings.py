@@ -119,6 +119,7 @@ class Settings(BaseSettings):
     gwt_low_risk_alone: bool = False
     gwt_low_risk_sources: str = "human"
     gwt_high_risk_approvers: int = Field(default=1, ge=1, le=9)
+    gwt_high_risk_asker_counts: bool = True
     gwt_most_in_a_minute: int = Field(default=120, ge=0)
     gwt_most_in_an_hour: int = Field(default=30, ge=0)
     gwt_most_sessions: int = Field(default=200, ge=0)

@@ -110,3 +110,5 @@ class Policy(Fact):
     """It may start without a person."""
     approvers: int = 1
     """How many different people must approve."""
+    others: bool = False
+    """Who asked for it is none of them."""

@@ -159,6 +159,8 @@ class Session(Living):
     """The operator lets it start without a person."""
     approvers: int = 1
     """How many different people must approve."""
+    others_approve: bool = False
+    """Who asked for it is none of them."""
     approvals: tuple[Approval, ...] = ()
     """Those given for the current revision, while more are wanted."""
     approval: Approval | None = None

@@ -135,8 +135,10 @@ class Desk:
         self._world.places.open()
         await self._world.logbook.catch_up(self._awake(), self._session_on_disk)
         self._world.recall.begin(self._awake(), self._world.clock.now())
-        lately = [self._session_on_disk(one.id) for one in self._lately_over()]
-        await self._world.registrar.catch_up(self._awake(), [one for one in lately if one])
+        found = [self._session_on_disk(one.id) for one in self._lately_over()]
+        lately = [one for one in found if one]
+        await self._world.registrar.catch_up(self._awake(), lately)
+        self._measure.remember((*self._awake(), *lately), self._world.clock.now())
         self._page = asyncio.create_task(self._looking.keep_up(), name="the page")
 
     async def _in_line(self) -> None:

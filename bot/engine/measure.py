@@ -1,14 +1,16 @@
 """How much one person may ask for: so much at once, so often in a while. To stop something is never too much.
 
-It counts by full ids, and forgets with the bot's end.
+It counts by full ids. A start remembers from the sessions themselves who began how many; what was said in the last minute it forgets.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from bot.domain.choices import Verb, Word
 from bot.domain.events import Commanded, Configured, FromPeople, Pressed, Said
+from bot.domain.session import Session
 from bot.engine.world import Rules
 
 LONGEST = 16_000
@@ -24,6 +26,13 @@ class Measure:
         self._said: dict[tuple[str, str], dict[str, datetime]] = {}
         self._begun: dict[tuple[str, str], dict[str, datetime]] = {}
         """Of each person: the ids of what counted, and when it was said."""
+
+    def remember(self, sessions: Iterable[Session], now: datetime) -> None:
+        """What was begun before this start still counts. Parts of a larger wish were asked for once."""
+        for session in sessions:
+            if session.intent.parent is None and abs(now - session.created_at) < _HOUR:
+                who = (session.owner.platform, session.owner.id)
+                self._begun.setdefault(who, {})[session.id] = session.created_at
 
     def problem(self, event: FromPeople, now: datetime, *, begins: bool, open_now: int) -> str:
         """Why it is too much, in a sentence; empty: it is not, and counts. The same event counts once."""

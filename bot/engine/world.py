@@ -64,6 +64,8 @@ class Rules:
     """Observations are turned into proposed intents whenever a session has ended."""
     high_risk_approvers: int = 1
     """How many different people must approve a plan of high risk."""
+    asker_counts: bool = True
+    """Whether who asked for it may be one of them."""
     most_in_a_minute: int = 0
     """Words, presses and commands of one person; 0: no limit."""
     most_in_an_hour: int = 0

@@ -36,6 +36,7 @@ _RUN = frozenset({"run it", "approve", "approved", "実行して", "実行"})
 _NO = frozenset({"no", "n", "reject", "却下", "いいえ"})
 OPERATOR = Person(platform="bot", id="rule:low-risk", name="the operator's rule for low risk")
 TOO_EARLY = "You said that before the plan was shown; please read it."
+OWN = "You asked for this yourself, and its risk is high: somebody else must approve it."
 WHAT = "What should be different? Write it here and I plan anew."
 
 
@@ -117,11 +118,18 @@ def _approve(session: Session, event: FromPerson) -> Iterator[Deed]:
             event, "The plan is older than 24 hours. I look whether the base has moved meanwhile."
         )
         session.recheck = True
+    elif may_not_alone(session, event):
+        yield telling.privately(event, OWN)
     elif wants_another(session, event):
         given = _given(session, event.by, event)
         yield from one_of_several(session, event, given, telling.approval_wanted)
     else:
         yield from _start(session, event.by, event)
+
+
+def may_not_alone(session: Session, event: FromPerson) -> bool:
+    """Whether this one's word does not count, because it is their own wish, and the operator wants others to agree."""
+    return session.others_approve and _same(event.by, session.owner)
 
 
 def wants_another(session: Session, event: FromPerson) -> bool:

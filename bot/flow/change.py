@@ -158,7 +158,9 @@ def _written(session: Session, change: Change, event: DocumentWritten) -> Iterat
 
 
 def _analysed(session: Session, change: Change, event: PlanAnalysed) -> Iterator[Deed]:
-    """What is critical is mended before anybody sees it, as for any plan; then people are asked."""
+    """What is critical is mended before anybody sees it, as for any plan; then people are asked, never fewer than before."""
+    session.approvers = max(session.approvers, event.policy.approvers)
+    session.others_approve = session.others_approve or event.policy.others
     if event.analysis.critical and change.repairs < revise.MAX_REPAIRS:
         again = {"stage": ChangeStage.DRAFTING, "documents": (), "drafts": ()}
         repairs = {"analysis": event.analysis, "repairs": change.repairs + 1}
@@ -206,6 +208,9 @@ def _confirm(session: Session, change: Change, event: FromPerson) -> Iterator[De
         session.approvals = ()
         yield telling.privately(event, "That is older than 24 hours; here it is afresh.")
         yield changed.wanted(session, change)
+        return
+    if not changed.edits_only(session, change) and approve.may_not_alone(session, event):
+        yield telling.privately(event, approve.OWN)
         return
     if not changed.edits_only(session, change) and approve.wants_another(session, event):
         given = _given(session, change, event)

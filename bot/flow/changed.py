@@ -71,6 +71,7 @@ def wanted(session: Session, change: Change, decided: Decided | None = None) -> 
                 telling.revision(session),
             ),
             approvers=session.approvers if not edits_only(session, change) else 1,
+            asker=telling.asker(session) if not edits_only(session, change) else "",
             approved_by=tuple(str(given.by) for given in session.approvals),
             change=change.text,
             stops=stops(session),

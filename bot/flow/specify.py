@@ -108,6 +108,7 @@ def _analysed(session: Session, event: PlanAnalysed) -> Iterator[Deed]:
     session.analysis = event.analysis.model_copy(update={"score": session.score})
     session.forecast = event.forecast
     session.alone, session.approvers = event.policy.alone, event.policy.approvers
+    session.others_approve = event.policy.others
     session.analysed = True
     if event.analysis.critical and session.repairs < revise.MAX_REPAIRS:
         session.repairs += 1

@@ -150,11 +150,17 @@ def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
             dry_run=session.dry_run,
             kept=_kept(session) if session.spec_only else "",
             approvers=session.approvers,
+            asker=asker(session),
             approved_by=tuple(str(given.by) for given in session.approvals),
             expires=session.documents_shown_at and session.documents_shown_at + approval.VALID_FOR,
             decided=decided,
         )
     )
+
+
+def asker(session: Session) -> str:
+    """Whose yes does not count for it; empty: everybody's does who may approve."""
+    return str(session.owner) if session.others_approve else ""
 
 
 def _kept(session: Session) -> str:

@@ -232,6 +232,7 @@ def _rules(plan: Plan, settings: Settings) -> Rules:
         low_risk_sources=settings.low_risk_sources,
         reflect_after=settings.gwt_reflect_after,
         high_risk_approvers=settings.gwt_high_risk_approvers,
+        asker_counts=settings.gwt_high_risk_asker_counts,
         most_in_a_minute=settings.gwt_most_in_a_minute,
         most_in_an_hour=settings.gwt_most_in_an_hour,
         most_sessions=settings.gwt_most_sessions,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -11,9 +12,9 @@ from bot.domain.choices import Verb
 from bot.domain.events import FromPeople, Pressed, Said
 from bot.domain.people import Person
 from bot.domain.states import Phase
-from tests.engine.at_the_desk import GATE, NOBODY, STARTER
+from tests.engine.at_the_desk import AKI, ANDY, GATE, NOBODY, STARTER
 from tests.fakes.chat import ANNA, THREAD
-from tests.stories.stage import Stage
+from tests.stories.stage import THREE, Stage
 
 COUNT = 1000
 ALLOWED_ELSEWHERE = Person(platform="other", id=ANNA.id, name="Anna")
@@ -80,3 +81,28 @@ async def test_of_a_thousand_false_approvals_none_counts(stage: Stage) -> None:
     assert [one.what for one in stage.audit.entries if one.what.startswith("approved")] == []
     await stage.presses(Verb.APPROVE, offer)
     assert stage.session().phase is Phase.EXECUTING
+
+
+async def test_who_asked_for_what_reaches_further_cannot_have_it_done_alone() -> None:
+    """By no way in: its button, its words, or as one of two."""
+    stage = Stage(drafts=[{**THREE[0], "files": [".github/workflows/test.yml"]}])
+    stage.gate = GATE
+    stage.rules = replace(stage.rules, high_risk_approvers=2, asker_counts=False)
+    await stage.open()
+    await stage.is_planned()
+    offer, at = stage.approval_card().offer, stage.clock.now()
+    assert stage.desk
+
+    def approves(by: Person) -> FromPeople:
+        return Pressed(id=f"p-{by.id}", at=at, by=by, verb=Verb.APPROVE, about=offer)
+
+    words = Said(id="w", at=at, by=ANNA, text="approve")
+    for event in (approves(ANNA), words, approves(ANDY)):
+        await stage.desk.take(THREAD, event)
+    await stage.settle()
+    assert [given.by.id for given in stage.session().approvals] == [ANDY.id]
+    assert stage.panes.started == []
+    await stage.desk.take(THREAD, approves(AKI))
+    await stage.settle()
+    assert stage.session().phase is Phase.EXECUTING
+    await stage.close()

@@ -62,6 +62,18 @@ async def test_who_was_turned_away_is_heard_later(stage: Stage) -> None:
     assert await takes(stage, said("Add it", id="later"), "later")
 
 
+async def test_a_restart_gives_nobody_new_ones(stage: Stage) -> None:
+    let = [await takes(stage, said("Add it", id=f"m{n}"), f"r{n}") for n in range(HOUR)]
+    await stage.settle()
+    await stage.close()
+    await stage.open()
+    assert all(let)
+    assert not await takes(stage, said("Add it", id="one more"), "more")
+    assert await takes(stage, said("Add it", id="m0"), "r0"), "what comes again is no new one"
+    await stage.clock.advance(timedelta(hours=1).total_seconds() + 1)
+    assert await takes(stage, said("Add it", id="later"), "later")
+
+
 async def test_to_stop_is_never_too_much(stage: Stage) -> None:
     await takes(stage, said("Add it", id="first"))
     for number in range(50):

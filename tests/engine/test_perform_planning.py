@@ -236,6 +236,33 @@ def test_the_operators_rules_say_who_must_approve_what(
     assert planning.policy(rules, session) == policy
 
 
+@pytest.mark.parametrize(
+    ("path", "approvers"),
+    [
+        (".github/workflows/test.yml", 2),
+        (".github/CODEOWNERS", 2),
+        (".gitlab-ci.yml", 2),
+        (".husky/pre-commit", 2),
+        (".pre-commit-config.yaml", 2),
+        ("web/package-lock.json", 2),
+        ("uv.lock", 2),
+        ("Cargo.lock", 2),
+        ("go.sum", 2),
+        ("src/lock.py", 1),
+        ("docs/github.md", 1),
+    ],
+)
+def test_what_runs_elsewhere_with_other_rights_is_of_high_risk_whatever_the_model_says(
+    path: str, approvers: int
+) -> None:
+    rules = replace(Bench().rules, low_risk_alone=True, high_risk_approvers=2, asker_counts=False)
+    planned = task("T001", files=("a.py", path))
+    session = surveyed(intent=Intent(body="x", risk=Risk.LOW), tasks=[planned])
+    found = planning.policy(rules, session)
+    high = approvers > 1
+    assert found == Policy(alone=not high, approvers=approvers, others=high)
+
+
 @pytest.mark.parametrize("risk", list(Risk))
 def test_unless_the_operator_says_otherwise_one_person_approves_everything(risk: Risk) -> None:
     session = surveyed(intent=Intent(body="x", risk=risk))

@@ -198,6 +198,20 @@ def test_where_two_must_approve_one_is_not_enough_and_not_twice_the_same() -> No
     assert [str(given.by) for given in session.approvals] == ["Ann", "Bea"]
 
 
+@pytest.mark.parametrize("wanted", [1, 2])
+def test_where_others_must_approve_who_asked_does_not_count(wanted: int) -> None:
+    session = presented(Policy(approvers=wanted, others=True), Risk.HIGH)
+    offer = approval.offer(session)
+    for event in (pressed(Verb.APPROVE, offer), said("approve")):
+        assert "somebody else must" in whispers(decide(session, event))[0]
+    assert (session.phase, session.approvals) == (Phase.APPROVING, ())
+    approvers = [BEA.model_copy(update={"id": f"T1/U{n}"}) for n in range(10, 10 + wanted)]
+    for by in approvers:
+        assert session.phase is Phase.APPROVING
+        decide(session, pressed(Verb.APPROVE, offer, by=by))
+    assert session.phase is Phase.EXECUTING
+
+
 def test_a_new_revision_needs_everybody_again() -> None:
     session = presented(Policy(approvers=2), Risk.HIGH)
     decide(session, pressed(Verb.APPROVE, approval.offer(session)))

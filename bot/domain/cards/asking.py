@@ -56,6 +56,8 @@ class ApprovalCard(Shown):
     kept: str = ""
     """Only a spec was wanted, and this is where it lies: nobody is waited for."""
     approvers: int = 1
+    asker: str = ""
+    """Who asked for it, where their own yes does not count."""
     approved_by: tuple[str, ...] = ()
     """Who has approved already, while more people must."""
     change: str = ""

@@ -165,13 +165,16 @@ def _notes(card: ApprovalCard) -> Iterator[str]:
             f"I cannot ask for approval: {found} {'is' if len(blocking) == 1 else 'are'} critical, and planning "
             "anew did not mend it. Say what should be different, and I plan once more."
         )
-    elif card.approvers > 1:
+    elif card.approvers > 1 or card.asker:
         yield _approvers(card)
 
 
 def _approvers(card: ApprovalCard) -> str:
     if not card.approved_by:
-        return f"{card.approvers} different people must approve this."
+        but = f", and {card.asker} is none of them" if card.asker else ""
+        if card.approvers == 1:
+            return f"Somebody else than {card.asker} must approve this."
+        return f"{card.approvers} different people must approve this{but}."
     missing = card.approvers - len(card.approved_by)
     people = "one more person" if missing == 1 else f"{missing} more people"
     return f"Approved by {', '.join(card.approved_by)}; {people} must approve."

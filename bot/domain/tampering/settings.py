@@ -45,10 +45,23 @@ _CONFTEST = re.compile(
 )
 _VITE = re.compile(r"\b(?:test|coverage|thresholds?|exclude|passWithNoTests|bail|retry)\s*:")
 _COMMENT = ("#", ";", "//")
+_HOOKS = frozenset((".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", ".lefthook.yml"))
+_HOOK_FOLDERS = frozenset((".husky", ".githooks", "githooks", ".git"))
+_LOCK = re.compile(
+    r"(?:package|packages|npm|yarn|pnpm|bun|deno|uv|poetry|pdm|pipfile|cargo|composer|gemfile|gradle|mix|flake)"
+    r"[.-](?:lock|lockb|lockfile|lock\.json|lock\.yaml|shrinkwrap\.json)|go\.sum"
+)
 
 
 def is_ci(path: str) -> bool:
     return _CI.fullmatch(path) is not None
+
+
+def reaches_further(path: str) -> bool:
+    """Whether it decides what runs elsewhere, with other rights than an agent has: CI, git hooks, what is installed."""
+    lower = PurePosixPath(path.lower())
+    hook = lower.name in _HOOKS or any(part in _HOOK_FOLDERS for part in lower.parts[:-1])
+    return is_ci(path) or hook or ".github" in lower.parts or bool(_LOCK.fullmatch(lower.name))
 
 
 def is_test_settings(path: str) -> bool:

@@ -31,6 +31,7 @@ from bot.domain.people import Thread
 from bot.domain.planned import Policy
 from bot.domain.session import Session
 from bot.domain.states import Status
+from bot.domain.tampering.settings import reaches_further
 from bot.domain.tasks import Workspace
 from bot.engine import brain
 from bot.engine.brain import EarlierSession
@@ -157,11 +158,18 @@ async def analyse_plan(world: World, session: Session, order: AnalysePlan) -> Pl
 
 
 def policy(rules: Rules, session: Session) -> Policy:
-    """Who must say yes. Nothing starts alone that no person has asked for, or whose risk nobody has judged."""
+    """Who must say yes. Nothing starts alone that no person has asked for, or whose risk nobody has judged.
+
+    What runs elsewhere with more rights, CI, git hooks and what is installed, is of high risk whatever the model says.
+    """
     risk, trusted = session.intent.risk, session.intent.source in rules.low_risk_sources
+    planned = session.change.drafts if session.change else session.tasks
+    reaches = any(reaches_further(path) for task in planned for path in task.files)
+    high = risk is Risk.HIGH or reaches
     return Policy(
-        alone=rules.low_risk_alone and risk is Risk.LOW and trusted,
-        approvers=max(1, rules.high_risk_approvers) if risk is Risk.HIGH else 1,
+        alone=rules.low_risk_alone and risk is Risk.LOW and trusted and not reaches,
+        approvers=max(1, rules.high_risk_approvers) if high else 1,
+        others=high and not rules.asker_counts,
     )
 
 
