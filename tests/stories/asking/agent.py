@@ -101,6 +101,14 @@ def wait(stage: Stage, name: str) -> None:
     stage.until(name)
 
 
+def chatter(stage: Stage, name: str) -> None:
+    """Say something all the time, until a file is there."""
+    begun = time.monotonic()
+    while not (stage.folder / name).exists() and time.monotonic() < begun + LONGEST:
+        say(f"● Thought {time.monotonic() - begun:.1f}")
+        time.sleep(0.2)
+
+
 def leave(stage: Stage, code: str) -> int:
     say(f"● I leave with {code}")
     return int(code)
@@ -148,6 +156,7 @@ def require(stage: Stage, name: str) -> int | None:
 ACTS: Mapping[str, Callable[..., int | None]] = {
     "menu": menu,
     "wait": wait,
+    "chatter": chatter,
     "leave": leave,
     "limit": limit,
     "hang": hang,

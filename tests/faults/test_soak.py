@@ -1,0 +1,64 @@
+"""R9: the real program at work for a while, one session after the other: no file stays open, and memory is given back."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from adapters.played.script.request import REQUEST
+from tests.stories.conversation.scene import ends_complete
+from tests.stories.slack_talker import in_a_channel
+
+pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.faults, pytest.mark.timeout(3600)]
+MINUTES = float(os.environ.get("SOAK_MINUTES", "10"))
+WARM = 2
+"""Sessions before what is usual is known: everything has been imported, and every pool filled."""
+MORE_FILES, MORE_MEMORY = 3, 0.15
+
+
+@dataclass(frozen=True)
+class Use:
+    files: int
+    threads: int
+    memory: float
+    """MB."""
+
+    @classmethod
+    def of(cls, pid: int) -> Use:
+        process = psutil.Process(pid)
+        memory = process.memory_info().rss / 2**20
+        return cls(process.num_fds(), process.num_threads(), memory)
+
+
+async def test_session_after_session_it_needs_no_more_than_before(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    used: list[Use] = []
+    async with in_a_channel(tmp_path) as scene:
+        first = scene.bot.git("rev-parse", "main")
+        end = time.monotonic() + 60 * MINUTES
+        while time.monotonic() < end or len(used) <= WARM:
+            await scene.person.asks(REQUEST)
+            if used:
+                await scene.person.presses("Plan it here", on="go on with something")
+            await scene.person.presses("Use all defaults")
+            await scene.person.presses("Approve", on="revision 1?")
+            await ends_complete(scene)
+            used.append(Use.of(scene.bot.pid))
+            # the next one finds what this one has found
+            scene.bot.git("reset", "--quiet", "--hard", first)
+    before, after = used[WARM - 1], used[-1]
+    record_property(
+        "R9",
+        f"{len(used)} sessions in {MINUTES:g} minutes; open files {before.files} → {after.files}, "
+        f"threads {before.threads} → {after.threads}, "
+        f"memory {before.memory:.0f} MB → {after.memory:.0f} MB",
+    )
+    assert after.files <= before.files + MORE_FILES, used
+    assert after.memory <= before.memory * (1 + MORE_MEMORY), used
