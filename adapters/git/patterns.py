@@ -104,4 +104,6 @@ def _segment(part: str) -> str:
 
 
 def _in_class(inside: str) -> str:
-    return re.sub(r"([\\\[\]^&~|])", r"\\\1", inside)
+    """A dash is one only behind the first: twice in a row Python may read it as more than a range one day."""
+    escaped = re.sub(r"([\\\[\]^&~|])", r"\\\1", inside)
+    return escaped.replace("--", r"-\-")

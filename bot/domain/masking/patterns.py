@@ -6,6 +6,7 @@ Every quantifier is bounded, and none can be tried again from inside what it has
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from bot.domain.masking.known import MASK
 from bot.domain.masking.values import VALUES
@@ -94,10 +95,21 @@ _LONGEST_LINE = 256
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{8,128}")
 
 _PASSES = 4
+_SHORT = 512
+"""Characters of a text that is worth remembering: titles, names and states come again with every card."""
 
 
 def mask_patterns(text: str) -> str:
     """Replace what looks like a secret; a label stays in front of its value."""
+    return _remembered(text) if len(text) <= _SHORT else _masked(text)
+
+
+@lru_cache(maxsize=4096)
+def _remembered(text: str) -> str:
+    return _masked(text)
+
+
+def _masked(text: str) -> str:
     # A mask may let the words around it be read differently, so it is looked at again: masking twice is masking once.
     for _ in range(_PASSES):
         masked = _masked_once(_mask_key_tails(text))
