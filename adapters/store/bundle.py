@@ -51,9 +51,9 @@ def lines(history: History) -> bytes:
     return "".join(f"{text}\n" for text in texts).encode("utf-8", "replace")
 
 
-def opened(path: Path) -> tuple[Manifest, History]:
-    """Refused with what is wrong: no archive, not a whole one, or changed since it was made."""
-    files = _files(path)
+def opened(path: Path, largest: int = LARGEST) -> tuple[Manifest, History]:
+    """Refused with what is wrong: no archive, not a whole one, too large, or changed since it was made."""
+    files = _files(path, largest)
     manifest = _manifest(path, files)
     for mark in manifest.files:
         content = files.get(mark.name)
@@ -72,15 +72,34 @@ def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:
     tar.addfile(about, io.BytesIO(content))
 
 
-def _files(path: Path) -> dict[str, bytes]:
+class _Unpacked(io.BufferedIOBase):
+    """What comes out of the archive, headers too, which are read whole before anybody is asked: so much and no more."""
+
+    def __init__(self, file: gzip.GzipFile, path: Path, room: int) -> None:
+        self._file, self._path, self._room = file, path, room
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = self._file.read(size)
+        self._room -= len(data)
+        if self._room < 0:
+            raise _too_large(self._path)
+        return data
+
+
+def _too_large(path: Path) -> Refused:
+    return Refused(f"{path} is too large for an archive of a session.")
+
+
+def _files(path: Path, largest: int) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
-    room = LARGEST
     try:
-        with tarfile.open(path, mode="r:gz") as tar:
+        with (
+            gzip.open(path) as zipped,
+            tarfile.open(fileobj=_Unpacked(zipped, path, largest), mode="r|") as tar,
+        ):
             for about in tar:
-                room -= about.size
-                if room < 0 or len(found) >= MOST:
-                    raise Refused(f"{path} is too large for an archive of a session.")
+                if about.size > largest or len(found) >= MOST:
+                    raise _too_large(path)
                 file = tar.extractfile(about) if about.isreg() else None
                 if file is None:
                     raise Refused(f"{path} holds {about.name}, which is no file.", _MEND)

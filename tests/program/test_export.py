@@ -187,6 +187,24 @@ async def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> 
         await replay(tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize("hidden", [True, False])
+async def test_what_unpacks_to_too_much_is_refused_also_where_no_file_shows_it(
+    tmp_path: Path, hidden: bool
+) -> None:
+    """What stands in a header is read before anybody is asked for room."""
+    bomb = tmp_path / "bomb.tar.gz"
+    with tarfile.open(bomb, "w:gz", format=tarfile.PAX_FORMAT) as tar:
+        about = tarfile.TarInfo(MANIFEST)
+        much = b"0" * 3_000_000
+        if hidden:
+            about.pax_headers = {"comment": much.decode()}
+        about.size = 0 if hidden else len(much)
+        tar.addfile(about, io.BytesIO(b"" if hidden else much))
+    assert bomb.stat().st_size < 100_000
+    with pytest.raises(Refused, match="too large"):
+        opened(bomb, largest=1_000_000)
+
+
 async def test_half_an_archive_is_refused(archive: Path, tmp_path: Path) -> None:
     with pytest.raises(Refused, match="no whole archive"):
         await replay(beginning(archive, tmp_path / "half.tar.gz"))
