@@ -142,7 +142,7 @@ async def test_a_worktree_whose_agent_switched_its_branch_is_taken(
 
 async def test_a_repository_that_moved_is_told(world: RealWorld, path: Path, first: str) -> None:
     world.top.rename(world.top.parent / "moved")
-    with pytest.raises(Refused, match="no repository at"):
+    with pytest.raises(Refused, match="repository not found at"):
         await world.worktrees.work(str(path), first)
 
 
