@@ -242,6 +242,8 @@ class Intents:
         if intent.clarifications:
             asked = (f"{q.decision} {q.text} → {q.answer or 'open'}" for q in intent.clarifications)
             body.append(Bullets(items=tuple(asked)))
+        if session and (unheard := intents.unheard(filed, session)):
+            body.append(Bullets(items=unheard))
         choices = tuple(intents.choices(filed, session, alone=self.alone(filed)))
         if choices:
             body.append(Text(text=NO_PLAN))

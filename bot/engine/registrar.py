@@ -44,6 +44,8 @@ class Registrar:
         self._waiting: dict[str, Session] = {}
         self._writing: asyncio.Task[None] | None = None
         self._hidden: set[str] = set()
+        self._lying: dict[str, frozenset[str]] = {}
+        """Drafts that were there at the last look-around, by repository."""
         self._problems: dict[str, str] = {}
         self.ended: Callable[[Session], None] = lambda session: None
         """Told of each session whose history was written for the first time."""
@@ -85,7 +87,22 @@ class Registrar:
         if self.registry is None:
             return ()
         drafts = (await self.registry.shelf(repository)).drafts
-        if drafts:
+        return await self._all_taken(repository, drafts, clock)
+
+    async def take_up(self, repository: str, clock: Clock) -> tuple[str, ...]:
+        """The same, unasked: only what looks as it did the last time, for somebody may still be writing."""
+        if self.registry is None:
+            return ()
+        drafts = (await self.registry.shelf(repository)).drafts
+        before = self._lying.get(repository, frozenset())
+        self._lying[repository] = frozenset(draft.digest for draft in drafts)
+        rested = [draft for draft in drafts if draft.digest in before]
+        return await self._all_taken(repository, rested, clock)
+
+    async def _all_taken(
+        self, repository: str, drafts: Iterable[Draft], clock: Clock
+    ) -> tuple[str, ...]:
+        if drafts := [*drafts]:
             await self._hidden_in(repository)
         return tuple([await self._taken(repository, draft, clock) for draft in drafts])
 

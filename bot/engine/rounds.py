@@ -71,6 +71,17 @@ async def observe(world: World, actors: Iterable[Actor]) -> None:
         )
 
 
+async def take_up(world: World, actors: Iterable[Actor]) -> None:
+    """Drafts of people become intents, also where nobody asks what there is. It begins nothing."""
+    if world.registrar.registry is None:
+        return
+    for path in dict.fromkeys((world.rules.repository, *world.rules.repositories.values())):
+        try:
+            await world.registrar.take_up(await world.repository.top(path), world.clock)
+        except PortError as trouble:
+            log.info("no drafts", extra={"data": {"repository": path, "why": str(trouble)}})
+
+
 async def _collisions(world: World, session: Session) -> CollisionsSeen | None:
     """Branches at work that would not merge with each other. Each pair is told once; looking costs nothing but time."""
     at_work = session.in_state(

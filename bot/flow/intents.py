@@ -41,6 +41,20 @@ def standing(filed: Filed, session: Session | None) -> Filed:
     return filed.model_copy(update={"intent": intent})
 
 
+def unheard(filed: Filed, session: Session) -> tuple[str, ...]:
+    """Open questions of a session that somebody has answered in the file, a sentence each: a file says nothing for anybody."""
+    said = {_plain(one.text) for one in filed.intent.clarifications if one.answer}
+    return tuple(
+        f"{question.decision} is answered in the file only. Say it in the session's thread: {question.decision}: …"
+        for question in session.intent.clarifications
+        if question.answer is None and _plain(question.text) in said
+    )
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
 def carries_out(session: Session, filed: Filed) -> bool:
     """Whether it is this session's; what a file says of its session is not believed without it."""
     return session.id == filed.session and session.intent.id == filed.intent.id

@@ -37,7 +37,7 @@ from bot.engine.gate import Gate
 from bot.engine.logbook import Logbook
 from bot.engine.recall import Recall
 from bot.engine.registrar import Registrar
-from bot.engine.rounds import OBSERVE_SECONDS, every_so_often, observe, tick
+from bot.engine.rounds import OBSERVE_SECONDS, every_so_often, observe, take_up, tick
 from bot.engine.world import Rules, World
 from bot.errors import PortError, SettingsError, Unavailable
 from bot.ports import Chat, Sandbox
@@ -95,7 +95,10 @@ async def running_desk(plan: Plan) -> AsyncGenerator[Desk, None]:
                     group.create_task(
                         every_so_often(world, world.rules.progress_seconds, tick, desk.actors)
                     ),
-                    group.create_task(every_so_often(world, OBSERVE_SECONDS, observe, desk.actors)),
+                    *(
+                        group.create_task(every_so_often(world, OBSERVE_SECONDS, what, desk.actors))
+                        for what in (observe, take_up)
+                    ),
                 ]
                 yield desk
                 for task in rounds:

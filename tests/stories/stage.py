@@ -23,7 +23,7 @@ from bot.engine.desk import Desk
 from bot.engine.gate import Gate, everyone_of
 from bot.engine.logbook import Logbook
 from bot.engine.registrar import Registrar
-from bot.engine.rounds import observe, tick
+from bot.engine.rounds import observe, take_up, tick
 from bot.engine.world import Rules, World
 from tests.fakes.agents import FakeAgents
 from tests.fakes.archive import MemoryArchive, MemoryLogs
@@ -234,7 +234,8 @@ class Stage:
         while True:
             self.fate.life += 1
             self.fate.dead = False
-            self.desk = Desk(self._world(), self.gate)
+            self.world = self._world()
+            self.desk = Desk(self.world, self.gate)
             try:
                 await self.desk.open(only)
             except CrashError:
@@ -282,6 +283,12 @@ class Stage:
         """It is time to look whether the world is still as it should be."""
         assert self.desk
         await observe(self._world(), self.desk.actors())
+        await self.settle()
+
+    async def takes_up(self) -> None:
+        """It is time to look for drafts."""
+        assert self.desk
+        await take_up(self.world, self.desk.actors())
         await self.settle()
 
     async def close(self) -> None:
