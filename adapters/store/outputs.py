@@ -1,4 +1,4 @@
-"""Room for what programs printed: transcripts and output of checks, and the raw logs behind evidence.
+"""Room for what programs printed: transcripts and output of checks, evidence, and the raw logs behind it.
 
 Transcripts go after a while; then the oldest go where there is no room left. What belongs to a session that is not over stays,
 and so does whatever is younger than a day.
@@ -19,10 +19,11 @@ _FRESH = timedelta(days=1)
 
 
 class OutputBounds(Fact):
-    """Of transcripts and of raw logs, in bytes each."""
+    """Of transcripts, of raw logs and of evidence, in bytes each."""
 
     runs: int = 2_000_000_000
     raw: int = 2_000_000_000
+    evidence: int = 500_000_000
     age: timedelta = timedelta(days=30)
     """Of transcripts. Raw logs stay as long as there is room: evidence is held against them."""
 
@@ -47,12 +48,23 @@ class Outputs:
         _remove([file for file in runs if file.at < old])
         self._fit([file for file in runs if file.at >= old], self._bounds.runs)
         self._fit(list(_files(self._raw_of_ended())), self._bounds.raw)
+        self._fit_evidence(self._bounds.evidence)
 
     def _raw_of_ended(self) -> Iterator[Path]:
         unfinished = self._home / "sessions" / "unfinished"
         for folder in (self._home / "raw").glob("*"):
             if not (unfinished / f"{folder.name}{JOURNAL}").exists():
                 yield from folder.rglob("*")
+
+    def _fit_evidence(self, room: int) -> None:
+        """A session names its evidence in its journal: what one that is not over names stays."""
+        found = list(_files((self._home / "evidence").glob("*.json")))
+        if sum(file.bytes for file in found) <= room:
+            return
+        journals = (self._home / "sessions" / "unfinished").glob(f"*{JOURNAL}")
+        named = b"".join(path.read_bytes() for path in journals)
+        free = [file for file in found if file.path.stem.encode() not in named]
+        self._fit(free, room - sum(file.bytes for file in found) + sum(file.bytes for file in free))
 
     def _fit(self, files: list[_File], room: int) -> None:
         """The oldest go, until the rest fits."""

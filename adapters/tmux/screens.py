@@ -13,6 +13,10 @@ from adapters.tmux.screen import last_lines, readable
 from adapters.tmux.server import Rejected, TmuxServer
 from adapters.tmux.spool import on_disk, open_private
 
+TRANSCRIPT = 2_000_000
+"""Bytes of one transcript. A longer one keeps its beginning and, most of all, its end."""
+_BEGINNING = TRANSCRIPT // 10
+
 
 class Screens:
     """Screens of living panes, and transcripts of those that were let go."""
@@ -61,7 +65,8 @@ class Screens:
             temporary = self._runs / f".{run}.log.new"
             temporary.unlink(missing_ok=True)
             with open_private(temporary) as file:
-                file.write((self._mask(shown) + "\n").encode(errors="replace"))
+                # masked before it is cut: half a secret would not be known any more
+                file.write(within((self._mask(shown) + "\n").encode(errors="replace")))
             temporary.replace(self.transcript(run))
 
     async def _capture(self, run: str, pane_id: str, *extent: str) -> str:
@@ -79,3 +84,15 @@ class Screens:
             return ""
         finally:
             path.unlink(missing_ok=True)
+
+
+def within(text: bytes) -> bytes:
+    """What fits into a transcript, in whole lines, and how much is left out."""
+    if len(text) <= TRANSCRIPT:
+        return text
+    beginning = text[: text.rfind(b"\n", 0, _BEGINNING) + 1]
+    cut = len(text) - TRANSCRIPT + _BEGINNING + 100
+    line = text.find(b"\n", cut, len(text) - 1)
+    end = text[line + 1 if line >= 0 else cut :]
+    left = len(text) - len(beginning) - len(end)
+    return beginning + f"… {left} bytes are left out …\n".encode() + end

@@ -32,7 +32,12 @@ class Bench:
         subprocess.run(["git", "-C", str(self.shop), *arguments], check=True)
 
     def run(self, *arguments: str, script: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        process = self.started(*arguments)
+        out, err = process.communicate(script, timeout=100)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def started(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
             [sys.executable, "-m", "bot", *arguments],
             cwd=self.shop,
             env={
@@ -44,11 +49,10 @@ class Bench:
                 "GWT_HOME": str(self.home),
                 "TMPDIR": str(self.temporary),
             },
-            input=script,
-            capture_output=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=100,
-            check=False,
         )
 
 
@@ -67,6 +71,23 @@ def test_a_script_works_in_a_fresh_copy_and_is_told_where_and_prompts_nobody(ben
     assert "›" not in done.stdout
     # one after the other, as they were written
     assert done.stdout.index("What I understand") < done.stdout.index("There are none yet")
+
+
+def test_what_it_says_is_there_before_the_script_goes_on(bench: Bench) -> None:
+    """A pipe is filled in blocks by programs that do not flush: then nothing would come before the end."""
+    script = bench.started("console")
+    assert script.stdin
+    assert script.stdout
+    script.stdin.write("help\n")
+    script.stdin.flush()
+    seen = ""
+    while "What I understand" not in seen:
+        line = script.stdout.readline()
+        assert line, seen
+        seen += line
+    out, _ = script.communicate("sessions\n", timeout=100)
+    assert "There are none yet" in out
+    assert script.returncode == 0
 
 
 def test_fixed_mode_works_in_the_folder_itself_and_makes_none(bench: Bench) -> None:
@@ -124,7 +145,7 @@ def test_a_session_there_is_not_is_told(bench: Bench) -> None:
     assert "gwt-bot sessions" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["resume"])
+@pytest.mark.parametrize("command", ["resume", "continue", "stop"])
 def test_a_word_about_a_session_there_is_not_is_an_error(bench: Bench, command: str) -> None:
     done = bench.run(command, "1a2b")
     assert done.returncode == 1, done.stdout

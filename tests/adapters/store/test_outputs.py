@@ -68,3 +68,18 @@ async def test_it_is_tidied_at_every_start(tmp_path: Path) -> None:
 def test_a_home_without_outputs_is_fine(tmp_path: Path) -> None:
     tidy(tmp_path / "nothing")
     assert left(tmp_path) == set()
+
+
+def test_evidence_goes_where_there_is_no_room_and_never_what_an_open_session_names(
+    tmp_path: Path,
+) -> None:
+    for name, days in (("open", 90), ("old", 80), ("older", 85), ("today", 0.1)):
+        kept(tmp_path, f"evidence/{name}.json", days)
+    journal = kept(tmp_path, "sessions/unfinished/one.journal", 0)
+    journal.write_text('{"evidence": ["open"]}')
+    tidy(tmp_path)
+    assert len(list((tmp_path / "evidence").iterdir())) == 4
+    tidy(tmp_path, evidence=30)
+    assert {path.stem for path in (tmp_path / "evidence").iterdir()} == {"open", "old", "today"}
+    tidy(tmp_path, evidence=1)
+    assert {path.stem for path in (tmp_path / "evidence").iterdir()} == {"open", "today"}
