@@ -25,17 +25,7 @@ async def test_taken_over_in_the_sandbox_and_killed_meanwhile_it_goes_on_after_t
 ) -> None:
     if reason := cannot():
         pytest.skip(f"bubblewrap does not work here: {reason}")
-    folder = tmp_path / "plays"
-    shown = f"{ROOT},{sys.prefix},{sys.base_prefix}"
-    # no shims: what they lead to would have to be shown, too
-    path = f"{sys.base_prefix}/bin:/usr/local/bin:/usr/bin:/bin"
-    environ = {
-        "SANDBOX": "bwrap",
-        "SANDBOX_READ": shown,
-        "SANDBOX_WRITE": str(folder),
-        "PATH": path,
-    }
-    async with in_a_channel(tmp_path, **environ) as asked:
+    async with in_a_channel(tmp_path, **in_the_sandbox(tmp_path / "plays")) as asked:
         plays, person, scene = asked.plays, asked.person, asked.scene
         plays.task("T001", [["menu", "make test"], ["wait", "end"]])
         plays.task("T002", [["wait", "second"]])
@@ -61,3 +51,14 @@ async def test_taken_over_in_the_sandbox_and_killed_meanwhile_it_goes_on_after_t
         ends = [one.outcome for task in session(scene).tasks[:2] for one in task.runs]
         assert set(ends) == {Outcome.FINISHED}, "none was begun again because the bot had died"
         await until(lambda: not agents(scene), lambda: told(scene))
+
+
+def in_the_sandbox(folder: Path) -> dict[str, str]:
+    """Settings with which agents that play what is written there are kept in."""
+    return {
+        "SANDBOX": "bwrap",
+        "SANDBOX_READ": f"{ROOT},{sys.prefix},{sys.base_prefix}",
+        "SANDBOX_WRITE": str(folder),
+        # no shims: what they lead to would have to be shown, too
+        "PATH": f"{sys.base_prefix}/bin:/usr/local/bin:/usr/bin:/bin",
+    }
