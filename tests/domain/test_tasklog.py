@@ -179,6 +179,8 @@ def test_a_run_that_ended_blocked_says_why_and_who_ended_it(
     log = tasklog.task_log(before, after)
     assert (log.executor_blocked, log.timeout_ms) == (True, 30_000)
     assert (log.blocked_reason, log.terminated_by) == (reason, by)
+    told = ("terminated_by", "termination_signal", "exit_code")
+    assert [entry.content[key] for key in told] == [by, "SIGTERM", ended.exit_code]
 
 
 def test_what_git_shows_is_told_once_with_the_files() -> None:

@@ -74,6 +74,7 @@ def _ended(run: Run, at: datetime) -> LogEntry:
     ended_at = run.ended_at or at
     if blocked_run(run):
         content = _blocked(run) | {"output_summary": run.message, "raw_output_ref": run.log_path}
+        content["exit_code"] = run.exit_code
         return headline(f"output:{run.id}", LogEventType.EXECUTOR_BLOCKED, ended_at, content)
     content: Content = {"executor": run.agent, "run_id": run.id, "exit_code": run.exit_code}
     content["outcome"] = run.outcome.value if run.outcome else None
@@ -89,6 +90,8 @@ def _blocked(run: Run) -> Content:
     if blocked := blocked_run(run):
         content |= {"blocked_reason": blocked.reason.value, "timeout_ms": blocked.milliseconds}
         content["terminated_by"] = blocked.by.value if blocked.by else None
+        # what it is asked to end with; what lives on five seconds later is killed
+        content["termination_signal"] = "SIGTERM" if blocked.by else None
     return content
 
 
