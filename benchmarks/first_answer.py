@@ -42,7 +42,7 @@ from tests.fakes.commands import FakeCommands
 from tests.fakes.keeping import FakeBindings, FakePreferences
 from tests.fakes.panes import FakePanes
 
-SIZES = (100, 1_000, 50_000)
+SIZES = (100, 50_000)
 ROUNDS = 9
 WARM = 3
 PATIENCE = 60.0

@@ -21,6 +21,8 @@ from benchmarks.table import Unit, at_most, beside, hand_in
 PANES, MANY = 50, 200
 SHORT = 10.0
 """Seconds that are enough where there is much to see."""
+SETTLED = 6.0
+"""Seconds after which the starts are over."""
 FORKS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn"}
 CHILDREN_FAULTS = 10
 """Where /proc/<pid>/stat counts the page faults of children that were waited for: it moves when one has ended."""
@@ -110,7 +112,7 @@ async def measured(number: int, seconds: float) -> tuple[Spent, Spent]:
         home = Path(folder)
         async with own_panes(home) as panes, idle(panes, home, number) as runs:
             server = await server_of(panes, runs[0])
-            await asyncio.sleep(1.0)  # the starts are over
+            await asyncio.sleep(SETTLED)
             ours = await over(Meter(server), seconds)
             async with Poller(socket_name(), environment(home)).on(runs):
                 return ours, await over(Meter(server), SHORT)

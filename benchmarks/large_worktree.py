@@ -62,4 +62,4 @@ async def prepared(worktrees: GitWorktrees, top: Path, number: int, base: str) -
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 2))
+    asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1))

@@ -23,7 +23,7 @@ from tests.adapters.store.disks import HastyDisk
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ACTIVE = 200
 STORED = (200, 10_000)
-ROUNDS = 5
+ROUNDS = 3
 PATTERN = "s-00200"
 
 

@@ -39,7 +39,8 @@ open(sys.argv[1], 'w').close()
 time.sleep(600)
 """
 """It reads its prompt, says that it has it, and waits."""
-Way = Callable[[Path, int], Awaitable[None]]
+Way = Callable[[Path, int], Awaitable[float]]
+"""The seconds until all have their prompts."""
 
 
 async def main(agents: int, rounds: int) -> None:
@@ -60,14 +61,13 @@ async def timed(way: Way, agents: int) -> float:
     with tempfile.TemporaryDirectory(prefix="gwt-bench-") as name:
         folder = Path(name)
         make_sample(folder / "shop")
-        begun = time.perf_counter()
-        await way(folder, agents)
-        return time.perf_counter() - begun
+        return await way(folder, agents)
 
 
-async def by_the_bot(folder: Path, agents: int) -> None:
+async def by_the_bot(folder: Path, agents: int) -> float:
     """All at once, as the desk does it."""
     worktrees, base = prepared(folder)
+    begun = time.perf_counter()
     async with own_panes(folder) as panes:
 
         async def starts(number: int) -> None:
@@ -78,23 +78,26 @@ async def by_the_bot(folder: Path, agents: int) -> None:
             await until((folder / f"up-{number}").exists)
 
         await asyncio.gather(*map(starts, range(agents)))
+        return time.perf_counter() - begun
 
 
-async def bare(folder: Path, agents: int) -> None:
-    children = list[subprocess.Popen[bytes]]()
+async def bare(folder: Path, agents: int) -> float:
+    children, begun = list[subprocess.Popen[bytes]](), time.perf_counter()
     try:
         for number in range(agents):
             add(folder, number)
             children.append(spawn(folder, number))
         for number in range(agents):
             await until((folder / f"up-{number}").exists)
+        return time.perf_counter() - begun
     finally:
         for child in children:
             child.kill()
             child.wait()
 
 
-async def by_libtmux(folder: Path, agents: int) -> None:
+async def by_libtmux(folder: Path, agents: int) -> float:
+    begun = time.perf_counter()
     server = libtmux.Server(socket_name=f"{socket_name()}-theirs", config_file=os.devnull)
     session = server.new_session("agents", x=200, y=50)
     try:
@@ -109,6 +112,7 @@ async def by_libtmux(folder: Path, agents: int) -> None:
             pane.send_keys(PROMPT, enter=True)
         for number in range(agents):
             await until((folder / f"up-{number}").exists)
+        return time.perf_counter() - begun
     finally:
         server.kill()
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from benchmarks.chats.work import open_desk
+from bot.domain.events import FromPeople
 from bot.domain.people import Person, Role, Thread
 from bot.engine.desk import Desk
 from bot.engine.gate import Door
@@ -19,11 +20,21 @@ REQUEST = "Add a dark mode to the settings page, and remember what was chosen"
 
 
 @asynccontextmanager
-async def sitting(world: World, chat: MemoryChat) -> AsyncGenerator[Desk, None]:
-    """The desk hears whatever is said in the chat."""
+async def sitting(
+    world: World, chat: MemoryChat, took: list[float] | None = None
+) -> AsyncGenerator[Desk, None]:
+    """The desk hears whatever is said in the chat. `took`: the seconds until each word was taken."""
     everything = dict.fromkeys(Role, frozenset({ANNA.id}))
     async with open_desk(world, THREAD.platform, Door(everything)) as desk:
-        ear = asyncio.create_task(chat.listen(desk.take))
+
+        async def take(where: Thread, event: FromPeople) -> bool:
+            begun = time.perf_counter()
+            taken = await desk.take(where, event)
+            if took is not None:
+                took.append(time.perf_counter() - begun)
+            return taken
+
+        ear = asyncio.create_task(chat.listen(take))
         try:
             yield desk
         finally:
@@ -35,14 +46,13 @@ def thread(number: int) -> Thread:
     return THREAD.model_copy(update={"root": f"root-{number}"})
 
 
-async def asked(chat: MemoryChat, number: int) -> tuple[float, float]:
-    """Seconds until a request was taken, and until its first card stood there."""
+async def asked(chat: MemoryChat, number: int) -> float:
+    """Seconds until the first card of a request stood there."""
     where = thread(number)
     begun = time.perf_counter()
     await chat.say(REQUEST, thread=where)
-    taken = time.perf_counter() - begun
     await chat.until(lambda: bool(chat.cards(where)), seconds=PATIENCE)
-    return taken, time.perf_counter() - begun
+    return time.perf_counter() - begun
 
 
 async def whispered(chat: MemoryChat, word: str, *, by: Person = ANNA) -> float:

@@ -20,7 +20,7 @@ from bot.engine.desk import Desk
 from bot.engine.gate import Door, Gate
 from bot.engine.logbook import Logbook
 from bot.engine.world import Rules, World
-from bot.ports import Chat
+from bot.ports import Chat, Store
 from tests.fakes.agents import FakeAgents
 from tests.fakes.commands import FakeCommands
 from tests.fakes.keeping import FakeBindings, FakePreferences
@@ -80,7 +80,7 @@ async def open_desk(world: World, platform: str, door: Door) -> AsyncGenerator[D
         await desk.close()
 
 
-def world_at(home: Path, chats: dict[str, Chat], store: JournalStore) -> World:
+def world_at(home: Path, chats: dict[str, Chat], store: Store) -> World:
     masker, repository, llm = Masker({}), FakeRepository(), ScriptedLlm()
     start_logging(home, home, masker.mask_personal)
     llm.hold()

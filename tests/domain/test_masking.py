@@ -291,7 +291,7 @@ def test_of_sixty_kinds_behind_eight_labels_hardly_one_is_missed() -> None:
 
 
 def test_of_a_megabyte_of_code_ten_places_are_masked_at_most_that_are_none() -> None:
-    """The standard library has no secrets. A part of it here; `benchmarks/masking.py` reads all of it."""
+    """The standard library has no secrets. A part of it here; `benchmarks/masking.py` reads more of it."""
     top = Path(sysconfig.get_path("stdlib"))
     texts = [path.read_text("utf-8", "replace") for path in sorted(top.glob("*.py"))[::6]]
     size = sum(map(len, texts))
