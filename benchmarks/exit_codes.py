@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import median
 
 from adapters.tmux import TmuxPanes
+from benchmarks.exit_noticed import SHELL
 from benchmarks.ground import own_panes
 from benchmarks.table import all_of, beside, hand_in
 from bot.domain.world import Launch
@@ -46,7 +47,15 @@ async def main(agents: int) -> None:
     what = f"{BURST} ends at once, half of them SIGKILL"
     hand_in(
         all_of("3", f"exit codes right, {what}", right, agents),
-        beside("3", f"{what}: noticed", median(ours), median(bare), of="bare pidfd", most=3),
+        beside(
+            "3",
+            f"{what}: noticed",
+            median(ours),
+            median(bare),
+            of="bare pidfd",
+            most=3,
+            because=SHELL,
+        ),
     )
 
 

@@ -41,9 +41,10 @@ int main(int argc, char **argv) {
 """
 WORD = {"hook_event_name": "Notification", "message": "Claude is waiting for your input"}
 END = {"hook_event_name": "Stop", "last_assistant_message": "It is done."}
+TWO = "a shell and two short programs, where the other is one; in return nothing is lost while the bot is away"
 SLOWER = (
-    "the hook adds up what the turn has used before it tells of its end, in a Python of its own: who sees the end"
-    " finds the figures, also after a crash. It is some 20 ms of a turn of minutes"
+    "the hook adds up what the turn has used before it tells of its end, in a Python of its own: who sees the end finds"
+    " the figures, also after a crash"
 )
 
 
@@ -60,13 +61,13 @@ async def main(trials: int) -> None:
                 late += await told_while_away(panes, home, f"run-late-{trial}")
         sent = await datagrams(home, trials)
     hand_in(
-        against("what a hook tells, heard by the bot", words, sent),
+        against("what a hook tells, heard by the bot", words, sent, TWO),
         against("the end of a turn, heard with what it used", ends, sent, SLOWER),
         all_of("15", "ends told while the bot was away", late, trials),
     )
 
 
-def against(what: str, ours: list[float], sent: list[float], because: str = "") -> Row:
+def against(what: str, ours: list[float], sent: list[float], because: str) -> Row:
     if not sent:
         return lacking("15", what, "there is no C compiler for the program beside it.")
     floor = median(sent)
