@@ -39,7 +39,7 @@ told=$(date +%s%N)-$$-$1.json
 case $1 in
   Stop | StopFailure | SessionEnd)
     cat >"./.$told" || exit 0
-    {python} -I {screen} used "./.$told" started report >&2 </dev/null
+    {python} -I -S {screen} used "./.$told" started report >&2 </dev/null
     mv "./.$told" "./$told" ;;
   *) cat >"./$told" ;;
 esac

@@ -1,6 +1,6 @@
 """`python -I …/screen EVENTS REPORT COMMAND…` runs the command, shows its events as lines, and keeps a report of them.
 
-`python -I …/screen used HOOK STARTED REPORT` is called by a hook: it keeps a report of what the run has used.
+`python -I -S …/screen used HOOK STARTED REPORT` is called by a hook: it keeps a report of what the run has used.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from pathlib import Path
 def main(arguments: list[str]) -> int:
     # In front: another package of that name may be installed.
     sys.path.insert(0, str(Path(__file__).parents[3]))
-    from adapters.agents.screen.run import run
-    from adapters.agents.screen.transcript import keep_used
-
     if arguments[0] == "used":
+        # an agent waits for this: nothing else is loaded
+        from adapters.agents.screen.transcript import keep_used
+
         hook, started, report = map(Path, arguments[1:])
         keep_used(hook, started, report)
         return 0
+    from adapters.agents.screen.run import run
+
     return run(arguments)
 
 
