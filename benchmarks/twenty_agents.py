@@ -28,6 +28,10 @@ from bot.domain.world import Launch
 
 ADDS = 200
 PROMPT = "Say hello to whoever opens the shop. " * 20
+CLAIMS = (
+    "each agent is claimed on disk before it begins, so that none begins twice, and leaves its exit code: a shell and three"
+    " short programs more for each, which cost most where the processor is what lacks"
+)
 AGENT = r"""
 import os, sys, time, tty
 if os.isatty(0): tty.setraw(0)
@@ -52,7 +56,7 @@ async def main(agents: int, rounds: int) -> None:
     what = f"{agents} agents at work with their prompts"
     hand_in(
         beside("12", what, ours, floor, of="git + spawn", most=3),
-        beside("12", what, ours, theirs, of="libtmux, in turn", most=0.6),
+        beside("12", what, ours, theirs, of="libtmux, in turn", most=0.6, because=CLAIMS),
         all_of("12", "worktrees added at once", await added(ADDS), ADDS),
     )
 
