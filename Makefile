@@ -14,7 +14,7 @@
 #   make terminal   photograph the demo at a terminal for docs/pictures; needs chromium and fonts-dejavu-core
 #   make nheko     photograph the bot in nheko, a client of Matrix, for docs/pictures; needs nheko and a screen of Xvfb
 #   make lock      write the locked requirements anew (UPGRADE=--upgrade for newer versions)
-#   make bench     the benchmarks, then one table of all figures beside their floors; ten minutes (ARGS="scan slack" for some)
+#   make bench     the benchmarks, then one table of all figures beside their floors; it takes a while (ARGS="scan slack" for some)
 
 PYTHON ?= python3
 UV ?= uv
