@@ -13,7 +13,9 @@ from bot.domain.naming import derived_id
 from bot.domain.people import Thread
 from bot.domain.registry import Edit, Filed, Shelf
 from bot.domain.session import Session
-from bot.domain.sheets import Bullets, Element, Entries, Entry, Fields, Prose, Text, Tone
+from bot.domain.sheets import Entry, Text, Tone
+from bot.engine import intent_cards as cards
+from bot.engine.intent_cards import Carried
 from bot.engine.perform.telling import chat_of
 from bot.engine.repositories import Repositories
 from bot.engine.world import World
@@ -23,14 +25,8 @@ from bot.ports import Listed, Registry
 
 log = logging.getLogger("bot.intents")
 
-MOST = 20
-"""In one list."""
-SHOWN = 6_000
-"""Characters of a body."""
 NOT_KEPT = "No intents are kept here (GWT_INTENTS is off)."
-NO_PLAN = (
-    "This is no approval of a plan: that comes in the thread of its own session, once it runs."
-)
+CHANGED = "It has changed since that was shown. Look at it again."
 _VERBS = {
     "approve": Verb.INTENT_APPROVE,
     "reject": Verb.INTENT_REJECT,
@@ -102,7 +98,8 @@ class Intents:
         told = [filed for filed in shelf.intents if intents.waits(filed.intent)]
         # what a session carries out is told with the session
         free = [filed for filed in told if self._live(filed) is None]
-        return tuple(self._entry(filed) for filed in free[:MOST]), shelf.problems
+        waiting = tuple(cards.entry(filed, self._of(filed)) for filed in free[: cards.MOST])
+        return waiting, shelf.problems
 
     async def run(self, thread: Thread, event: FromPerson, repository: str, filed: Filed) -> str:
         """Begin its session, in a root message of its own. The session's id follows from the event: once is enough."""
@@ -147,15 +144,15 @@ class Intents:
         key = f"answer:{event.id}"
         what, name = _wanted(event)
         if what in ("", "list"):
-            return AnswerCard(key=key, title="Intents", body=tuple(self._listed(shelf)))
+            return AnswerCard(key=key, title="Intents", body=cards.listed(shelf, self._of))
         filed = shelf.find(name)
         if filed is None:
             title = f"I know no intent {name}. intent list tells of all."
-            return AnswerCard(key=key, title=title, body=_problems(shelf.problems))
+            return AnswerCard(key=key, title=title, body=cards.problems(shelf.problems))
         if what == "show":
-            return self._shown(key, filed)
+            return cards.shown(key, filed, self._of(filed))
         if isinstance(event, Pressed) and event.about != intents.about(filed):
-            return self._shown(key, filed, "It has changed since that was shown. Look at it again.")
+            return cards.shown(key, filed, self._of(filed), CHANGED)
         session = self._live(filed)
         if why := intents.why_not(filed, _VERBS[what], session, alone=self.alone(filed)):
             return AnswerCard(key=key, title=why)
@@ -167,7 +164,7 @@ class Intents:
         )
         _note(what, event, filed.intent.id)
         title = f"{filed.intent.id} is {status}, by {event.by}"
-        return self._shown(key, changed, title, tone=Tone.SUCCESS)
+        return cards.shown(key, changed, self._of(changed), title, Tone.SUCCESS)
 
     async def _run(
         self,
@@ -198,57 +195,8 @@ class Intents:
         session = self._session(filed)
         return session if session and not session.over else None
 
-    def _listed(self, shelf: Shelf) -> list[Element]:
-        found: list[Element] = []
-        open_first = sorted(shelf.intents, key=lambda one: (not intents.waits(one.intent),))
-        if shelf.intents:
-            found.append(Entries(items=tuple(self._entry(one) for one in open_first[:MOST])))
-        else:
-            found.append(
-                Text(text="There are none. Write one into .forge/intent-drafts, or ask for work.")
-            )
-        if len(shelf.intents) > MOST:
-            found.append(Text(text=f"… and {len(shelf.intents) - MOST} more."))
-        return [*found, *_problems(shelf.problems)]
-
-    def _entry(self, filed: Filed) -> Entry:
-        intent, session = filed.intent, self._live(filed)
-        about = (intent.id, intent.type, f"{intent.risk} risk" if intent.risk else "")
-        state = intents.waits(intent) or intent.status
-        return Entry(
-            title=intent.title or intent.id,
-            facts=tuple(fact for fact in (*about, state) if fact),
-            thread=session.thread if session else None,
-            choices=tuple(intents.choices(filed, session, alone=self.alone(filed))),
-        )
-
-    def _shown(
-        self, key: str, filed: Filed, title: str = "", tone: Tone = Tone.PLAIN
-    ) -> AnswerCard:
-        intent, session = filed.intent, self._live(filed)
-        pairs = (
-            ("Intent", intent.id),
-            ("Status", intent.status),
-            ("Type", intent.type or "not known yet"),
-            ("Risk", intent.risk or "not known yet"),
-            ("Source", intent.source),
-            ("Part of", intent.parent or ""),
-            ("Now", intents.waits(intent)),
-            ("Session", filed.session[:8]),
-        )
-        body: list[Element] = [Fields(pairs=tuple(pair for pair in pairs if pair[1]))]
-        if intent.body.strip():
-            body.append(Prose(name=intent.id, markdown=intent.body[:SHOWN]))
-        if intent.clarifications:
-            asked = (f"{q.decision} {q.text} → {q.answer or 'open'}" for q in intent.clarifications)
-            body.append(Bullets(items=tuple(asked)))
-        if session and (unheard := intents.unheard(filed, session)):
-            body.append(Bullets(items=unheard))
-        choices = tuple(intents.choices(filed, session, alone=self.alone(filed)))
-        if choices:
-            body.append(Text(text=NO_PLAN))
-        title = title or intent.title or intent.id
-        return AnswerCard(key=key, title=title, tone=tone, body=tuple(body), choices=choices)
+    def _of(self, filed: Filed) -> Carried:
+        return Carried(self._live(filed), self.alone(filed))
 
 
 def _wanted(event: Pressed | Commanded) -> tuple[str, str]:
@@ -257,12 +205,6 @@ def _wanted(event: Pressed | Commanded) -> tuple[str, str]:
         return event.command.argument, event.command.text
     what = next((word for word, verb in _VERBS.items() if verb is event.verb), "")
     return what, event.about.partition("@")[0]
-
-
-def _problems(problems: tuple[str, ...]) -> tuple[Element, ...]:
-    if not problems:
-        return ()
-    return (Text(text="Not read, and left as it is", strong=True), Bullets(items=problems[:MOST]))
 
 
 def _note(what: str, event: FromPerson, id: str, **more: str) -> None:

@@ -11,6 +11,7 @@ from tests.looks.catalogue import (
     ending,
     lookout,
     shipping,
+    wishing,
     working,
 )
 from tests.looks.catalogue.entry import Entry
@@ -31,4 +32,5 @@ def entries() -> tuple[Entry, ...]:
         *answering.entries(),
         *lookout.entries(),
         *branching.entries(),
+        *wishing.entries(),
     )
