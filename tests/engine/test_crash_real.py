@@ -187,7 +187,7 @@ def git(shop: Path, *arguments: str) -> str:
 def wrong_cards(folder: Path) -> Iterator[str]:
     """A status may look again as it looked before; whatever else is shown is shown once, and nothing is left out."""
     lines = (folder / "home" / "console" / "shown.jsonl").read_text().splitlines()
-    cards = [card for card in map(json.loads, lines) if card["key"] != "status"]
+    cards = [card for card in map(json.loads, filter(None, lines)) if card["key"] != "status"]
     shown = Counter((card["key"], card["digest"]) for card in cards)
     yield from (f"{key} was shown {times} times" for (key, _), times in shown.items() if times > 1)
     last = {card["key"]: card for card in cards}

@@ -13,7 +13,7 @@ from bot.domain.states import OverallStatus, Status
 from tests.beds.slack import AKI, GUEST, MIKA, Message, SlackBed, invariants
 from tests.beds.slack.forms import elements_in
 from tests.beds.slack.names import Json
-from tests.stories.serving import PATIENCE, Serving, in_slack, serving
+from tests.stories.serving import PATIENCE, Hold, Serving, in_slack, serving
 from tests.stories.slack_person import SlackPerson
 
 pytestmark = [pytest.mark.tmux, pytest.mark.slow]
@@ -124,7 +124,8 @@ async def killed(bot: Serving, bed: SlackBed) -> None:
 
 
 async def test_a_bot_that_is_killed_and_started_again_goes_on_where_it_was(tmp_path: Path) -> None:
-    async with SlackBed() as bed, serving(tmp_path, **in_slack(bed, MIKA)) as bot:
+    hold = Hold(tmp_path)
+    async with SlackBed() as bed, serving(tmp_path, **in_slack(bed, MIKA), **hold.pace) as bot:
         mika = SlackPerson(bed)
         bot.start()
         await bed.connected(seconds=20)
@@ -140,6 +141,7 @@ async def test_a_bot_that_is_killed_and_started_again_goes_on_where_it_was(tmp_p
         await mika.presses("Approve")
         await mika.sees("Running")
         await killed(bot, bed)
+        hold.release()
         bot.start()
         await bed.connected(seconds=20)
         await mika.presses("Merge into main", seconds=60)
