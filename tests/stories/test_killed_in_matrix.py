@@ -15,7 +15,7 @@ from tests.stories.matrix_person import MatrixPerson
 from tests.stories.serving import Serving, in_matrix, serving
 
 pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(240)]
-KILLS, THREADS = 16, 3
+KILLS, THREADS = 10, 3
 FARTHEST = 18
 """Requests that it may still make."""
 LONGEST_LIFE = 2.0
