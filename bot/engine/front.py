@@ -86,7 +86,7 @@ class Front:
             case Word.MODEL:
                 return "Model", (self._model(),)
             case Word.USAGE:
-                return "Usage", overview.usage(self._spent(thread))
+                return "Usage", overview.usage(self._spent(thread), self.world.beside.usage)
             case _:
                 return "What I understand", _help()
 

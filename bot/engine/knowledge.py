@@ -25,6 +25,7 @@ from bot.domain.session import Session
 from bot.domain.sheets import Bullets, Element, Text, Tone
 from bot.domain.stale import files_named, stale
 from bot.domain.states import IntentStatus
+from bot.domain.world import Usage
 from bot.engine.brain import noticing
 from bot.engine.intents import NOT_KEPT, Intents
 from bot.engine.world import World
@@ -118,7 +119,8 @@ class Knowledge:
         for filed in unknown:
             intent = filed.intent
             try:
-                found, _ = await noticing.estimate(self.world.llm, intent)
+                found, usage = await noticing.estimate(self.world.llm, intent)
+                self.world.beside.add(usage)
             except PortError:
                 found = noticing.plain_estimate(intent)
             edit = Edit(type=intent.type or found.type, risk=intent.risk or found.risk)
@@ -150,9 +152,10 @@ class Knowledge:
     ) -> list[Filed]:
         """Each in a file of its own before the observations count as read: a crash in between loses none."""
         try:
-            proposals, _ = (
-                await noticing.reflect(self.world.llm, new, intents) if new else ((), None)
+            proposals, usage = (
+                await noticing.reflect(self.world.llm, new, intents) if new else ((), Usage())
             )
+            self.world.beside.add(usage)
         except PortError:
             proposals = noticing.plain_proposals(new)
         filed: list[Filed] = []

@@ -12,6 +12,7 @@ from bot.domain.people import Person, Role, Thread
 from bot.domain.session import Session
 from bot.domain.sheets import Bullets, Element, Entries, Entry, Fields, Table, Text
 from bot.domain.states import Status, TaskState
+from bot.domain.world import Usage
 from bot.engine.gate import Gate
 from bot.engine.world import World
 from bot.errors import PortError
@@ -114,10 +115,10 @@ def sessions(listed: Iterable[Listed], thread: Thread, now: datetime) -> tuple[E
     return (entries, Text(text=f"… and {len(seen) - MOST} older ones: info <id> tells of each."))
 
 
-def usage(known: Iterable[Session]) -> tuple[Element, ...]:
-    """Of every session there is something to tell of, and of all together."""
+def usage(known: Iterable[Session], beside: Usage) -> tuple[Element, ...]:
+    """Of every session there is something to tell of, of all together, and of what belongs to none."""
     spent = [one for one in known if one.usage.calls]
-    if not spent:
+    if not spent and not beside.calls:
         return (Text(text="No model was asked yet."),)
     rows = tuple(
         (
@@ -130,14 +131,15 @@ def usage(known: Iterable[Session]) -> tuple[Element, ...]:
         )
         for one in spent[:ROWS]
     )
-    total = Fields(
-        pairs=(
-            ("Model calls", f"{sum(one.usage.calls for one in spent):,}"),
-            ("Model tokens", f"about {sum(one.usage.tokens for one in spent):,}"),
-        )
-    )
+    total = [
+        ("Model calls", f"{sum(one.usage.calls for one in spent):,}"),
+        ("Model tokens", f"about {sum(one.usage.tokens for one in spent):,}"),
+    ]
+    if beside.calls:
+        told = f"{counted(beside.calls, 'call')}, about {beside.tokens:,} tokens since my start"
+        total.append(("Branches and intents", told))
     head = ("Id", "What", "Calls", "Tokens", "Agent runs", "Agents' tokens")
-    return (total, Table(head=head, rows=rows))
+    return (Fields(pairs=tuple(total)), *((Table(head=head, rows=rows),) if rows else ()))
 
 
 def agents_tokens(session: Session) -> int:

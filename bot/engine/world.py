@@ -11,6 +11,7 @@ from typing import TypedDict
 from bot.domain.evidence import TaskLimits
 from bot.domain.intent import Source
 from bot.domain.masking import Masker
+from bot.engine.beside import Beside
 from bot.engine.logbook import Logbook
 from bot.engine.nursery import Nursery
 from bot.engine.places import Places
@@ -118,6 +119,7 @@ class World:
     preferences: Preferences
     forge: Forge | None = None
     """None: no pull requests are made at all."""
+    beside: Beside = field(default_factory=Beside)
     places: Places = field(default_factory=Places)
     nursery: Nursery = field(default_factory=Nursery)
     visits: Visits = field(default_factory=Visits)

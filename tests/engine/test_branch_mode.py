@@ -101,6 +101,16 @@ async def test_what_has_not_moved_is_not_read_again(stage: Stage) -> None:
     assert "It adds a file." in text(cards(stage)[-1])
 
 
+async def test_what_its_summary_cost_is_told_among_the_usage(stage: Stage) -> None:
+    person_works(stage)
+    await stage.commands_(Word.USAGE, thread=CHANNEL)
+    assert "No model was asked yet" in whispered(stage)
+    await stage.commands_(Word.BRANCH, "feature/a", SECOND)
+    await stage.commands_(Word.USAGE, thread=CHANNEL)
+    assert "Branches and intents" in whispered(stage)
+    assert "1 call, about" in whispered(stage)
+
+
 async def test_a_model_that_is_away_takes_nothing_from_the_card(stage: Stage) -> None:
     person_works(stage)
 

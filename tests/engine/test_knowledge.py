@@ -117,6 +117,7 @@ async def test_reflection_proposes_intents_that_wait_for_a_person() -> None:
     assert all(one.processed for one in stage.registry.observations.values())
     assert stage.store.sessions() == []
     assert "nobody has read yet" in await asked(stage, Word.REFLECT)
+    assert "1 call, about" in await asked(stage, Word.USAGE)
     await stage.close()
 
 

@@ -119,9 +119,10 @@ class BranchMode:
         try:
             patch = await self.world.repository.branch_patch(look.path, look.name, PATCH)
             session = carried.session if carried else None
-            text, _ = await in_short(self.world.llm, found, patch, room, session)
+            text, usage = await in_short(self.world.llm, found, patch, room, session)
         except PortError as problem:
             return f"No summary now: {problem.reason} {problem.remedy}".strip()
+        self.world.beside.add(usage)
         self._said[_key(found)] = text
         while len(self._said) > _REMEMBERED:
             self._said.popitem(last=False)

@@ -11,6 +11,7 @@ from bot.domain.session import Approval
 from bot.domain.sheets import Element, Pointer, Table, Text, Tone
 from bot.domain.states import Phase
 from bot.domain.tasklog import LogEntry, LogEventType, TaskLog, TaskLogStatus, Visibility, told
+from bot.domain.world import Usage
 from bot.engine import front, overview, pointing
 from bot.flow import commands, takeover, telling
 from tests.looks.catalogue import lookout
@@ -58,7 +59,9 @@ def _fronts() -> tuple[Entry, ...]:
     working = at_work(running("T002"), task("T004"))
     waits = planned(id="5e6f7a8b-0000-4000-8000-000000000000")
     parts = {
-        "usage of all": overview.usage([working, waits]),
+        "usage of all": overview.usage(
+            [working, waits], Usage(calls=3, prompt_tokens=5_210, reply_tokens=640)
+        ),
         "inbox": overview.inbox([working, waits], THREAD, MIKA, at(8)),
         "inbox, empty": overview.inbox([], THREAD, MIKA, at(8)),
         "sessions": overview.sessions(lookout.LISTED, THREAD, at(8)),
