@@ -46,7 +46,7 @@ async def test_a_request_becomes_merged_work(
     began = time.monotonic()
 
     async with PlayedModel({STAGE_VARIABLE: "tests"}, delay=0) as master:
-        said = await _talk(_settings(place, shop, agent, master.base_url), tmp_path)
+        said = await _talk(_settings(place, shop, agent, master.base_url), shop)
 
     latency.append(
         f"{agent}: {time.monotonic() - began:.1f} s from the request to the merged whole"
@@ -91,11 +91,11 @@ def _trust(place: Place, shop: Path) -> None:
     path.write_text(json.dumps(settings), encoding="utf-8")
 
 
-async def _talk(environment: dict[str, str], folder: Path) -> str:
+async def _talk(environment: dict[str, str], shop: Path) -> str:
     """All that the program said, until it was done or had nothing more to say."""
     said = ""
     try:
-        async with _program(environment, folder) as process, asyncio.timeout(PATIENCE):
+        async with _program(environment, shop) as process, asyncio.timeout(PATIENCE):
             async for more in _answering(process):
                 said += more
     except TimeoutError:
@@ -123,15 +123,17 @@ async def _answering(process: asyncio.subprocess.Process) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def _program(
-    environment: dict[str, str], folder: Path
+    environment: dict[str, str], shop: Path
 ) -> AsyncGenerator[asyncio.subprocess.Process]:
     process = await asyncio.create_subprocess_exec(
+        # a script would work on a copy otherwise, which nobody has told Claude Code to trust
         *(sys.executable, "-m", "bot", "console"),
+        *("--project-mode", "fixed", "--project-root", str(shop)),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         env=environment | {"PYTHONPATH": str(Path(__file__).parents[2])},
-        cwd=folder,
+        cwd=shop.parent,
     )
     try:
         yield process
