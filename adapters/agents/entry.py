@@ -90,8 +90,8 @@ class RepositorySetting:
 
 Files = Callable[[str], Mapping[str, str]]
 """From the run's folder: what has to lie in it when the CLI starts."""
-Warnings = Callable[[Mapping[str, str], str], tuple[str, ...]]
-"""From the environment and the main checkout: what a person may be asked at the first start."""
+Warnings = Callable[[Mapping[str, str], str, bool], tuple[str, ...]]
+"""From the environment, the main checkout, and whether somebody is there: what a person may be asked at the first start."""
 
 
 @dataclass(frozen=True)

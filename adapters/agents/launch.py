@@ -70,7 +70,7 @@ class AgentClis:
             raise Refused(f"There is no agent called “{agent}”.", remedy=self._choices())
         return found
 
-    async def ready(self, agent: str, repository: str) -> AgentReady:
+    async def ready(self, agent: str, repository: str, *, answered: bool = True) -> AgentReady:
         cli = self._clis.get(agent)
         if cli is None:
             return _not_ready(agent, f"There is no agent called “{agent}”.", self._choices())
@@ -78,7 +78,7 @@ class AgentClis:
         if obstacle is not None:
             return obstacle
         ready = await self._try_version(cli)
-        return self._judged(cli, ready, repository) if ready.ok else ready
+        return self._judged(cli, ready, repository, answered) if ready.ok else ready
 
     def settings(self, agent: str) -> tuple[str, ...]:
         cli = self._clis.get(agent)
@@ -225,7 +225,9 @@ class AgentClis:
             return _not_ready(cli.name, problem.reason, problem.remedy)
         return None
 
-    def _judged(self, cli: AgentCli, ready: AgentReady, repository: str) -> AgentReady:
+    def _judged(
+        self, cli: AgentCli, ready: AgentReady, repository: str, answered: bool
+    ) -> AgentReady:
         """It starts: is it new enough, has somebody logged in, and what is there to be warned of?"""
         if older(ready.version, cli.oldest):
             problem = f"`{cli.command[0]}` is version {ready.version}, and {cli.oldest} is needed."
@@ -233,7 +235,7 @@ class AgentClis:
         if not logged_in(cli.login, self._environ):
             problem = f"Nobody has logged in to `{cli.command[0]}`, as far as can be seen here."
             return _not_ready(cli.name, problem, cli.login.remedy if cli.login else "")
-        asks = cli.asks(self._environ, repository) if cli.asks else ()
+        asks = cli.asks(self._environ, repository, answered) if cli.asks else ()
         return ready.model_copy(update={"warnings": asks})
 
     async def _try_version(self, cli: AgentCli) -> AgentReady:

@@ -17,6 +17,11 @@ WAITING = "waits for"
 """How the reason of a task begins that is held up by another."""
 SHOWN_OUTPUT = 1500
 BEGUN_ANEW = "The branch of an earlier try is lost. Begin anew: nothing of it is here."
+UNHEARD = (
+    "In a new folder, as the copy is that a script works on, an agent may ask whether it is trusted: --project-mode fixed works in the "
+    "project itself, where that was answered before. claude-print (GWT_AGENT) asks nothing; in the console you can answer."
+)
+"""What helps where nobody was there for what an agent asked."""
 MOST_HINT = 3000
 """Characters of what somebody tells an agent: each of its tries may bring another."""
 
@@ -102,13 +107,19 @@ def card_of(session: Session, task: Task, decided: Decided | None = None) -> Sho
         card=NeedsYouCard(
             key=f"needs-you:{task.key}:{task.asking}",
             title=title,
-            reason=task.blocked,
+            reason=f"{task.blocked}. {UNHEARD}" if _unheard(session, task) else task.blocked,
             output=_output(task) if failed else "",
             affected=tuple(f"{d.key} {d.name}" for d in dependents(session, task)),
             choices=() if decided else _choices(session, task),
             decided=decided,
         )
     )
+
+
+def _unheard(session: Session, task: Task) -> bool:
+    """Whether its agent asked something in a script."""
+    asked = task.run is not None and task.run.outcome is Outcome.BLOCKED
+    return session.unattended and asked and task.state is TaskState.BLOCKED
 
 
 def _output(task: Task) -> str:

@@ -14,8 +14,11 @@ from bot.domain.world import AgentReady, Executed, Launch, Lent, Pane, RunEnd
 class Agents(Protocol):
     """The coding-agent CLIs, as data."""
 
-    async def ready(self, agent: str, repository: str) -> AgentReady:
-        """Can it run here unattended? With the reason and the remedy where not."""
+    async def ready(self, agent: str, repository: str, *, answered: bool = True) -> AgentReady:
+        """Can it run here unattended? With the reason and the remedy where not.
+
+        `answered`: somebody is there for what it may ask at its first start; in a script nobody is.
+        """
         ...
 
     def settings(self, agent: str) -> tuple[str, ...]:

@@ -21,7 +21,8 @@ commands, Ctrl-D leaves (agents go on).
 Through a pipe, or with --non-interactive, every line is one step of a script: the next is
 read when what it began is finished or waits for somebody. Nobody is asked in between: an
 agent that asks something is ended, and its task says so. Unless told otherwise a script
-works on a temporary copy of the project.
+works on a temporary copy of the project; Claude Code asks whether it is trusted in each
+new folder, so name the agent claude-print there, or work in the project itself (fixed).
 
 exit codes of a script:  0 complete   1 error   2 not complete, or it waits for you"""
 

@@ -112,6 +112,32 @@ async def test_what_claude_will_ask_is_told_beforehand_and_refuses_nothing(
 
 
 @pytest.mark.parametrize(
+    ("known", "helps"),
+    [
+        ({"projects": {}}, "--project-mode fixed"),
+        ({"hasCompletedOnboarding": False}, "in a terminal"),
+        ({"customApiKeyResponses": {}}, "GWT_AGENT"),
+    ],
+)
+async def test_what_claude_will_ask_in_a_script_is_told_with_what_helps_where_nobody_answers(
+    programs: AgentPrograms, repository: Path, known: dict[str, object], helps: str
+) -> None:
+    settings: dict[str, object] = {
+        "hasCompletedOnboarding": True,
+        "projects": {str(repository): {"hasTrustDialogAccepted": True}},
+        "customApiKeyResponses": {"approved": ["sk-ant-of-claude"]},
+    }
+    set_up(programs, **(settings | known))
+    ready = await AgentClis(programs.environ).ready("claude", str(repository), answered=False)
+    assert ready.ok
+    (warning,) = ready.warnings
+    assert "Nobody can answer" in warning
+    assert "buttons" not in warning
+    assert "claude-print" in warning
+    assert helps in warning
+
+
+@pytest.mark.parametrize(
     ("agent", "path", "text"),
     [
         ("claude-print", ".claude/settings.json", '{"hooks": {}}'),

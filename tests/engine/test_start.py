@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bot.domain.cards import Card
 from bot.domain.choices import Verb, Word
 from bot.domain.layout import sheet
@@ -64,3 +66,13 @@ async def test_a_stopped_session_shows_its_choices_again_after_a_start(stage: St
     await stage.settle()
     [stopped] = [card for card in stage.chat.cards(THREAD) if card.kind == "stopped"]
     assert [choice.verb for choice in sheet(stopped).choices] == [Verb.RESUME, Verb.DISCARD]
+
+
+async def test_in_a_script_the_agent_is_known_to_ask_in_vain(stage: Stage) -> None:
+    await stage.says("Add discounts")
+    assert stage.agents.answered == [True]
+
+    stage.rules = replace(stage.rules, unattended=True)
+    await stage.revive()
+    await stage.says("Add receipts", OTHER)
+    assert stage.agents.answered[-1] is False

@@ -27,11 +27,14 @@ class FakeAgents:
         self.obeys: tuple[str, ...] = ()
         """Files of a repository."""
         self.asked: list[tuple[str, str]] = []
+        self.answered: list[bool] = []
+        """Whether somebody was said to be there for what it asks."""
         self.launched: list[tuple[str, str, bool]] = []
         """Agent, conversation, and whether it was to be gone on with."""
 
-    async def ready(self, agent: str, repository: str) -> AgentReady:
+    async def ready(self, agent: str, repository: str, *, answered: bool = True) -> AgentReady:
         self.asked.append((agent, repository))
+        self.answered.append(answered)
         problem = self.problems.get(agent)
         if agent not in self.names:
             problem = f"There is no agent called “{agent}”."

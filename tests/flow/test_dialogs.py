@@ -339,6 +339,9 @@ def test_where_nobody_is_there_to_answer_a_dialog_ends_the_run_and_keeps_the_wor
     assert any(isinstance(deed, StopRun) for deed in deeds)
     assert session.tasks[0].state is TaskState.BLOCKED
     assert "INTERACTIVE_PROMPT" in session.tasks[0].blocked
+    [card] = needs(deeds)
+    assert "--project-mode fixed" in card.reason
+    assert "claude-print" in card.reason
     assert not run_of(session).alive
     log = task_log(session, session.tasks[0])
     assert (log.executor_blocked, log.status) == (True, TaskLogStatus.INCOMPLETE)

@@ -30,7 +30,10 @@ async def survey(world: World, session: Session, order: Survey) -> Surveyed:
     if not session.spec_only:
         await world.panes.require()
     base = await world.repository.base(session.repository)
-    agent = await world.agents.ready(session.agent or world.rules.agent, base.repository)
+    answered = not (session.unattended or world.rules.unattended)
+    agent = await world.agents.ready(
+        session.agent or world.rules.agent, base.repository, answered=answered
+    )
     if not agent.ok:
         agent = _not_needed_yet(session, agent)
     others = await _other_agents(world, agent.agent, base.repository)
