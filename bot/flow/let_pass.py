@@ -64,7 +64,7 @@ def _go_on(task: Task) -> None:
 
 def _sent_back(task: Task, event: Pressed) -> None:
     flags = "".join(f"\n- {flag.path}: {flag.says}" for flag in task.flags)
-    seen = f"\n\nWhat was noticed about the tests:{flags}" if task.held is Hold.FLAGS else ""
+    seen = f"\n\nWhat was noticed:{flags}" if task.held is Hold.FLAGS else ""
     task.become(TaskState.NEEDS_CONTINUATION)
     task.counters, task.past = Counters(), ()
     task.next_why = Why.FLAGGED if seen else Why.FEEDBACK

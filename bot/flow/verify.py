@@ -11,6 +11,7 @@ from bot.domain.evidence import Judgement, Verdict
 from bot.domain.session import Session
 from bot.domain.sheets import Tone
 from bot.domain.states import Outcome, TaskState
+from bot.domain.tampering import Flag, Sign
 from bot.domain.tasks import Hold, Run, Task, TaskType, Why
 from bot.flow import blocked, dialogs, limits, ship, steps, telling
 
@@ -18,6 +19,8 @@ MAX_FAILED_CHECKS = 3
 MAX_FAILED_RUNS = 3
 MAX_EVIDENCE_ASKS = 2
 MAX_JUDGE_CONTINUES = 3
+MOST_TOLD = 6
+"""Signs of a kind in one sentence."""
 
 
 def ended(session: Session, event: RunEnded) -> Iterator[Deed]:
@@ -181,9 +184,16 @@ def _ask_for_evidence(
 
 
 def _flagged(task: Task) -> str:
-    what = "; ".join(dict.fromkeys(flag.says for flag in task.flags[:6]))
-    more = f" and {len(task.flags) - 6} more" if len(task.flags) > 6 else ""
-    return f"its tests may have been made to pass: {what}{more}"
+    beyond = [flag for flag in task.flags if flag.sign is Sign.REACHES_FURTHER]
+    tests = [flag for flag in task.flags if flag.sign is not Sign.REACHES_FURTHER]
+    told = [f"its tests may have been made to pass: {_listed(tests)}"] if tests else []
+    told += [f"it changes what nobody has approved: {_listed(beyond)}"] if beyond else []
+    return " Besides, ".join(told)
+
+
+def _listed(flags: list[Flag]) -> str:
+    what = " ".join(dict.fromkeys(f"{flag.path}: {flag.says}" for flag in flags[:MOST_TOLD]))
+    return f"{what} And {len(flags) - MOST_TOLD} more." if len(flags) > MOST_TOLD else what
 
 
 def wants_check(session: Session, task: Task, run: Run) -> bool:

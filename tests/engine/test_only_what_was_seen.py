@@ -18,7 +18,7 @@ from bot.domain.actions import (
 from bot.domain.masking import Masker
 from bot.domain.session import Session
 from bot.domain.states import RunState, TaskState
-from bot.domain.tasks import Task
+from bot.domain.tasks import Task, TaskType
 from bot.domain.world import Executed
 from bot.engine.logbook import Logbook
 from bot.engine.perform import checking, ending, judging, running, shipping
@@ -225,3 +225,25 @@ async def test_of_work_without_measure_so_much_is_told_that_it_can_be_kept(bench
     event = await checking.look_at_work(bench.world, bench.session(one), order)
     assert len(event.work.created_files) == checking.MOST_TOLD
     assert len(event.model_dump_json()) < 3_000_000
+
+
+@pytest.mark.parametrize(
+    ("other", "signs"),
+    [
+        (task("T002"), ["uv.lock"]),
+        (task("T002", files=("./uv.lock",)), []),
+        (task("T002", files=("uv.lock",), parent="id-T000"), ["uv.lock"]),
+        (task("T002", files=("uv.lock",), type=TaskType.INTEGRATION), ["uv.lock"]),
+    ],
+    ids=["no plan", "the plan", "what a task was cut into", "what collided"],
+)
+async def test_what_is_installed_is_changed_only_where_the_approved_plan_names_it(
+    bench: Bench, other: Task, signs: list[str]
+) -> None:
+    """Neither a task that was cut later nor a conflict makes an approval of it."""
+    one = await bench.looked_at("T001")
+    assert one.workspace
+    bench.worktrees.agent_commits(one.workspace.path, {"uv.lock": "evil==1\n"}, "feat: evil")
+    order = LookAtWork(task_id=one.id, run_id="id-T001-1")
+    event = await checking.look_at_work(bench.world, bench.session(one, other), order)
+    assert [flag.path for flag in event.flags] == signs

@@ -203,8 +203,18 @@ def test_where_the_judge_is_at_a_loss_a_person_is_asked() -> None:
 def test_signs_of_tampering_stop_the_task_before_anything_is_tested() -> None:
     session = executing(verifying("T001"))
     [card] = needs(looked(session, work("feat: x"), FLAG))
-    assert "A test is gone." in card.reason
+    assert "tests/a.py: A test is gone." in card.reason
     assert session.tasks[0].state is TaskState.BLOCKED
+    assert kinds(session) == []
+
+
+def test_a_lock_file_nobody_has_approved_is_named_and_waits_for_a_person() -> None:
+    session = executing(verifying("T001"))
+    lock = Flag(sign=Sign.REACHES_FURTHER, path="uv.lock", says="The plan does not name it.")
+    [card] = needs(looked(session, work("feat: x"), lock))
+    assert "uv.lock: The plan does not name it." in card.reason
+    assert "tests" not in card.reason
+    assert {Verb.ACCEPT, Verb.SEND_BACK} <= set(verbs(card))
     assert kinds(session) == []
 
 

@@ -5,5 +5,6 @@ Only what the diff shows counts, never what anybody says of it; honest work on t
 
 from bot.domain.tampering.looking import flags
 from bot.domain.tampering.signs import Flag, Sign
+from bot.domain.tampering.unplanned import unplanned
 
-__all__ = ["Flag", "Sign", "flags"]
+__all__ = ["Flag", "Sign", "flags", "unplanned"]

@@ -48,8 +48,9 @@ _COMMENT = ("#", ";", "//")
 _HOOKS = frozenset((".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", ".lefthook.yml"))
 _HOOK_FOLDERS = frozenset((".husky", ".githooks", "githooks", ".git"))
 _LOCK = re.compile(
-    r"(?:package|packages|npm|yarn|pnpm|bun|deno|uv|poetry|pdm|pipfile|cargo|composer|gemfile|gradle|mix|flake)"
-    r"[.-](?:lock|lockb|lockfile|lock\.json|lock\.yaml|shrinkwrap\.json)|go\.sum"
+    r"(?:package|packages|npm|yarn|pnpm|bun|deno|uv|poetry|pdm|pixi|pipfile|cargo|composer|gemfile|gradle|mix|flake"
+    r"|podfile|pubspec|conan|chart)[.-](?:lock|lockb|lockfile|lock\.json|lock\.ya?ml|shrinkwrap\.json)"
+    r"|go\.sum|package\.resolved|pylock(?:\.[\w-]+)?\.toml"
 )
 
 
@@ -61,7 +62,11 @@ def reaches_further(path: str) -> bool:
     """Whether it decides what runs elsewhere, with other rights than an agent has: CI, git hooks, what is installed."""
     lower = PurePosixPath(path.lower())
     hook = lower.name in _HOOKS or any(part in _HOOK_FOLDERS for part in lower.parts[:-1])
-    return is_ci(path) or hook or ".github" in lower.parts or bool(_LOCK.fullmatch(lower.name))
+    return is_ci(path) or hook or ".github" in lower.parts or is_lock(path)
+
+
+def is_lock(path: str) -> bool:
+    return _LOCK.fullmatch(PurePosixPath(path.lower()).name) is not None
 
 
 def is_test_settings(path: str) -> bool:

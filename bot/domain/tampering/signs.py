@@ -1,4 +1,4 @@
-"""The signs of tampering with tests, and where one stands."""
+"""The signs of tampering with tests, and of work that reaches further than its plan; and where one stands."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ class Sign(StrEnum):
     ASSERTION_WEAKENED = "assertion_weakened"
     CI_CHANGED = "ci_changed"
     TEST_SETTINGS_CHANGED = "test_settings_changed"
+    REACHES_FURTHER = "reaches_further"
+    """What runs elsewhere was changed, and the plan does not name it."""
 
 
 class Flag(Fact):

@@ -22,7 +22,7 @@ class Hold(StrEnum):
 
     EVIDENCE = "evidence"
     FLAGS = "flags"
-    """Its tests look as if they had been made to pass."""
+    """Its tests look as if they had been made to pass, or it reaches further than its plan."""
     LIMIT = "limit"
     SETTINGS = "settings"
     """What its agent obeys has changed."""
@@ -95,7 +95,7 @@ class Task(Living):
     work_of: str = ""
     """The run after which that was."""
     flags: tuple[Flag, ...] = ()
-    """Signs that its tests were made to pass, in the work as last looked at."""
+    """Signs that its tests were made to pass, or that it reaches further than its plan, in the work as last looked at."""
     accepted: tuple[str, ...] = ()
     settings_mark: str = ""
     """How what its agent obeys looked when a person was asked about it."""

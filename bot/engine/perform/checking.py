@@ -10,8 +10,8 @@ from bot.domain.evidence import Check, Evidence, EvidenceInventory, VerifiedFile
 from bot.domain.naming import derived_id
 from bot.domain.session import Session
 from bot.domain.states import TaskState
-from bot.domain.tampering import flags
-from bot.domain.tasks import Task, Workspace
+from bot.domain.tampering import Flag, flags, unplanned
+from bot.domain.tasks import Task, TaskType, Workspace
 from bot.domain.world import Work
 from bot.engine.world import World
 from bot.errors import Refused
@@ -51,9 +51,7 @@ async def look_at_work(world: World, session: Session, order: LookAtWork) -> Wor
     evidence = await keep(
         world, session, task, "commits", (order.run_id,), summary, executor=executor, raw=diff
     )
-    # a large patch takes seconds to read
-    large = len(diff) > LARGE_DIFF
-    signs = await asyncio.to_thread(flags, diff, found) if large else flags(diff, found)
+    signs = await _signs(session, diff, found)
     return WorkSeen(
         id=world.clock.new_id(),
         at=now,
@@ -66,6 +64,16 @@ async def look_at_work(world: World, session: Session, order: LookAtWork) -> Wor
         verified_files=files,
         evidence=evidence,
     )
+
+
+async def _signs(session: Session, diff: str, found: Work) -> tuple[Flag, ...]:
+    """A large patch takes seconds to read. What people have approved names files; what a plan was cut into later does not count."""
+    large = len(diff) > LARGE_DIFF
+    signs = await asyncio.to_thread(flags, diff, found) if large else flags(diff, found)
+    approved = [
+        one for one in session.tasks if not one.parent and one.type is not TaskType.INTEGRATION
+    ]
+    return (*signs, *unplanned(found, [path for one in approved for path in one.files]))
 
 
 def _bounded(work: Work) -> Work:
