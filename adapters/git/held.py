@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from adapters.git.ledger import Ledger, Made, Merging, Page
 from adapters.git.place import Place
 
+LetGo = Callable[[str], Awaitable[None]]
+
 
 class Held:
-    def __init__(self, main: Place, lock: int, ledger: Ledger, page: Page) -> None:
+    """`let_go` is told of each worktree that is gone, before it is struck out: after a crash it is told again."""
+
+    def __init__(
+        self,
+        main: Place,
+        lock: int,
+        ledger: Ledger,
+        page: Page,
+        let_go: LetGo | None = None,
+    ) -> None:
         self.main = main
         self.lock = lock
         self._ledger = ledger
         self._page = page
+        self._let_go = let_go
 
     def made(self, path: Path) -> Made | None:
         """What the bot knows of a worktree of its own."""
@@ -40,7 +52,10 @@ class Held:
     def note_branch(self, branch: str, path: Path) -> None:
         self._save(self._page.with_branch(branch, str(path)))
 
-    def strike(self, path: Path) -> None:
+    async def strike(self, path: Path) -> None:
+        """It is gone, with what was kept for whoever worked there."""
+        if self._let_go:
+            await self._let_go(str(path))
         self._save(self._page.without_worktree(str(path)))
 
     def strike_branch(self, branch: str) -> None:

@@ -71,7 +71,7 @@ class Preparing:
             await self._git.write("worktree", "remove", str(path), at=held.main, lock=held.lock)
         else:
             await self._clear(held, path)
-        held.strike(path)
+        await held.strike(path)
 
     async def _adopted(
         self, held: Held, branch: str, path: Path, start: str, found: Standing

@@ -49,7 +49,7 @@ class Removing:
             left = ([entry] if entry else []) + nameless(entries, path)
             return await self._finish(held, path, made, left)
         if entry is None and not is_there(path):
-            held.strike(path)
+            await held.strike(path)
             return ""
         if made is None or entry is None:
             return f"{path} is no worktree of the bot's"
@@ -74,7 +74,7 @@ class Removing:
             await self._recovery.clear(held.main, path, made.start, left, made.ignored)
         except Refused as refused:
             return refused.remedy or refused.reason
-        held.strike(path)
+        await held.strike(path)
         return ""
 
     async def _in_use(self, at: Place, entry: Standing, branch: str) -> str:
@@ -101,7 +101,7 @@ class Removing:
             await self._git.write("worktree", "remove", str(path), at=held.main, lock=held.lock)
         except Refused as refused:
             return refused.reason
-        held.strike(path)
+        await held.strike(path)
         return ""
 
     async def remove_branch(self, held: Held, branch: str, tip: str) -> str:

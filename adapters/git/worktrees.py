@@ -15,7 +15,7 @@ from adapters.git.copying import Bounds, Copying
 from adapters.git.deleting import Deleting
 from adapters.git.exclude import keep_out_of_status
 from adapters.git.forecast import Forecast
-from adapters.git.held import Held
+from adapters.git.held import Held, LetGo
 from adapters.git.ledger import Ledger
 from adapters.git.lock import Locks
 from adapters.git.merging import Merges
@@ -38,7 +38,8 @@ from bot.domain.world import Collision, Commit, Merged, Removal, Work
 
 
 class GitWorktrees:
-    """`home` is the bot's own directory, where it notes what it made in which repository."""
+    """`home` is the bot's own directory, where it notes what it made in which repository. `let_go` is told of each
+    worktree that is gone."""
 
     def __init__(
         self,
@@ -47,7 +48,9 @@ class GitWorktrees:
         *,
         umask: int = INHERITED,
         copy_bounds: Bounds | None = None,
+        let_go: LetGo | None = None,
     ) -> None:
+        self._let_go = let_go
         self._git = Git(environment, umask=umask)
         self._ledger = Ledger(home)
         self._locks = Locks()
@@ -198,7 +201,7 @@ class GitWorktrees:
         async with self._locks.held(main.common) as lock:
             # looked at under the lock, so a page is never saved over a newer one
             page = await self._trust.page(main)
-            yield Held(main, lock, self._ledger, page)
+            yield Held(main, lock, self._ledger, page, self._let_go)
 
     async def _readable(self, path: str) -> Place:
         main, place = _located(path)

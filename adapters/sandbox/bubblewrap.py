@@ -8,6 +8,7 @@ homes, the processes of others, and every socket of the machine's. The network i
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +22,7 @@ from adapters.sandbox.machine import covered, hidden, read_only, writable
 from bot.domain.world import Lent
 from bot.errors import Refused, Unavailable
 
+log = logging.getLogger("bot.sandbox")
 SECONDS = 20.0
 NOT_HERE = "The sandbox (SANDBOX=bwrap) does not work here"
 
@@ -99,6 +101,11 @@ class Bubblewrap:
         return (
             home / path.relative_to(self._user_home) if covered(path, [self._user_home]) else path
         )
+
+    async def let_go(self, cwd: str) -> None:
+        """What is left is told in the log alone: nobody's work waits for it."""
+        if why := await asyncio.to_thread(self._homes.remove, cwd):
+            log.warning("a home was left", extra={"data": {"worktree": cwd, "why": why}})
 
     @cached_property
     def _system(self) -> list[str]:

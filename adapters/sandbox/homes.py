@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shutil
 import stat
 import subprocess
 from collections.abc import Mapping
@@ -39,6 +40,20 @@ class Homes:
             write(home, Path(".gitconfig"), self._identity)
         return home
 
+    def remove(self, cwd: str) -> str:
+        """Both of a worktree that is gone, through no link. Why they were left; empty: they are gone."""
+        homes = self.of(cwd, agent=True).parent
+        if homes.is_symlink() or not homes.is_dir():
+            return ""
+        if pid := _lives_in(homes):
+            return f"process {pid} lives there"
+        try:
+            _open_up(homes)
+            shutil.rmtree(homes)
+        except (OSError, RecursionError) as error:
+            return str(error)
+        return ""
+
     @cached_property
     def _identity(self) -> bytes:
         """Under whose name commits are made. Nothing else of somebody's ~/.gitconfig: tokens can stand there."""
@@ -55,6 +70,29 @@ class Homes:
             quoted = value.replace("\\", "\\\\").replace('"', '\\"')
             lines += [f'\t{key} = "{quoted}"'] if value else []
         return ("\n".join(lines) + "\n").encode()
+
+
+def _lives_in(homes: Path) -> int:
+    """A process in a sandbox sees them as somebody's home folder: only what is mounted for it tells. 0: nobody does."""
+    marks = (f"/{homes.parent.name}/{homes.name}/", f"/{homes.parent.name}/{homes.name} ")
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            mounted = (process / "mountinfo").read_text(encoding="utf-8", errors="replace")
+            if any(mark in mounted for mark in marks):
+                return int(process.name)
+    return 0
+
+
+def _open_up(homes: Path) -> None:
+    """Caches come read-only (Go's modules), and what is in such a folder cannot be removed."""
+    for _, names, _, folder in os.fwalk(homes):
+        for name in names:
+            with contextlib.suppress(NotADirectoryError, FileNotFoundError):  # a link is no folder
+                below = os.open(name, _FOLDER | os.O_PATH, dir_fd=folder)
+                try:
+                    Path(f"/proc/self/fd/{below}").chmod(0o700)
+                finally:
+                    os.close(below)
 
 
 def copy(source: Path, home: Path, name: Path) -> None:

@@ -143,3 +143,7 @@ class Sandbox(Protocol):
     def outside(self, cwd: str, path: Path, folders: Iterable[str] = ()) -> Path:
         """Where on the machine lies what an agent of this worktree sees under a path of its home or folders."""
         ...
+
+    async def let_go(self, cwd: str) -> None:
+        """A worktree is gone: so is the home of those who worked there, unless somebody still lives in it."""
+        ...

@@ -133,7 +133,12 @@ def _world(
 ) -> World:
     environment = pane_environment()
     sandbox = sandbox_of(settings, environment)
-    worktrees = GitWorktrees(settings.gwt_home, environment, umask=plan.umask)
+    worktrees = GitWorktrees(
+        settings.gwt_home,
+        environment,
+        umask=plan.umask,
+        let_go=sandbox.let_go if sandbox else None,
+    )
     registry = ForgeFolder(umask=plan.umask) if settings.gwt_intents else None
     # the demo never speaks to GitHub, whatever is set on the machine
     demo = plan.stage.get("GWT_BOT_STAGE") == "demo"
