@@ -133,12 +133,7 @@ def _world(
 ) -> World:
     environment = pane_environment()
     sandbox = sandbox_of(settings, environment)
-    worktrees = GitWorktrees(
-        settings.gwt_home,
-        environment,
-        umask=plan.umask,
-        let_go=sandbox.let_go if sandbox else None,
-    )
+    worktrees = _worktrees(plan, settings, environment, sandbox)
     registry = ForgeFolder(umask=plan.umask) if settings.gwt_intents else None
     # the demo never speaks to GitHub, whatever is set on the machine
     demo = plan.stage.get("GWT_BOT_STAGE") == "demo"
@@ -169,6 +164,13 @@ def _world(
         preferences=EnvPreferences(plan.current, plan.environ),
         recall=Recall(ReplFile(settings.gwt_home), lambda: _selected(plan.current)),
     )
+
+
+def _worktrees(
+    plan: Plan, settings: Settings, environment: Mapping[str, str], sandbox: Sandbox | None
+) -> GitWorktrees:
+    let_go = sandbox.let_go if sandbox else None
+    return GitWorktrees(settings.gwt_home, environment, umask=plan.umask, let_go=let_go)
 
 
 def sandbox_of(settings: Settings, environment: Mapping[str, str]) -> Sandbox | None:
