@@ -47,6 +47,9 @@ _CHATTY = (
     "urllib3",
 )
 
+_QUOTING = ("nio.events", "nio.responses")
+"""What they complain of they quote whole, and that can be a private message: only where they stand is kept."""
+
 Mask = Callable[[str], str]
 
 
@@ -184,16 +187,11 @@ class _Shower:
 
 
 def _fields(record: logging.LogRecord, shower: _Shower) -> dict[str, object]:
-    # What was given without a place for it is still told: a wrong format must not lose the event.
-    try:
-        event = record.getMessage()
-    except (TypeError, ValueError, KeyError):
-        event = f"{record.msg} {record.args}"
     fields: dict[str, object] = {
         "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
         "level": record.levelname,
         "category": shower.text(str(record.name)),
-        "event": shower.text(event),
+        "event": shower.text(_event(record)),
         "data": shower.show(getattr(record, "data", None) or {}),
     }
     if record.exc_info and record.exc_info[1] is not None:
@@ -201,6 +199,16 @@ def _fields(record: logging.LogRecord, shower: _Shower) -> dict[str, object]:
     if record.stack_info:
         fields["stack"] = shower.text(record.stack_info)
     return fields
+
+
+def _event(record: logging.LogRecord) -> str:
+    """What was given without a place for it is still told: a wrong format must not lose the event."""
+    if str(record.name).startswith(_QUOTING):
+        return f"{record.funcName} in line {record.lineno} complains"
+    try:
+        return record.getMessage()
+    except (TypeError, ValueError, KeyError):
+        return f"{record.msg} {record.args}"
 
 
 def _dump(fields: dict[str, object]) -> bytes:

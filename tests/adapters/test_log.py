@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
@@ -120,6 +121,18 @@ def test_no_secret_reaches_the_file_by(way: str, log: LogFile) -> None:
 def test_arguments_that_do_not_fit_are_told_and_masked(log: LogFile) -> None:
     log.handle(record("%d keys", CANARY))
     assert lines(log)[0]["event"] == "%d keys ('[MASKED:CANARY]',)"
+
+
+def test_what_matrix_says_of_a_malformed_event_is_kept_without_what_was_said_in_it(
+    log: LogFile,
+) -> None:
+    said = {"type": "m.room.message", "content": {"msgtype": 7, "body": "our secret plan"}}
+    event = {"event_id": "$1", "sender": "@a:b", "origin_server_ts": 1, **said}
+    nio: Any = import_module("nio")  # it has no types
+    assert isinstance(nio.RoomMessage.parse_event(event), nio.BadEvent)
+    nio.SyncResponse.from_dict({"next_batch": said})
+    assert [line["category"] for line in lines(log)] == ["nio.events.misc", "nio.responses"]
+    assert "our secret plan" not in text(log)
 
 
 def test_an_exception_is_told_with_its_traceback(log: LogFile) -> None:
