@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import (
     AliasChoices,
     Field,
+    JsonValue,
     SecretStr,
     ValidationError,
     field_validator,
@@ -34,6 +35,7 @@ _SECRET = (
 )
 
 
+_PEOPLE = ("_users", "_approvers", "_stoppers", "_admins")
 LEAST_WINDOW = 8_000
 """Tokens. Into less no plan of any use fits."""
 
@@ -265,6 +267,11 @@ class Settings(BaseSettings):
     @property
     def low_risk_sources(self) -> frozenset[Source]:
         return sources_in(self.gwt_low_risk_sources)
+
+    def told(self) -> dict[str, JsonValue]:
+        """As they were settled: no secret is among it, and not who may do what."""
+        unsaid = {*_SECRET, *(name for name in type(self).model_fields if name.endswith(_PEOPLE))}
+        return self.model_dump(mode="json", exclude=unsaid)
 
     def keys(self) -> dict[str, bool]:
         """Which keys are set. Never their values."""

@@ -88,6 +88,16 @@ def test_keys_tell_which_are_set_and_never_what_they_are(given: Given) -> None:
     assert not [token for token in TOKENS if token in f"{found!r}{found}{kept}"]
 
 
+def test_what_the_logs_tell_of_the_settings_holds_no_secret_and_nobodys_id(given: Given) -> None:
+    found = given(**SLACK, **MATRIX, GWT_AGENT="codex")
+    told = found.told()
+    assert (told["gwt_agent"], told["progress_seconds"]) == ("codex", 120)
+    assert not [token for token in TOKENS if token in str(told)]
+    assert not set(told) & {name.lower() for name in found.secrets}
+    assert "T1:U1" not in str(told)
+    assert "@mika" not in str(told)
+
+
 @pytest.mark.parametrize(
     ("name", "written", "understood"),
     [

@@ -1,6 +1,6 @@
 """Logs of tasks on disk, in the layout other programs know. They are drawn from sessions, so what is lost or broken is made again.
 
-    logs/index.json                         the indexes of all sessions, as of the last tidying
+    logs/index.json                         the indexes of all sessions
     logs/sessions/<session>/session.json    the session itself
     logs/sessions/<session>/index.json      its logs
     logs/sessions/<session>/tasks/<id>.json one log
@@ -27,7 +27,7 @@ from adapters.store.tasklogs_room import INDEX, Room, read_model
 from bot.domain import tasklog
 from bot.domain.masking import Masker
 from bot.domain.session import Session
-from bot.domain.tasklog import Bounds, LogEntry, TaskLog, TaskLogIndex
+from bot.domain.tasklog import Bounds, LogEntry, Runner, TaskLog, TaskLogIndex
 from bot.domain.tasks import Task
 
 _TIDY_AFTER = 8_000_000
@@ -55,7 +55,9 @@ class TaskLogFiles:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         disk: Disk | None = None,
         bounds: Bounds | None = None,
+        runner: Runner | None = None,
     ) -> None:
+        """`runner`: what the logs say of the program that writes them."""
         self._home = home
         self._logs = home / "logs"
         self._disk = disk or HastyDisk()
@@ -65,6 +67,7 @@ class TaskLogFiles:
         self._outputs = Outputs(home, now)
         self._lock = threading.Lock()
         self._written = 0
+        self._runner = runner
 
     async def note(self, session: Session, found: Mapping[str, Sequence[LogEntry]]) -> None:
         """Add entries to the logs of tasks, each once, and bring the rest of these logs up to date."""
@@ -92,6 +95,7 @@ class TaskLogFiles:
             if index is None:
                 tasks = [task for task in session.tasks if tasklog.is_logged(session, task)]
             known = {one.external_task_id: one for one in index.entries} if index else {}
+            before = {id: one.status for id, one in known.items()}
             for task in tasks:
                 log = self._grown(directory, session, task, found.get(task.id, ()))
                 number = (
@@ -100,9 +104,12 @@ class TaskLogFiles:
                 file = f"tasks/{file_name(task.id)}.json"
                 entry = tasklog.index_entry(session, task, log, number, file)
                 known[task.id] = self._masked.model(entry)
-            about = self._masked.model(tasklog.session_log(session))
+            about = self._masked.model(tasklog.session_log(session, self._runner))
             self._replace(directory / "session.json", about)
-            self._replace(directory / INDEX, tasklog.index(session, tuple(known.values())))
+            index = tasklog.index(session, tuple(known.values()))
+            self._replace(directory / INDEX, index)
+            if {id: one.status for id, one in known.items()} != before:
+                self._room.enter(index)
             if self._written > _TIDY_AFTER:
                 self._tidy()
 

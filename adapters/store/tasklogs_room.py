@@ -51,8 +51,19 @@ class Room:
             elif one.bytes > self._bounds.session:
                 total -= self._shrink(one)
         make_private(self._logs)
-        content = _INDEXES.dump_json(self.indexes())
-        self._disk.replace(self._logs / INDEX, content)
+        self._write(self.indexes())
+
+    def enter(self, index: TaskLogIndex) -> None:
+        """Among those of all sessions, in place of what it said before."""
+        try:
+            kept = _INDEXES.validate_json(self._disk.read(self._logs / INDEX))
+        except (FileNotFoundError, ValidationError):
+            kept = self.indexes()
+        others = [one for one in kept if one.session_id != index.session_id]
+        self._write([*others, index])
+
+    def _write(self, indexes: list[TaskLogIndex]) -> None:
+        self._disk.replace(self._logs / INDEX, _INDEXES.dump_json(indexes))
 
     def _directories(self) -> list[Path]:
         if not self._sessions.is_dir():

@@ -25,7 +25,7 @@ from bot.domain.verbosity import Verbosity
 from bot.domain.words import Change, Words
 from bot.domain.world import Collision, Removal, Scan, Usage
 
-SCHEMA = 2
+SCHEMA = 3
 """The version of the saved form. A newer one is left alone and told, an older one is brought up (`snapshot/forms.py`)."""
 
 

@@ -257,6 +257,11 @@ class Usage(Fact):
     reply_tokens: int = 0
     estimated: int = 0
     """The prompts' tokens as they were estimated: held against the endpoint's own figures."""
+    milliseconds: int = 0
+    """Waited for answers."""
+    provider: str = ""
+    """Who answered last, and which model that was."""
+    model: str = ""
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -264,6 +269,9 @@ class Usage(Fact):
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             reply_tokens=self.reply_tokens + other.reply_tokens,
             estimated=self.estimated + other.estimated,
+            milliseconds=self.milliseconds + other.milliseconds,
+            provider=other.provider or self.provider,
+            model=other.model or self.model,
         )
 
     @property

@@ -8,7 +8,7 @@ from bot.domain.actions import Deed, Show
 from bot.domain.cards import CheckLine, Decided, SummaryCard
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.events import Happening
-from bot.domain.results import execution_result
+from bot.domain.results import execution_result, speculative
 from bot.domain.session import Session, Speaker
 from bot.domain.states import IntentStatus, Phase, Status, TaskState
 from bot.domain.tasks import Task
@@ -31,8 +31,12 @@ def end(session: Session, event: Happening) -> Iterator[Deed]:
 
 def reckon(session: Session) -> None:
     """The result from what is known now. What the model says of it at last is a claim, too."""
+    asked = {
+        "selected_provider": session.usage.provider or None,
+        "selected_model": session.usage.model or None,
+    }
     result = execution_result(session, session.inventory)
-    session.result = result.model_copy(update={"selected_provider": session.agent or None})
+    session.result = result.model_copy(update=asked)
 
 
 def _intent_status(session: Session) -> IntentStatus:
@@ -52,6 +56,8 @@ def summary(session: Session, event: Happening, decided: Decided | None = None) 
             tasks=tuple(standing.task_line(task, event.at, {}) for task in session.tasks),
             checks=tuple(_check_line(task) for task in session.tasks if task.check),
             evidence=tuple(_evidence_line(task) for task in session.tasks if task.work),
+            violations=tuple(line for task in session.tasks for line in _violation_lines(task)),
+            guesses=tuple(line for task in session.tasks for line in _guess_line(task)),
             merged=_merged(session),
             kept=tuple(f"{r.branch}: {r.reason}" for r in session.leftovers if r.reason),
             usage=session.usage,
@@ -105,6 +111,18 @@ def _check_line(task: Task) -> CheckLine:
         result=result,
         tries=len(task.checks),
     )
+
+
+def _violation_lines(task: Task) -> Iterator[str]:
+    for one in task.violations:
+        what = one.limit_type.removeprefix("max_")
+        yield f"{task.key}: {one.actual_value:g} {what}, {one.limit_value:g} were allowed"
+
+
+def _guess_line(task: Task) -> Iterator[str]:
+    """Words that guess where a report should know. They are shown; what counts is the evidence."""
+    if task.run and (words := speculative(task.run.message)):
+        yield f"{task.key}: {', '.join(words)}"
 
 
 def _evidence_line(task: Task) -> str:

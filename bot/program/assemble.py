@@ -10,6 +10,7 @@ import os
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -32,6 +33,7 @@ from adapters.store import (
     TaskLogFiles,
 )
 from adapters.tmux import TmuxPanes
+from bot.domain.tasklog import Runner
 from bot.engine.desk import Desk
 from bot.engine.gate import Gate
 from bot.engine.logbook import Logbook
@@ -159,7 +161,7 @@ def _world(
         home=str(settings.gwt_home),
         archive=EvidenceFiles(settings.gwt_home, masker),
         audit=AuditFile(settings.gwt_home, masker),
-        logbook=Logbook(TaskLogFiles(settings.gwt_home, masker)),
+        logbook=Logbook(TaskLogFiles(settings.gwt_home, masker, runner=_runner(settings))),
         bindings=BindingsFile(settings.gwt_home),
         preferences=EnvPreferences(plan.current, plan.environ),
         recall=Recall(ReplFile(settings.gwt_home), lambda: _selected(plan.current)),
@@ -249,6 +251,10 @@ def _rules(plan: Plan, settings: Settings) -> Rules:
         context_window=lambda: _settings_now(plan.current).llm_context_window,
         keys=lambda: _settings_now(plan.current).keys(),
     )
+
+
+def _runner(settings: Settings) -> Runner:
+    return Runner(version=version("gwt-bot"), configuration=settings.told())
 
 
 def _selected(current: Callable[[], Settings]) -> dict[str, JsonValue]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from time import monotonic
 
 from adapters.llm import CLAUDE_CODE, CODEX, CliLlm, Formats, LlmAccess, OpenAiLlm
-from bot.domain.world import Reply
+from bot.domain.world import Reply, Usage
 from bot.errors import Unavailable
 from bot.ports import Llm
 from bot.program.secrets import LearningMasker
@@ -31,7 +32,14 @@ class ChosenLlm:
     async def complete(self, system: str, data: str, *, schema: dict[str, object] | None) -> Reply:
         settings = self._current()
         self._masker.learn(settings.secrets)
-        return await self._chosen(settings).complete(system, data, schema=schema)
+        began = monotonic()
+        reply = await self._chosen(settings).complete(system, data, schema=schema)
+        asked = Usage(
+            provider=settings.llm_provider,
+            model=reply.model or settings.openai_model,
+            milliseconds=int((monotonic() - began) * 1000),
+        )
+        return reply.model_copy(update={"usage": reply.usage + asked})
 
     def _chosen(self, settings: Settings) -> Llm:
         mask, timeout = self._masker.mask, settings.llm_timeout

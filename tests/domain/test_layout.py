@@ -8,7 +8,7 @@ import pytest
 
 from bot.domain.cards import Card, Decided, OfferCard, ProblemCard, ReceivedCard, Shown, SummaryCard
 from bot.domain.choices import Style, Verb
-from bot.domain.evidence import ExecutionResult
+from bot.domain.evidence import EvidenceInventory, ExecutionResult
 from bot.domain.intent import Question
 from bot.domain.layout import ago, counted, duration, sheet, stands
 from bot.domain.planned import Alteration, Altered, Analysis, Covered, Difference, Forecast
@@ -436,6 +436,31 @@ def test_a_summary_leaves_out_what_there_is_none_of() -> None:
     assert [type(element) for element in laid.body] == [Fields]
     assert facts(laid)["Agents"] == "1 run"
     assert sheet(cards.SUMMARY).tone is Tone.SUCCESS
+
+
+def test_a_summary_counts_its_evidence_and_names_limits_guesses_and_what_does_not_match() -> None:
+    kept = EvidenceInventory(total_evidence_items=7, integrity_failures=("ev-3",))
+    result = cards.SUMMARY.result.model_copy(
+        update={
+            "evidence_inventory": kept,
+            "evidence_summary": "7 pieces of evidence, 1 changed since",
+        }
+    )
+    told = texts(
+        sheet(
+            cards.SUMMARY.model_copy(
+                update={
+                    "result": result,
+                    "violations": ("T001: 12 files, 8 were allowed",),
+                    "guesses": ("T001: should work",),
+                }
+            )
+        )
+    )
+    assert "7 pieces of evidence, 1 changed since" in told
+    assert "Changed since it was written: ev-3" in told
+    assert "T001: 12 files, 8 were allowed" in told
+    assert "T001: should work" in told
 
 
 def test_a_problem_says_what_to_do_and_when_it_is_over() -> None:

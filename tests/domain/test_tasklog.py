@@ -280,7 +280,8 @@ def test_what_the_model_chose_for_a_task_is_told_with_its_tokens() -> None:
     options = (Option(id="again", says="Again"),)
     step = Step(id="s1", happened="failed", options=options, default="again")
     before = executing(verifying("T001", step=step), task("T002"))
-    usage = Usage(calls=1, prompt_tokens=700, reply_tokens=30)
+    usage = Usage(calls=1, prompt_tokens=700, reply_tokens=30, milliseconds=1200)
+    usage += Usage(provider="openai", model="some-model")
     event = StepChosen(
         id="c", at=later(), answers="step:s1", step_id="s1", option="again", usage=usage
     )
@@ -289,7 +290,10 @@ def test_what_the_model_chose_for_a_task_is_told_with_its_tokens() -> None:
     assert types(found["id-T001"]) == ["LLM_MEDIATION_REQUEST", "LLM_MEDIATION_RESPONSE"]
     summary = tasklog.task_log(before, before.tasks[0], found["id-T001"]).summary
     assert (summary.total_tokens_input, summary.total_tokens_output) == (700, 30)
+    assert summary.total_latency_ms == 1200
     assert (summary.total_events, summary.full_events) == (2, 2)
+    for entry in found["id-T001"]:
+        assert (entry.content["provider"], entry.content["model"]) == ("openai", "some-model")
 
 
 def test_a_status_that_changes_without_a_word_brings_the_log_up_to_date() -> None:

@@ -7,10 +7,11 @@ import pytest
 from bot.domain.cards import NewsCard, OfferCard, SummaryCard
 from bot.domain.choices import Verb
 from bot.domain.events import CleanedUp, MergedLocally, OrderFailed, WorkDescribed
+from bot.domain.evidence import LimitViolation
 from bot.domain.session import Ending, Session
 from bot.domain.states import IntentStatus, OverallStatus, Phase, RunState, Status, TaskState
 from bot.domain.tasks import PullText
-from bot.domain.world import Removal
+from bot.domain.world import Removal, Usage
 from bot.flow import decide, due
 from tests.flow.scenes import (
     cards,
@@ -121,6 +122,31 @@ def test_after_the_merge_comes_the_clean_up_then_the_summary() -> None:
     assert summary.kept == ()
     assert (session.status, session.phase) == (Status.COMPLETED, Phase.DONE)
     assert session.intent.status is IntentStatus.DONE
+
+
+def test_the_summary_tells_limits_overstepped_and_guesses_and_the_result_which_model_was_asked() -> (
+    None
+):
+    session = finishing()
+    [one] = session.tasks
+    assert one.run
+    one.violations = (
+        LimitViolation(limit_type="max_files", limit_value=8, actual_value=12, timestamp=later()),
+    )
+    one.update_run(one.run.model_copy(update={"message": "All there. It should work now."}))
+    decide(session, pressed(Verb.KEEP))
+    decide(session, whole_judged())
+    session.usage += Usage(provider="openai", model="some-model")
+
+    summary = cards(decide(session, cleaned()))[-1]
+
+    assert isinstance(summary, SummaryCard)
+    assert summary.violations == ("T001: 12 files, 8 were allowed",)
+    assert summary.guesses == ("T001: should work",)
+    assert session.result
+    assert session.result.speculative_language_detected
+    asked = (session.result.selected_provider, session.result.selected_model)
+    assert asked == ("openai", "some-model")
 
 
 def test_the_end_of_a_later_plan_is_told_anew_and_leaves_what_was_told_before() -> None:

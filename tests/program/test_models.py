@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.domain.world import Usage
 from bot.errors import SettingsError, Unavailable
 from bot.program.models import ChosenLlm, access
 from bot.program.secrets import LearningMasker
@@ -124,9 +125,15 @@ async def test_the_settings_count_for_the_next_question(given: Given, tmp_path: 
     async with LlmServer(server_says("from an endpoint")) as server:
         here = {"OPENAI_BASE_URL": server.url, "OPENAI_MODEL": "m-1", "OPENAI_API_KEY": OPENAI}
         answers: list[str] = []
+        told = Usage()
         for provider in ("", "claude-code", "codex", "openai"):
             settings.append(given(LLM_PROVIDER=provider, **here))
-            answers.append((await llm.complete("s", f"d {OPENAI}", schema=None)).text)
+            reply = await llm.complete("s", f"d {OPENAI}", schema=None)
+            answers.append(reply.text)
+            told += reply.usage
+            assert told.provider == (provider or "custom")
+            assert told.model
+        assert told.milliseconds > 0
         assert len(server.asked) == 2
         assert OPENAI not in str([asked.body for asked in server.asked])
     assert answers == ["from an endpoint", "from a program", "from a program", "from an endpoint"]

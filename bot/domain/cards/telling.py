@@ -111,6 +111,10 @@ class SummaryCard(Shown):
     tasks: tuple[TaskLine, ...]
     checks: tuple[CheckLine, ...]
     evidence: tuple[str, ...] = ()
+    violations: tuple[str, ...] = ()
+    """Limits that tasks have gone beyond."""
+    guesses: tuple[str, ...] = ()
+    """Guessing words in what agents report."""
     merged: str = ""
     kept: tuple[str, ...] = ()
     """What is left, and why."""

@@ -117,7 +117,9 @@ def summary(card: SummaryCard) -> Sheet:
         body += [Text(text="Tests I ran", strong=True), _checks(card)]
     for title, lines in (
         ("Pull requests", card.pulls),
-        ("Evidence", card.evidence),
+        ("Evidence", _evidence(card)),
+        ("Beyond their limits", card.violations),
+        ("Guessed in agents' reports", card.guesses),
         ("Not complete", card.result.incomplete_task_reasons),
         ("Judged on the whole", _verdict(card)),
         ("Proposed next", card.proposed),
@@ -129,6 +131,18 @@ def summary(card: SummaryCard) -> Sheet:
     title = f"{card.result.overall_status}: {card.title}"
     footer = decided_by(card.decided) if card.decided else ""
     return Sheet(title=title, tone=tone, body=tuple(body), choices=card.choices, footer=footer)
+
+
+def _evidence(card: SummaryCard) -> tuple[str, ...]:
+    """What was kept, counted; what of it is missing or was changed is named."""
+    kept, said = card.result.evidence_inventory, card.result.evidence_summary
+    named = (
+        ("Missing", kept.missing_evidence_operations),
+        ("Changed since it was written", kept.integrity_failures),
+    )
+    lost = tuple(f"{what}: {', '.join(ids[:8])}" for what, ids in named if ids)
+    in_all = (said,) if said and (kept.total_evidence_items or lost) else ()
+    return (*card.evidence, *in_all, *lost)
 
 
 def _verdict(card: SummaryCard) -> tuple[str, ...]:

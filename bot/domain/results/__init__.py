@@ -2,6 +2,6 @@
 
 from bot.domain.results.speculative import speculative
 from bot.domain.results.statuses import contradiction, status_of, why_not
-from bot.domain.results.whole import execution_result
+from bot.domain.results.whole import execution_result, overall
 
-__all__ = ["contradiction", "execution_result", "speculative", "status_of", "why_not"]
+__all__ = ["contradiction", "execution_result", "overall", "speculative", "status_of", "why_not"]

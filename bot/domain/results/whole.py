@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from bot.domain.evidence import EvidenceInventory, ExecutionResult
 from bot.domain.results.speculative import speculative
@@ -17,10 +17,7 @@ def execution_result(session: Session, kept: EvidenceInventory | None = None) ->
     """`kept` is what was really found of the evidence the tasks name; none: nobody has looked."""
     inventory = _inventory(session, kept)
     broken = inventory.integrity_failures
-    statuses = [status_of(session, task, broken) for task in session.tasks]
-    if session.status is Status.FAILED:
-        statuses.append(OverallStatus.ERROR)
-    whole = OverallStatus.worst(statuses)
+    whole = overall(session, broken)
     question = next((one.text for one in session.intent.open_questions), None)
     return ExecutionResult(
         overall_status=whole,
@@ -34,6 +31,14 @@ def execution_result(session: Session, kept: EvidenceInventory | None = None) ->
         evidence_inventory=inventory,
         speculative_language_detected=any(speculative(text) for text in _claims(session)),
     )
+
+
+def overall(session: Session, broken: Collection[str] = ()) -> OverallStatus:
+    """The worst of its tasks, and of what ended it."""
+    statuses = [status_of(session, task, broken) for task in session.tasks]
+    if session.status is Status.FAILED:
+        statuses.append(OverallStatus.ERROR)
+    return OverallStatus.worst(statuses)
 
 
 def _reasons(session: Session, broken: tuple[str, ...]) -> Iterator[str]:

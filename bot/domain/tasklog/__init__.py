@@ -12,8 +12,10 @@ from bot.domain.tasklog.form import (
     LogEventType,
     LoggedRun,
     LoggedThread,
+    Runner,
     RunStatus,
     SessionLog,
+    SessionPhase,
     TaskLog,
     TaskLogIndex,
     TaskLogStatus,
@@ -23,9 +25,9 @@ from bot.domain.tasklog.form import (
     Visibility,
 )
 from bot.domain.tasklog.indexes import index, index_entry, session_log, unlogged
-from bot.domain.tasklog.statuses import is_logged, status_of_log
+from bot.domain.tasklog.statuses import is_logged, phase_of, status_of_log
 from bot.domain.tasklog.telling import named, told
-from bot.domain.tasklog.turns import RunTrigger, SessionPhase, Turn, phase_of, turns
+from bot.domain.tasklog.turns import RunTrigger, Turn, turns
 
 __all__ = [
     "TRUNCATED",
@@ -40,6 +42,7 @@ __all__ = [
     "LoggedThread",
     "RunStatus",
     "RunTrigger",
+    "Runner",
     "SessionLog",
     "SessionPhase",
     "TaskLog",

@@ -130,14 +130,20 @@ def _said(before: Session, event: Event, was: Task | None, task: Task) -> Iterat
             yield _response(event)
     elif isinstance(event, Result) and event.usage.calls and _concerns(before, event, task):
         mark = derived_nonce(event.id)
-        asked: dict[str, JsonValue] = {"prompt_summary": type(event).__name__}
+        asked = _model(event) | {"prompt_summary": type(event).__name__}
         asked["tokens_input"] = event.usage.prompt_tokens
         yield detail(f"asked:{mark}", LogEventType.LLM_MEDIATION_REQUEST, event.at, asked)
-        answer: dict[str, JsonValue] = {"response_type": _answer(event)}
+        answer = _model(event) | {"response_type": _answer(event)}
         answer["tokens_output"] = event.usage.reply_tokens
+        answer["latency_ms"] = event.usage.milliseconds
         if isinstance(event, WorkJudged):
             answer["reasons"] = [*event.verdict.reasons, *event.verdict.missing]
         yield detail(f"replied:{mark}", LogEventType.LLM_MEDIATION_RESPONSE, event.at, answer)
+
+
+def _model(event: Result) -> dict[str, JsonValue]:
+    """Which one was asked."""
+    return {"provider": event.usage.provider, "model": event.usage.model}
 
 
 def _is_about(event: FromPerson, was: Task | None, task: Task) -> bool:

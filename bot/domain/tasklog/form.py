@@ -6,8 +6,9 @@ from enum import StrEnum
 
 from pydantic import AwareDatetime, Field, JsonValue
 
-from bot.domain.evidence import VerifiedFile
+from bot.domain.evidence import LimitViolation, VerifiedFile
 from bot.domain.facts import Fact
+from bot.domain.states import OverallStatus
 
 
 class LogEventType(StrEnum):
@@ -51,6 +52,18 @@ class TerminatedBy(StrEnum):
     REPL_FAIL_CLOSED = "REPL_FAIL_CLOSED"
     USER = "USER"
     TIMEOUT = "TIMEOUT"
+
+
+class SessionPhase(StrEnum):
+    """How far it is, in the seven words of a runner."""
+
+    REQUIREMENT_ANALYSIS = "REQUIREMENT_ANALYSIS"
+    TASK_DECOMPOSITION = "TASK_DECOMPOSITION"
+    PLANNING = "PLANNING"
+    EXECUTION = "EXECUTION"
+    QA = "QA"
+    COMPLETION_VALIDATION = "COMPLETION_VALIDATION"
+    REPORT = "REPORT"
 
 
 class ThreadType(StrEnum):
@@ -185,10 +198,28 @@ class LoggedRun(Fact):
     status: RunStatus
 
 
+class Runner(Fact):
+    """The program that writes the logs, and how it is set."""
+
+    version: str = ""
+    configuration: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    """Without secrets, and without who may do what."""
+
+
 class SessionLog(Fact):
     """What the logs say of the session itself."""
 
     session_id: str
     started_at: AwareDatetime
+    target_project: str = ""
+    runner_version: str = ""
+    configuration: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    current_phase: SessionPhase | None = None
+    """None: of a log that was written before this was told."""
+    status: OverallStatus | None = None
+    continuation_approved: bool = False
+    limit_violations: tuple[LimitViolation, ...] = ()
+    selected_provider: str | None = None
+    selected_model: str | None = None
     threads: tuple[LoggedThread, ...] = ()
     runs: tuple[LoggedRun, ...] = ()

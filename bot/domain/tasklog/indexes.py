@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from bot.domain.results import overall
 from bot.domain.session import Session
 from bot.domain.tasklog.form import (
     IndexEntry,
     LoggedRun,
     LoggedThread,
+    Runner,
     SessionLog,
     TaskLog,
     TaskLogIndex,
     ThreadType,
 )
-from bot.domain.tasklog.statuses import is_logged, run_status
+from bot.domain.tasklog.statuses import is_logged, phase_of, run_status
 from bot.domain.tasks import Task
 
 MAIN, BACKGROUND, SYSTEM = "thr_001", "thr_002", "thr_003"
@@ -55,16 +57,26 @@ def index(session: Session, entries: Sequence[IndexEntry]) -> TaskLogIndex:
     )
 
 
-def session_log(session: Session) -> SessionLog:
+def session_log(session: Session, runner: Runner | None = None) -> SessionLog:
     """Its thread in the chat, the work of the agents, and what the bot does by itself."""
     kinds = (
         (MAIN, ThreadType.MAIN),
         (BACKGROUND, ThreadType.BACKGROUND),
         (SYSTEM, ThreadType.SYSTEM),
     )
+    runner = runner or Runner()
     return SessionLog(
         session_id=session.id,
         started_at=session.created_at,
+        target_project=session.repository,
+        runner_version=runner.version,
+        configuration=runner.configuration,
+        current_phase=phase_of(session),
+        status=session.result.overall_status if session.result else overall(session),
+        continuation_approved=session.approval is not None,
+        limit_violations=tuple(one for task in session.tasks for one in task.violations),
+        selected_provider=session.usage.provider or None,
+        selected_model=session.usage.model or None,
         threads=tuple(LoggedThread(thread_id=name, thread_type=kind) for name, kind in kinds),
         runs=tuple(
             LoggedRun(run_id=run.id, thread_id=BACKGROUND, status=run_status(run))

@@ -8,13 +8,29 @@ from bot.domain.dialogs import DialogKind
 from bot.domain.results import status_of
 from bot.domain.session import Session
 from bot.domain.states import Outcome, OverallStatus, Phase, TaskState
-from bot.domain.tasklog.form import BlockedReason, RunStatus, TaskLogStatus, TerminatedBy
+from bot.domain.tasklog.form import (
+    BlockedReason,
+    RunStatus,
+    SessionPhase,
+    TaskLogStatus,
+    TerminatedBy,
+)
 from bot.domain.tasks import Run, Task
 from bot.domain.world import CompletionSource
 
 OVER = (TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED, TaskState.REPLACED)
 _CARRIED_OUT = (Phase.EXECUTING, Phase.FINISHING, Phase.DONE)
 _QUEUED = (TaskState.PENDING, TaskState.READY)
+_PHASES = {
+    Phase.INTAKE: SessionPhase.REQUIREMENT_ANALYSIS,
+    Phase.CLARIFYING: SessionPhase.REQUIREMENT_ANALYSIS,
+    Phase.SPECIFYING: SessionPhase.TASK_DECOMPOSITION,
+    Phase.APPROVING: SessionPhase.PLANNING,
+    Phase.EXECUTING: SessionPhase.EXECUTION,
+    Phase.FINISHING: SessionPhase.COMPLETION_VALIDATION,
+    Phase.DONE: SessionPhase.REPORT,
+}
+_AT_WORK = (TaskState.READY, TaskState.RUNNING, TaskState.NEEDS_CONTINUATION)
 
 
 class Blocked(NamedTuple):
@@ -44,6 +60,14 @@ def status_of_log(session: Session, task: Task) -> TaskLogStatus:
             return TaskLogStatus.ERROR
         case _:
             return TaskLogStatus.INCOMPLETE
+
+
+def phase_of(session: Session) -> SessionPhase:
+    """Where all that is under way is being tested, that is what is done."""
+    if session.phase is Phase.EXECUTING and not session.in_state(*_AT_WORK):
+        tested = session.in_state(TaskState.VERIFYING, TaskState.INTEGRATING)
+        return SessionPhase.QA if tested else SessionPhase.EXECUTION
+    return _PHASES[session.phase]
 
 
 def run_status(run: Run) -> RunStatus:

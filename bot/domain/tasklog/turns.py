@@ -23,8 +23,7 @@ from bot.domain.events import (
 )
 from bot.domain.exported import Stand, Step
 from bot.domain.facts import Fact
-from bot.domain.session import Session
-from bot.domain.states import Phase, Status, TaskState
+from bot.domain.states import Status
 from bot.domain.tasklog.form import RunStatus
 from bot.domain.tasklog.indexes import BACKGROUND, MAIN, SYSTEM
 
@@ -34,18 +33,6 @@ class RunTrigger(StrEnum):
     USER_RESPONSE = "USER_RESPONSE"
     CONTINUATION = "CONTINUATION"
     EXECUTOR = "EXECUTOR"
-
-
-class SessionPhase(StrEnum):
-    """How far it is, in the seven words of a runner."""
-
-    REQUIREMENT_ANALYSIS = "REQUIREMENT_ANALYSIS"
-    TASK_DECOMPOSITION = "TASK_DECOMPOSITION"
-    PLANNING = "PLANNING"
-    EXECUTION = "EXECUTION"
-    QA = "QA"
-    COMPLETION_VALIDATION = "COMPLETION_VALIDATION"
-    REPORT = "REPORT"
 
 
 class Turn(Fact):
@@ -65,24 +52,6 @@ _THREADS = {
     RunTrigger.CONTINUATION: SYSTEM,
     RunTrigger.EXECUTOR: BACKGROUND,
 }
-_PHASES = {
-    Phase.INTAKE: SessionPhase.REQUIREMENT_ANALYSIS,
-    Phase.CLARIFYING: SessionPhase.REQUIREMENT_ANALYSIS,
-    Phase.SPECIFYING: SessionPhase.TASK_DECOMPOSITION,
-    Phase.APPROVING: SessionPhase.PLANNING,
-    Phase.EXECUTING: SessionPhase.EXECUTION,
-    Phase.FINISHING: SessionPhase.COMPLETION_VALIDATION,
-    Phase.DONE: SessionPhase.REPORT,
-}
-_AT_WORK = (TaskState.READY, TaskState.RUNNING, TaskState.NEEDS_CONTINUATION)
-
-
-def phase_of(session: Session) -> SessionPhase:
-    """Where all that is under way is being tested, that is what is done."""
-    if session.phase is Phase.EXECUTING and not session.in_state(*_AT_WORK):
-        tested = session.in_state(TaskState.VERIFYING, TaskState.INTEGRATING)
-        return SessionPhase.QA if tested else SessionPhase.EXECUTION
-    return _PHASES[session.phase]
 
 
 def turns(session_id: str, steps: Sequence[Step]) -> tuple[Turn, ...]:

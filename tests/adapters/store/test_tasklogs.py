@@ -19,19 +19,23 @@ from hypothesis import strategies as st
 
 from adapters.store.tasklogs import TaskLogFiles
 from bot.domain import tasklog
+from bot.domain.evidence import LimitViolation
 from bot.domain.masking import Masker
 from bot.domain.session import Session
-from bot.domain.states import TaskState
+from bot.domain.states import OverallStatus, TaskState
 from bot.domain.tasklog import (
     Bounds,
     LogEntry,
     LogEventType,
+    Runner,
     SessionLog,
+    SessionPhase,
     TaskLog,
     TaskLogIndex,
     Visibility,
 )
 from bot.domain.tasks import Task
+from bot.domain.world import Usage
 from bot.errors import Unavailable
 from tests.adapters.store.disks import files_no_larger_than
 from tests.flow.scenes import T0, check, executing, later, task, verifying
@@ -122,6 +126,48 @@ async def test_files_lie_where_other_programs_look_for_them(
     [line] = index.entries
     assert (line.task_id, line.external_task_id, line.tests_run_count) == ("task-001", "id-T001", 1)
     assert line.log_file == "tasks/id-T001.json"
+
+
+async def test_the_index_of_all_sessions_is_up_to_date_whenever_a_task_stands_otherwise(
+    files: TaskLogFiles, home: Path
+) -> None:
+    def listed() -> dict[str, list[str]]:
+        told = json.loads((home / "logs" / "index.json").read_text())
+        return {one["session_id"]: [line["status"] for line in one["entries"]] for one in told}
+
+    other = session(task("T009"), id="0" * 8 + SESSION[8:])
+    await files.note(other, all_of(other))
+    first = session(task("T001", TaskState.READY))
+    await files.note(first, all_of(first))
+    assert listed() == {other.id: ["queued"], SESSION: ["queued"]}
+
+    later_on = session()
+    await files.note(later_on, all_of(later_on))
+    assert listed() == {other.id: ["queued"], SESSION: ["running"]}
+
+    (home / "logs" / "index.json").write_text("broken")
+    ended = session(task("T001", TaskState.CANCELLED))
+    await files.note(ended, all_of(ended))
+    assert listed() == {other.id: ["queued"], SESSION: ["incomplete"]}
+
+
+async def test_the_metadata_tells_who_runs_it_how_it_is_set_and_how_far_it_is(home: Path) -> None:
+    runner = Runner(version="1.2.3", configuration={"gwt_agent": "claude", "note": CANARY})
+    files = TaskLogFiles(home, Masker({"CANARY": CANARY}), runner=runner)
+    over = LimitViolation(limit_type="max_files", limit_value=8, actual_value=12, timestamp=T0)
+    now = session(verifying("T001", violations=(over,)))
+    now.usage += Usage(provider="openai", model="some-model")
+    await files.note(now, all_of(now))
+
+    told = SessionLog.model_validate_json((directory(home) / "session.json").read_bytes())
+
+    assert (told.runner_version, told.configuration["gwt_agent"]) == ("1.2.3", "claude")
+    assert CANARY not in str(told.configuration)
+    assert told.target_project == now.repository
+    assert (told.current_phase, told.status) == (SessionPhase.QA, OverallStatus.INCOMPLETE)
+    assert told.continuation_approved is (now.approval is not None)
+    assert told.limit_violations == (over,)
+    assert (told.selected_provider, told.selected_model) == ("openai", "some-model")
 
 
 async def test_a_log_that_was_never_written_comes_whole_with_the_first_note(
@@ -399,7 +445,9 @@ def test_no_kill_breaks_a_log(tmp_path: Path, writer: subprocess.Popen[str]) -> 
         for path in home.rglob("*.json"):
             json.loads(path.read_bytes())
         logs = asyncio.run(files_in(home).read(SESSION))
-        assert [log.key for log in logs] == (["T001", "T002"] if written else [])
+        keys = [log.key for log in logs]
+        # where only the index of all sessions is missing the logs are there, before anybody was told so
+        assert keys == ["T001", "T002"] or (not written and keys == [])
         if written:
             tests = [e for e in logs[0].events if e.event_type is LogEventType.TEST_EXECUTION]
             assert len(tests) >= written
