@@ -24,7 +24,7 @@ from bot.domain.actions import (
 )
 from bot.domain.audit import came_of
 from bot.domain.cards import ProblemCard
-from bot.domain.events import Broke, Event, FromPerson, OrderFailed
+from bot.domain.events import Broke, Event, FromPerson, OrderFailed, Said
 from bot.domain.record import REMEMBERED, Record
 from bot.domain.session import Session
 from bot.domain.states import RunState, Status
@@ -102,6 +102,7 @@ class Actor:
             return
         deeds: list[Deed] = []
         if held_back(self.session, event) and isinstance(event, FromPerson):
+            event = event.model_copy(update={"waited": True}) if isinstance(event, Said) else event
             deeds.append(privately(event, "This session is paused; I come to that after resume."))
         self._save(
             inbox=[*self._record.inbox, event],

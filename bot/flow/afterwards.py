@@ -28,6 +28,7 @@ from bot.domain.words import Words
 from bot.flow import conclude, elsewhere, mishaps, place, replies, revise, telling, wizard
 
 CAREFUL_FROM = 3
+GIVEN_UP = "This session was discarded before I came to that. Say it again, and a new one begins."
 
 
 def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - one case per event
@@ -43,6 +44,8 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
                 task.update_run(task.run.end(event.end.outcome, event.at))
         case Said(text=text) if session.status is Status.FAILED:
             yield from _said_after_a_failure(session, event, text)
+        case Said(waited=True) if session.status is Status.DISCARDED:
+            yield telling.privately(event, GIVEN_UP)
         case Said(text=text):
             yield from replies.heard(session, event, text)
         case ContinuationJudged():

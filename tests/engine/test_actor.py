@@ -260,6 +260,27 @@ async def test_a_discard_takes_along_the_worktrees_that_were_only_begun(stage: S
     assert stage.worktrees.standing == {}
 
 
+async def test_words_that_waited_in_a_paused_session_are_given_up_with_it(stage: Stage) -> None:
+    await stage.open()
+    await stage.is_planned()
+    await stage.presses(Verb.STOP)
+    await stage.says("Add receipts, too")
+    await stage.presses(Verb.DISCARD)
+    assert "Say it again" in str(stage.chat.whispered[-1])
+    assert len(stage.store.sessions()) == 1
+    await stage.says("Add receipts, too")
+    assert len(stage.store.sessions()) == 2
+
+
+async def test_words_that_waited_in_a_paused_session_count_when_it_goes_on(stage: Stage) -> None:
+    await stage.open()
+    await stage.is_planned()
+    await stage.presses(Verb.STOP)
+    await stage.says("approve")
+    await stage.presses(Verb.RESUME)
+    assert stage.session().phase is Phase.EXECUTING
+
+
 async def test_who_may_not_approve_may_not_do_so_in_words(stage: Stage) -> None:
     await stage.open()
     await stage.is_planned()

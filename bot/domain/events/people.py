@@ -28,6 +28,8 @@ class Said(FromPerson):
     """The folder it is about, where whoever runs the bot named one; it counts only where a session begins."""
     unattended: bool = False
     """A script says it: nobody is there for a question in between."""
+    waited: bool = False
+    """It was said while its session was paused: it goes on with that session, or goes with it."""
 
 
 class Pressed(FromPerson):
