@@ -24,7 +24,7 @@ from adapters.tmux.watch import Watch
 from bot.domain.dialogs import Dialog
 from bot.domain.states import Outcome
 from bot.domain.world import CompletionSource, Launch, Pane, RunEnd
-from bot.errors import Refused, Unavailable
+from bot.errors import Lost, Refused, Unavailable
 
 
 class TmuxPanes:
@@ -187,7 +187,7 @@ class TmuxPanes:
 
     def _prepare(self, spool: Spool, cwd: str, launch: Launch, prompt: str) -> None:
         if not Path(cwd).is_dir():
-            raise Refused(
+            raise Lost(
                 f"The worktree {cwd} is not there.",
                 "Make the worktree again, then start the task again.",
             )

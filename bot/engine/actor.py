@@ -28,7 +28,7 @@ from bot.domain.events import Broke, Event, FromPerson, OrderFailed, Said
 from bot.domain.record import REMEMBERED, Record
 from bot.domain.session import Session
 from bot.domain.states import RunState, Status
-from bot.engine.outbox import fitting, lane_of, with_deeds
+from bot.engine.outbox import fitting, lane_of, left_over, with_deeds
 from bot.engine.patience import patiently
 from bot.engine.perform import moving, perform, telling
 from bot.engine.world import World
@@ -45,7 +45,7 @@ DISK_RETRY = 2.0
 
 class Actor:
     def __init__(self, record: Record, world: World) -> None:
-        self._record = record
+        self._record = record.model_copy(update={"outbox": left_over(record.outbox)})
         self._world = world
         self._wake = asyncio.Event()
         self._lanes: dict[str, asyncio.Lock] = {}

@@ -32,6 +32,12 @@ def fitting(outbox: Iterable[Action], session: Session, inbox: Iterable[Event]) 
     return [*kept, *(order for key, order in wanted.items() if key not in there)]
 
 
+def left_over(outbox: Iterable[Action]) -> list[Action]:
+    """What a life of the bot begins with: a card that was under way in the last one gives way to its newer self, too."""
+    newest = {action.key: action for action in outbox}
+    return list(newest.values())
+
+
 def with_deeds(
     outbox: Iterable[Action], deeds: Iterable[Deed], begun: Container[int]
 ) -> list[Action]:

@@ -4,7 +4,7 @@ stand."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -42,13 +42,13 @@ class Places:
         repository: str,
         session: str,
         since: datetime,
-        granted: Callable[[], None],
+        granted: Callable[[], Awaitable[None]],
         moved: Moved,
         *,
         held: bool = False,
         rework: bool = False,
     ) -> None:
-        """Stand in line; `granted` is called once; the place is let go when this is cancelled."""
+        """Stand in line; `granted` is called once, and the place kept meanwhile; it is let go when this is cancelled."""
         me = _Waiting(since=since, session=session, moved=moved, held=held, rework=rework)
         line = self._lines.setdefault(repository, [])
         line.append(me)
@@ -56,7 +56,7 @@ class Places:
         try:
             self._serve(repository)
             await me.granted.wait()
-            granted()
+            await granted()
             await asyncio.Event().wait()
         finally:
             line.remove(me)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from bot.domain.actions import Show
 from bot.domain.cards import Card, NewsCard, ProblemCard
 from bot.domain.choices import Verb
 from bot.domain.people import Role, Thread
@@ -16,6 +17,7 @@ from bot.domain.record import Record
 from bot.domain.states import Phase, Status, TaskState
 from bot.domain.world import Executed
 from bot.engine.gate import Door, Gate
+from bot.engine.outbox import left_over
 from bot.engine.places import Places
 from bot.errors import Refused, Unavailable
 from tests.fakes.chat import ANNA, THREAD, MemoryChat
@@ -63,6 +65,14 @@ async def test_cards_arrive_in_the_order_they_were_decided(stage: Stage) -> None
     await stage.is_planned()
     kinds = [card.kind for card in stage.chat.cards()]
     assert kinds == ["received", "questions", "document", "document", "document", "approval"]
+
+
+def test_of_a_card_that_was_under_way_when_the_bot_died_the_newer_self_is_shown() -> None:
+    def showing(key: str, reason: str) -> Show:
+        return Show(card=ProblemCard(key=key, title="a problem", reason=reason))
+
+    old, other, new = showing("failure", "old"), showing("status", "x"), showing("failure", "new")
+    assert left_over([old, other, new]) == [new, other]
 
 
 async def test_a_bug_ends_its_own_session_and_no_other(stage: Stage) -> None:
@@ -351,10 +361,14 @@ async def test_who_held_the_place_goes_first_after_a_restart_whatever_the_clock_
     places = Places()
     late, early = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
     served: list[str] = []
+
+    async def serve(name: str) -> None:
+        served.append(name)
+
     async with asyncio.TaskGroup() as group:
 
         def stand(name: str, since: datetime, *, held: bool) -> asyncio.Task[None]:
-            granted = functools.partial(served.append, name)
+            granted = functools.partial(serve, name)
             return group.create_task(
                 places.hold("/shop", name, since, granted, lambda _, __: None, held=held)
             )

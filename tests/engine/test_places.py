@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from datetime import UTC, datetime, timedelta
 
+from bot.domain.events import PlaceGranted
+from bot.domain.record import Record
 from bot.engine.places import Places
+from bot.errors import Unavailable
+from tests.fakes.chat import THREAD
+from tests.fakes.store import MemoryStore
+from tests.stories.stage import Stage
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
+OTHER = THREAD.model_copy(update={"root": "2"})
 
 
 class Line:
@@ -21,12 +29,15 @@ class Line:
         """Where each stands, and how many wait."""
         self._asking: dict[str, asyncio.Task[None]] = {}
 
+    async def _granted(self, session: str) -> None:
+        self.held.append(session)
+
     async def ask(self, repository: str, session: str, after: int = 0) -> None:
         asking = self.places.hold(
             repository,
             session,
             T0 + timedelta(seconds=after),
-            lambda: self.held.append(session),
+            functools.partial(self._granted, session),
             lambda position, waiting: self.positions.update({session: (position, waiting)}),
         )
         self._asking[session] = asyncio.create_task(asking)
@@ -57,3 +68,31 @@ async def test_repositories_work_side_by_side_and_sessions_of_one_take_turns() -
     assert line.positions["b"] == (1, 1)
     assert line.positions["c"] == (0, 1)
     await line.let_go("b", "c", "d")
+
+
+async def test_a_disk_that_is_full_as_the_place_is_granted_lets_nobody_else_in() -> None:
+    class FullOnce(MemoryStore):
+        left = 1
+
+        def save(self, record: Record) -> None:
+            granted = any(isinstance(event, PlaceGranted) for event in record.inbox)
+            if self.left and granted and record.session.thread == THREAD:
+                self.left -= 1
+                raise Unavailable("the disk is full")
+            super().save(record)
+
+    stage = Stage()
+    stage.store = store = FullOnce()
+    await stage.open()
+    await stage.is_planned()
+    await stage.is_planned("Another", OTHER)
+    await stage.approves()
+    await stage.clock.advance(0.1)
+    await stage.approves(OTHER)
+    await stage.clock.advance(5)
+    await stage.settle()
+
+    assert not store.left
+    held = [stage.session(thread).has_place for thread in (THREAD, OTHER)]
+    assert held == [True, False]
+    await stage.close()

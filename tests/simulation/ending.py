@@ -87,15 +87,15 @@ def _is_used_again(scene: Scene, session: Session, path: str) -> bool:
 
 
 def _everything_merged(scene: Scene, session: Session) -> None:
-    """What was judged done is in the base."""
+    """What agents have committed, and was judged done, is in the base."""
+    made = {*scene.work.commits.values()}
     there = scene.forge.hub if scene.forge else scene.repository
     files = there.commits[there.heads["main"]].files
     for task in session.in_state(TaskState.COMPLETED):
         unmerged = task.pull_request and not task.pull_request.merged
-        if task.commits and task.run and not unmerged and f"{task.run.name}.py" not in files:
-            done = [f"{run.name}.py" for run in task.runs]
-            if not any(name in files for name in done):
-                scene.watch.fault(f"what {task.key} has done is not in the base")
+        done = made & {f"{run.name}.py" for run in task.runs}
+        if done and not unmerged and not done & files.keys():
+            scene.watch.fault(f"what {task.key} has done is not in the base")
 
 
 def _nothing_destroyed(scene: Scene) -> None:

@@ -35,6 +35,7 @@ class _Leap(selectors.SelectSelector):
 class VirtualLoop(asyncio.SelectorEventLoop):
     def __init__(self, chance: Random) -> None:
         self._leap = _Leap()
+        self._frozen = 0.0
         self.chance = chance
         super().__init__(self._leap)
         self.turns: deque[asyncio.Handle] = vars(self)["_ready"]
@@ -47,6 +48,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def freeze(self, seconds: float) -> None:
         """The process is stopped for a while: every timer that was due meanwhile is late."""
         self._leap.passed += seconds
+        self._frozen += seconds
+
+    def lived(self) -> float:
+        """Seconds in which the process was not stopped."""
+        return self.time() - self._frozen
 
     def born(self) -> list[asyncio.Task[Any]]:
         """Every task that is not done, the eldest first."""

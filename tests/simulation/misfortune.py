@@ -48,6 +48,8 @@ class Misfortune:
     kill: Callable[[], None]
     restart: Callable[[], None]
     befell: Callable[[str], None]
+    over: bool = False
+    """It is calm: what a frozen moment has put off until now befalls nobody any more."""
 
     def befall(self, names: Iterable[str], until: float) -> None:
         """Each once, spread over the time."""
@@ -75,6 +77,8 @@ class Misfortune:
         }
 
     def _strike(self, name: str) -> None:
+        if self.over:
+            return
         self.nature.struck[name] += 1
         self.befell(name)
         self._all()[name]()

@@ -11,6 +11,7 @@ from bot.domain.hosting import MergeTried, Pull, PullWanted
 from bot.domain.masking import Masker
 from bot.domain.record import Record
 from bot.domain.world import Executed, Launch, Pane
+from bot.errors import Lost
 from bot.ports import Listed
 from tests.fakes.commands import FakeCommands
 from tests.fakes.forge import FakeForge
@@ -127,6 +128,8 @@ class LivelyPanes(FakePanes):
     async def start(self, name: str, cwd: str, launch: Launch, prompt: str) -> Pane:
         new = len(self.started)
         if name not in self.started:
+            if self._watch.has_just_gone(cwd):
+                raise Lost(f"The worktree {cwd} is not there.")
             self._watch.starts(name, cwd, self)
         pane = await super().start(name, cwd, launch, prompt)
         if len(self.started) > new:
@@ -138,6 +141,10 @@ class WatchedWorktrees(FakeWorktrees):
     def __init__(self, watch: Watch, *repositories: FakeRepository) -> None:
         super().__init__(*repositories)
         self._watch = watch
+
+    def vanish(self, path: str) -> None:
+        super().vanish(path)
+        self._watch.vanished(path)
 
     async def prepare(self, repository: str, branch: str, path: str, start: str) -> str:
         self._watch.prepares(branch)

@@ -170,7 +170,7 @@ class Scene:
         self.loop, self.main = loop, asyncio.current_task()
         self.life, self.desk = Life(0, alive=False), None
         self.wall = Wall(loop)
-        self.watch = Watch(may)
+        self.watch = Watch(may, self.loop.lived)
         self.nature = Nature(self.chance, self.plan.weather, self.crash)
         self.nature.at_call = dict(self.plan.at_call)
         self.store = DurableStore(self.watch, self.saved)
@@ -296,6 +296,7 @@ class Scene:
 
     async def _calm(self) -> None:
         self.nature.weather, self.calm, self.work.calm = CALM, True, True
+        self.misfortune.over = True
         self.nature.out.clear()
         self.repository.problem = self.worktrees.problem = None
         if not self.life.alive:

@@ -26,6 +26,8 @@ from tests.fakes.worktree import FakeWorktree
 
 SNEAKED = "docs: sneaked in"
 """The commit of a person on the branch of a task."""
+JUST_NOW = 10.0
+"""Seconds: some calls that take their time."""
 MOST_MOVES = 4
 """States that one decision leads through at most."""
 
@@ -47,6 +49,8 @@ _RUNS = _reachable({**RUNS})
 class Watch:
     may: Callable[[FromPeople], bool]
     """Known here by itself: the gate is what is watched."""
+    lived: Callable[[], float]
+    """The seconds that any life of the bot has had."""
     faults: list[str] = field(default_factory=list[str])
     records: dict[str, Record] = field(default_factory=dict[str, Record])
     """As on disk."""
@@ -57,6 +61,8 @@ class Watch:
     answered: set[str] = field(default_factory=set[str])
     """Ids of what was answered where there was no session yet."""
     standing: Mapping[str, FakeWorktree] = field(default_factory=dict[str, FakeWorktree])
+    gone: dict[str, float] = field(default_factory=dict[str, float])
+    """When worktrees were removed by hand."""
     pulls: dict[int, str] = field(default_factory=dict[int, str])
     """Whose each pull request is."""
     seen: Counter[str] = field(default_factory=Counter[str])
@@ -157,6 +163,14 @@ class Watch:
                 self.fault("two agents work in one worktree")
             elif (rival := self._run(other)) and rival[0].id != session.id and rival[2].alive:
                 self.fault("two sessions have agents at work in one repository")
+
+    def vanished(self, path: str) -> None:
+        self.gone[path] = self.lived()
+
+    def has_just_gone(self, path: str) -> bool:
+        """Between the bot's look and what it does upon it: whoever starts the agent notices, and refuses."""
+        new = self.lived() - self.gone.get(path, -JUST_NOW) < JUST_NOW
+        return new and path not in self.standing
 
     def prepares(self, branch: str) -> None:
         found = self._task(branch)

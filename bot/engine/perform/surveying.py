@@ -18,6 +18,7 @@ from bot.domain.hosting import Hosted
 from bot.domain.session import Session
 from bot.domain.states import Status
 from bot.domain.world import AgentReady
+from bot.engine.patience import patiently
 from bot.engine.perform.brought import brought
 from bot.engine.world import World
 from bot.errors import Refused, Unavailable
@@ -97,8 +98,12 @@ async def hold_place(
 ) -> None:
     """Wait for the place and keep it until called off. The line is kept in memory: everybody stands up anew at a start."""
 
-    def granted() -> None:
+    async def tell_granted() -> None:
         tell(PlaceGranted(**world.mark(), answers=order.key))
+
+    async def granted() -> None:
+        """However full the disk is: a place that is let go over that is another session's at once."""
+        await patiently(world, tell_granted, tell, order=order.key, quiet=True)
 
     def moved(position: int, waiting: int) -> None:
         try:

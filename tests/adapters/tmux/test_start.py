@@ -13,7 +13,7 @@ from adapters.tmux import TmuxPanes
 from adapters.tmux.wrapper import script
 from bot.domain.states import Outcome
 from bot.domain.world import Launch
-from bot.errors import Refused, Unavailable
+from bot.errors import Lost, Refused, Unavailable
 from tests.adapters.tmux.own_server import OwnServer, until
 
 pytestmark = pytest.mark.tmux
@@ -165,7 +165,7 @@ async def test_no_file_of_a_launch_can_pass_for_one_of_the_runs_own(server: OwnS
 async def test_a_missing_worktree_is_refused_and_nothing_is_started(server: OwnServer) -> None:
     panes = server.panes()
 
-    with pytest.raises(Refused, match="not there"):
+    with pytest.raises(Lost, match="not there"):
         await panes.start("run-1", str(server.worktree / "gone"), COUNTS, "")
 
     assert await panes.names() == ()
