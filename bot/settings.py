@@ -56,6 +56,15 @@ class Provider(StrEnum):
     CODEX = "codex"
 
 
+class Progress(StrEnum):
+    """How the live status keeps up with the work."""
+
+    EDIT = "edit"
+    """Where it stands; it comes to the end of the thread when others have talked since."""
+    POST = "post"
+    """At the end of the thread, at every tick."""
+
+
 class EncryptedApprovals(StrEnum):
     """What approves in encrypted rooms of Matrix."""
 
@@ -116,6 +125,7 @@ class Settings(BaseSettings):
     gwt_most_seconds: int = Field(default=0, ge=0)
     on_restart: OnRestart = OnRestart.CONTINUE
     gwt_parallel: int = Field(default=10, ge=1, le=10)
+    gwt_most_repositories: int = Field(default=4, ge=0)
     gwt_intents: bool = True
     gwt_reflect_after: bool = False
     gwt_low_risk_alone: bool = False
@@ -126,6 +136,7 @@ class Settings(BaseSettings):
     gwt_most_in_an_hour: int = Field(default=30, ge=0)
     gwt_most_sessions: int = Field(default=200, ge=0)
     progress_seconds: float = Field(default=120, ge=1)
+    progress: Progress = Progress.EDIT
 
     gwt_pull_requests: bool = True
     github_token: SecretStr = SecretStr("")
@@ -165,6 +176,11 @@ class Settings(BaseSettings):
     @classmethod
     def _custom_if_empty(cls, provider: object) -> object:
         return provider or Provider.CUSTOM
+
+    @field_validator("progress", mode="before")
+    @classmethod
+    def _edited_if_not_said(cls, progress: object) -> object:
+        return progress or Progress.EDIT
 
     @field_validator("github_merge_method", "github_app_key_file", mode="before")
     @classmethod

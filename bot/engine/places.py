@@ -1,5 +1,5 @@
 """One executing session per repository: whoever has waited longest holds the place, rework first; the others know where they
-stand."""
+stand. Repositories work side by side, up to a limit."""
 
 from __future__ import annotations
 
@@ -26,16 +26,19 @@ class _Waiting:
 
 
 class Places:
-    """Nothing is granted before `open()`: after a restart all who held or waited must be back in the line first."""
+    """`most`: repositories in which a session executes at once; 0: as many as there are.
 
-    def __init__(self) -> None:
+    Nothing is granted before `open()`: after a restart all who held or waited must be back in the line first.
+    """
+
+    def __init__(self, most: int = 0) -> None:
+        self._most = most
         self._lines: dict[str, list[_Waiting]] = {}
         self._open = False
 
     def open(self) -> None:
         self._open = True
-        for repository in list(self._lines):
-            self._serve(repository)
+        self._serve()
 
     async def hold(
         self,
@@ -52,26 +55,45 @@ class Places:
         me = _Waiting(since=since, session=session, moved=moved, held=held, rework=rework)
         line = self._lines.setdefault(repository, [])
         line.append(me)
-        line.sort(key=lambda one: (not one.held, not one.rework, one.since, one.session))
+        line.sort(key=_turn)
         try:
-            self._serve(repository)
+            self._serve()
             await me.granted.wait()
             await granted()
             await asyncio.Event().wait()
         finally:
             line.remove(me)
-            self._serve(repository)
+            if not line:
+                del self._lines[repository]
+            self._serve()
 
-    def _serve(self, repository: str) -> None:
-        line = self._lines.get(repository, [])
-        if not (self._open and line):
+    def _serve(self) -> None:
+        """A place that is let go may be the turn of another repository, too."""
+        if not self._open:
             return
-        if not any(waiting.granted.is_set() for waiting in line):
-            line[0].granted.set()
-        behind = [waiting for waiting in line if not waiting.granted.is_set()]
-        ahead = [waiting for waiting in line if waiting.granted.is_set()]
-        for position, one in [*((0, one) for one in ahead), *enumerate(behind, 1)]:
-            now = (position, len(behind))
-            if one.told != now and (position or one.told or behind):
-                one.told = now
-                one.moved(*now)
+        lines = sorted(self._lines.values(), key=lambda line: _turn(line[0]))
+        for line in lines:
+            busy = sum(_is_held(other) for other in lines)
+            if not _is_held(line) and not (self._most and busy >= self._most):
+                line[0].granted.set()
+        for line in lines:
+            _tell(line)
+
+
+def _turn(one: _Waiting) -> tuple[bool, bool, datetime, str]:
+    return (not one.held, not one.rework, one.since, one.session)
+
+
+def _is_held(line: list[_Waiting]) -> bool:
+    return any(waiting.granted.is_set() for waiting in line)
+
+
+def _tell(line: list[_Waiting]) -> None:
+    """Who stands elsewhere than was told last."""
+    behind = [waiting for waiting in line if not waiting.granted.is_set()]
+    ahead = [waiting for waiting in line if waiting.granted.is_set()]
+    for position, one in [*((0, one) for one in ahead), *enumerate(behind, 1)]:
+        now = (position, len(behind))
+        if one.told != now and (position or one.told or behind):
+            one.told = now
+            one.moved(*now)

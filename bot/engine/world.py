@@ -48,6 +48,8 @@ class Rules:
     test_command: str = ""
     check_seconds: float = 900
     progress_seconds: float = 120
+    progress_posted: bool = False
+    """The live status comes to the end of its thread at every tick, whether anybody has talked since or not."""
     sandboxed: bool = False
     """Agents, and commands of the repository's own, are kept to their worktree."""
     user: str = ""

@@ -94,10 +94,10 @@ def _heard(session: Session, event: Event) -> Iterator[Deed]:
     match event:
         case Pressed():
             yield from _pressed(session, event)
-        case Ticked(tails=tails):
+        case Ticked(tails=tails, anew=anew):
             yield from limits.seconds(session, event)
             limits.silence(session, event)
-            yield standing.status(session, event.at, tails)
+            yield standing.status(session, event.at, tails, anew=anew)
         case CollisionsSeen():
             yield from overlap.seen(session, event)
         case Said(text=text):

@@ -20,8 +20,15 @@ STOP = Choice(label="Stop", verb=Verb.STOP, style=Style.DANGER)
 LOG = Choice(label="Show the log", verb=Verb.LOG)
 
 
-def status(session: Session, at: AwareDatetime, tails: Mapping[str, str] | None = None) -> Show:
-    return Show(card=status_card(session, at, tails or {}))
+def status(
+    session: Session,
+    at: AwareDatetime,
+    tails: Mapping[str, str] | None = None,
+    *,
+    anew: bool = False,
+) -> Show:
+    card = status_card(session, at, tails or {})
+    return Show(card=card.model_copy(update={"anew": True}) if anew else card)
 
 
 def status_card(

@@ -37,6 +37,7 @@ from bot.domain.tasklog import Runner
 from bot.engine.desk import Desk
 from bot.engine.gate import Gate
 from bot.engine.logbook import Logbook
+from bot.engine.places import Places
 from bot.engine.recall import Recall
 from bot.engine.registrar import Registrar
 from bot.engine.rounds import OBSERVE_SECONDS, every_so_often, observe, take_up, tick
@@ -47,7 +48,15 @@ from bot.program.guard import canary, refuse_open
 from bot.program.models import ChosenLlm
 from bot.program.preferences import EnvPreferences
 from bot.program.secrets import LearningMasker, secrets_in
-from bot.settings import OnRestart, Provider, SandboxKind, Settings, pane_environment, paths_in
+from bot.settings import (
+    OnRestart,
+    Progress,
+    Provider,
+    SandboxKind,
+    Settings,
+    pane_environment,
+    paths_in,
+)
 
 log = logging.getLogger("bot.program")
 
@@ -161,6 +170,7 @@ def _world(
         home=str(settings.gwt_home),
         archive=EvidenceFiles(settings.gwt_home, masker),
         audit=AuditFile(settings.gwt_home, masker),
+        places=Places(settings.gwt_most_repositories),
         logbook=Logbook(TaskLogFiles(settings.gwt_home, masker, runner=_runner(settings))),
         bindings=BindingsFile(settings.gwt_home),
         preferences=EnvPreferences(plan.current, plan.environ),
@@ -230,6 +240,7 @@ def _rules(plan: Plan, settings: Settings) -> Rules:
         test_command=settings.gwt_test_command,
         check_seconds=settings.gwt_check_seconds,
         progress_seconds=settings.progress_seconds,
+        progress_posted=settings.progress is Progress.POST,
         unattended=plan.unattended,
         hold_on_restart=settings.on_restart is OnRestart.ASK,
         most_at_once=settings.gwt_parallel,

@@ -21,8 +21,8 @@ OTHER = THREAD.model_copy(update={"root": "2"})
 class Line:
     """Sessions that ask for their place; `held` is who has got it, in order."""
 
-    def __init__(self) -> None:
-        self.places = Places()
+    def __init__(self, most: int = 0) -> None:
+        self.places = Places(most)
         self.places.open()
         self.held: list[str] = []
         self.positions: dict[str, tuple[int, int]] = {}
@@ -96,3 +96,25 @@ async def test_a_disk_that_is_full_as_the_place_is_granted_lets_nobody_else_in()
     held = [stage.session(thread).has_place for thread in (THREAD, OTHER)]
     assert held == [True, False]
     await stage.close()
+
+
+async def test_so_many_repositories_work_at_once_and_the_next_has_its_turn_when_one_is_done() -> (
+    None
+):
+    line = Line(most=2)
+    await line.ask("/shop", "a")
+    await line.ask("/blog", "b", after=1)
+    await line.ask("/shop", "c", after=2)
+    await line.ask("/docs", "d", after=3)
+    await line.ask("/site", "e", after=4)
+    assert line.held == ["a", "b"]
+    assert (line.positions["d"], line.positions["e"]) == ((1, 1), (1, 1))
+
+    await line.let_go("b")
+    assert line.held == ["a", "b", "d"]
+    await line.let_go("a")
+    # it has waited longer than the other repository's
+    assert line.held == ["a", "b", "d", "c"]
+    await line.let_go("d")
+    assert line.held == ["a", "b", "d", "c", "e"]
+    await line.let_go("c", "e")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -47,6 +48,19 @@ async def test_a_tick_tells_state_run_time_and_the_masked_end_of_each_pane_and_a
 
 def test_progress_is_told_every_two_minutes_unless_the_operator_says_otherwise() -> None:
     assert Settings.model_fields["progress_seconds"].default == 120
+
+
+async def test_where_the_operator_wants_it_each_tick_comes_at_the_end_of_the_thread(
+    stage: Stage,
+) -> None:
+    await stage.ticks()
+    assert not status(stage).anew
+    stage.rules = replace(stage.rules, progress_posted=True)
+    await stage.revive()
+    await stage.settle()
+    assert not status(stage).anew
+    await stage.ticks()
+    assert status(stage).anew
 
 
 async def test_an_agent_that_says_nothing_for_days_works_on_and_its_run_time_is_shown(

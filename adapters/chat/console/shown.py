@@ -43,7 +43,7 @@ class Showing(Fact):
 
 def showing(thread: Thread, card: Card) -> Showing:
     """How it is noted that this card was shown."""
-    if isinstance(card, StatusCard):
+    if isinstance(card, StatusCard) and not card.anew:
         card = _steady(card)
     kept = card if waits(card) and not isinstance(card, StatusCard) else None
     return Showing(

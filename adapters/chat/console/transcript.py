@@ -130,9 +130,10 @@ class Transcript:
     def _status_parts(
         self, thread: Thread, card: StatusCard, last: Showing | None, origin: str
     ) -> list[RenderableType]:
-        """In full once; then only what has moved. How it stands now is seen below the line being typed."""
+        """In full once, or whenever it is to come anew; else only what has moved. How it stands now is seen below the line
+        being typed."""
         old = self._standing.get(thread.key)
-        if last is None or old is None:
+        if last is None or old is None or card.anew:
             still = card.model_copy(update={"choices": ()})
             return [Words(""), self._drawn(thread, still)]
         lines = moved(old, card)

@@ -201,7 +201,7 @@ class Gateway:
 
     async def _bring_status(self, thread: Thread, card: StatusCard) -> None:
         talk = thread.key in self._talk and self._ledger.find(thread, card.key) is not None
-        anew = talk or self._is_gone(thread, card)
+        anew = talk or card.anew or self._is_gone(thread, card)
         self._talk.discard(thread.key)
         await Placing(self._impatient, self._ledger, thread, card, anew=anew).bring()
         self._busy.shown(thread, card)

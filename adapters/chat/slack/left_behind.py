@@ -1,4 +1,5 @@
-"""When a live card is to be moved to the end of its thread: people have talked below it, and it was not moved just now. Pure."""
+"""When a live card is to be moved to the end of its thread: people have talked below it, and it was not moved just now; or it says so
+itself. Pure."""
 
 from __future__ import annotations
 
@@ -30,5 +31,7 @@ class LeftBehind:
     def is_behind(self, thread: Thread, card: Card) -> bool:
         if not isinstance(card, StatusCard):
             return False
+        if card.anew:
+            return True
         talks, at = self._posted.get((thread.key, card.key), (0, float("-inf")))
         return self._talks[thread.key] > talks and self._now() - at >= self._every

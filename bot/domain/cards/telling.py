@@ -69,6 +69,8 @@ class StatusCard(Shown):
     """How things stand. One live message, edited in place."""
 
     kind: Literal["status"] = "status"
+    anew: bool = False
+    """It is to come to the end of its thread, also where nobody has talked since."""
     title: str
     session: str
     status: str

@@ -74,6 +74,8 @@ class Ticked(Happening):
 
     kind: Literal["ticked"] = "ticked"
     tails: dict[str, str] = Field(default_factory=dict[str, str])
+    anew: bool = False
+    """The operator wants it said at the end of the thread each time (PROGRESS=post)."""
 
 
 class Woken(Happening):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC
+from datetime import UTC, timedelta
 from pathlib import Path
 
 import pytest
@@ -262,6 +262,16 @@ async def test_ticks_do_not_scroll_by(stage: Stage) -> None:
         assert (
             await stage.show(cards.STATUS.model_copy(update={"tasks": tasks, "at": cards.AT})) == ""
         )
+
+
+async def test_a_status_that_is_to_come_anew_is_shown_in_full_each_time(stage: Stage) -> None:
+    await stage.show(cards.STATUS)
+    for minutes in (2, 4):
+        at = cards.AT + timedelta(minutes=minutes)
+        text = await stage.show(cards.STATUS.model_copy(update={"anew": True, "at": at}))
+        assert "T001" in text
+    after = cards.STATUS.model_copy(update={"at": cards.AT + timedelta(minutes=5)})
+    assert await stage.show(after) == ""
 
 
 async def test_a_task_that_moved_is_told_in_one_line(stage: Stage) -> None:

@@ -210,6 +210,18 @@ async def test_a_status_is_posted_anew_below_what_was_said_since(stage: PostingS
     assert status.keys == ("🛑 Stop",)
 
 
+async def test_a_status_that_is_to_come_anew_is_posted_at_the_end_whoever_has_talked(
+    stage: PostingStage,
+) -> None:
+    await stage.gateway.show(stage.thread, cards.STATUS)
+    await stage.gateway.show(stage.thread, cards.NEWS)
+    again = later(cards.STATUS, 2).model_copy(update={"anew": True})
+    await stage.gateway.show(stage.thread, again)
+    first, status = await stage.seen()
+    assert "tests failed" in first.text
+    assert "12:05:04 UTC" in status.text
+
+
 @pytest.mark.parametrize("where", [SEND, "/m.reaction/", "/redact/"])
 async def test_a_status_posted_anew_stands_there_once_wherever_the_bot_dies(
     stage: PostingStage, where: str

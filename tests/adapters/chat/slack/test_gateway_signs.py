@@ -53,6 +53,22 @@ async def test_without_talk_and_for_other_cards_it_stays_where_it_is(at: Office)
     assert at.count(POST) == 2
 
 
+async def test_what_is_to_come_anew_stands_at_the_end_also_where_nobody_has_talked(
+    at: Office,
+) -> None:
+    thread = await at.ask()
+    await at.gateway.show(thread, cards.STATUS)
+    await at.gateway.show(thread, cards.NEWS)
+    at.clock += BETWEEN_MOVES
+    await at.gateway.show(thread, LATER.model_copy(update={"anew": True}))
+    news, status = at.cards(thread)
+    assert "tests failed" in news.reads
+    assert status.edits == 0
+    at.clock += BETWEEN_MOVES
+    await at.gateway.show(thread, LATEST)
+    assert [one.edits for one in at.cards(thread)] == [0, 1]
+
+
 async def test_it_moves_at_most_once_a_tick_and_is_edited_meanwhile(at: Office) -> None:
     thread = await at.ask()
     await at.gateway.show(thread, cards.STATUS)
