@@ -109,7 +109,8 @@ class Branches:
             f"refs/heads/{name}",
             at=main,
         )
-        lines = (line.split("\0") for line in answer.out.decode("utf-8", "replace").splitlines())
+        # a name may hold letters that Python takes for the end of a line
+        lines = (line.split("\0") for line in answer.out.decode("utf-8", "replace").split("\n"))
         return [
             _Line(one[0], one[1], datetime.fromtimestamp(int(one[2]), UTC), one[3])
             for one in lines

@@ -101,7 +101,7 @@ class GitRepository:
         answer = await self._git.read(
             *("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/"), at=main
         )
-        return tuple(answer.text.splitlines())
+        return tuple(line for line in answer.text.split("\n") if line)
 
     async def branch_list(self, path: str) -> BranchList:
         return await self._branches.listed(await self._main_checkout(path))

@@ -134,7 +134,11 @@ class Folder:
             os.mkdir(part, 0o777 & ~self._umask, dir_fd=at)
         except FileExistsError:
             return
-        os.chmod(part, 0o777 & ~self._umask, dir_fd=at, follow_symlinks=True)
+        made = os.open(part, _DIRECTORY, dir_fd=at)
+        try:
+            os.fchmod(made, 0o777 & ~self._umask)
+        finally:
+            os.close(made)
 
     def _require(self, at: int, name: str, was: bytes, limit: int) -> None:
         if self._content(at, name, limit) != was:

@@ -24,8 +24,8 @@ R = TypeVar("R", Filed, Draft)
 
 class Shelves:
     def __init__(self) -> None:
-        self._known: dict[tuple[str, bytes], Filed | Draft | BrokenError] = {}
-        """By name and content: what was read before is not read again."""
+        self._known: dict[tuple[str, str, bytes], Filed | Draft | BrokenError] = {}
+        """By folder, name and content: what was read before is not read again."""
 
     def read(self, intents_in: Folder, drafts_in: Folder) -> Shelf:
         problems: list[str] = []
@@ -69,19 +69,20 @@ class Shelves:
         if not intents.is_id(id):
             raise Refused(f"{folder.name}/{shown(name)} has a name that no intent can have")
         content = folder.read(name, intents.LARGEST)
-        return self._remembered(id, content, intents.read)
+        return self._remembered(folder, id, content, intents.read)
 
     def _draft(self, folder: Folder, name: str) -> Draft | None:
         if not name.endswith(drafts.ENDING):
             return None
-        return self._remembered(name, folder.read(name, drafts.LARGEST), drafts.read)
+        content = folder.read(name, drafts.LARGEST)
+        return self._remembered(folder, name, content, drafts.read)
 
     def _remembered(
-        self, name: str, content: bytes | None, read: Callable[[str, bytes], R]
+        self, folder: Folder, name: str, content: bytes | None, read: Callable[[str, bytes], R]
     ) -> R | None:
         if content is None:
             return None
-        key = (name, hashlib.sha256(content).digest())
+        key = (folder.name, name, hashlib.sha256(content).digest())
         if key not in self._known:
             while len(self._known) >= REMEMBERED:
                 del self._known[next(iter(self._known))]

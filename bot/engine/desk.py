@@ -39,7 +39,7 @@ from bot.engine.branch_mode import BranchMode
 from bot.engine.branch_mode.whose import Whose
 from bot.engine.front import Front
 from bot.engine.gate import Gate
-from bot.engine.intents import Intents
+from bot.engine.intents import Intents, is_run
 from bot.engine.knowledge import Knowledge
 from bot.engine.looking import Looking
 from bot.engine.measure import MOST_WAITING, Measure
@@ -221,7 +221,7 @@ class Desk:
 
     def _beyond_measure(self, thread: Thread, event: FromPeople) -> str:
         new = thread.key not in self._threads and is_request(thread, event)
-        begins = new or wizard.is_wanted(event)
+        begins = new or wizard.is_wanted(event) or is_run(event)
         now = self._world.clock.now()
         return self._measure.problem(event, now, begins=begins, open_now=self._open())
 

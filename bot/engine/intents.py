@@ -199,6 +199,13 @@ class Intents:
         return Carried(self._live(filed), self.alone(filed))
 
 
+def is_run(event: FromPerson) -> bool:
+    """Whether a session is to begin."""
+    if isinstance(event, Commanded):
+        return event.command.word is Word.INTENT and event.command.argument == "run"
+    return isinstance(event, Pressed) and event.verb is Verb.INTENT_RUN
+
+
 def _wanted(event: Pressed | Commanded) -> tuple[str, str]:
     """What is to be done, with which intent."""
     if isinstance(event, Commanded):

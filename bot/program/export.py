@@ -16,7 +16,7 @@ from adapters.store.history import read
 from bot import settings
 from bot.domain import tasklog
 from bot.domain.exported import History
-from bot.domain.masking import Masker
+from bot.domain.masking import Masker, clean
 from bot.domain.session import Session
 from bot.domain.snapshot import NewerSchemaError
 from bot.domain.snapshot import export as exported
@@ -42,7 +42,9 @@ async def replay(archive: Path) -> None:
     """Exit code 1 (by a BotError) where something comes out otherwise."""
     manifest, history = await asyncio.to_thread(opened, archive)
     found = replayed(history)
-    sys.stdout.write(f"{manifest.title or manifest.session}, exported by {manifest.program}\n")
+    # whoever made the archive must not speak to this terminal
+    what = clean(f"{manifest.title or manifest.session}, exported by {manifest.program}")
+    sys.stdout.write(f"{' '.join(what.split())}\n")
     if found.difference:
         raise BotError(f"{found.difference} What came before is as it was.")
     sys.stdout.write(
@@ -98,8 +100,9 @@ def _beside(
 
 
 def _masked(path: Path, name: str, masker: Masker) -> Iterator[tuple[str, bytes]]:
-    """Masked once more: what is secret may have become known since. What cannot be read is left out."""
-    if not path.is_file() or path.stat().st_size > LARGEST_FILE:
+    """Masked once more: what is secret may have become known since. What cannot be read is left out, and what is a link:
+    somebody else gets this."""
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST_FILE:
         return
     try:
         content: object = json.loads(path.read_bytes())

@@ -35,6 +35,14 @@ async def test_branches_of_people_and_agents_are_listed_alike(world: World) -> N
     assert by_name["main"].worktree == world.path
 
 
+async def test_a_name_with_an_end_of_line_in_it_passes_for_no_other_branch(world: World) -> None:
+    tip = await with_work(world, "x\u2028main")
+    found = await world.repository.branch_list(world.path)
+    assert {one.name for one in found.branches} == {"main", "x\u2028main"}
+    assert "main" in await world.repository.branches(world.path)
+    assert [one.commit for one in found.branches if one.name == "main"] != [tip]
+
+
 async def test_a_branch_tells_what_it_brings_and_what_would_go_with_it(world: World) -> None:
     tip = await with_work(world)
     world.person_commits("main", {"other.py": "o\n"})

@@ -296,6 +296,12 @@ def test_a_task_without_an_agent_or_a_worktree_is_read() -> None:
     assert (task.workspace, task.run, task.check, task.pull_request, task.result) == (None,) * 5
 
 
+@pytest.mark.parametrize("form", [0, -3])
+def test_a_form_that_never_was_is_broken(form: int) -> None:
+    with pytest.raises(ValidationError):
+        restore(example(schema_version=form))
+
+
 def test_a_newer_form_is_not_touched() -> None:
     with pytest.raises(NewerSchemaError, match="newer version"):
         restore(example(schema_version=SCHEMA + 1, status={"new": "shape"}))

@@ -18,6 +18,8 @@ from tests.engine.at_the_desk import CHANNEL, GATE, SECOND, STARTER, commanded, 
 from tests.fakes.chat import THREAD
 from tests.stories.stage import Stage
 
+DIRECT_THREAD = THREAD.model_copy(update={"channel": "D1", "direct": True})
+
 
 @pytest.fixture
 async def stage() -> AsyncIterator[Stage]:
@@ -99,6 +101,19 @@ async def test_what_has_not_moved_is_not_read_again(stage: Stage) -> None:
     await stage.commands_(Word.BRANCH, "feature/a", SECOND)
     assert len(stage.llm.calls) == asked
     assert "It adds a file." in text(cards(stage)[-1])
+
+
+async def test_what_two_talk_of_alone_is_neither_told_to_the_model_nor_summed_up_elsewhere(
+    stage: Stage,
+) -> None:
+    await stage.is_planned(thread=DIRECT_THREAD)
+    await stage.approves(DIRECT_THREAD)
+    workspace = stage.session(DIRECT_THREAD).tasks[0].workspace
+    assert workspace
+    stage.repository.commit(workspace.branch, {"a.py": "a = 1\n"}, "Add a")
+    for thread, known in ((SECOND, False), (DIRECT_THREAD, True)):
+        await stage.commands_(Word.BRANCH, workspace.branch, thread)
+        assert (stage.session(DIRECT_THREAD).tasks[0].name in stage.llm.calls[-1].data) is known
 
 
 async def test_what_its_summary_cost_is_told_among_the_usage(stage: Stage) -> None:

@@ -55,6 +55,14 @@ async def test_of_a_thousand_mentions_a_few_begin_and_one_no_is_said(stage: Stag
     assert all(person == ANNA for _, person, _ in stage.chat.whispered)
 
 
+async def test_who_runs_an_intent_begins_a_session_like_everybody_else(stage: Stage) -> None:
+    command = Command(word=Word.INTENT, argument="run", text="add-codes")
+    for number in range(HOUR + 1):
+        run = Commanded(id=f"r{number}", at=stage.clock.now(), by=ANNA, command=command)
+        await takes(stage, run, "")
+    assert told(stage, "within an hour") == 1
+
+
 async def test_who_was_turned_away_is_heard_later(stage: Stage) -> None:
     for number in range(20):
         await takes(stage, said("Add it", id=f"m{number}"), f"r{number}")

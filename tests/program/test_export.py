@@ -105,6 +105,27 @@ async def test_it_is_for_its_owner_alone_and_overwrites_nothing(
         write(tmp_path / "home", session, archive, MASKER)
 
 
+async def test_what_somebody_has_led_elsewhere_is_no_part_of_it(tmp_path: Path) -> None:
+    session = await lived(tmp_path / "home")
+    secret = tmp_path / "secret.json"
+    secret.write_text('"what is none of theirs"')
+    [logs] = (tmp_path / "home" / "logs" / "sessions").glob("*/")
+    (logs / "more.json").symlink_to(secret)
+    write(tmp_path / "home", session, tmp_path / "session.tar.gz", MASKER)
+    assert "logs/more.json" not in unpacked(tmp_path / "session.tar.gz")
+
+
+async def test_who_made_an_archive_does_not_speak_to_the_terminal_of_who_replays_it(
+    archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def titled(files: dict[str, bytes]) -> None:
+        manifest = json.loads(files[MANIFEST])
+        files[MANIFEST] = json.dumps({**manifest, "title": "a\x1b]0;b\x07\nc"}).encode()
+
+    await replay(repacked(archive, titled))
+    assert capsys.readouterr().out.startswith("a c, exported by")
+
+
 async def test_its_manifest_names_every_file_with_its_hash(archive: Path) -> None:
     files = unpacked(archive)
     named = {mark["name"] for mark in json.loads(files[MANIFEST])["files"]}

@@ -47,11 +47,9 @@ def bound(home: Path) -> socket.socket:
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         with reachable(home) as name:
-            before = os.umask(0o177)
-            try:
-                listening.bind(name)
-            finally:
-                os.umask(before)
+            # the home is closed to others; a umask would hold for all that the bot makes meanwhile
+            listening.bind(name)
+            Path(name).chmod(0o600)
         listening.listen(16)
         listening.setblocking(False)
     except BaseException:

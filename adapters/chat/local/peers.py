@@ -25,13 +25,22 @@ def is_owner(peer: socket.socket) -> bool:
 def is_agent(peer: socket.socket) -> bool:
     """Whether it was started by an agent: they are the same user where no sandbox holds them, and people they are not.
 
-    Nothing keeps a program from hiding where it comes from; this is for those that only do as they were told.
+    Nothing keeps a program from hiding where it comes from; this is for those that only do as they were told. One that
+    is gone by now could be anybody's, and waits for no answer.
     """
     try:
         raw = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
-        caller = psutil.Process(_UCRED.unpack(raw)[0])
+        pid = int(_UCRED.unpack(raw)[0])
+    except (AttributeError, OSError, struct.error):
+        return False
+    if pid == 0:  # of a machine around this one: agents are not there
+        return False
+    try:
+        caller = psutil.Process(pid)
         family = (caller, *caller.parents())
-    except (AttributeError, OSError, struct.error, psutil.Error):
+    except psutil.NoSuchProcess:
+        return True
+    except psutil.Error:
         return False
     return any(_RUN in _environ(process) for process in family)
 

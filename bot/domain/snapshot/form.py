@@ -42,7 +42,7 @@ class Saved(BaseModel):
 
 
 class Version(Saved):
-    schema_version: int = SCHEMA
+    schema_version: int = Field(default=SCHEMA, ge=1)
 
 
 class SavedWorktree(Saved):

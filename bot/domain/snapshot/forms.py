@@ -32,7 +32,7 @@ class Step:
 Steps = Mapping[int, Step]
 STEPS: Steps = {
     2: Step(),  # a session knows why it misses its repository; who did not know was missing none
-    3: Step(),  # the usage knows who answered and how long that took; what nobody has measured was nothing
+    3: Step(),  # the usage knows who answered and how long that took; what nobody has measured was nothing; words know whether they waited
 }
 """By the form they lead to."""
 

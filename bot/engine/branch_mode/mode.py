@@ -19,7 +19,7 @@ from bot.engine.answers import Answers
 from bot.engine.brain.branches import PATCH, in_short
 from bot.engine.branch_mode import cards, changing
 from bot.engine.branch_mode.pressed import About, mark_of
-from bot.engine.branch_mode.whose import Whose, may_know
+from bot.engine.branch_mode.whose import Carried, Whose, may_know
 from bot.engine.perform import telling
 from bot.engine.repositories import Repositories
 from bot.engine.world import World
@@ -103,7 +103,7 @@ class BranchMode:
     async def _look(self, look: _Look, done: str = "") -> None:
         """First what git knows, then what the model makes of it, on the same card. `done`: what was just done to it."""
         found = await self.world.repository.branch_details(look.path, look.name)
-        known = self._said.get(_key(found))
+        known = self._said.get(self._key(look, found))
         missing = self.world.preferences.model().missing
         wanted = bool(found.branch.ahead) and known is None and not missing
         without = f"AI settings are required: {missing}" if missing else ""
@@ -115,15 +115,15 @@ class BranchMode:
     async def _summary(self, look: _Look, found: BranchDetails) -> str:
         """Without the model the card is as good as it was, and says why there is no more."""
         room = self.world.rules.context_window()
-        carried = self.whose.works(found.repository).get(look.name)
         try:
             patch = await self.world.repository.branch_patch(look.path, look.name, PATCH)
+            carried = self._known(look, found)
             session = carried.session if carried else None
             text, usage = await in_short(self.world.llm, found, patch, room, session)
         except PortError as problem:
             return f"No summary now: {problem.reason} {problem.remedy}".strip()
         self.world.beside.add(usage)
-        self._said[_key(found)] = text
+        self._said[self._key(look, found)] = text
         while len(self._said) > _REMEMBERED:
             self._said.popitem(last=False)
         return text
@@ -212,7 +212,11 @@ class BranchMode:
         chat = telling.chat_of(self.world, thread.platform)
         await chat.whisper(thread, event.by, card)
 
+    def _known(self, look: _Look, found: BranchDetails) -> Carried | None:
+        return may_know(look.thread, self.whose.works(found.repository).get(look.name))
 
-def _key(found: BranchDetails) -> str:
-    """A summary is of two commits."""
-    return f"{found.repository}:{found.parted}:{found.branch.commit}"
+    def _key(self, look: _Look, found: BranchDetails) -> str:
+        """A summary is of two commits, and of the task where people may know of it."""
+        carried = self._known(look, found)
+        whose = carried.session.id if carried else ""
+        return f"{found.repository}:{found.parted}:{found.branch.commit}:{whose}"

@@ -67,7 +67,10 @@ class Whose:
         awake = list(self.awake())
         there = {one.id for one in awake}
         yield from awake
-        for listed in [one for one in self.world.store.sessions() if one.id not in there][:ENDED]:
+        over = [one for one in self.world.store.sessions() if one.id not in there][:ENDED]
+        for gone in self._over.keys() - {one.id for one in over}:
+            del self._over[gone]
+        for listed in over:
             if session := self._read(listed.id, listed.updated_at.isoformat()):
                 yield session
 

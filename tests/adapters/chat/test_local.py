@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import socket
+import subprocess
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -215,6 +216,18 @@ async def test_what_an_agent_starts_is_shown_out(bot: Bot, environ: dict[str, st
     )
     said, _ = await calling.communicate()
     assert bool(said) is not bool(environ)
+
+
+def test_who_is_gone_already_could_be_an_agent(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "s"))
+        listening.listen()
+        calls = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+        subprocess.run([sys.executable, "-c", calls, str(tmp_path / "s")], check=True)
+        connection, _ = listening.accept()
+        with connection:
+            assert peers.is_owner(connection)
+            assert peers.is_agent(connection)
 
 
 async def test_who_speaks_counts_as_the_owner_here_and_now_whatever_is_said(bot: Bot) -> None:

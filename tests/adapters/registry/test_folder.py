@@ -136,6 +136,16 @@ async def test_a_draft_is_moved_where_it_can_be_found_again(
     assert {path.read_text() for path in here.rglob("*.md")} == {"one", "two"}
 
 
+async def test_a_draft_and_an_intent_of_one_name_and_content_are_two_things(
+    registry: ForgeFolder, tmp_path: Path
+) -> None:
+    (folder(tmp_path) / "x.md.yaml").write_bytes(GOOD)
+    (folder(tmp_path, "intent-drafts") / "x.md").write_bytes(GOOD)
+    shelf = await registry.shelf(str(tmp_path))
+    assert [filed.intent.id for filed in shelf.intents] == ["x.md"]
+    assert [draft.digest for draft in shelf.drafts] == [drafts.digest(GOOD)]
+
+
 async def test_a_draft_that_is_still_being_written_stays(
     registry: ForgeFolder, tmp_path: Path
 ) -> None:
