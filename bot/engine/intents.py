@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bot.domain.cards import AnswerCard, RootCard
 from bot.domain.choices import Verb, Word
@@ -45,6 +46,8 @@ class Intents:
     awake: Awake
     may_see: Callable[[Thread, Listed], bool]
     looked: Callable[[str, Shelf], None]
+    _one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Two who run the same at once begin one session."""
 
     def concerns(self, event: FromPerson) -> bool:
         if isinstance(event, Pressed):
@@ -106,6 +109,25 @@ class Intents:
         registry = self.world.registrar.registry
         if registry is None:
             return NOT_KEPT
+        async with self._one_by_one:
+            if why := await self._begun_already(registry, repository, filed):
+                return why
+            return await self._begin(registry, thread, event, repository, filed)
+
+    async def _begun_already(self, registry: Registry, repository: str, filed: Filed) -> str:
+        """By somebody else, since it was looked at."""
+        there = (await registry.shelf(repository)).find(filed.intent.id) or filed
+        session = self._live(there)
+        return intents.why_not(there, Verb.INTENT_RUN, session) if session else ""
+
+    async def _begin(
+        self,
+        registry: Registry,
+        thread: Thread,
+        event: FromPerson,
+        repository: str,
+        filed: Filed,
+    ) -> str:
         id, session = filed.intent.id, derived_id("intent", filed.intent.id, event.id)
         await registry.change(repository, id, Edit(session=session), seen=filed.intent.status)
         root = RootCard(

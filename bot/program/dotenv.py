@@ -8,7 +8,11 @@ from pathlib import Path
 
 from bot.errors import SettingsError
 
-_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+_GIT = (
+    *("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
+    # whose repository it is must not keep git from saying what is in it
+    *("-c", "safe.directory=*"),
+)
 
 
 def refuse_foreign(env_file: Path) -> None:
@@ -35,4 +39,5 @@ def _is_tracked(env_file: Path) -> bool:
         )
     except FileNotFoundError:
         return False
-    return answer.returncode == 0
+    # an old git does not say it all the same
+    return answer.returncode == 0 or b"dubious ownership" in answer.stderr

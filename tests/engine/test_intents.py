@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 
 import pytest
 
-from bot.domain.cards import AnswerCard, RootCard
+from bot.domain.cards import AnswerCard, Card, RootCard
 from bot.domain.choices import Command, Verb, Word
 from bot.domain.events import Commanded
 from bot.domain.history import HistoryOutcome
@@ -20,8 +21,8 @@ from bot.engine.intents import VERBS
 from bot.engine.registrar import Registrar
 from bot.errors import Unavailable
 from bot.flow import conclude, intents
-from tests.engine.at_the_desk import CHANNEL, DIRECT, GATE, NOBODY, STARTER, begun, take
-from tests.fakes.chat import ANNA
+from tests.engine.at_the_desk import ANDY, AT, CHANNEL, DIRECT, GATE, NOBODY, STARTER, begun, take
+from tests.fakes.chat import ANNA, MemoryChat
 from tests.fakes.registry import MemoryRegistry
 from tests.flow.scenes import commanded, executing, task
 from tests.stories.stage import Stage
@@ -148,6 +149,26 @@ async def test_what_some_or_all_tasks_failed_waits_for_a_person(
         "T002",
         "T003",
     ]
+
+
+async def test_two_who_run_an_intent_at_once_begin_one_session() -> None:
+    class SlowChat(MemoryChat):
+        async def open(self, thread: Thread, card: Card) -> Thread:
+            await asyncio.sleep(0.01)
+            return await super().open(thread, card)
+
+    stage = Stage()
+    stage.gate, stage.chat = GATE, SlowChat()
+    stage.registry.filed = {"add-codes": wish(status=IntentStatus.APPROVED)}
+    await stage.open()
+    command = Command(word=Word.INTENT, argument="run", text="add-codes")
+    runs = [Commanded(id=by.id, at=AT, by=by, command=command) for by in (ANNA, ANDY)]
+    await asyncio.gather(*(take(stage, run, CHANNEL) for run in runs))
+    await stage.settle()
+    assert len(stage.store.sessions()) == 1
+    told = [markdown(sheet(card)) for _, _, card in stage.chat.whispered]
+    assert sum("is carried out in the session" in one for one in told) == 1
+    await stage.close()
 
 
 async def test_a_blocked_intent_is_approved_and_run_again_in_another_session() -> None:

@@ -1,0 +1,45 @@
+"""Settings that came with a repository are somebody else's, whoever owns its files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bot.errors import SettingsError
+from bot.program.dotenv import refuse_foreign
+from tests.adapters.git.worlds import git, new_repository
+
+SOMEBODY = 65_534
+
+
+def given_away(top: Path) -> None:
+    for path in (top, *top.rglob("*")):
+        os.chown(path, SOMEBODY, SOMEBODY, follow_symlinks=False)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to give files to somebody else")
+def test_settings_in_a_repository_of_somebody_else_are_refused(tmp_path: Path) -> None:
+    top = new_repository(tmp_path / "top", {".env": "OPENAI_BASE_URL=https://elsewhere.example\n"})
+    given_away(top)
+    with pytest.raises(SettingsError, match="part of the repository"):
+        refuse_foreign(top / ".env")
+
+
+@pytest.mark.parametrize("whose", [os.getuid(), SOMEBODY])
+def test_settings_beside_a_repository_are_the_operators(tmp_path: Path, whose: int) -> None:
+    if whose != os.getuid() and os.getuid() != 0:
+        pytest.skip("needs root, to give files to somebody else")
+    top = new_repository(tmp_path / "top", {"a.py": "1\n"})
+    if whose == SOMEBODY:
+        given_away(top)
+    (top / ".env").write_text("")
+    refuse_foreign(top / ".env")
+
+
+def test_settings_that_git_tracks_are_refused(tmp_path: Path) -> None:
+    top = new_repository(tmp_path / "top", {".env": ""})
+    assert git(top, "ls-files") == ".env"
+    with pytest.raises(SettingsError, match="part of the repository"):
+        refuse_foreign(top / ".env")
