@@ -48,7 +48,8 @@ run: $(VENV)/.installed
 serve: $(VENV)/.installed-chats
 	@$(BIN)/gwt-bot serve $(ARGS)
 
-# worksteal: some files take seconds and most take none; four: many of them wait for other programs most of the time
+# worksteal: some files take seconds and most take none (tests/conftest.py has the long ones first); four: many of them wait
+# for other programs most of the time
 test: $(VENV)/.installed-dev
 	@$(BIN)/pytest -q -n 4 --dist worksteal $(ARGS)
 

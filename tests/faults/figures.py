@@ -19,7 +19,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left = [item for item in items if item.get_closest_marker("faults")]
     if left:
         config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in left]
+        items[:] = [item for item in items if not item.get_closest_marker("faults")]
 
 
 @pytest.fixture
