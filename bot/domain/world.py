@@ -238,6 +238,10 @@ class AgentReady(Fact):
     """What whoever approves should know: settings of the repository that run code, a question that will be asked."""
 
 
+AI_SETTINGS = "AI settings are required"
+"""What is said where nobody has set which model is asked."""
+
+
 class ModelChoice(Fact):
     """Which model is asked, as the settings tell. Never a key."""
 

@@ -10,6 +10,7 @@ from bot.domain.events import Commanded
 from bot.domain.people import Thread
 from bot.domain.session import Session
 from bot.domain.sheets import Element, Fields, Table, Text
+from bot.domain.world import AI_SETTINGS
 from bot.engine import overview
 from bot.engine.intents import Intents
 from bot.engine.repositories import Repositories
@@ -58,6 +59,8 @@ HELP = (
 ENDED = 20
 """Sessions that are over and whose use is counted: each is read from disk."""
 
+CHOOSING = "model https://… name asks another one from now on, for whoever may. A key is never said in a chat: it stands in .env."
+
 Answer = tuple[str, tuple[Element, ...]]
 """Title and body."""
 
@@ -84,11 +87,15 @@ class Front:
             case Word.KEYS:
                 return "Keys", (self._keys(),)
             case Word.MODEL:
-                return "Model", (self._model(),)
+                return self.model()
             case Word.USAGE:
                 return "Usage", overview.usage(self._spent(thread), self.world.beside.usage)
             case _:
                 return "What I understand", _help()
+
+    def model(self) -> Answer:
+        """Which model is asked, and how another one is chosen."""
+        return "Model", (self._model(), Text(text=CHOOSING))
 
     def _keys(self) -> Fields:
         keys = self.world.rules.keys().items()
@@ -101,7 +108,7 @@ class Front:
             ("Endpoint", model.base_url),
             ("Model", model.model),
             ("Key", "SET" if model.key_set else "NOT SET"),
-            ("AI settings are required", model.missing),
+            (AI_SETTINGS, model.missing),
         )
         return Fields(pairs=tuple((name, value) for name, value in pairs if value))
 

@@ -48,6 +48,8 @@ class Pointing:
             self.auditing.allowed(thread, event)
             card = await self.front.intents.answer(thread, event)
             return await self.whisper(thread, event.by, card)
+        if isinstance(event, Pressed) and event.verb is Verb.SETTINGS:
+            return await self._model(thread, event)
         if isinstance(event, Pressed):
             about = event.about if event.verb in _VERBS.values() else ""
             return bool(about) and await self._with_id(thread, event, about)
@@ -72,6 +74,13 @@ class Pointing:
         chat = telling.chat_of(self.world, thread.platform)
         await self.answers.give(chat.whisper(thread, to, card))
         return True
+
+    async def _model(self, thread: Thread, event: Pressed) -> bool:
+        """Pressed where there is no form for it."""
+        self.auditing.allowed(thread, event)
+        title, body = self.front.model()
+        card = AnswerCard(key=f"answer:{event.id}", title=title, body=body)
+        return await self.whisper(thread, event.by, card)
 
     async def _for_all(self, thread: Thread, event: Commanded) -> bool:
         """Help, the list of sessions, what waits, which keys are set."""

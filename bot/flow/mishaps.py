@@ -21,10 +21,11 @@ from bot.domain.session import Session, Trouble
 from bot.domain.sheets import Tone
 from bot.domain.states import Outcome, Status, TaskState
 from bot.domain.tasks import Task
-from bot.domain.world import CompletionSource
+from bot.domain.world import AI_SETTINGS, CompletionSource
 from bot.flow import dialogs, place, telling
 
 BUG = "Something went wrong in the bot itself"
+SET_MODEL = Choice(label="Model and endpoint", verb=Verb.SETTINGS)
 
 
 def give_way(session: Session, event: OrderFailed) -> Iterator[Deed]:
@@ -124,7 +125,10 @@ def _notice(
 ) -> Show:
     """Every outage has a card of its own: the last one stands where nobody looks any more."""
     key = f"trouble:{session.outages}"
-    card = ProblemCard(key=key, title=title, reason=reason, retrying=retrying, over=over)
+    choices = (SET_MODEL,) if title == AI_SETTINGS and not over else ()
+    card = ProblemCard(
+        key=key, title=title, reason=reason, retrying=retrying, over=over, choices=choices
+    )
     return Show(card=card)
 
 

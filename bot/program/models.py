@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from time import monotonic
 
 from adapters.llm import CLAUDE_CODE, CODEX, CliLlm, Formats, LlmAccess, OpenAiLlm
-from bot.domain.world import Reply, Usage
+from bot.domain.world import AI_SETTINGS, Reply, Usage
 from bot.errors import Unavailable
 from bot.ports import Llm
 from bot.program.secrets import LearningMasker
@@ -63,7 +63,7 @@ def access(settings: Settings) -> LlmAccess:
         if not there
     ]
     if missing:
-        raise Unavailable("AI settings are required", _remedy(settings, missing))
+        raise Unavailable(AI_SETTINGS, _remedy(settings, missing))
     return LlmAccess(url, settings.openai_model, _key(settings), key_setting)
 
 

@@ -150,6 +150,7 @@ ANSWERED = (
         f"command-{word}"
         for word in (Word.HELP, Word.SESSIONS, Word.KEYS, Word.INBOX, Word.REPO, Word.MODEL)
     )
+    | {f"press-{Verb.SETTINGS}"}
     | _BESIDE
 )
 """What is answered at once, and no session hears of."""

@@ -27,9 +27,11 @@ from tests.engine.at_the_desk import (
     begun,
     command,
     desk_of,
+    pressed,
     statuses,
     titles,
 )
+from tests.fakes.chat import THREAD
 from tests.fakes.clock import FakeClock
 from tests.stories.stage import Stage
 
@@ -179,6 +181,16 @@ async def test_the_model_is_told_and_changed_by_whoever_may(stage: Stage) -> Non
         await stage.settle()
         assert titles(stage)[-1] == told
     assert stage.preferences.model().model == "qwen3"
+
+
+async def test_the_button_for_it_tells_in_any_thread_how_the_model_is_chosen(stage: Stage) -> None:
+    await stage.is_planned()
+    for by, told in ((STARTER, REFUSED), (ANNA, "Model")):
+        event = pressed(Verb.SETTINGS, by=by, id=stage.clock.new_id())
+        await desk_of(stage).take(THREAD, event)
+        await stage.settle()
+        assert titles(stage)[-1] == told
+    assert "model https://" in str(last(stage).body)
 
 
 async def test_what_cannot_be_changed_is_told_with_the_way_out(stage: Stage) -> None:

@@ -22,7 +22,7 @@ from bot.domain.events import (
 from bot.domain.session import Session
 from bot.domain.states import Outcome, Phase, RunState, Status, TaskState
 from bot.domain.tasks import Why
-from bot.domain.world import Removal, Scan
+from bot.domain.world import AI_SETTINGS, Removal, Scan
 from bot.flow import decide, due, held_back
 from tests.flow.scenes import (
     asked,
@@ -155,6 +155,22 @@ def test_trouble_is_told_once_and_its_end_too() -> None:
     assert isinstance(card, ProblemCard)
     assert card.over
     assert session.trouble == ""
+
+
+def test_where_settings_of_the_model_lack_the_card_leads_to_where_they_are_entered() -> None:
+    session = surveyed()
+    lacks = trouble("scan").model_copy(
+        update={"reason": AI_SETTINGS, "remedy": "Set OPENAI_MODEL."}
+    )
+    [card] = cards(decide(session, lacks))
+    assert isinstance(card, ProblemCard)
+    assert [choice.verb for choice in card.choices] == [Verb.SETTINGS]
+    [card] = cards(decide(session, TroubleEnded(id="u", at=later(), order="scan")))
+    assert isinstance(card, ProblemCard)
+    assert card.choices == ()
+    [card] = cards(decide(session, trouble("scan")))
+    assert isinstance(card, ProblemCard)
+    assert card.choices == ()
 
 
 def trouble(order: str) -> TroubleBegan:
