@@ -18,11 +18,12 @@ class Relinking:
         self._git = git
         self._ledger = ledger
 
-    def take_over(self, former: Path, top: Path, common: Path) -> None:
-        """What was written down of the repository where it lay. Done twice, the second finds nothing to do."""
+    def take_over(self, former: Path, top: Path, common: Path) -> tuple[str, ...]:
+        """What was written down of the repository where it lay; where its worktrees were. Done twice, the second finds
+        nothing to do."""
         page = self._ledger.page(former)
         if page is None or former == top:
-            return
+            return ()
         moved = _moved(page, str(top), str(common))
         here = self._ledger.page(top)
         if here is not None:
@@ -32,6 +33,7 @@ class Relinking:
             )
         self._ledger.save(moved)
         self._ledger.drop(former)
+        return tuple(page.worktrees)
 
     async def repair(self, held: Held) -> None:
         """git finds its worktrees by whole paths, in both directions."""

@@ -97,9 +97,12 @@ class GitWorktrees:
 
     async def relink(self, former: str, repository: str) -> None:
         main = main_checkout(repository)
-        self._relinking.take_over(Path(former), main.top, main.common)
+        were = self._relinking.take_over(Path(former), main.top, main.common)
         async with self._held(repository) as held:
             await self._relinking.repair(held)
+        if let_go := self._let_go:
+            for path in were:
+                await let_go(path)
 
     async def take_in(self, repository: str, source: str, commit: str) -> None:
         async with self._held(repository) as held:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from pathlib import Path
 
@@ -60,6 +61,20 @@ async def test_what_could_run_code_is_compared_there_too(world: RealWorld) -> No
     git(there, "config", "core.fsmonitor", "touch /tmp/never")
     with pytest.raises(Refused, match=r"configuration was changed.*core\.fsmonitor"):
         await world.worktrees.relink(world.path, str(there))
+
+
+async def test_what_was_kept_for_worktrees_where_it_lay_is_let_go(world: RealWorld) -> None:
+    let_go: list[str] = []
+
+    async def told(path: str) -> None:
+        await asyncio.sleep(0)
+        let_go.append(path)
+
+    there, _ = await moved(world)
+    worktrees = GitWorktrees(world.home, let_go=told)
+    for _ in range(2):
+        await worktrees.relink(world.path, str(there))
+    assert let_go == [f"{world.path}/.worktrees/agent-login"]
 
 
 async def test_one_that_is_missing_or_another_is_told_from_one_that_is_there(
