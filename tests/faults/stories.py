@@ -23,6 +23,8 @@ from tests.stories.matrix_person import MatrixPerson
 from tests.stories.serving import Serving, in_matrix, in_slack, serving
 
 MERGE = "Merge into main"
+AT_WORK = "At work on "
+"""Says the bot when it has come up. Whoever is told to end before that ends as any program does."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,9 @@ class Story:
         """It may be about to die at its last place: then it has still to say what it has to say."""
         if self.bot.alive:
             await self.bot.end()
+        starts = self.bot.out.count(AT_WORK)
         self.bot.start()
+        await eventually(self.bot, lambda: self.bot.out.count(AT_WORK) > starts, "it is at work")
         await eventually(self.bot, lambda: not self.bot.open_orders(), "nothing is left to do")
         assert await self.bot.end() == 0, self.bot.out[-1500:]
 
