@@ -51,10 +51,32 @@ class Repositories:
         Where a session has looked, its path is the whole repository's: a part of it, or a link to it, may be set.
         """
         usual, here = Path(self.world.rules.repository).resolve(), Path(path).resolve()
-        known = self.world.rules.known_repositories.values()
-        others = {Path(other).resolve() for other in known} - {usual}
+        others = self._others()
         is_usual = here == usual or (here not in others and usual.is_relative_to(here))
         return self.world.rules.test_command if is_usual else ""
+
+    def set_up_for(self, path: str) -> tuple[str, ...]:
+        """`api: make deps` is for that repository alone; what names none is for all but those others that have a name."""
+        told = [self._of_one(command) for command in self.world.rules.set_up]
+        here, others = Path(path).resolve(), self._others()
+        return tuple(
+            command
+            for owner, command in told
+            if (_lies_in(owner, here) if owner else here not in others)
+        )
+
+    def _others(self) -> set[Path]:
+        """All that have a name, but for the usual one."""
+        known = self.world.rules.known_repositories.values()
+        return {Path(other).resolve() for other in known} - {
+            Path(self.world.rules.repository).resolve()
+        }
+
+    def _of_one(self, command: str) -> tuple[str, str]:
+        """Where the repository lies that it names, and the command itself."""
+        name, colon, rest = command.partition(":")
+        owner = self._named(name.strip()) if colon else ""
+        return (owner, rest.strip()) if owner else ("", command)
 
     def problem(self, thread: Thread, name: str = "") -> str:
         """Why nothing can be begun there, in a sentence: never is another one taken instead."""
@@ -105,3 +127,8 @@ class Repositories:
     @staticmethod
     def _place(thread: Thread) -> str:
         return f"{thread.platform}:{thread.place}"
+
+
+def _lies_in(configured: str, top: Path) -> bool:
+    """Where a session has looked, its path is the whole repository's: a part of it, or a link to it, may be configured."""
+    return Path(configured).resolve().is_relative_to(top)

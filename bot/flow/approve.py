@@ -23,6 +23,7 @@ from bot.domain.events import (
 from bot.domain.intent import Risk
 from bot.domain.people import Person
 from bot.domain.session import Approval, Session, Speaker
+from bot.domain.sheets import Tone
 from bot.domain.states import IntentStatus, Phase
 from bot.domain.words import WordKind
 from bot.flow import finish, mishaps, place, replies, revise, standing, telling
@@ -191,6 +192,11 @@ def _looked_at_base(session: Session, event: BaseSeen) -> Iterator[Deed]:
     if old == new:
         session.documents_shown_at, session.approvals = event.at, ()
         yield telling.approval_wanted(session)
+        yield telling.news(
+            f"as-it-was:{telling.revision(session)}:{int(event.at.timestamp())}",
+            "The base has not moved: the plan stands as it was shown. Approve it once more.",
+            tone=Tone.NEEDS_YOU,
+        )
         return
     moved = f"{session.base_branch} moved from {old[:10]} to {new[:10]}"
     yield telling.approval_wanted(session, telling.decided_by(moved, OPERATOR, event.at))

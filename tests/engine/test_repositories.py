@@ -11,7 +11,7 @@ from bot.domain.choices import Word
 from bot.domain.people import Role
 from bot.domain.sheets import Table
 from bot.engine.gate import Door, Gate
-from bot.engine.repositories import Wanted, wanted
+from bot.engine.repositories import Repositories, Wanted, wanted
 from tests.engine.at_the_desk import (
     ANNA,
     CHANNEL,
@@ -97,6 +97,17 @@ async def test_a_binding_to_one_that_is_gone_is_told_and_no_other_is_taken(stage
     await take(stage, said("Add discounts", id="again"))
     assert titles(stage)[-1].startswith("Requests here are about web. I know no repository web.")
     assert stage.store.sessions() == []
+
+
+async def test_set_up_is_for_the_usual_repository_or_for_the_one_it_names(stage: Stage) -> None:
+    usual = stage.repository.path
+    stage.rules = replace(stage.rules, set_up=("npm ci", "WEB: make deps", "echo a: b"))
+    await stage.revive()
+    repositories = Repositories(stage.world)
+    assert repositories.set_up_for(usual) == ("npm ci", "echo a: b")
+    assert repositories.set_up_for("/srv/web") == ("make deps",)
+    # a copy that a script works on
+    assert repositories.set_up_for("/srv/copies/shop") == ("npm ci", "echo a: b")
 
 
 async def test_who_may_only_ask_may_look_and_not_bind(stage: Stage) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from bot.domain import approval
 from bot.domain.actions import Show
-from bot.domain.cards import ApprovalCard, DocumentCard, QuestionsCard, ReceivedCard
+from bot.domain.cards import ApprovalCard, DocumentCard, NewsCard, QuestionsCard, ReceivedCard
 from bot.domain.choices import Verb
 from bot.domain.documents import Document, DocumentKind
 from bot.domain.events import (
@@ -342,8 +342,10 @@ def test_an_approval_after_a_day_gets_a_fresh_card_instead() -> None:
     assert whispers(deeds)
     assert session.phase is Phase.APPROVING
     assert [order.key for order in due(session)] == ["base"]
-    [card] = cards(decide(session, base_seen("b" * 40, at=later(25 * 3600))))
+    card, news = cards(decide(session, base_seen("b" * 40, at=later(25 * 3600))))
     assert verbs(card)[0] is Verb.APPROVE
+    assert isinstance(news, NewsCard)
+    assert "once more" in news.title
 
     twice = late.model_copy(update={"id": "twice", "at": later(25 * 3600 + 1)})
     decide(session, twice)

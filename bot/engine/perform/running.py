@@ -32,6 +32,7 @@ from bot.engine.perform.brought import changed as settings_changed
 from bot.engine.perform.checking import finished, keep
 from bot.engine.perform.heeding import heed_dialogs
 from bot.engine.perform.planning import explained
+from bot.engine.repositories import Repositories
 from bot.engine.world import World
 from bot.errors import PortError, Refused, Unavailable
 from bot.flow.due import unmerged
@@ -80,7 +81,8 @@ async def prepare_workspace(
 async def _set_up(world: World, session: Session, task: Task, workspace: Workspace) -> None:
     """What the operator wants done in a new worktree before anybody works in it. It may be done twice."""
     await world.worktrees.copy_ignored(session.repository, workspace.path, world.rules.copied_files)
-    for number, command in enumerate(world.rules.set_up, 1):
+    commands = Repositories(world).set_up_for(session.repository)
+    for number, command in enumerate(commands, 1):
         log_path = f"{world.home}/runs/setup-{session.short}-{task.key}-{number}.log"
         done = await world.commands.run(
             workspace.path, command, seconds=world.rules.check_seconds, log=log_path
