@@ -75,7 +75,7 @@ class Beginning:
             thread=thread,
             owner=event.by,
             repository=path,
-            test_command=self.repositories.test_command_for(path),
+            test_command=self.repositories.test_command_for(_of(event) or path),
             unattended=isinstance(event, Said) and event.unattended,
         )
 
@@ -83,3 +83,8 @@ class Beginning:
         record = Record(session=session, inbox=[event], heard=[event.id])
         self.world.store.save(record)
         return record
+
+
+def _of(event: Said | Begun) -> str:
+    """What the folder is a copy of: it is tested as that is."""
+    return event.copy_of if isinstance(event, Said) else ""

@@ -83,6 +83,7 @@ def manner_of(config: ReplConfig, path: str) -> Manner:
     return Manner(
         scripted=config.non_interactive,
         repository=path if config.named else "",
+        copy_of=config.project if config.project_mode is ProjectMode.TEMP else "",
         waits=config.wait,
         finishes=config.wait,
         leaves=config.exit_on_eof,

@@ -10,6 +10,7 @@ from bot.domain.cards import ReceivedCard
 from bot.domain.choices import Word
 from bot.domain.people import Role
 from bot.domain.sheets import Table
+from bot.engine.beginning import Beginning
 from bot.engine.gate import Door, Gate
 from bot.engine.repositories import Repositories, Wanted, wanted
 from tests.engine.at_the_desk import (
@@ -108,6 +109,18 @@ async def test_set_up_is_for_the_usual_repository_or_for_the_one_it_names(stage:
     assert repositories.set_up_for("/srv/web") == ("make deps",)
     # a copy that a script works on
     assert repositories.set_up_for("/srv/copies/shop") == ("npm ci", "echo a: b")
+
+
+async def test_a_copy_is_tested_as_what_it_was_copied_from(stage: Stage) -> None:
+    usual = stage.repository.path
+    stage.rules = replace(stage.rules, test_command="make check")
+    await stage.revive()
+    beginning = Beginning(stage.world, Repositories(stage.world))
+    for copied, wanted_command in ((usual, "make check"), ("/srv/web", ""), ("", "")):
+        asked = said("Add discounts", id=f"of {copied}")
+        asked = asked.model_copy(update={"repository": "/srv/copy", "copy_of": copied})
+        begun_with = beginning.by_request(THREAD, asked).session
+        assert (begun_with.repository, begun_with.test_command) == ("/srv/copy", wanted_command)
 
 
 async def test_who_may_only_ask_may_look_and_not_bind(stage: Stage) -> None:

@@ -124,6 +124,7 @@ class ConsoleChat:
             **self.mark(),
             text=text,
             repository=self._manner.repository,
+            copy_of=self._manner.copy_of,
             unattended=self._manner.scripted,
         )
 

@@ -20,6 +20,8 @@ class Manner:
     """Lines come from a script, whatever stdin is; nobody is asked in between."""
     repository: str = ""
     """The folder that requests are about, where somebody named one."""
+    copy_of: str = ""
+    """What that folder is a temporary copy of."""
     waits: bool = False
     """The next line is read only when what the last one began is finished."""
     finishes: bool = True

@@ -26,6 +26,8 @@ class Said(FromPerson):
     files: tuple[Attached, ...] = ()
     repository: str = ""
     """The folder it is about, where whoever runs the bot named one; it counts only where a session begins."""
+    copy_of: str = ""
+    """What that folder is a temporary copy of."""
     unattended: bool = False
     """A script says it: nobody is there for a question in between."""
     waited: bool = False

@@ -431,9 +431,9 @@ async def test_what_a_script_asks_for_says_that_nobody_is_there_and_where_to_wor
         cards.MIKA,
         lines=stage.script,
         out=stage.out,
-        manner=Manner(scripted=True, repository="/srv/web"),
+        manner=Manner(scripted=True, repository="/srv/copy", copy_of="/srv/web"),
     )
     await stage.type("Add a light mode")
     [said] = stage.events
     assert isinstance(said, Said)
-    assert (said.unattended, said.repository) == (True, "/srv/web")
+    assert (said.unattended, said.repository, said.copy_of) == (True, "/srv/copy", "/srv/web")
