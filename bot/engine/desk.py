@@ -261,6 +261,11 @@ class Desk:
         """What could not be read at the start, a sentence each."""
         return (*self._world.store.broken, *self._world.audit.broken)
 
+    def unfinished(self) -> tuple[str, ...]:
+        """What was not finished at the start, a sentence each."""
+        open_ones = [session for session in self._awake() if not session.over]
+        return front.told_of(open_ones)
+
     async def welcome(self, thread: Thread, person: Person) -> None:
         """What has not been finished, with the words that go on with it or give it up."""
         unfinished = [session for session in self._awake() if not session.over]

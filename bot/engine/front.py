@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bot.domain.choices import Word
 from bot.domain.events import Commanded
+from bot.domain.layout import stands
 from bot.domain.people import Thread
 from bot.domain.session import Session
 from bot.domain.sheets import Element, Fields, Table, Text
@@ -59,6 +60,8 @@ HELP = (
 ENDED = 20
 """Sessions that are over and whose use is counted: each is read from disk."""
 
+MOST_TOLD = 20
+"""Sessions that are named at the start."""
 CHOOSING = "model https://… name asks another one from now on, for whoever may. A key is never said in a chat: it stands in .env."
 
 Answer = tuple[str, tuple[Element, ...]]
@@ -131,6 +134,19 @@ def unfinished(sessions: list[Session]) -> tuple[Element, ...]:
         Table(head=("Id", "What", "State"), rows=rows),
         Text(text="resume <id> goes on with one that is paused, discard <id> gives one up."),
     )
+
+
+def told_of(sessions: list[Session]) -> tuple[str, ...]:
+    """The same for whoever reads what the program itself says."""
+    told = [
+        f"Not finished: {one.short} {one.title} ({stands(one.status, one.phase)})."
+        for one in sessions
+    ]
+    if not told:
+        return ()
+    more = (f"… and {len(told) - MOST_TOLD} more.",) if len(told) > MOST_TOLD else ()
+    way = "resume <id> goes on with one that is paused, discard <id> gives one up: in any chat."
+    return (*told[:MOST_TOLD], *more, way)
 
 
 def _help() -> tuple[Element, ...]:

@@ -57,7 +57,7 @@ async def at_work(
 async def _serve(plan: Plan, chats: Mapping[str, Chat]) -> None:
     """Listen on all of them. One that is refused for good falls silent and says why; with the last one the bot ends."""
     async with at_home(plan) as (desk, _):
-        _say(*desk.broken(), f"At work on {', '.join(chats)}.")
+        _say(*desk.broken(), *desk.unfinished(), f"At work on {', '.join(chats)}.")
         async with asyncio.TaskGroup() as group:
             falling = group.create_task(_tell_of_falls(desk))
             listening = [_listen(name, chat, desk) for name, chat in chats.items()]

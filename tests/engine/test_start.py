@@ -52,10 +52,22 @@ async def test_unfinished_sessions_are_listed_and_can_be_resumed_or_discarded_by
     assert stage.session(OTHER).status is Status.ACTIVE
 
 
+async def test_the_program_names_what_is_unfinished_at_its_start(stage: Stage) -> None:
+    await stage.is_planned()
+    await stage.revive()
+    assert stage.desk
+    first, way = stage.desk.unfinished()
+    assert stage.session().short in first
+    assert "Active · approving" in first
+    assert "resume <id>" in way
+
+
 async def test_where_all_is_finished_nothing_is_listed(stage: Stage) -> None:
     await stage.is_planned()
     await stage.commands_(Word.DISCARD)
     assert await welcomed(stage) == []
+    assert stage.desk
+    assert stage.desk.unfinished() == ()
 
 
 async def test_a_stopped_session_shows_its_choices_again_after_a_start(stage: Stage) -> None:

@@ -15,7 +15,7 @@ from bot.domain.events import Commanded, Pressed, Said
 from bot.domain.facts import Fact
 from bot.domain.people import Thread
 
-VERSION = 2
+VERSION = 3
 LONGEST = 4 * 1024 * 1024
 """Bytes of a line. A request is a text somebody typed or pasted; a card holds a document at most."""
 
