@@ -16,6 +16,7 @@ from bot.domain.states import Outcome, Phase, RunState, Status, TaskState
 from bot.domain.tasks import Task
 from tests.adapters.store.anything import THOROUGH, any_of, left_out
 from tests.adapters.store.samples import busy, check, everything
+from tests.flow.scenes import executing, running
 
 EXAMPLE = """
 {
@@ -215,6 +216,26 @@ def test_only_gwts_spellings_stand_under_gwts_keys(session: Session) -> None:
             assert agent["status"] in {"Starting", "Running", "WaitingInput", "Completed", "Error"}
         if test := task["test_status"]:
             assert test["status"] in {"Pending", "Running", "Passed", "Failed"}
+
+
+@pytest.mark.parametrize(
+    ("agent", "kind"),
+    [
+        ("claude", "ClaudeCode"),
+        ("claude-print", "ClaudeCode"),
+        ("codex", "Codex"),
+        ("mine", "Other"),
+    ],
+)
+def test_an_agent_is_of_the_kind_gwt_knows_and_keeps_its_own_name(agent: str, kind: str) -> None:
+    at_work = running("T001")
+    assert at_work.run
+    at_work.update_run(at_work.run.model_copy(update={"agent": agent}))
+    saved = _JSON.dump_json(export(executing(at_work)))
+    assert json.loads(saved)["tasks"][0]["sub_agent"]["agent_type"] == kind
+    [back] = restore(saved).tasks
+    assert back.run
+    assert back.run.agent == agent
 
 
 @pytest.mark.parametrize(

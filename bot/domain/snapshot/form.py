@@ -119,7 +119,9 @@ AGENTS = {
     "codex": AgentType.CODEX,
     "gemini": AgentType.GEMINI,
     "opencode": AgentType.OPEN_CODE,
+    "claude-print": AgentType.CLAUDE_CODE,
 }
+"""Of several names for one, the first is taken on reading."""
 
 # What gwt's keys say already needs no second place.
 SAID_OF_SESSION = {

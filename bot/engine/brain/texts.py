@@ -98,11 +98,23 @@ def _facts(task: Task, checks: Sequence[Check]) -> Iterator[str]:
         yield "### Done when\n\n" + _bullets(one.text for one in task.acceptance)
     if subjects := _subjects(task):
         yield "### Commits\n\n" + _bullets(subjects)
+    if touched := _touched(task):
+        yield "### Impact\n\nIt touches:\n\n" + _bullets(touched)
     if checks:
         told = (check_told(check) for check in checks)
         yield "### Checks\n\n" + _bullets(
             f"`{one['command']}` {one['result']} on {one['commit']}" for one in told
         )
+
+
+def _touched(task: Task) -> list[str]:
+    """What git says has changed: so far reaches what nobody but the model could say more of."""
+    work = task.work
+    if work is None:
+        return []
+    files = dict.fromkeys((*work.created_files, *work.changed_files, *work.deleted_files))
+    told = [f"`{path}`" for path in list(files)[:MANY]]
+    return [*told, f"… and {len(files) - MANY} more"] if len(files) > MANY else told
 
 
 def _bullets(texts: Iterator[str] | Sequence[str]) -> str:

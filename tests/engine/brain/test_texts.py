@@ -88,6 +88,7 @@ async def test_without_the_model_a_pull_request_says_what_git_and_the_tests_say(
         "- A code lowers",
         "- test: codes\n- feat: codes",
         "unittest` passed",
+        "### Impact\n\nIt touches:\n\n- `",
     ):
         assert fact in text.body
 
