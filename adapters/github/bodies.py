@@ -23,7 +23,7 @@ _CLOSING = re.compile(
     r"(\s*:?\s+)(?=(?:[A-Za-z0-9._-]+/[A-Za-z0-9._-]+)?(?:\#|GH-)[0-9]|https?://)",
     re.IGNORECASE,
 )
-_OWN_MARK = re.compile(r"\n*(<!-- gwt-bot [A-Za-z0-9=_-]{1,80} -->)\s*\Z")
+_OWN_MARK = re.compile(r"(?<!\n)\n*(<!-- gwt-bot [A-Za-z0-9=_-]{1,80} -->)\s*\Z")
 """With which a text of the bot's may end; anything else that looks like a mark is not ours."""
 _UNSEEN = "\u2060"
 """Takes no room and joins what it stands between, so a line breaks nowhere new."""

@@ -28,9 +28,13 @@ from bot.domain.states import Phase
 from bot.flow import intents, replies, revise, telling
 
 _NUMBERED = re.compile(
-    r"(?:(?:^|[\s,;、。]+)[DQ]|(?:^|[\n,;、]\s*))(\d{1,2})\s*[:=.)：）]\s*", re.IGNORECASE
+    r"(?:(?:^|(?<![\s,;、。])[\s,;、。]+)[DQ]|(?:^|[\n,;、][^\S\n]*))(\d{1,2})\s*[:=.)：）]",
+    re.IGNORECASE,
 )
-"""D1 wherever it stands; a bare number only where a line or a part of it begins."""
+"""D1 wherever it stands; a bare number only where a line or a part of it begins. Tried only where what parts them begins: a
+text full of blanks is gone through once."""
+_AROUND = " \t\r\n\u3000\xa0,;、"
+"""What parts an answer from those beside it."""
 _AGREED = frozenset(
     {"yes", "y", "ok", "okay", "defaults", "default", "recommended", "suggested", "はい"}
 )
@@ -157,7 +161,7 @@ def numbered_answers(text: str, questions: tuple[Question, ...]) -> dict[int, st
     found: dict[int, str] = {}
     for mark, following in zip(marks, [*marks[1:], None], strict=False):
         number = int(mark.group(1))
-        said = text[mark.end() : following.start() if following else len(text)].strip(" \n,;、")
+        said = text[mark.end() : following.start() if following else len(text)].strip(_AROUND)
         question = next((q for q in questions if q.number == number), None)
         if question and said:
             found[number] = _picked(question, said)

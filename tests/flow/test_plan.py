@@ -155,10 +155,21 @@ def test_one_button_takes_all_defaults_and_the_card_says_who() -> None:
         ("D7: what?", {}),
         ("1: yes, 2: no", {1: "yes", 2: "no"}),
         ("I would say option 2. No, wait", {}),
+        ("D1:　はい。 D2: いいえ", {1: "はい", 2: "いいえ"}),
+        ("D1: , D2: no", {2: "no"}),
+        ("D1:\nD2: no", {2: "no"}),
+        ("\n\n1: yes\n\t\n\n2: no\n", {1: "yes", 2: "no"}),
     ],
 )
 def test_plain_words_find_their_questions(text: str, answers: dict[int, str]) -> None:
     assert numbered_answers(text, (question(1), question(2))) == answers
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", ", ", "、"])
+def test_a_text_full_of_blanks_is_gone_through_once(blank: str) -> None:
+    """Again and again it would take hours."""
+    text = f"x{blank * 200_000}x, D2: no"
+    assert numbered_answers(text, (question(1), question(2))) == {2: "no"}
 
 
 def test_what_is_not_answered_stays_open_and_is_seen_to_be() -> None:

@@ -32,7 +32,7 @@ _THEME = Theme(
         "markdown.table.header": "dim",
     }
 )
-_TRAILING = re.compile(r"[ ]+((?:\x1b\[[0-9;]*m)*)$", re.MULTILINE)
+_TRAILING = re.compile(r"(?<! )[ ]+((?:\x1b\[[0-9;]*m)*)$", re.MULTILINE)
 
 
 class Screen:

@@ -17,7 +17,7 @@ _Finer = Callable[[str, Size, int], Iterable[str]]
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _ITEM = re.compile(r" {0,3}([-*+]|\d{1,9}[.)])\s")
-_RULER = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t|:-]*")
+_RULER = re.compile(r" {0,3}\|?[ \t]*:?-++:?[ \t|:-]*")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _SLICE = 200
 """Characters of a line without an end: together they fill a message well."""

@@ -15,7 +15,8 @@ _ENTITIES = {"lt": "<", "gt": ">", "amp": "&"}
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:(?://)?")
 _ME = "\0"
 """Where the bot was mentioned. `clean` has taken out all others of its kind."""
-_AROUND_ME = re.compile(rf"([ \t]*){_ME}(?:[ \t]*{_ME})*([ \t]*)")
+# tried only where such a run begins: a message full of spaces is gone through once
+_AROUND_ME = re.compile(rf"(?<![ \t])([ \t]*){_ME}(?:[ \t]*{_ME})*([ \t]*)")
 _BEFORE_MY_NAME = re.compile(rf"\A(?:\s*{_ME}[ \t]*[:,、]?)+\s*")
 
 _MARKERS = re.compile(r"[*_~`]+")

@@ -53,6 +53,11 @@ def test_what_the_bot_wrote_is_known_again(text: str, draft: bool) -> None:
         assert part.title_digest == digest("title")
 
 
+def test_a_text_full_of_line_ends_is_gone_through_once() -> None:
+    """Again and again it would take hours."""
+    assert "x" in body_of(f"x{chr(10) * 300_000}x", "feat: x", draft=False)
+
+
 def test_a_model_cannot_make_a_mark() -> None:
     forged = body_of("mine", "t", draft=False)
     body = body_of(f"{forged}\n\n<!-- hidden -->", "t", draft=True)

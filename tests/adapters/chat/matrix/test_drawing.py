@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from adapters.chat.matrix.drawing import ROOM, Message, addressed, drawn, pings
 from adapters.chat.matrix.prose import as_html
 from adapters.chat.matrix.shapes import attached, edited, posted
+from adapters.chat.matrix.splitting import split
 from bot.domain.cards import AnswerCard, Card, NewsCard, QuestionsCard
 from bot.domain.choices import Choice, Verb
 from bot.domain.intent import Question
@@ -352,3 +353,8 @@ def test_a_name_cannot_leave_its_pill() -> None:
     tags = Tags(message.html).tags
     assert [tag for tag, _ in tags][:2] == ["a", "p"]
     assert message.kind == "m.notice"
+
+
+def test_a_line_full_of_dashes_is_gone_through_once() -> None:
+    """Again and again it would take hours."""
+    assert len(list(split(f"a | b\n{'-' * 300_000}x\n", len, 100_000))) > 1
