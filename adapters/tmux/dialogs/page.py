@@ -46,7 +46,8 @@ class Line:
     @cached_property
     def column(self) -> int:
         """Where its text begins."""
-        return len(self.raw) - len(_LEFT.sub("", self.raw, count=1).lstrip())
+        left = _LEFT.match(self.raw)
+        return len(self.raw) - len(self.raw[left.end() if left else 0 :].lstrip())
 
     @cached_property
     def rule(self) -> bool:

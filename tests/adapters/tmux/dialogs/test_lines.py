@@ -144,3 +144,11 @@ def test_borders_are_taken_off_both_sides() -> None:
     assert Line(" ╭──────────╮").begins_block(1)
     assert Line("──────").begins_block(None)
     assert not Line(" ──────").begins_block(None)
+
+
+@pytest.mark.parametrize(("raw", "column"), [("x", 0), ("", 300_000), ("│", 300_001)])
+def test_a_line_full_of_blanks_is_gone_through_once(raw: str, column: int) -> None:
+    """Again and again it would take hours."""
+    one = Line(f"{raw}{' ' * 300_000}y │")
+    assert one.column == column
+    assert one.text == "x" * (raw == "x")
