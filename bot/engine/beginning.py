@@ -12,13 +12,17 @@ from bot.domain.session import Session
 from bot.engine.repositories import Repositories, wanted
 from bot.engine.world import World
 from bot.flow import attached
+from bot.flow.approve import is_answer
+
+NOTHING_WAITS = "Nothing waits for an answer here. Write inbox to see what does, or what you would like to have built."
 
 
 def is_request(thread: Thread, event: FromPeople) -> bool:
     """Whether a session begins with it, where there is none yet."""
     if not (isinstance(event, Said) and event.mention and thread.root):
         return False
-    return bool(event.text.strip()) or any(file.text for file in event.files)
+    asks = bool(event.text.strip()) and not is_answer(event.text)
+    return asks or any(file.text for file in event.files)
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,8 @@ class Beginning:
         if is_request(thread, event):
             name = wanted(event.text).name
             return self.repositories.problem(thread, name) if name or not event.repository else ""
+        if event.mention and is_answer(event.text):
+            return NOTHING_WAITS
         # nothing but files, and none of them could be read
         return "; ".join(attached.unread(event.files)) if event.mention else ""
 

@@ -77,6 +77,11 @@ def is_no(text: str) -> bool:
     return _word(text) in _NO
 
 
+def is_answer(text: str) -> bool:
+    """Whether these words answer something, and say nothing by themselves."""
+    return is_yes(text) or is_no(text)
+
+
 def alone(session: Session, event: Happening) -> Iterator[Deed]:
     """Low risk starts without a person, where the operator lets it, and nothing speaks against it."""
     low = session.alone and session.intent.risk is Risk.LOW

@@ -13,6 +13,7 @@ from bot.domain.events import DocumentsCommitted
 from bot.domain.people import Person
 from bot.domain.record import Record
 from bot.domain.states import Phase, Status
+from bot.engine.beginning import NOTHING_WAITS
 from bot.engine.desk import ASLEEP_AFTER, NOTHING_HERE
 from tests.engine.at_the_desk import (
     APPROVERS,
@@ -227,6 +228,14 @@ async def test_what_others_say_in_a_thread_is_context_for_the_model_and_nothing_
         assert "80 mm" not in stage.llm.calls[-1].system
     finally:
         await stage.close()
+
+
+@pytest.mark.parametrize("text", ["approve", "Yes!", "no", "承認"])
+async def test_a_mere_answer_where_nothing_is_asked_begins_nothing(stage: Stage, text: str) -> None:
+    """Who sees the question of another thread may think that it can be answered here."""
+    assert await take(stage, said(text), UNKNOWN)
+    assert titles(stage) == [NOTHING_WAITS]
+    assert records(stage) == []
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "\x00\x1b"])
