@@ -37,6 +37,9 @@ from bot.program.owner import me
 from bot.program.saying import say
 from bot.settings import Settings, pane_environment
 
+GOES_ON = "Not waited for: it goes on. `gwt-bot status` tells how it stands."
+HANDED_OVER = "Not waited for: it goes on when the bot is started again. `gwt-bot status` tells how it stands."
+
 __all__ = ["gate_for", "me", "run", "seated", "talk"]
 
 
@@ -130,6 +133,9 @@ class Seat:
             return ExitCode.COMPLETE
         if chat.manner.finishes:
             await self.finish()
+        elif chat.moved:
+            await chat.tell(GOES_ON if self.joined else HANDED_OVER)
+            return ExitCode.ERROR if chat.errors else ExitCode.INCOMPLETE
         return exit_code(chat.standings.values(), errors=chat.errors)
 
     async def finish(self) -> None:

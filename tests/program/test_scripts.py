@@ -119,6 +119,14 @@ def test_a_line_that_does_nothing_is_an_error_and_the_next_is_still_carried_out(
         assert "Choosing with arrow keys needs a terminal" in done.stdout
 
 
+def test_what_is_not_waited_for_is_not_complete_and_goes_on_with_the_next_bot(bench: Bench) -> None:
+    done = bench.run("console", "--no-wait", script="add a health check\n")
+    assert done.returncode == 2
+    assert "it goes on when the bot is started again" in done.stdout
+    assert "add a health check" in bench.run("console", script="sessions\n").stdout
+    assert bench.run("console", "--no-wait", script="help\n").returncode == 0
+
+
 def test_a_broken_memory_is_e105_and_stays_as_it_is(bench: Bench) -> None:
     bench.home.mkdir(mode=0o700)
     (bench.home / "repl.json").write_text("{ nothing")

@@ -68,6 +68,8 @@ class ConsoleChat:
         """Where that session is, if it is in another chat: there it goes on, and is talked in."""
         self.errors = 0
         """Lines that did nothing."""
+        self.moved = False
+        """Whether something was asked for or decided on."""
 
     @property
     def manner(self) -> Manner:
@@ -248,6 +250,8 @@ class ConsoleChat:
     async def _taken(self, thread: Thread, event: FromPeople, deliver: Deliver) -> None:
         if not await deliver(thread, event):
             self.errors += 1
+        elif not isinstance(event, Commanded):
+            self.moved = True
 
     async def _hear(self, line: str, deliver: Deliver) -> None:
         current = self._transcript.current
