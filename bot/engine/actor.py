@@ -182,7 +182,8 @@ class Actor:
             async with self._lanes.setdefault(lane_of(action), asyncio.Lock()):
                 self._begun.add(id(action))
                 result = await self._done(action)
-            await self._patiently_saved(lambda: self._finish(action, result))
+                # still its turn: of two cards with one key the older must not be left over by a full disk
+                await self._patiently_saved(lambda: self._finish(action, result))
         finally:
             self._under_way.pop(id(action), None)
             self._begun.discard(id(action))

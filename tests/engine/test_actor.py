@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 
 import pytest
 
@@ -18,7 +16,6 @@ from bot.domain.states import Phase, Status, TaskState
 from bot.domain.world import Executed
 from bot.engine.gate import Door, Gate
 from bot.engine.outbox import left_over
-from bot.engine.places import Places
 from bot.errors import Refused, Unavailable
 from tests.fakes.chat import ANNA, THREAD, MemoryChat
 from tests.fakes.commands import FakeCommands
@@ -73,6 +70,32 @@ def test_of_a_card_that_was_under_way_when_the_bot_died_the_newer_self_is_shown(
 
     old, other, new = showing("failure", "old"), showing("status", "x"), showing("failure", "new")
     assert left_over([old, other, new]) == [new, other]
+
+
+async def test_no_card_is_shown_before_it_is_written_down_that_the_last_one_was(
+    stage: Stage,
+) -> None:
+    """Else a death with a full disk leaves the older one to be shown once more, over the newer."""
+
+    class FillingChat(MemoryChat):
+        async def show(self, thread: Thread, card: Card) -> None:
+            await super().show(thread, card)
+            if card.key == "document:spec:1" and not stage.store.full:
+                stage.store.full = True
+
+    stage.chat = chat = FillingChat()
+    await stage.open()
+    await stage.says("Add discounts")
+    await stage.presses(Verb.DEFAULTS)
+    for _ in range(10):
+        await stage.clock.advance(1)
+    assert [c.key for c in chat.cards(THREAD) if c.key.startswith("document:")] == [
+        "document:spec:1"
+    ]
+    stage.store.full = False
+    await stage.clock.advance(5)
+    await stage.settle()
+    assert stage.session().phase is Phase.APPROVING
 
 
 async def test_a_bug_ends_its_own_session_and_no_other(stage: Stage) -> None:
@@ -355,32 +378,6 @@ async def test_tests_at_work_are_reported_as_agents_are(stage: Stage) -> None:
     await stage.clock.advance(120)
     await stage.ticks()
     assert stage.chat.card("status") != before
-
-
-async def test_who_held_the_place_goes_first_after_a_restart_whatever_the_clock_says() -> None:
-    places = Places()
-    late, early = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
-    served: list[str] = []
-
-    async def serve(name: str) -> None:
-        served.append(name)
-
-    async with asyncio.TaskGroup() as group:
-
-        def stand(name: str, since: datetime, *, held: bool) -> asyncio.Task[None]:
-            granted = functools.partial(serve, name)
-            return group.create_task(
-                places.hold("/shop", name, since, granted, lambda _, __: None, held=held)
-            )
-
-        tasks = [stand("new", early, held=False), stand("old", late, held=True)]
-        await asyncio.sleep(0)
-        places.open()
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        for task in tasks:
-            task.cancel()
-    assert served[0] == "old"
 
 
 async def test_a_session_that_fell_over_holds_no_place_when_it_is_taken_up_again(

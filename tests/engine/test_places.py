@@ -118,3 +118,29 @@ async def test_so_many_repositories_work_at_once_and_the_next_has_its_turn_when_
     await line.let_go("d")
     assert line.held == ["a", "b", "d", "c", "e"]
     await line.let_go("c", "e")
+
+
+async def test_who_held_the_place_goes_first_after_a_restart_whatever_the_clock_says() -> None:
+    places = Places()
+    late, early = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
+    served: list[str] = []
+
+    async def serve(name: str) -> None:
+        served.append(name)
+
+    async with asyncio.TaskGroup() as group:
+
+        def stand(name: str, since: datetime, *, held: bool) -> asyncio.Task[None]:
+            granted = functools.partial(serve, name)
+            return group.create_task(
+                places.hold("/shop", name, since, granted, lambda _, __: None, held=held)
+            )
+
+        tasks = [stand("new", early, held=False), stand("old", late, held=True)]
+        await asyncio.sleep(0)
+        places.open()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+    assert served[0] == "old"
