@@ -6,9 +6,13 @@ import json
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
 
 from bot.errors import Unavailable
+
+T = TypeVar("T")
 
 
 def make_folder(folder: Path) -> None:
@@ -38,10 +42,10 @@ def create(path: Path) -> int:
     return os.open(path, flags, 0o600)
 
 
-def read_json(path: Path) -> Any:
-    """None: it is not there, or is broken; a broken one is put aside."""
+def read_json(path: Path, shape: type[T]) -> T | None:
+    """None: it is not there, or is broken, or holds something else; such a one is put aside."""
     try:
-        return json.loads(path.read_bytes())
+        return TypeAdapter(shape).validate_json(path.read_bytes())
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -41,11 +41,7 @@ class Renewal:
         self._access, self._path = access, folder / _NAME
 
     def kept(self) -> Login | None:
-        told = read_json(self._path)
-        try:
-            login = Login(**told) if isinstance(told, dict) else None
-        except TypeError:
-            return None
+        login = read_json(self._path, Login)
         mine = (self._access.user_id, self._digest)
         return login if login and (login.user_id, login.of) == mine else None
 

@@ -108,8 +108,8 @@ class Signing:
         }
 
     def _kept(self) -> Keys | None:
-        told = read_json(self._seeds)
-        if not isinstance(told, dict) or told.get("user_id") != self._me:
+        told = read_json(self._seeds, dict[str, str])
+        if told is None or told.get("user_id") != self._me or not told.keys() >= {*_NAMES}:
             return None
         keys = (SigningKey(decoded(told[name])) for name in _NAMES)
         return Keys(*keys, replaces=told.get("replaces", ""))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adapters.chat.matrix.answers import Json
@@ -31,15 +31,20 @@ class Waiting:
         return str(self.event.get("content", {}).get("session_id", ""))
 
 
+@dataclass(frozen=True)
+class _Kept:
+    events: tuple[Waiting, ...] = ()
+    withheld: dict[str, str] = field(default_factory=dict[str, str])
+
+
 class WaitingRoom:
     """And why keys were not given, as far as their owners have said."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        told = read_json(path)
-        kept: Json = told if isinstance(told, dict) else {}
-        self._all = {one["event"]["event_id"]: Waiting(**one) for one in kept.get("events", ())}
-        self._codes: dict[str, str] = dict(kept.get("withheld", {}))
+        kept = read_json(path, _Kept) or _Kept()
+        self._all = {one.id: one for one in kept.events}
+        self._codes = kept.withheld
 
     def all(self) -> tuple[Waiting, ...]:
         return tuple(self._all.values())

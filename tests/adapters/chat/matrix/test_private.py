@@ -1,0 +1,43 @@
+"""The files of a device: what is no such file any more is put aside, and the bot comes up without it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from adapters.chat.matrix.crypto.waiting import Waiting, WaitingRoom
+from adapters.chat.matrix.private import read_json
+
+KEPT = Waiting("!room", {"event_id": "$1", "content": {"session_id": "s"}}, since=1.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{ nothing",
+        "[]",
+        '"text"',
+        '{"events": 5}',
+        '{"events": [{"room": "!room"}]}',
+        '{"events": [{"room": "!room", "event": "none", "since": 1}]}',
+        '{"withheld": ["none"]}',
+    ],
+)
+def test_a_list_of_what_waits_that_is_none_is_put_aside(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "waiting.json"
+    path.write_text(text)
+    room = WaitingRoom(path)
+    assert room.all() == ()
+    assert path.with_suffix(".broken").read_text() == text
+
+    room.put(KEPT)
+    assert WaitingRoom(path).all() == (KEPT,)
+
+
+def test_what_is_there_is_read_as_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "some.json"
+    assert read_json(path, dict[str, int]) is None
+    path.write_text(json.dumps({"one": 1}))
+    assert read_json(path, dict[str, int]) == {"one": 1}
