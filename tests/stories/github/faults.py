@@ -28,7 +28,10 @@ async def answers_get_lost(shop: Workshop) -> None:
     github.faults.lose_answer("PUT", "*/merge")
     github.faults.answer(503, "PUT", "*/merge")
     github.faults.answer(502, "PUT", "*/merge", after=True)
+    await github.go_away()
     await shop.person.presses(MERGE_ALL, on="#3")
+    await shop.person.sees("GitHub is not reached")
+    await github.come_back()
     await ends_complete(shop.scene)
     are_merged_once(shop)
     assert len(github.called("PUT", "/merge")) <= 6
