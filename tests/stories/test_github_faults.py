@@ -13,7 +13,9 @@ from tests.stories.github.workshop import workshop
 pytestmark = [pytest.mark.tmux, pytest.mark.slow]
 
 
-async def test_lost_answers_refusals_and_a_while_without_github_make_nothing_twice(tmp_path: Path) -> None:
+async def test_lost_answers_refusals_and_a_while_without_github_make_nothing_twice(
+    tmp_path: Path,
+) -> None:
     async with workshop(tmp_path) as shop:
         await faults.answers_get_lost(shop)
 
