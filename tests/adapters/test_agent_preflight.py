@@ -84,6 +84,15 @@ async def test_a_claude_that_knows_all_asks_nothing(
     assert (ready.ok, ready.warnings) == (True, ())
 
 
+def _nothing_to_ask(repository: Path) -> dict[str, object]:
+    """What Claude Code remembers of somebody who has worked there with it."""
+    return {
+        "hasCompletedOnboarding": True,
+        "projects": {str(repository): {"hasTrustDialogAccepted": True}},
+        "customApiKeyResponses": {"approved": ["sk-ant-of-claude"]},
+    }
+
+
 @pytest.mark.parametrize(
     ("known", "warned"),
     [
@@ -97,12 +106,7 @@ async def test_a_claude_that_knows_all_asks_nothing(
 async def test_what_claude_will_ask_is_told_beforehand_and_refuses_nothing(
     programs: AgentPrograms, repository: Path, known: dict[str, object], warned: str
 ) -> None:
-    settings: dict[str, object] = {
-        "hasCompletedOnboarding": True,
-        "projects": {str(repository): {"hasTrustDialogAccepted": True}},
-        "customApiKeyResponses": {"approved": ["sk-ant-of-claude"]},
-    }
-    set_up(programs, **(settings | known))
+    set_up(programs, **(_nothing_to_ask(repository) | known))
     ready = await AgentClis(programs.environ).ready("claude", str(repository))
     assert ready.ok
     (warning,) = ready.warnings
@@ -122,12 +126,7 @@ async def test_what_claude_will_ask_is_told_beforehand_and_refuses_nothing(
 async def test_what_claude_will_ask_in_a_script_is_told_with_what_helps_where_nobody_answers(
     programs: AgentPrograms, repository: Path, known: dict[str, object], helps: str
 ) -> None:
-    settings: dict[str, object] = {
-        "hasCompletedOnboarding": True,
-        "projects": {str(repository): {"hasTrustDialogAccepted": True}},
-        "customApiKeyResponses": {"approved": ["sk-ant-of-claude"]},
-    }
-    set_up(programs, **(settings | known))
+    set_up(programs, **(_nothing_to_ask(repository) | known))
     ready = await AgentClis(programs.environ).ready("claude", str(repository), answered=False)
     assert ready.ok
     (warning,) = ready.warnings
