@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from adapters.chat.matrix.answers import Json
@@ -48,6 +48,17 @@ class Published:
     """The public part; empty: there is none."""
     self_signing: str
     device: Json
+
+
+@dataclass(frozen=True)
+class _Seeds:
+    """As they are kept. A file that lacks one is put aside, never written over."""
+
+    user_id: str
+    master: str = field(repr=False)
+    self_signing: str = field(repr=False)
+    user_signing: str = field(repr=False)
+    replaces: str = ""
 
 
 class Signing:
@@ -108,11 +119,11 @@ class Signing:
         }
 
     def _kept(self) -> Keys | None:
-        told = read_json(self._seeds, dict[str, str])
-        if told is None or told.get("user_id") != self._me or not told.keys() >= {*_NAMES}:
+        told = read_json(self._seeds, _Seeds)
+        if told is None or told.user_id != self._me:
             return None
-        keys = (SigningKey(decoded(told[name])) for name in _NAMES)
-        return Keys(*keys, replaces=told.get("replaces", ""))
+        keys = (SigningKey(decoded(getattr(told, name))) for name in _NAMES)
+        return Keys(*keys, replaces=told.replaces)
 
     def _made(self, replaces: str = "") -> Keys:
         seeds = [secrets.token_bytes(SEED) for _ in _NAMES]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,20 @@ def test_what_is_there_is_read_as_what_it_is(tmp_path: Path) -> None:
     assert read_json(path, dict[str, int]) is None
     path.write_text(json.dumps({"one": 1}))
     assert read_json(path, dict[str, int]) == {"one": 1}
+
+
+def test_what_lacks_something_is_put_aside_before_anything_is_written_in_its_place(
+    tmp_path: Path,
+) -> None:
+    """A key that was kept is never written over."""
+
+    @dataclass(frozen=True)
+    class Pair:
+        one: str
+        two: str
+
+    path = tmp_path / "pair.json"
+    path.write_text('{"one": "kept"}')
+    assert read_json(path, Pair) is None
+    assert not path.exists()
+    assert path.with_suffix(".broken").read_text() == '{"one": "kept"}'
