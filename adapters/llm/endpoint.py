@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 from pydantic import AnyHttpUrl, TypeAdapter, ValidationError
@@ -139,6 +141,14 @@ def _check(access: LlmAccess) -> None:
         )
 
 
+@cache
+def trusted() -> ssl.SSLContext:
+    """Whose certificates are believed. Read once: that is most of what a client costs, and of what memory it leaves behind."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
 def _client(access: LlmAccess, timeout: float) -> AsyncOpenAI:
     """A client for one call: a connection kept for the next would as likely be dead by then. Slow, so in a thread."""
     import openai
@@ -150,7 +160,9 @@ def _client(access: LlmAccess, timeout: float) -> AsyncOpenAI:
             default_headers=authorization(access.api_key),
             max_retries=0,
             timeout=timeout,
-            http_client=openai.DefaultAsyncHttpxClient(event_hooks={"request": [only_ours]}),
+            http_client=openai.DefaultAsyncHttpxClient(
+                verify=trusted(), event_hooks={"request": [only_ours]}
+            ),
         )
     except (ImportError, ValueError) as error:
         raise Refused(
