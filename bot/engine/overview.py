@@ -14,6 +14,7 @@ from bot.domain.sheets import Bullets, Element, Entries, Entry, Fields, Table, T
 from bot.domain.states import Status, TaskState
 from bot.domain.world import Usage
 from bot.engine.gate import Gate
+from bot.engine.recall import CONSOLE
 from bot.engine.world import World
 from bot.errors import PortError
 from bot.flow import caught_up
@@ -25,6 +26,8 @@ ROWS = 50
 """Sessions whose use is told one by one; all are counted."""
 LATELY = 5
 BRANCHES = 15
+TURNING = "resume <id> turns to one of them."
+"""At a terminal, where nothing can be pressed that leads to another conversation."""
 _ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.DISCARDED})
 _YOURS = {
     Role.START: "ask for work",
@@ -99,6 +102,8 @@ def inbox(
         told.append(Text(text="Nothing waits for you."))
     if len(found) > MOST:
         told.append(Text(text=f"… and {len(found) - MOST} more."))
+    if asked and thread.platform == CONSOLE:
+        told.append(Text(text=TURNING))
     if problems:
         told.append(Bullets(items=problems[:LATELY]))
     return tuple(told)

@@ -12,6 +12,7 @@ from bot.domain.choices import Command, Verb, Word
 from bot.domain.events import Commanded, Configured, Visited
 from bot.domain.people import Person, Role, Thread
 from bot.domain.sheets import Entries, Fields, Table, Text
+from bot.engine import overview
 from bot.engine.gate import Door, Gate
 from bot.engine.visits import A_MOMENT, MOST, Visits
 from bot.errors import Refused
@@ -33,6 +34,7 @@ from tests.engine.at_the_desk import (
 )
 from tests.fakes.chat import THREAD
 from tests.fakes.clock import FakeClock
+from tests.flow.scenes import awaiting_approval
 from tests.stories.stage import Stage
 
 HOME = Thread(platform="memory", workspace="W1", channel="", root="")
@@ -117,6 +119,18 @@ async def test_an_inbox_begins_with_ones_own(stage: Stage) -> None:
     await command(stage, Word.INBOX)
     [listed] = [part for part in last(stage).body if isinstance(part, Entries)]
     assert [one.thread for one in listed.items] == [mine.thread, theirs.thread]
+
+
+def test_a_terminal_is_told_how_to_turn_to_what_waits() -> None:
+    """In a chat one presses what leads there."""
+    told: dict[str, list[str]] = {}
+    for platform in ("console", "slack"):
+        waits = awaiting_approval()
+        waits.thread = Thread(platform=platform, channel="terminal", root="1")
+        body = overview.inbox([waits], waits.thread, waits.owner, waits.updated_at)
+        assert [part for part in body if isinstance(part, Entries)]
+        told[platform] = [part.text for part in body if isinstance(part, Text)]
+    assert told == {"console": [overview.TURNING], "slack": []}
 
 
 async def test_from_the_page_a_session_is_stopped(stage: Stage) -> None:

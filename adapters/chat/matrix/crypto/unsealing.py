@@ -27,6 +27,8 @@ WAIT = 300.0
 """Seconds in which a key may still come."""
 _PAUSE = 20.0
 """Seconds between two tries to open the same: each may ask for devices."""
+_MOST_ASKED = 1000
+"""Keys of which it is known that they were asked for. Asking for one again does no harm."""
 
 
 class Unsealing:
@@ -130,6 +132,8 @@ class Unsealing:
         """All devices of the sender, once for a key."""
         if one.session in self._asked:
             return
+        if len(self._asked) >= _MOST_ASKED:
+            self._asked.clear()
         self._asked.add(one.session)
         olm = self._machine.olm
         wanted = {
