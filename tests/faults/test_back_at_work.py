@@ -15,7 +15,7 @@ from bot.domain.record import Record
 from bot.domain.session import Session
 from tests.beds.slack import MIKA, PUBLIC, TEAM, SlackBed
 from tests.flow.scenes import awaiting_approval
-from tests.stories.serving import PATIENCE, Serving, in_slack, serving
+from tests.stories.serving import FRESH, PATIENCE, Serving, in_slack, serving
 
 pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.faults]
 SESSIONS = 20
@@ -41,7 +41,7 @@ async def test_twenty_sessions_are_back_after_a_start(
         store.close()
         before = {one.id: one.updated_at for one in bot.sessions()}
         begun = time.monotonic()
-        bot.start()
+        bot.start(**{FRESH: "yes"})
         await bed.connected(seconds=PATIENCE)
         connected = time.monotonic() - begun
         await bot.until(lambda: all(one.updated_at > before[one.id] for one in bot.sessions()))

@@ -13,6 +13,7 @@ import pytest
 
 from adapters.played.script.request import REQUEST
 from tests.stories.conversation.scene import ends_complete
+from tests.stories.serving import FRESH
 from tests.stories.slack_talker import in_a_channel
 
 pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.faults, pytest.mark.timeout(3600)]
@@ -41,7 +42,7 @@ async def test_session_after_session_it_needs_no_more_than_before(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     used: list[Use] = []
-    async with in_a_channel(tmp_path) as scene:
+    async with in_a_channel(tmp_path, **{FRESH: "yes"}) as scene:
         first = scene.bot.git("rev-parse", "main")
         end = time.monotonic() + 60 * MINUTES
         while time.monotonic() < end or len(used) <= WARM:

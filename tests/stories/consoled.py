@@ -11,14 +11,14 @@ from adapters.chat.console import ConsoleChat
 from bot.__main__ import until_terminated
 from bot.program.assemble import Plan
 from bot.program.console import gate_for, me, talk
-from tests.stories.served import STAGE, current
+from tests.stories.served import current, stage
 
 
 async def run() -> None:
     person = me()
     chat = ConsoleChat(current().gwt_home, person)
     gate = gate_for(person)
-    await talk(Plan(current=current, chats={"console": chat}, gate=gate, stage=STAGE), chat)
+    await talk(Plan(current=current, chats={"console": chat}, gate=gate, stage=stage()), chat)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,9 @@ from bot.program import serve
 from bot.settings import Settings
 from tests.faults.fate import MARKS, Fate
 
-STAGE = {STAGE_VARIABLE: "tests", "GWT_BOT_PACE": os.environ.get("GWT_BOT_PACE", "0.02")}
+
+def stage() -> dict[str, str]:
+    return {STAGE_VARIABLE: "tests", "GWT_BOT_PACE": os.environ.get("GWT_BOT_PACE", "0.02")}
 
 
 def current() -> Settings:
@@ -29,5 +31,9 @@ def through(world: World) -> World:
     return Fate.told_by(os.environ).through(world) if MARKS in os.environ else world
 
 
+def main() -> None:
+    asyncio.run(until_terminated(serve.at_work(current, stage(), through)))
+
+
 if __name__ == "__main__":
-    asyncio.run(until_terminated(serve.at_work(current, STAGE, through)))
+    main()

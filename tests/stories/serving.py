@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,10 +23,15 @@ from bot.program.assemble import panes_of, socket_name
 from bot.settings import Settings
 from tests.beds import slack
 from tests.beds.synapse import Login
-from tests.stories.served import STAGE
+from tests.stories.cradle import Life, cradle
+from tests.stories.served import stage
 
 ROOT = Path(__file__).parents[2]
 TEAM = slack.TEAM
+FRESH = "FROM_ITS_FIRST_LINE"
+"""Variable: a life that reads all its modules itself, where it matters what it costs."""
+WHEN_LOADED = (FRESH, "LD_PRELOAD", "PYTHONTRACEMALLOC")
+"""What cannot be told to one that is born."""
 PATIENCE = 30.0
 """Seconds anything may take on a busy machine."""
 
@@ -71,7 +76,10 @@ class Serving:
             "PROGRESS_SECONDS": "1",
             **environ,
         }
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | Life | None = None
+        self._read: list[Record] = []
+        self._stamps: dict[Path, tuple[int, int]] = {}
+        self._ids: list[str] = []
         self.model = ""
         """Where the model is played."""
         self.played: PlayedModel | None = None
@@ -100,11 +108,18 @@ class Serving:
 
     def start(self, **environ: str) -> None:
         assert not self.alive
+        wanted = {**self.environ, **environ}
+        if any(name in wanted for name in WHEN_LOADED):
+            self._process = self._from_its_first_line(wanted)
+        else:
+            self._process = Life(cradle(), wanted, self._out)
+
+    def _from_its_first_line(self, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
         with self._out.open("ab") as out:
-            self._process = subprocess.Popen(
+            return subprocess.Popen(
                 [sys.executable, "-m", "tests.stories.served"],
                 cwd=ROOT,
-                env={**self.environ, **environ},
+                env=environ,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
@@ -137,22 +152,38 @@ class Serving:
         return [repr(one) for record in records for one in (*record.inbox, *record.outbox)]
 
     def _records(self) -> list[Record]:
+        """Read anew when one of their files has changed: some stories look five times a second."""
+        stamps = {path: (stat.st_mtime_ns, stat.st_size) for path, stat in self._files()}
+        if stamps != self._stamps:
+            self._read_records(others=stamps.keys() != self._stamps.keys())
+            self._stamps = stamps
+        return self._read
+
+    def _read_records(self, *, others: bool) -> None:
+        """`others`: there may be more of them now."""
         with tempfile.TemporaryDirectory() as copy:
             self._copy_sessions(Path(copy))
             store = JournalStore(Path(copy))
             try:
-                records = [store.find(listed.id) for listed in store.sessions()]
+                if others:
+                    self._ids = [listed.id for listed in store.sessions()]
+                records = [store.find(id) for id in self._ids]
             finally:
                 store.close()
-        return [record for record in records if record]
+        self._read = [record for record in records if record]
 
     def _copy_sessions(self, to: Path) -> None:
+        for path, _ in self._files():
+            there = to / path.relative_to(self.home)
+            there.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with suppress(FileNotFoundError):  # it was replaced just now
+                there.write_bytes(path.read_bytes())
+
+    def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
         for path in sorted(self.home.glob("sessions/**/*")):
-            if path.is_file() and not path.name.startswith("."):
-                there = to / path.relative_to(self.home)
-                there.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                with suppress(FileNotFoundError):  # it was replaced just now
-                    there.write_bytes(path.read_bytes())
+            with suppress(FileNotFoundError):
+                if path.is_file() and not path.name.startswith("."):
+                    yield path, path.stat()
 
     def runs(self) -> int:
         """How often agents were started, in all sessions."""
@@ -188,7 +219,7 @@ class Serving:
         if self.alive:
             self.kill()
         settings = Settings.model_construct(gwt_home=self.home)
-        panes = panes_of(settings, str, STAGE)
+        panes = panes_of(settings, str, stage())
         await panes.kill_server()
         await panes.close()
 
@@ -197,7 +228,7 @@ class Serving:
 async def serving(folder: Path, **environ: str) -> AsyncGenerator[Serving, None]:
     """The model is played in this process, so that it outlives the bot."""
     make_sample(folder / "shop")
-    async with PlayedModel({**os.environ, **STAGE}, delay=0) as model:
+    async with PlayedModel({**os.environ, **stage()}, delay=0) as model:
         settings = {
             "OPENAI_BASE_URL": model.base_url,
             "OPENAI_MODEL": "played-model",
