@@ -59,6 +59,8 @@ log = logging.getLogger("bot.desk")
 SETTLING = 0.2
 ASLEEP_AFTER = timedelta(hours=1)
 """A session that is over stays awake for so long: people often say something more."""
+MOST_AT_REST = 5
+"""Sessions that are over and awake. One more, and the one that has rested longest sleeps: to wake it is a read from disk."""
 TOO_MUCH_WAITS = "Too much waits in this session already. Write resume first."
 NOTHING_HERE = "There is nothing here yet. Tell me what you would like to have built."
 
@@ -368,10 +370,12 @@ class Desk:
     def _let_sleep(self) -> None:
         """Looked at whenever another one wakes: so what is awake does not grow with all that has ever been done."""
         now = self._world.clock.now()
-        for session_id, actor in [*self._actors.items()]:
-            if actor.may_sleep and now - actor.session.updated_at > ASLEEP_AFTER:
-                del self._actors[session_id]
-                self._lives.pop(session_id).cancel()
+        at_rest = [actor.session for actor in self._actors.values() if actor.may_sleep]
+        at_rest.sort(key=lambda session: session.updated_at, reverse=True)
+        for number, session in enumerate(at_rest):
+            if number >= MOST_AT_REST or now - session.updated_at > ASLEEP_AFTER:
+                del self._actors[session.id]
+                self._lives.pop(session.id).cancel()
 
     def _ended(self, session_id: str, life: asyncio.Task[None]) -> None:
         """A life ends only by the bot's own end, or by a bug so deep that the session could not even say so."""

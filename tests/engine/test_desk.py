@@ -10,11 +10,11 @@ import pytest
 from bot.domain import approval
 from bot.domain.choices import Verb, Word
 from bot.domain.events import DocumentsCommitted
-from bot.domain.people import Person
+from bot.domain.people import Person, Thread
 from bot.domain.record import Record
 from bot.domain.states import Phase, Status
 from bot.engine.beginning import NOTHING_WAITS
-from bot.engine.desk import ASLEEP_AFTER, NOTHING_HERE
+from bot.engine.desk import ASLEEP_AFTER, MOST_AT_REST, NOTHING_HERE
 from tests.engine.at_the_desk import (
     APPROVERS,
     CHANNEL,
@@ -259,6 +259,21 @@ async def test_a_word_says_whether_who_said_it_may_end_agents(
     [words] = records(stage)[0].session.words
     assert words.may_stop is may
     stage.llm.release()
+
+
+async def test_of_many_that_are_over_the_last_few_are_awake(stage: Stage) -> None:
+    """What is awake does not grow with all that was done within an hour."""
+    threads = [Thread(platform="memory", channel="C1", root=f"{n}.0") for n in range(9)]
+    for thread in threads:
+        await stage.says("Something", thread)
+        await stage.commands_(Word.DISCARD, thread=thread)
+        await stage.settle()
+        await stage.clock.advance(60)
+    awake = [actor.session.thread for actor in desk_of(stage).actors()]
+    assert awake == threads[-MOST_AT_REST - 1 :], "the last one came to those that were awake"
+    await stage.commands_(Word.STATUS, thread=threads[0])
+    await stage.settle()
+    assert threads[0] in [actor.session.thread for actor in desk_of(stage).actors()]
 
 
 async def test_what_has_long_been_over_sleeps_until_somebody_speaks_there(stage: Stage) -> None:
