@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,9 +18,9 @@ from bot.domain.session import Session
 from bot.domain.states import Outcome, OverallStatus, Phase, Status, TaskState
 from bot.program.assemble import panes_of
 from tests.engine.real_bot import STAGE, settings_of
+from tests.stories.cradle import Life
 
 pytestmark = [pytest.mark.tmux, pytest.mark.slow]
-ROOT = Path(__file__).parents[2]
 STRIDE = 88
 """Marks (before and after each call to a port) between two deaths. An undisturbed story makes about 460."""
 FIRST_DEATHS = (18, 53, 88)
@@ -71,24 +70,12 @@ async def _end_agents(folder: Path) -> None:
 
 def live(folder: Path, place: str = "") -> int:
     """One life of the bot. Its exit code; negative: the signal that killed it."""
-    with (folder / "out").open("ab") as out:
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "tests.engine.real_bot",
-                str(folder),
-                *([place] if place else []),
-            ],
-            cwd=ROOT,
-            env={**os.environ, "HOME": str(folder)},
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=out,
-            timeout=LONGEST_LIFE,
-            check=False,
-        )
-    return done.returncode
+    program = ("tests.engine.real_bot", str(folder), *([place] if place else []))
+    one = Life(program, {**os.environ, "HOME": str(folder)}, folder / "out")
+    try:
+        return one.wait(LONGEST_LIFE)
+    finally:
+        one.kill()
 
 
 def live_and_die(folder: Path, *places: str) -> None:

@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import random
+import runpy
 import selectors
 import signal
 import socket
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -28,7 +29,8 @@ from adapters.llm.endpoint import trusted
 
 ROOT = Path(__file__).parents[2]
 MODULES = (
-    *("tests.stories.served", "adapters.chat.slack", "adapters.chat.matrix", "openai", "github"),
+    *("bot.program.serve", "bot.program.console", "bot.__main__", "adapters.played.model"),
+    *("adapters.chat.slack", "adapters.chat.matrix", "openai", "github", "tests.faults.fate"),
     *("adapters.chat.matrix.crypto.device", "adapters.chat.matrix.crypto.machine"),
     *("adapters.chat.matrix.crypto.opening", "adapters.chat.matrix.crypto.replays"),
     *("adapters.chat.matrix.crypto.sealing", "adapters.chat.matrix.crypto.unsealing"),
@@ -42,10 +44,11 @@ READY = b"ready\n"
 class Life:
     """A process, as its parent would see it."""
 
-    def __init__(self, cradle: str, environ: Mapping[str, str], out: Path) -> None:
+    def __init__(self, program: Sequence[str], environ: Mapping[str, str], out: Path) -> None:
+        """`program`: a module, and its arguments, as behind `python -m`."""
         self._line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._line.connect(cradle)
-        self._line.send(json.dumps([dict(environ), str(out)]).encode())
+        self._line.connect(_cradle())
+        self._line.send(json.dumps([[*program], dict(environ), str(out)]).encode())
         self.pid = int(self._line.recv(100))
         self._code: int | None = None
 
@@ -80,7 +83,7 @@ class Life:
 
 
 @cache
-def cradle() -> str:
+def _cradle() -> str:
     """Where this process has one. It ends with this process."""
     folder = tempfile.TemporaryDirectory(prefix="gwt-cradle-")
     path = f"{folder.name}/socket"
@@ -107,9 +110,9 @@ Waiting = dict[int, tuple[int, socket.socket]]
 
 
 class Birth(Exception):  # noqa: N818 - it leads out of the cradle, and is no error
-    def __init__(self, environ: Mapping[str, str], out: str) -> None:
+    def __init__(self, program: list[str], environ: dict[str, str], out: str) -> None:
         super().__init__()
-        self.environ, self.out = environ, out
+        self.program, self.environ, self.out = program, environ, out
 
 
 def rock(listener: socket.socket) -> None:
@@ -134,13 +137,13 @@ def rock(listener: socket.socket) -> None:
 
 def _bear(listener: socket.socket, others: Waiting) -> tuple[int, int, socket.socket]:
     line, _ = listener.accept()
-    environ, out = json.loads(line.recv(LONGEST_REQUEST))
+    request = json.loads(line.recv(LONGEST_REQUEST))
     if (pid := os.fork()) == 0:
         line.close()
         for end, (_, other) in others.items():
             os.close(end)
             other.close()
-        raise Birth(environ, out)
+        raise Birth(*request)
     line.send(str(pid).encode())
     return os.pidfd_open(pid), pid, line
 
@@ -152,7 +155,7 @@ def _tell_end(pid: int, line: socket.socket) -> None:
 
 
 def _live(birth: Birth) -> None:
-    """As a program that was started with this environment, which says all it says to one file."""
+    """As a program that was started with this environment, and says all it says to one file."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     out = os.open(birth.out, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for own, new in ((0, nothing), (1, out), (2, out)):
@@ -163,9 +166,8 @@ def _live(birth: Birth) -> None:
     os.environ.update(birth.environ)
     time.tzset()
     random.seed()
-    from tests.stories import served
-
-    served.main()
+    sys.argv = birth.program
+    runpy.run_module(birth.program[0], run_name="__main__", alter_sys=True)
 
 
 def main(path: str) -> None:

@@ -31,9 +31,5 @@ def through(world: World) -> World:
     return Fate.told_by(os.environ).through(world) if MARKS in os.environ else world
 
 
-def main() -> None:
-    asyncio.run(until_terminated(serve.at_work(current, stage(), through)))
-
-
 if __name__ == "__main__":
-    main()
+    asyncio.run(until_terminated(serve.at_work(current, stage(), through)))

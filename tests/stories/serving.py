@@ -23,11 +23,12 @@ from bot.program.assemble import panes_of, socket_name
 from bot.settings import Settings
 from tests.beds import slack
 from tests.beds.synapse import Login
-from tests.stories.cradle import Life, cradle
+from tests.stories.cradle import Life
 from tests.stories.served import stage
 
 ROOT = Path(__file__).parents[2]
 TEAM = slack.TEAM
+PROGRAM = "tests.stories.served"
 FRESH = "FROM_ITS_FIRST_LINE"
 """Variable: a life that reads all its modules itself, where it matters what it costs."""
 WHEN_LOADED = (FRESH, "LD_PRELOAD", "PYTHONTRACEMALLOC")
@@ -112,12 +113,12 @@ class Serving:
         if any(name in wanted for name in WHEN_LOADED):
             self._process = self._from_its_first_line(wanted)
         else:
-            self._process = Life(cradle(), wanted, self._out)
+            self._process = Life([PROGRAM], wanted, self._out)
 
     def _from_its_first_line(self, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
         with self._out.open("ab") as out:
             return subprocess.Popen(
-                [sys.executable, "-m", "tests.stories.served"],
+                [sys.executable, "-m", PROGRAM],
                 cwd=ROOT,
                 env=environ,
                 stdin=subprocess.DEVNULL,
