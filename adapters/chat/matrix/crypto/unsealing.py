@@ -27,6 +27,8 @@ WAIT = 300.0
 """Seconds in which a key may still come."""
 _PAUSE = 20.0
 """Seconds between two tries to open the same: each may ask for devices."""
+_LONGEST_NAMES = 512
+"""Of a room and a key: whoever says that a key is withheld may be anybody."""
 _MOST_ASKED = 1000
 """Keys of which it is known that they were asked for. Asking for one again does no harm."""
 
@@ -159,7 +161,10 @@ class Unsealing:
     def _withheld(self, sender: str, content: Json) -> None:
         session, room = content.get("session_id"), content.get("room_id")
         code = content.get("code")
-        if isinstance(session, str) and isinstance(room, str) and isinstance(code, str):
+        if not (isinstance(session, str) and isinstance(room, str) and isinstance(code, str)):
+            return
+        if len(session) + len(room) <= _LONGEST_NAMES:
+            code = known(code)
             data = {"room": room, "by": sender, "code": code}
             log.warning("a key is withheld", extra={"data": data})
             self._waiting.withhold(room, session, code)

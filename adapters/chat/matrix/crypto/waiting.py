@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from adapters.chat.matrix.answers import Json
 from adapters.chat.matrix.private import read_json, write_json
 
-MOST = 500
-"""Of a flood only the last are waited for."""
+MOST, MOST_CHARACTERS = 500, 1_000_000
+"""Of a flood only its own last are waited for; all of them are written anew with each."""
 _REASONS = 500
 
 
@@ -27,8 +30,16 @@ class Waiting:
         return str(self.event.get("event_id", ""))
 
     @property
+    def sender(self) -> str:
+        return str(self.event.get("sender", ""))
+
+    @property
     def session(self) -> str:
         return str(self.event.get("content", {}).get("session_id", ""))
+
+    @cached_property
+    def size(self) -> int:
+        return len(json.dumps(self.event))
 
 
 @dataclass(frozen=True)
@@ -57,8 +68,8 @@ class WaitingRoom:
         if self._all.get(one.id) == one:
             return
         self._all[one.id] = one
-        while len(self._all) > MOST:
-            del self._all[next(iter(self._all))]
+        while len(self._all) > MOST or self._size() > MOST_CHARACTERS:
+            self._let_go_of_one()
         self._write()
 
     def told(self, one: Waiting) -> None:
@@ -79,6 +90,20 @@ class WaitingRoom:
         """Why the key of a session was not given. Empty: nobody said that it was not."""
         return self._codes.get(f"{room} {session}", "")
 
+    def _size(self) -> int:
+        return sum(one.size for one in self._all.values())
+
+    def _let_go_of_one(self) -> None:
+        """The oldest of whoever takes the most room: nobody's flood pushes out what others have said."""
+        taken: Counter[str] = Counter()
+        for one in self._all.values():
+            taken[one.sender] += one.size
+        most = max(taken, key=taken.__getitem__)
+        del self._all[next(one.id for one in self._all.values() if one.sender == most)]
+
     def _write(self) -> None:
-        events = [vars(one) for one in self._all.values()]
+        events = [
+            {"room": one.room, "event": one.event, "since": one.since, "told": one.told}
+            for one in self._all.values()
+        ]
         write_json(self._path, {"events": events, "withheld": self._codes})

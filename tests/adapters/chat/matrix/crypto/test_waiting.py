@@ -1,0 +1,51 @@
+"""What cannot be opened yet: it is there after a restart, and nobody's flood pushes out what others have said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from adapters.chat.matrix.crypto.waiting import MOST, MOST_CHARACTERS, Waiting, WaitingRoom
+
+
+def message(number: int, sender: str, size: int = 10) -> Waiting:
+    content = {"session_id": "key", "ciphertext": "x" * size}
+    return Waiting(
+        "!room", {"event_id": f"${sender}{number}", "sender": sender, "content": content}, 1.0
+    )
+
+
+def ids(room: WaitingRoom) -> list[str]:
+    return [one.id for one in room.all()]
+
+
+def test_what_waits_is_there_after_a_restart(tmp_path: Path) -> None:
+    room = WaitingRoom(tmp_path / "waiting.json")
+    room.put(message(1, "@anna"))
+    room.told(message(1, "@anna"))
+    [found] = WaitingRoom(tmp_path / "waiting.json").all()
+    assert (found.id, found.sender, found.session, found.told) == ("$@anna1", "@anna", "key", True)
+
+
+def test_of_a_flood_of_many_the_last_are_waited_for_and_others_lose_nothing(
+    tmp_path: Path,
+) -> None:
+    room = WaitingRoom(tmp_path / "waiting.json")
+    room.put(message(1, "@anna"))
+    for number in range(MOST + 20):
+        room.put(message(number, "@eve"))
+    assert len(room.all()) == MOST
+    assert ids(room)[0] == "$@anna1"
+    assert ids(room)[-1] == f"$@eve{MOST + 19}"
+
+
+def test_of_a_flood_of_large_ones_no_more_is_written_than_there_is_room_for(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "waiting.json"
+    room = WaitingRoom(path)
+    room.put(message(1, "@anna"))
+    for number in range(40):
+        room.put(message(number, "@eve", 60_000))
+    assert path.stat().st_size < MOST_CHARACTERS * 1.1
+    assert ids(WaitingRoom(path))[0] == "$@anna1"
+    assert ids(WaitingRoom(path))[-1] == "$@eve39"
