@@ -50,6 +50,12 @@ def read(told: dict[str, Any]) -> Batch:
     )
 
 
+def sent_to_device(told: dict[str, Any]) -> tuple[Event, ...]:
+    """What somebody, perhaps of another homeserver, has sent to the bot's device alone, if it says anything."""
+    events = _events(_object(told, "to_device"))
+    return tuple(event for event in events if isinstance(event.get("content"), dict))
+
+
 def _rooms(told: Event, kind: str) -> dict[str, Event]:
     news = _object(told, "rooms", kind)
     return {room: one for room, one in news.items() if isinstance(one, dict)}

@@ -17,6 +17,7 @@ from nio.crypto import Olm
 from nio.events import ToDeviceEvent
 from nio.responses import KeysClaimResponse, KeysQueryResponse, KeysUploadResponse, ToDeviceResponse
 
+from adapters.chat.matrix import batch
 from adapters.chat.matrix.answers import Json, SignedOut
 from adapters.chat.matrix.crypto.devices import one_time_keys, sound
 from adapters.chat.matrix.crypto.unseal import KeysLost
@@ -53,12 +54,12 @@ class Machine:
         self.olm.uploaded_key_count = counts.get(ALGORITHM, 0)
         unused = told.get("device_unused_fallback_key_types")
         self._wants_fallback = isinstance(unused, list) and ALGORITHM not in unused
-        for event in told.get("to_device", {}).get("events", ()):
+        for event in batch.sent_to_device(told):
             match event.get("type"):
                 case "m.room.encrypted":
                     self._open(event)
                 case kind if kind == WITHHELD:
-                    self.withheld(str(event.get("sender", "")), event.get("content", {}))
+                    self.withheld(str(event.get("sender", "")), event["content"])
                 case _:
                     pass
 
@@ -75,7 +76,7 @@ class Machine:
 
     def _begin_anew_with(self, event: Json) -> None:
         """Let a device that uses a key which is lost know another one."""
-        sender, key = event.get("sender"), event.get("content", {}).get("sender_key")
+        sender, key = event.get("sender"), event["content"].get("sender_key")
         device = self.olm.device_store.device_from_sender_key(str(sender), str(key))
         if device is None or device in self.olm.wedged_devices:
             return

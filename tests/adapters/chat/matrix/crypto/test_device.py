@@ -16,6 +16,7 @@ import pytest
 from adapters.chat.matrix.account import MatrixAccess
 from adapters.chat.matrix.crypto import Entered, enter, leave
 from adapters.chat.matrix.crypto.curve import is_signed
+from adapters.chat.matrix.crypto.machine import Machine
 from bot.errors import Refused, Unavailable
 from tests.adapters.chat.matrix.crypto.stage import PASSWORD, Secret
 from tests.adapters.chat.matrix.listening import until
@@ -329,3 +330,21 @@ async def test_a_login_of_its_own_is_never_shown(secret: Secret) -> None:
     kept = json.loads((secret.folder / "crypto" / "login.json").read_bytes())
     assert secret.access.access_token not in json.dumps(kept)
     assert kept["access_token"]
+
+
+@pytest.mark.parametrize("kind", ["m.room.encrypted", "m.room_key.withheld"])
+async def test_what_another_homeserver_sends_to_it_may_have_any_shape(
+    secret: Secret, kind: str
+) -> None:
+    odd: list[object] = ["words", ["a", "list"], None, 7]
+    whole: list[object] = [{"type": kind, "sender": "@eve:far", "content": one} for one in odd]
+    async with entered(secret) as found:
+        machine = Machine(found.client, found.wire)
+        withheld: list[object] = []
+        machine.withheld = lambda _, content: withheld.append(content["code"])
+        for events in ([*whole, *odd], *odd):
+            machine.take({"to_device": {"events": events}})
+        machine.take({"to_device": "words"})
+        sound = {"type": "m.room_key.withheld", "sender": "@eve:far", "content": {"code": "why"}}
+        machine.take({"to_device": {"events": [*whole, sound]}})
+    assert withheld == ["why"]
