@@ -38,14 +38,14 @@ def read(told: dict[str, Any]) -> Batch:
     timelines = {
         room: _timeline(_object(news, "timeline"))
         for kind in ("join", "leave")
-        for room, news in _rooms(told, kind).items()
+        for room, news in rooms(told, kind).items()
     }
     return Batch(
         token,
         {room: found for room, found in timelines.items() if found.events or found.before},
         {
             room: _events(_object(news, "invite_state"))
-            for room, news in _rooms(told, "invite").items()
+            for room, news in rooms(told, "invite").items()
         },
     )
 
@@ -56,7 +56,8 @@ def sent_to_device(told: dict[str, Any]) -> tuple[Event, ...]:
     return tuple(event for event in events if isinstance(event.get("content"), dict))
 
 
-def _rooms(told: Event, kind: str) -> dict[str, Event]:
+def rooms(told: Event, kind: str) -> dict[str, Event]:
+    """`kind`: join, leave or invite."""
     news = _object(told, "rooms", kind)
     return {room: one for room, one in news.items() if isinstance(one, dict)}
 
@@ -64,6 +65,11 @@ def _rooms(told: Event, kind: str) -> dict[str, Event]:
 def _timeline(told: Event) -> Timeline:
     before = told.get("prev_batch") if told.get("limited") else ""
     return Timeline(_events(told), before if isinstance(before, str) else "")
+
+
+def events_in(news: Event, part: str) -> tuple[Event, ...]:
+    """`part` of a room: state or timeline."""
+    return _events(_object(news, part))
 
 
 def _events(told: Event) -> tuple[Event, ...]:
@@ -81,9 +87,9 @@ def _object(told: Event, *path: str) -> Event:
 
 def without_secrets(told: dict[str, Any]) -> dict[str, Any]:
     """What the homeserver told, but for what was encrypted, and what was sent to this device."""
-    joined = {room: _without_encrypted(news) for room, news in _rooms(told, "join").items()}
-    rooms = {**_object(told, "rooms"), "join": joined}
-    return {**told, "to_device": {"events": []}, "rooms": rooms}
+    joined = {room: _without_encrypted(news) for room, news in rooms(told, "join").items()}
+    others = {**_object(told, "rooms"), "join": joined}
+    return {**told, "to_device": {"events": []}, "rooms": others}
 
 
 def _without_encrypted(news: dict[str, Any]) -> dict[str, Any]:

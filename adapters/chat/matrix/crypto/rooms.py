@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.chat.matrix.answers import Json, NotThere
+from adapters.chat.matrix.batch import events_in, rooms
 from adapters.chat.matrix.crypto.wire import Wire, quoted
 from adapters.chat.matrix.private import make_folder, unwritten
 from bot.errors import Refused
@@ -56,8 +57,8 @@ class EncryptedRooms:
 
     def noticed(self, told: Json) -> None:
         """An answer to a sync: rooms whose encryption it tells of. On disk when this returns."""
-        for room, news in told.get("rooms", {}).get("join", {}).items():
-            for event in (*_events(news, "state"), *_events(news, "timeline")):
+        for room, news in rooms(told, "join").items():
+            for event in (*events_in(news, "state"), *events_in(news, "timeline")):
                 if event.get("type") == ENCRYPTION and event.get("state_key") == "":
                     self._remember(room, event.get("content"))
 
@@ -92,13 +93,9 @@ def _rotation(content: object) -> Rotation:
     """Within bounds: nobody makes the bot share a key with every word, or keep one for ever."""
     told: Json = content if isinstance(content, dict) else {}
     age, messages = told.get("rotation_period_ms"), told.get("rotation_period_msgs")
-    wanted = timedelta(milliseconds=min(age, 10**12)) if isinstance(age, int) else _WEEK
+    wanted = timedelta(milliseconds=max(min(age, 10**12), 0)) if isinstance(age, int) else _WEEK
     count = messages if isinstance(messages, int) else Rotation.messages
     return Rotation(min(max(wanted, _SHORTEST), _LONGEST), min(max(count, 1), _MOST))
-
-
-def _events(news: Json, part: str) -> list[Json]:
-    return news.get(part, {}).get("events", [])
 
 
 def _read(path: Path) -> Iterator[tuple[str, Rotation]]:
