@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+
 from pydantic import AwareDatetime, BaseModel, TypeAdapter, ValidationError
 
 from adapters.store.disk import Disk
@@ -20,6 +22,8 @@ class Line(BaseModel):
     status: str
     phase: str
     repository: str
+    host: str
+    """The machine on which the bot last knew of it: a home may be moved, or be on a disk that several see."""
     updated_at: AwareDatetime
 
     @classmethod
@@ -31,6 +35,7 @@ class Line(BaseModel):
             status=session.status.value,
             phase=session.phase.value,
             repository=session.repository,
+            host=platform.node(),
             updated_at=session.updated_at,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,21 @@ def test_an_index_that_is_missing_or_broken_is_made_again(
     store.close()
     assert len(index.read_bytes()) == len(whole)
     assert store.broken == ()
+
+
+def test_the_index_says_which_machine_knew_of_a_session_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A home is moved: what is over stays where it was, and is there all the same."""
+    monkeypatch.setattr("platform.node", lambda: "first")
+    index = a_home(tmp_path) / "index.json"
+    monkeypatch.setattr("platform.node", lambda: "second")
+    store = JournalStore(tmp_path, export_delay=3600)
+    store.load()
+    store.sessions()
+    store.close()
+    lines = json.loads(index.read_bytes())
+    assert {line["id"]: line["host"] for line in lines} == {"active": "second", "over": "first"}
 
 
 def test_an_index_older_than_the_journals_is_put_right(tmp_path: Path) -> None:
