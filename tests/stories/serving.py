@@ -7,17 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.played.model import PlayedModel
 from adapters.played.pace import HELD
 from adapters.played.sample import make_sample
-from adapters.store import JournalStore
-from bot.domain.record import Record
 from bot.domain.session import Session
 from bot.program.assemble import panes_of, socket_name
 from bot.settings import Settings
@@ -25,6 +22,7 @@ from tests.beds import slack
 from tests.beds.synapse import Login
 from tests.stories.cradle import Life
 from tests.stories.served import stage
+from tests.stories.sessions_on_disk import SessionsOnDisk
 
 ROOT = Path(__file__).parents[2]
 TEAM = slack.TEAM
@@ -78,9 +76,7 @@ class Serving:
             **environ,
         }
         self._process: subprocess.Popen[bytes] | Life | None = None
-        self._read: list[Record] = []
-        self._stamps: dict[Path, tuple[int, int]] = {}
-        self._ids: list[str] = []
+        self._on_disk = SessionsOnDisk(self.home)
         self.model = ""
         """Where the model is played."""
         self.played: PlayedModel | None = None
@@ -144,47 +140,13 @@ class Serving:
         return await asyncio.to_thread(self._process.wait, PATIENCE)
 
     def sessions(self) -> list[Session]:
-        """As they are on disk. A store mends what it finds, so it is given a copy: the bot is at work on the files."""
-        return [record.session for record in self._records()]
+        """As they are on disk, oldest first."""
+        return [record.session for record in self._on_disk.records()]
 
     def open_orders(self) -> list[str]:
         """What is still to be heard and to be done, in all sessions."""
-        records = self._records()
+        records = self._on_disk.records()
         return [repr(one) for record in records for one in (*record.inbox, *record.outbox)]
-
-    def _records(self) -> list[Record]:
-        """Read anew when one of their files has changed: some stories look five times a second."""
-        stamps = {path: (stat.st_mtime_ns, stat.st_size) for path, stat in self._files()}
-        if stamps != self._stamps:
-            self._read_records(others=stamps.keys() != self._stamps.keys())
-            self._stamps = stamps
-        return self._read
-
-    def _read_records(self, *, others: bool) -> None:
-        """`others`: there may be more of them now."""
-        with tempfile.TemporaryDirectory() as copy:
-            self._copy_sessions(Path(copy))
-            store = JournalStore(Path(copy))
-            try:
-                if others:
-                    self._ids = [listed.id for listed in store.sessions()]
-                records = [store.find(id) for id in self._ids]
-            finally:
-                store.close()
-        self._read = [record for record in records if record]
-
-    def _copy_sessions(self, to: Path) -> None:
-        for path, _ in self._files():
-            there = to / path.relative_to(self.home)
-            there.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with suppress(FileNotFoundError):  # it was replaced just now
-                there.write_bytes(path.read_bytes())
-
-    def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
-        for path in sorted(self.home.glob("sessions/**/*")):
-            with suppress(FileNotFoundError):
-                if path.is_file() and not path.name.startswith("."):
-                    yield path, path.stat()
 
     def runs(self) -> int:
         """How often agents were started, in all sessions."""

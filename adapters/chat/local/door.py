@@ -50,14 +50,18 @@ async def open_door(
 ) -> AsyncGenerator[None, None]:
     """The bot can be spoken to over its socket. Where there can be none it is told in the log, and all else works."""
     try:
-        listening = await asyncio.to_thread(address.bound, home)
+        listening = address.bound(home)
     except (OSError, PortError) as problem:
         log.warning("no local socket", extra={"data": {"why": str(problem)}})
         yield
         return
     door = _Door(chat, behind, welcome)
-    server = await asyncio.start_unix_server(door.come, sock=listening, limit=wire.LONGEST)
+    server = await asyncio.start_unix_server(
+        door.come, sock=listening, limit=wire.LONGEST, start_serving=False
+    )
     try:
+        # up to here nothing waits: whoever is cancelled finds something that can be closed
+        await server.start_serving()
         yield
     finally:
         server.close()

@@ -348,6 +348,25 @@ async def test_when_the_bot_ends_who_waits_is_told(tmp_path: Path) -> None:
         assert there.gone.is_set()
 
 
+@pytest.mark.parametrize("turns", range(5))
+async def test_ended_while_it_opens_it_leaves_nothing(tmp_path: Path, turns: int) -> None:
+    bot = Bot(tmp_path)
+
+    async def opened() -> None:
+        async with open_door(bot.home, bot.chat, bot, WELCOME):
+            await asyncio.Event().wait()
+
+    before = os.listdir("/proc/self/fd")
+    opening = asyncio.create_task(opened())
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    opening.cancel()
+    await asyncio.gather(opening, return_exceptions=True)
+    assert opening.cancelled()
+    assert os.listdir("/proc/self/fd") == before
+    assert not path_in(bot.home).exists()
+
+
 @asynccontextmanager
 async def joined_to(bot: Bot) -> AsyncGenerator[tuple[Joined, Callable[[], Awaitable[None]]]]:
     door = open_door(bot.home, bot.chat, bot, WELCOME)
