@@ -7,10 +7,15 @@ from collections.abc import AsyncIterator
 from itertools import pairwise
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.stories.stage import Stage
 
 pytest_plugins = ["tests.beds.synapse.fixtures", "tests.faults.figures"]
+
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
+"""What takes long on a busy machine is not wrong."""
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from adapters.registry import drafts, intents
 from adapters.registry.folder import Folder
 from adapters.registry.text import BrokenError, refused
 from bot.domain.registry import Draft, Filed, Shelf
+from bot.domain.sentences import sentences
 from bot.errors import PortError, Refused
 
 MOST_INTENTS = 500
@@ -97,7 +98,7 @@ class Shelves:
 
 
 def sentence(problem: PortError) -> str:
-    return f"{problem.reason}. {problem.remedy}".strip().removesuffix(".") + "."
+    return sentences(problem.reason, problem.remedy)
 
 
 def shown(name: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from bot.domain.cards import AnswerCard
 from bot.domain.events import Configured, Visited
 from bot.domain.people import Person, Thread
+from bot.domain.sentences import sentences
 from bot.domain.session import Session
 from bot.domain.sheets import Text, Tone
 from bot.engine import overview
@@ -50,7 +51,7 @@ class Looking:
         try:
             self.world.preferences.choose_model(event.base_url, event.model)
         except PortError as problem:
-            body = (Text(text=f"{problem.reason} {problem.remedy}".strip()),)
+            body = (Text(text=sentences(problem.reason, problem.remedy)),)
             title = "That was not changed"
             card = AnswerCard(key=key, title=title, tone=Tone.FAILURE, body=body)
         else:

@@ -9,6 +9,7 @@ from bot.domain.cards import HomeCard
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.layout import ago, counted, stands
 from bot.domain.people import Person, Role, Thread
+from bot.domain.sentences import sentences
 from bot.domain.session import Session
 from bot.domain.sheets import Bullets, Element, Entries, Entry, Fields, Table, Text
 from bot.domain.states import Status, TaskState
@@ -236,7 +237,7 @@ async def _panes(world: World) -> str:
     try:
         return counted(len(await world.panes.names()), "pane")
     except PortError as problem:
-        return f"{problem.reason} {problem.remedy}".strip()
+        return sentences(problem.reason, problem.remedy)
 
 
 def _settings(world: World, roles: frozenset[Role]) -> Iterator[tuple[str, str]]:

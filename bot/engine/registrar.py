@@ -17,6 +17,7 @@ from bot.domain.masking import Masker
 from bot.domain.naming import slug
 from bot.domain.observations import Observation
 from bot.domain.registry import Draft, Edit, Filed
+from bot.domain.sentences import sentences
 from bot.domain.session import Session
 from bot.errors import PortError, Refused
 from bot.ports import Clock, Registry
@@ -197,7 +198,7 @@ class Registrar:
             self._hidden.add(repository)
 
     def _trouble(self, repository: str, trouble: PortError) -> None:
-        self._problems[repository] = f"{trouble.reason}. {trouble.remedy}".strip()
+        self._problems[repository] = sentences(trouble.reason, trouble.remedy)
         log.warning("not kept", extra={"data": {"repository": repository, "why": trouble.reason}})
 
 

@@ -8,6 +8,7 @@ from bot.domain.actions import Deed, Show, StopRun
 from bot.domain.cards import Decided, NeedsYouCard
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.events import FromPerson, Happening, OrderFailed, Pressed, SettingsChanged
+from bot.domain.sentences import sentences
 from bot.domain.session import Session
 from bot.domain.states import Outcome, RunState, TaskState
 from bot.domain.tasks import Counters, Hold, Task, TaskResult, Why
@@ -56,7 +57,7 @@ def hold(session: Session, event: OrderFailed) -> Iterator[Deed]:
         # also one that was only starting: its pane may stand already
         yield StopRun(run_id=run.id)
         task.update_run(run.end(Outcome.FAILED, event.at, message=event.reason))
-    reason = f"{event.reason} {event.remedy}".strip()
+    reason = sentences(event.reason, event.remedy)
     yield from block(session, task, reason, event, Hold.LOST if event.lost else None)
 
 

@@ -23,6 +23,7 @@ from bot.domain.events import (
     Said,
 )
 from bot.domain.intent import Question
+from bot.domain.sentences import sentences
 from bot.domain.session import Approval, Session, Speaker
 from bot.domain.sheets import Tone
 from bot.domain.words import Change, ChangeStage, Words
@@ -60,7 +61,7 @@ def decide(session: Session, change: Change, event: Event) -> Iterator[Deed]:
         case PlanAnalysed(revision=revision) if revision == change.revision:
             yield from _analysed(session, change, event)
         case OrderFailed(reason=reason, remedy=remedy):
-            yield from _give_up(session, f"It could not be planned: {reason} {remedy}".strip())
+            yield from _give_up(session, sentences(f"It could not be planned: {reason}", remedy))
         case Pressed():
             yield from _pressed(session, change, event)
         case Said(text=text) if approve.is_yes(text) and _is_early(change, event):

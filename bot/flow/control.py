@@ -23,6 +23,7 @@ from bot.domain.events import (
     TroubleEnded,
     Woken,
 )
+from bot.domain.sentences import sentences
 from bot.domain.session import Session, Speaker
 from bot.domain.states import IntentStatus, Status, TaskState
 from bot.flow import (
@@ -96,7 +97,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
         case Woken():
             yield from _woken(session, event)
         case OrderFailed(away=True) if session.status in (Status.ACTIVE, Status.QUEUED):
-            session.away = f"{event.reason}. {event.remedy}."
+            session.away = sentences(event.reason, event.remedy)
             yield from _pause(session, event, "the bot")
         case Relinked():
             yield from relink.answered(session, event)

@@ -22,6 +22,7 @@ from bot.domain.events import (
     WorkDescribed,
 )
 from bot.domain.evidence import Judgement, Verdict
+from bot.domain.sentences import sentences
 from bot.domain.session import Ending, Session, Speaker
 from bot.domain.sheets import Tone
 from bot.domain.states import Phase, TaskState
@@ -85,7 +86,7 @@ def _came_back(session: Session, event: Result) -> Iterator[Deed]:  # noqa: C901
             session.inventory = event.evidence
             yield from conclude.end(session, event)
         case OrderFailed(what="merge_locally", reason=reason, remedy=remedy):
-            yield from _not_merged(session, f"{reason} {remedy}".strip())
+            yield from _not_merged(session, sentences(reason, remedy))
         case OrderFailed(what="clean_up"):
             session.cleaned = True
             yield from conclude.end(session, event)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from bot.domain import tokens
 from bot.domain.actions import Deed
 from bot.domain.events import FromPerson, OrderFailed, Overheard, Said, TalkSummarised, WordsJudged
+from bot.domain.sentences import sentences
 from bot.domain.session import Message, Session, Speaker
 from bot.domain.sheets import Text
 from bot.domain.words import WordKind, Words
@@ -75,7 +76,7 @@ def not_judged(session: Session, event: OrderFailed) -> Iterator[Deed]:
     """The model refuses for good. Nothing under way ends over that; the one who spoke is told."""
     words = judged(session, event.answers.partition(":")[2])
     if words:
-        told = f"I could not read that: {event.reason} {event.remedy}".strip()
+        told = sentences(f"I could not read that: {event.reason}", event.remedy)
         yield telling.to(words.by, words.id, told)
 
 

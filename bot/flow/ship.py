@@ -9,6 +9,7 @@ from bot.domain.cards import Decided, NeedsYouCard
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.events import Happening, OrderFailed, Pressed, PullOpened
 from bot.domain.hosting import Pull
+from bot.domain.sentences import sentences
 from bot.domain.session import Session
 from bot.domain.sheets import Tone
 from bot.domain.states import TaskState
@@ -131,7 +132,7 @@ def not_opened(session: Session, event: OrderFailed) -> Iterator[Deed]:
     task = session.task(event.task_id)
     if task is None or task.state is not TaskState.INTEGRATING:
         return
-    task.problem = f"{event.reason} {event.remedy}".strip()
+    task.problem = sentences(event.reason, event.remedy)
     task.holds += 1
     yield card(task)
 

@@ -24,6 +24,7 @@ from bot.domain.choices import Choice, Verb
 from bot.domain.events import FromPerson, Pressed
 from bot.domain.parts import Going
 from bot.domain.people import Person
+from bot.domain.sentences import sentences
 from bot.domain.session import Ending, Session
 from bot.domain.sheets import Element, Tone
 from bot.domain.states import TaskState
@@ -67,7 +68,9 @@ def _pull_requests(session: Session) -> str:
             "No GitHub is configured: the work stays on its branches, and I offer to merge it here."
         )
     if hosted.problem:
-        return f"Pull requests would go to {hosted.slug}, but: {hosted.problem} {hosted.remedy}".strip()
+        return sentences(
+            f"Pull requests would go to {hosted.slug}, but: {hosted.problem}", hosted.remedy
+        )
     return f"Pull requests go to {hosted.slug}."
 
 

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from bot import settings
+from bot.domain.sentences import sentences
 from bot.engine.desk import Desk
 from bot.engine.gate import Gate
 from bot.engine.world import World
@@ -73,7 +74,7 @@ async def _listen(name: str, chat: Chat, desk: Desk) -> bool:
         await chat.listen(desk.take)
     except Refused as refusal:
         log.warning("a chat has ended", extra={"data": {"chat": name, "why": refusal.reason}})
-        _say(f"{name} has ended: {refusal.reason} {refusal.remedy}")
+        _say(sentences(f"{name} has ended: {refusal.reason}", refusal.remedy))
         return True
     return False
 

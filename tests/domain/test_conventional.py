@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bot.domain.conventional import LONGEST, TYPES, problem_of, title_for
 from bot.domain.tasks import TaskType
 
-patiently = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+patiently = settings(max_examples=60)
 """Nothing here is about time."""
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bot.domain.diffs import bounded, patches
 
-patiently = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+patiently = settings(max_examples=60)
 """Nothing here is about time."""
 
 AS_GIT_WRITES_IT = r"""diff --git a/empty.txt b/empty.txt

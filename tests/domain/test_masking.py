@@ -403,7 +403,7 @@ SOME = Masker(UNSHAPED | {"dull": "GENERIC_SECRET"})
 TEXTS = st.lists(st.one_of(st.sampled_from(SCRAPS), st.text(max_size=6)), max_size=8).map("".join)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(TEXTS)
 def test_masking_twice_changes_nothing_more(text: str) -> None:
     once = SOME.mask(text)

@@ -49,7 +49,7 @@ def git_accepts(name: str) -> bool:
     )
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=2000)
 @given(
     TITLES,
     st.lists(st.sampled_from(["add-login", "x", "HEAD"]), max_size=2),

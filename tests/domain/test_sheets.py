@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -46,7 +46,6 @@ def shown(block: list[Token]) -> str:
     return "".join("\n" if leaf.type.endswith("break") else leaf.content for leaf in block)
 
 
-@settings(deadline=None)
 @given(words)
 @example(NASTY)
 @example("1. \n\\")
@@ -58,7 +57,6 @@ def test_plain_text_stays_what_it_is(text: str) -> None:
     assert {leaf.type for block in found for leaf in block} <= {"text", "softbreak", "hardbreak"}
 
 
-@settings(deadline=None)
 @given(words)
 @example(NASTY)
 def test_a_title_a_choice_and_a_footer_are_one_line_of_plain_text(text: str) -> None:
@@ -70,7 +68,6 @@ def test_a_title_a_choice_and_a_footer_are_one_line_of_plain_text(text: str) -> 
     assert kinds == ["strong_open", "strong_close", "em_open", "em_close"]
 
 
-@settings(deadline=None)
 @given(st.lists(words.map(lambda word: f"x{word}"), min_size=1, max_size=3))
 def test_items_and_facts_stay_in_their_list(items: list[str]) -> None:
     body: tuple[Element, ...] = (Bullets(items=tuple(items)),)
@@ -83,7 +80,6 @@ def test_items_and_facts_stay_in_their_list(items: list[str]) -> None:
     ) == len(items)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(words, words), min_size=1, max_size=3))
 def test_a_cell_never_becomes_two(rows: list[tuple[str, str]]) -> None:
     written = markdown(Sheet(title="t", body=(Table(head=("a", "b"), rows=tuple(rows)),)))
@@ -92,7 +88,6 @@ def test_a_cell_never_becomes_two(rows: list[tuple[str, str]]) -> None:
     assert kinds.count("td_open") == 2 * len(rows)
 
 
-@settings(deadline=None)
 @given(words)
 @example("````\n# no heading")
 def test_output_of_a_program_is_shown_letter_for_letter(text: str) -> None:

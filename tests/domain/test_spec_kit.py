@@ -166,7 +166,7 @@ DRAFTS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(DRAFTS)
 def test_what_is_written_can_be_read_again(drafts: list[TaskDraft]) -> None:
     parsed = parse_tasks(rendered(*drafts))
@@ -335,7 +335,7 @@ def test_a_document_that_stands_in_a_fence_as_a_whole_is_read() -> None:
     ] == ["T001"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(
         st.sampled_from(

@@ -341,7 +341,7 @@ def said(text: str) -> list[str]:
     return sorted(found)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(DOCUMENTS, DOCUMENTS)
 def test_whoever_says_something_else_differs(before: str, after: str) -> None:
     found = compared(before, after)

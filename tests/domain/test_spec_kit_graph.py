@@ -68,7 +68,7 @@ def all_needs(key: str, edges: dict[str, set[str]]) -> set[str]:
     return found
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(ANY)
 def test_a_circle_is_a_problem_and_what_is_no_problem_can_be_done(drafts: list[TaskDraft]) -> None:
     edges = graph(drafts)
@@ -77,7 +77,7 @@ def test_a_circle_is_a_problem_and_what_is_no_problem_can_be_done(drafts: list[T
     assert told is not can_all_be_done(edges)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(SILENT)
 def test_where_nothing_is_said_every_phase_waits_for_all_of_the_one_before(
     drafts: list[TaskDraft],
@@ -97,7 +97,7 @@ def test_where_nothing_is_said_every_phase_waits_for_all_of_the_one_before(
         assert setup | story.keys() <= all_needs(key, edges)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(SILENT)
 def test_where_nothing_is_said_serial_tasks_of_a_phase_follow_each_other(
     drafts: list[TaskDraft],
@@ -117,7 +117,7 @@ def test_where_nothing_is_said_serial_tasks_of_a_phase_follow_each_other(
 # --- a change laid over what is being done -------------------------------------------------------------------------
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(ANY, ANY, st.sets(st.sampled_from(KEYS)))
 def test_what_a_change_does_not_touch_is_neither_dropped_nor_changed(
     now: list[TaskDraft], new: list[TaskDraft], affected: set[str]
@@ -134,7 +134,7 @@ def test_what_a_change_does_not_touch_is_neither_dropped_nor_changed(
     assert not any(set(draft.depends_on) & removed for draft in result.values())
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(ANY, ANY, st.sets(st.sampled_from(KEYS)))
 def test_a_circle_that_a_change_would_close_is_seen(
     now: list[TaskDraft], new: list[TaskDraft], affected: set[str]
@@ -209,7 +209,7 @@ def test_a_hostile_text_is_read_like_any_other(name: str) -> None:
     assert "(D1)" in with_clarifications(text, "2025-01-02", [(1, "A?", "a")])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.text(st.sampled_from("-*[] xTP0123()`#>~\n\t、の後【】US.:—|"), max_size=200))
 def test_no_text_makes_the_reading_fail(text: str) -> None:
     tasks = parse_tasks(text).tasks
@@ -224,7 +224,7 @@ def test_no_text_makes_the_reading_fail(text: str) -> None:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_no_pair_of_texts_makes_the_comparison_fail(before: str, after: str) -> None:
     one, other = (

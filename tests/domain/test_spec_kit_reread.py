@@ -68,14 +68,14 @@ def held(draft: TaskDraft) -> TaskDraft:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(DRAFTS)
 def test_drafts_come_back_as_they_were_written(drafts: list[TaskDraft]) -> None:
     back = {draft.key: draft for draft in drafts_from(rendered(drafts))}
     assert back == {draft.key: held(draft) for draft in drafts}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(DRAFTS)
 def test_what_is_read_back_is_written_as_before(drafts: list[TaskDraft]) -> None:
     text = rendered(drafts)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.domain.tampering import Flag, Sign, flags
@@ -17,7 +17,7 @@ from tests.domain.tampering import dishonest, honest
 from tests.domain.tampering.changes import Altered
 from tests.domain.tampering.shop import FILES, PYTHON
 
-patiently = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+patiently = settings(max_examples=80)
 
 
 class Git:

@@ -17,8 +17,13 @@ from tests.stories.conversation.scene import ends_complete
 from tests.stories.serving import FRESH
 from tests.stories.slack_talker import in_a_channel
 
-pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.faults, pytest.mark.timeout(3600)]
 MINUTES = float(os.environ.get("SOAK_MINUTES", "10"))
+pytestmark = [
+    pytest.mark.tmux,
+    pytest.mark.slow,
+    pytest.mark.faults,
+    pytest.mark.timeout(60 * MINUTES + 1800),
+]
 PAUSE = float(os.environ.get("SOAK_PAUSE", "0"))
 """Seconds between two sessions."""
 WARM = 2

@@ -118,6 +118,4 @@ def _decided(session: Session, event: Event) -> tuple[str, str]:
 
 
 TestAnyOrder = AnyOrder.TestCase
-TestAnyOrder.settings = settings(
-    derandomize=True, max_examples=40, stateful_step_count=40, deadline=None
-)
+TestAnyOrder.settings = settings(derandomize=True, max_examples=40, stateful_step_count=40)

@@ -32,6 +32,7 @@ from bot.domain.choices import Command, Word
 from bot.domain.events import Commanded, FromPeople, Pressed, Said
 from bot.domain.people import Person, Thread
 from bot.domain.repl import Standing
+from bot.domain.sentences import sentences
 from bot.errors import PortError
 from bot.ports import Deliver
 
@@ -244,7 +245,7 @@ class ConsoleChat:
             await self._hear(line, deliver)
         except PortError as problem:
             self.errors += 1
-            reason = f"This was not taken: {problem.reason.rstrip('.')}. {problem.remedy}".rstrip()
+            reason = sentences(f"This was not taken: {problem.reason}", problem.remedy)
             await self._transcript.say(reason, style="bold red")
 
     async def _taken(self, thread: Thread, event: FromPeople, deliver: Deliver) -> None:

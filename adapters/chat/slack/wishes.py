@@ -14,6 +14,7 @@ from bot.domain.cards import Card, RootCard
 from bot.domain.choices import Command, Word
 from bot.domain.events import Commanded, Said
 from bot.domain.people import Person, Thread
+from bot.domain.sentences import sentences
 from bot.errors import PortError
 from bot.ports import Deliver
 
@@ -54,7 +55,7 @@ class Wishes:
             return {forms.WHAT: _LATER}
         except PortError as problem:
             log.warning("a wish was not begun", extra={"data": {"reason": problem.reason}})
-            return {forms.WHAT: f"{problem.reason} {problem.remedy}".strip()}
+            return {forms.WHAT: sentences(problem.reason, problem.remedy)}
         return {} if taken else not_there()
 
     async def close(self) -> None:

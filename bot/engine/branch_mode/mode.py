@@ -13,6 +13,7 @@ from bot.domain.cards import AnswerCard
 from bot.domain.choices import Verb, Word
 from bot.domain.events import Commanded, FromPeople, Pressed
 from bot.domain.people import Thread
+from bot.domain.sentences import sentences
 from bot.domain.session import Session
 from bot.domain.sheets import Text, Tone
 from bot.engine.answers import Answers
@@ -121,7 +122,7 @@ class BranchMode:
             session = carried.session if carried else None
             text, usage = await in_short(self.world.llm, found, patch, room, session)
         except PortError as problem:
-            return f"No summary now: {problem.reason} {problem.remedy}".strip()
+            return sentences(f"No summary now: {problem.reason}", problem.remedy)
         self.world.beside.add(usage)
         self._said[self._key(look, found)] = text
         while len(self._said) > _REMEMBERED:
@@ -201,10 +202,8 @@ class BranchMode:
         await chat.show(thread, card)
         return thread
 
-    async def _tell(self, thread: Thread, event: FromPeople, *sentences: str) -> None:
-        text = " ".join(
-            one if one.endswith((".", "!", "?")) else f"{one}." for one in sentences if one
-        )
+    async def _tell(self, thread: Thread, event: FromPeople, *said: str) -> None:
+        text = sentences(*said)
         key = f"told:{event.id}:{mark_of(text)}"
         await self._whisper(thread, event, AnswerCard(key=key, title=text))
 

@@ -6,6 +6,7 @@ from pathlib import PurePath
 
 from bot.domain.actions import Relink
 from bot.domain.events import Relinked
+from bot.domain.sentences import sentences
 from bot.domain.session import Session
 from bot.engine.world import World
 from bot.errors import Away, PortError, Refused
@@ -30,7 +31,7 @@ async def relink(world: World, session: Session, deed: Relink) -> Relinked:
         path = await _found(world, session, deed.path)
         await world.worktrees.relink(session.repository, path)
     except Refused as refusal:
-        problem = world.masker.mask(f"{refusal.reason}. {refusal.remedy}".strip())
+        problem = world.masker.mask(sentences(refusal.reason, refusal.remedy))
         return Relinked(**world.mark(), by=deed.by, problem=problem)
     return Relinked(**world.mark(), by=deed.by, path=path)
 

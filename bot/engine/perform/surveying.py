@@ -15,6 +15,7 @@ from bot.domain.events import (
     Surveyed,
 )
 from bot.domain.hosting import Hosted
+from bot.domain.sentences import sentences
 from bot.domain.session import Session
 from bot.domain.states import Status
 from bot.domain.world import AgentReady
@@ -61,7 +62,7 @@ def _not_needed_yet(session: Session, agent: AgentReady) -> AgentReady:
     """A spec is written without agents; whoever has it carried out must know."""
     if not session.spec_only:
         raise Refused(agent.problem, agent.remedy)
-    why = f"{agent.problem} {agent.remedy}".strip()
+    why = sentences(agent.problem, agent.remedy)
     return agent.model_copy(update={"warnings": (*agent.warnings, why)})
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from bot.domain.actions import Deed
 from bot.domain.events import BaseTakenIn, OrderFailed, PullMergeTried, PullsSeen
+from bot.domain.sentences import sentences
 from bot.domain.session import Session
 from bot.flow import blocked
 from bot.flow.pulls.hearing import attend, seen, taken_in
@@ -39,9 +40,9 @@ def decide(
         case OrderFailed(task_id=task_id, what="merge_pull", reason=reason, remedy=remedy):
             task = session.task(task_id)
             if task and task.pull_request:
-                not_merged(task, task.pull_request, f"{reason} {remedy}".strip())
+                not_merged(task, task.pull_request, sentences(reason, remedy))
         case OrderFailed(what="watch_pulls", reason=reason, remedy=remedy):
-            session.pulls_problem = f"{reason} {remedy}".strip()
+            session.pulls_problem = sentences(reason, remedy)
             session.pulls_problems += 1
             yield trouble(session)
         case OrderFailed():

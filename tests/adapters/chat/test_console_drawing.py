@@ -7,7 +7,7 @@ import unicodedata
 from io import StringIO
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -93,7 +93,6 @@ def test_data_is_never_read_as_markup(text: str) -> None:
     assert piped(everywhere(text)).count(text) == 14
 
 
-@settings(deadline=None)
 @given(
     st.text(max_size=40)
     | st.text("\x1b[]0;31mAx\x07\x9b\u202e\u200b\u2066\ufeff\U000e0041\r\b", max_size=30)

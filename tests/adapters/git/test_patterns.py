@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.git.patterns import read_patterns, stays_inside
@@ -57,7 +57,6 @@ def test_a_pattern_that_leads_elsewhere_is_refused(pattern: str) -> None:
         read_patterns((pattern,))
 
 
-@settings(deadline=None)
 @given(st.text("ab/.*?[]!-^\\\n ", max_size=20), st.text(max_size=30))
 def test_no_text_breaks_a_pattern(line: str, path: str) -> None:
     try:

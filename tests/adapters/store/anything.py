@@ -16,7 +16,6 @@ from pydantic import AwareDatetime, BaseModel
 M = TypeVar("M", bound=BaseModel)
 
 THOROUGH = settings(
-    deadline=None,
     database=None,
     phases=[Phase.generate],  # shrinking something this large takes minutes, and names no culprit
     suppress_health_check=[

@@ -295,7 +295,7 @@ async def test_a_session_is_unsettled_until_every_log_tells_of_the_end(files: Ta
 SMALL = Bounds(entry=3_000, task=60_000, session=120_000, all=300_000)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 9_000)), max_size=40))
 def test_no_log_outgrows_its_bounds_whatever_is_noted(shapes: list[tuple[bool, int]]) -> None:
     noted = [

@@ -92,7 +92,7 @@ def test_plain_text_and_html_say_the_same_with_allowed_tags_only(card: Card) -> 
 
 
 @given(st.text(max_size=300))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_no_text_becomes_a_tag_or_a_mention(text: str) -> None:
     for html in (as_html(text), only(NewsCard(key="n", title=text, lines=(text,))).html):
         seen = Tags(html)

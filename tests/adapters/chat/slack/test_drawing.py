@@ -24,7 +24,6 @@ from tests.fakes import cards
 DECIDED = Decided(what="Approved", by="Mika", at=cards.AT)
 _LIVE = re.compile(r"<(?:[@#]\w|![a-zA-Z]|[a-z]+:[^>\n]*\|)")
 _any = settings(
-    deadline=None,
     max_examples=30,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -25,7 +25,6 @@ PURPOSE = Purpose(
     key="approval:1",
 )
 _any = settings(
-    deadline=None,
     max_examples=20,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -43,7 +43,6 @@ MANY = tuple(
     session(f"Wish {n}", Verb.RESUME, Verb.DISCARD, id=f"{n:08d}{SESSION[8:]}") for n in range(60)
 )
 _any = settings(
-    deadline=None,
     max_examples=25,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -16,7 +16,6 @@ from tests.adapters.chat.slack.content import words
 _LINE = "Some words of no importance, in a line."
 _MARKDOWN = MarkdownIt("commonmark").enable("table")
 _any = settings(
-    deadline=None,
     max_examples=150,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -21,7 +21,6 @@ SITE = Site(TEAM, "https://played.slack.com/")
 THREAD = Thread(platform="slack", workspace=TEAM, channel=PUBLIC, root="1794988193.000100")
 LINK = f"https://played.slack.com/archives/{PUBLIC}/p1794988193000100"
 _any = settings(
-    deadline=None,
     max_examples=30,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -27,7 +27,6 @@ LOG = Choice(label="Show the log", verb=Verb.LOG, about="T001")
 CARD = NeedsYouCard(key="blocked:T001", title="T001 has failed", reason="Why?", choices=(LOG,))
 LINES = "\n".join(f"line {n} of the log, which says a thing & another" for n in range(900))
 _any = settings(
-    deadline=None,
     max_examples=25,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
