@@ -15,6 +15,7 @@ from typing import Any
 from aiohttp import ClientError, ClientResponse
 from nio.responses import Response
 
+from adapters.chat.matrix.pruned import pruned
 from bot.errors import PortError, Refused, Unavailable
 
 Json = dict[str, Any]
@@ -89,8 +90,8 @@ def problem(
 
 def _json(body: bytes) -> Json | None:
     """None: it is no JSON, or none that a homeserver would send."""
-    with suppress(ValueError):
-        told = json.loads(body)
+    with suppress(ValueError, RecursionError):
+        told = pruned(json.loads(body))
         if isinstance(told, dict):
             return told
     return None

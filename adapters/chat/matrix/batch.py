@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,8 @@ from bot.errors import Unavailable
 
 Event = dict[str, Any]
 ENCRYPTED = "m.room.encrypted"
+LONGEST_ID = 255
+"""Characters that an id of Matrix may have."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,15 @@ class Batch:
     timelines: dict[str, Timeline]
     invites: dict[str, tuple[Event, ...]]
     """What a room shows of itself to those it invites."""
+
+
+@dataclass(frozen=True)
+class Membership:
+    user: str
+    now: str
+    """join, invite, leave, …"""
+    changed: bool
+    """It is not only another name or picture."""
 
 
 def read(told: dict[str, Any]) -> Batch:
@@ -73,8 +85,28 @@ def events_in(news: Event, part: str) -> tuple[Event, ...]:
 
 
 def _events(told: Event) -> tuple[Event, ...]:
-    found = told.get("events")
+    return objects(told.get("events"))
+
+
+def related_to(event: Event) -> str:
+    """The event that it says it belongs to; empty: to none."""
+    root = _object(event, "content", "m.relates_to").get("event_id")
+    return root if isinstance(root, str) and len(root) <= LONGEST_ID else ""
+
+
+def objects(found: Any) -> tuple[Event, ...]:
+    """Of a list that somebody else has made."""
     return tuple(one for one in found if isinstance(one, dict)) if isinstance(found, list) else ()
+
+
+def memberships(events: Iterable[Event]) -> Iterator[Membership]:
+    """Of whatever the events are. What nobody can be is left out."""
+    for event in events:
+        user, now = event.get("state_key"), _object(event, "content").get("membership")
+        of_member = event.get("type") == "m.room.member"
+        if of_member and isinstance(user, str) and isinstance(now, str):
+            before = _object(event, "unsigned", "prev_content").get("membership")
+            yield Membership(user, now, changed=before != now)
 
 
 def _object(told: Event, *path: str) -> Event:

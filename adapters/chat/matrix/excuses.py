@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapters.chat.matrix.batch import Event
+from adapters.chat.matrix.batch import Event, related_to
 from adapters.chat.matrix.crypto.reasons import NO_KEYS, told
 from adapters.chat.matrix.gateway import Gateway
 from adapters.posting import Ledger
@@ -28,7 +28,5 @@ class Excuses:
 
     def _thread_of(self, room: str, event: Event) -> Thread:
         """Where the bot is at work; else the room itself: strangers may make threads without end."""
-        relation = event.get("content", {}).get("m.relates_to")
-        root = relation.get("event_id") if isinstance(relation, dict) else ""
-        thread = Thread(platform=PLATFORM, channel=room, root=root if isinstance(root, str) else "")
+        thread = Thread(platform=PLATFORM, channel=room, root=related_to(event))
         return thread if self._ledger.knows(thread) else thread.model_copy(update={"root": ""})

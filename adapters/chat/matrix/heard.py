@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import unquote
 
-from adapters.chat.matrix.batch import Event
+from adapters.chat.matrix.batch import LONGEST_ID, Event
 
 _LATEST = 253_402_300_799_000
 """Milliseconds: the last a date can hold. A homeserver passes on whatever a server claims."""
@@ -125,12 +125,12 @@ def _message(room: str, event: Event, me: Me) -> Message | Edit | None:
     body = _said(content)
     relation = _object(content, "m.relates_to")
     if relation.get("rel_type") == "m.replace":
-        target = _text(relation, "event_id")
+        target = _id(relation, "event_id")
         return Edit(event_id, _text(event, "sender"), room, target) if target else None
     if body is None:
         return None
-    thread = _text(relation, "event_id") if relation.get("rel_type") == "m.thread" else ""
-    replies_to = _text(_object(relation, "m.in_reply_to"), "event_id")
+    thread = _id(relation, "event_id") if relation.get("rel_type") == "m.thread" else ""
+    replies_to = _id(_object(relation, "m.in_reply_to"), "event_id")
     if replies_to:
         body = _without_quotation(body)
     formatted = _text(content, "formatted_body")
@@ -153,7 +153,7 @@ def _message(room: str, event: Event, me: Me) -> Message | Edit | None:
 
 def _reaction(room: str, event: Event) -> Reaction | None:
     relation = _object(_object(event, "content"), "m.relates_to")
-    target, key = _text(relation, "event_id"), _text(relation, "key").replace(_VARIANT, "").strip()
+    target, key = _id(relation, "event_id"), _text(relation, "key").replace(_VARIANT, "").strip()
     if relation.get("rel_type") != "m.annotation" or not target or not key:
         return None
     return Reaction(_text(event, "event_id"), _text(event, "sender"), room, target, key, at(event))
@@ -161,7 +161,7 @@ def _reaction(room: str, event: Event) -> Reaction | None:
 
 def _redaction(room: str, event: Event) -> Redaction | None:
     # Where the target stands depends on the version of the room.
-    target = _text(_object(event, "content"), "redacts") or _text(event, "redacts")
+    target = _id(_object(event, "content"), "redacts") or _id(event, "redacts")
     if not target:
         return None
     return Redaction(_text(event, "event_id"), _text(event, "sender"), room, target, at(event))
@@ -238,6 +238,12 @@ def at(event: Event) -> datetime:
 def _text(value: Event, name: str) -> str:
     found = value.get(name)
     return found if isinstance(found, str) else ""
+
+
+def _id(value: Event, name: str) -> str:
+    """Of an event. Nothing has an id that is longer than any can be."""
+    found = _text(value, name)
+    return found if len(found) <= LONGEST_ID else ""
 
 
 def _object(value: Event, name: str) -> Event:

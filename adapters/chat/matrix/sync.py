@@ -8,25 +8,27 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import partial
 from typing import TypeVar
 from urllib.parse import urlencode
 
 from aiohttp import ClientResponse
-from nio import AsyncClient, MessageDirection
+from nio import AsyncClient
 from nio.responses import SyncResponse
 
 from adapters.chat.matrix import batch, missed
 from adapters.chat.matrix.answers import Json, SignedOut, ask
 from adapters.chat.matrix.batch import Batch, Event, Timeline, without_secrets
 from adapters.chat.matrix.crypto.unseal import OPEN, Unseal
+from adapters.chat.matrix.crypto.wire import quoted
 from adapters.chat.matrix.lanes import Lanes, Work
 from adapters.chat.matrix.patience import Patience
 from adapters.chat.matrix.rooms import Rooms, invitation
 from adapters.chat.matrix.state import Bookmark
-from bot.errors import Refused
+from bot.errors import PortError, Refused
 
 log = logging.getLogger(__name__)
 
@@ -138,15 +140,19 @@ class Sync:
         told = await ask("Listening to Matrix", self._get_sync(wanted, seconds, **query), seconds)
         news = batch.read(told)
         await self._unseal.took(told)
-        answer = SyncResponse.from_dict(deepcopy(without_secrets(told)))
-        if isinstance(answer, SyncResponse):
-            await self._client.receive_response(answer)
+        with _others_go_on("an answer to a sync"):
+            answer = SyncResponse.from_dict(deepcopy(without_secrets(told)))
+            if isinstance(answer, SyncResponse):
+                await self._client.receive_response(answer)
         return news
 
     def _get_sync(self, wanted: Json, seconds: float, **query: str) -> Awaitable[ClientResponse]:
-        path = f"/_matrix/client/v3/sync?{urlencode({'filter': json.dumps(wanted), **query})}"
+        return self._get("sync", {"filter": json.dumps(wanted), **query}, seconds)
+
+    def _get(self, path: str, query: Json, seconds: float = 0) -> Awaitable[ClientResponse]:
+        url = f"/_matrix/client/v3/{path}?{urlencode(query)}"
         headers = {"Authorization": f"Bearer {self._client.access_token}"}
-        return self._client.send("GET", path, headers=headers, timeout=seconds)
+        return self._client.send("GET", url, headers=headers, timeout=seconds or None)
 
     def _works(self, news: Batch, since: str) -> Iterator[tuple[str, Work]]:
         for room, timeline in news.timelines.items():
@@ -158,20 +164,25 @@ class Sync:
             yield room, partial(self._answer, room, shown)
 
     async def _answer(self, room: str, shown: tuple[Event, ...]) -> None:
-        invited = invitation(room, shown, self._client.user_id)
-        await self._patiently("an invitation", partial(self._rooms.answer, invited))
+        with _others_go_on("an invitation"):
+            invited = invitation(room, shown, self._client.user_id)
+            await self._patiently("an invitation", partial(self._rooms.answer, invited))
 
     async def _tell(self, room: str, timeline: Timeline, since: str) -> None:
         for event in await self._complete(room, timeline, since):
             await self._tell_one(room, event)
-            await self._patiently("a change of a room", partial(self._rooms.notice, room, event))
+            with _others_go_on("a change of a room", event):
+                noticing = partial(self._rooms.notice, room, event)
+                await self._patiently("a change of a room", noticing)
 
     async def _tell_one(self, room: str, event: Event) -> None:
-        opening = partial(self._unseal.open, room, event)
-        clear = await self._patiently("opening an event", opening)
-        if clear is not None:
+        with _others_go_on("an event", event):
+            opening = partial(self._unseal.open, room, event)
+            clear = await self._patiently("opening an event", opening)
+            if clear is None:
+                return  # or it waits for its key
             await self._patiently("taking an event", partial(self._hear, room, clear))
-            self._unseal.heard(event)
+        self._unseal.heard(event)
 
     def _waited_for(self) -> Iterator[tuple[str, Work]]:
         for room, event in self._unseal.due():
@@ -197,11 +208,15 @@ class Sync:
             return list(timeline.events)
 
     async def _page(self, room: str, start: str, end: str) -> tuple[list[Event], str]:
-        call = self._client.room_messages(
-            room, start, end or None, MessageDirection.back, self._size
+        """Not by a call of nio, which would open what is encrypted, and end at what it cannot."""
+        wanted = {"from": start, "dir": "b", "limit": str(self._size)} | (
+            {"to": end} if end else {}
         )
-        told = await ask("Reading what was missed", call)
-        return told.get("chunk", []), told.get("end") or ""
+        told = await ask(
+            "Reading what was missed", self._get(f"rooms/{quoted(room)}/messages", wanted)
+        )
+        before = told.get("end")
+        return list(batch.objects(told.get("chunk"))), before if isinstance(before, str) else ""
 
     async def _patiently(self, what: str, call: Callable[[], Awaitable[T]]) -> T:
         return await self._patience.until_done(what, call)
@@ -211,6 +226,19 @@ class Sync:
             await asyncio.to_thread(self._bookmark.move, token)
 
         await self._patiently("keeping the place", move)
+
+
+@contextmanager
+def _others_go_on(what: str, event: Event | None = None) -> Generator[None]:
+    """Whatever is wrong with one of them. Somebody may have made it so, and it would come again at every start."""
+    try:
+        yield
+    except PortError:
+        raise
+    except Exception:
+        named = event or {}
+        data = {"what": what, "event": named.get("event_id"), "type": named.get("type")}
+        log.exception("something was let go", extra={"data": data})
 
 
 def _news(page: int) -> Json:

@@ -54,6 +54,11 @@ def canonical(value: Json) -> bytes:
     return json.dumps(bare, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
 
 
+def signed_part(value: Json) -> Json:
+    """With its signatures, without what anybody on its way can have added."""
+    return {name: one for name, one in value.items() if name != "unsigned"}
+
+
 def encoded(raw: bytes) -> str:
     return base64.b64encode(raw).decode().rstrip("=")
 

@@ -6,6 +6,7 @@ a broken part spoils no other; and every call says what went wrong.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Iterable
@@ -19,7 +20,7 @@ from nio.responses import KeysClaimResponse, KeysQueryResponse, KeysUploadRespon
 
 from adapters.chat.matrix import batch
 from adapters.chat.matrix.answers import Json, SignedOut
-from adapters.chat.matrix.crypto.devices import one_time_keys, sound
+from adapters.chat.matrix.crypto.devices import is_key, one_time_keys, sound
 from adapters.chat.matrix.crypto.unseal import KeysLost
 from adapters.chat.matrix.crypto.wire import Wire
 from bot.errors import PortError, Refused
@@ -29,6 +30,7 @@ log = logging.getLogger(__name__)
 ALGORITHM = "signed_curve25519"
 MEGOLM = "m.megolm.v1.aes-sha2"
 WITHHELD = "m.room_key.withheld"
+_MOST_KEYS = 100
 _AN_HOUR = timedelta(hours=1)
 _TAKEN = "already exists"
 """What homeservers say of a key whose name another one has; they have no code for it."""
@@ -44,24 +46,39 @@ class Machine:
         self.olm: Olm = client.olm
         self.withheld: Withheld = lambda _, __: None
         self._wants_fallback = False
+        self._querying = asyncio.Lock()
 
     # ── what came ──
 
     def take(self, told: Json) -> None:
         """An answer to a sync: what was sent to this device, and how many of its keys are left."""
-        counts = told.get("device_one_time_keys_count", {})
         # none is told by leaving it out, which nio takes for no news
-        self.olm.uploaded_key_count = counts.get(ALGORITHM, 0)
+        self.olm.uploaded_key_count = _count(told.get("device_one_time_keys_count"))
         unused = told.get("device_unused_fallback_key_types")
         self._wants_fallback = isinstance(unused, list) and ALGORITHM not in unused
+        for room, news in batch.rooms(told, "join").items():
+            self._notice_members(room, news)
         for event in batch.sent_to_device(told):
             match event.get("type"):
-                case "m.room.encrypted":
+                case "m.room.encrypted" if is_key(event["content"].get("sender_key")):
                     self._open(event)
                 case kind if kind == WITHHELD:
                     self.withheld(str(event.get("sender", "")), event["content"])
                 case _:
                     pass
+
+    def _notice_members(self, room: str, news: Json) -> None:
+        """nio does not count who comes or leaves with something odd in the event, which its sender can put there."""
+        for part in ("state", "timeline"):
+            for one in batch.memberships(batch.events_in(news, part)):
+                if one.changed:
+                    self.give_up_key(room)
+                    # what became of their devices while no room was shared was not told
+                    self.olm.users_for_key_query |= {one.user} & self.olm.tracked_users
+
+    def give_up_key(self, room: str) -> None:
+        """What is said next in that room is sealed with another one."""
+        self.olm.outbound_group_sessions.pop(room, None)
 
     def _open(self, event: Json) -> None:
         try:
@@ -116,7 +133,7 @@ class Machine:
             if _TAKEN in error.reason:
                 raise KeysLost("The keys of my Matrix device are not those it had last.") from error
             raise
-        left = told.get("one_time_key_counts", {}).get(ALGORITHM, 0)
+        left = _count(told.get("one_time_key_counts"))
         self.olm.handle_response(KeysUploadResponse(0, left))
         self._wants_fallback = False
 
@@ -134,18 +151,36 @@ class Machine:
         return keys
 
     async def query(self, users: Iterable[str] = ()) -> None:
-        """The devices of these, and of all who have changed some."""
-        wanted = {*self.olm.users_for_key_query, *users}
-        if not wanted:
-            return
-        body: Json = {"device_keys": {user: [] for user in wanted}}
-        told = await self.wire.call("Asking for devices", "POST", "keys/query", body)
-        found = sound(told.get("device_keys", {}))
-        await self._client.receive_response(KeysQueryResponse(found, {}))
-        for user, devices in found.items():
-            for name in devices:
-                if device := self.olm.device_store[user].get(name):
-                    device.deleted = False  # it was not told of for a while
+        """The devices of these, and of all who have changed some. One question at a time: no answer overtakes a newer one."""
+        async with self._querying:
+            changed = self.olm.users_for_key_query
+            wanted = {*changed, *users}
+            if not wanted:
+                return
+            due = wanted & changed
+            # who changes something from here on is asked about again
+            changed -= due
+            try:
+                body: Json = {"device_keys": {user: [] for user in wanted}}
+                told = await self.wire.call("Asking for devices", "POST", "keys/query", body)
+            except BaseException:
+                changed |= due
+                raise
+            again = set(changed)
+            for user, devices in sound(_object(told, "device_keys")).items():
+                await self._know(user, devices)
+            changed |= again
+
+    async def _know(self, user: str, devices: Json) -> None:
+        try:
+            await self._client.receive_response(KeysQueryResponse({user: devices}, {}))
+        except Exception as error:  # noqa: BLE001 - see below
+            # one person, of whatever kind the fault is
+            data = {"user": user, "why": type(error).__name__}
+            log.warning("somebody has broken devices", extra={"data": data})
+        for name in devices:
+            if device := self.olm.device_store[user].get(name):
+                device.deleted = False  # it was not told of for a while
 
     async def claim(self, devices: dict[str, list[str]]) -> None:
         """A key of each device, to begin a conversation with it."""
@@ -155,7 +190,7 @@ class Machine:
             }
         }
         told = await self.wire.call("Asking for keys", "POST", "keys/claim", body)
-        for user, device, keys in one_time_keys(told.get("one_time_keys", {})):
+        for user, device, keys in one_time_keys(_object(told, "one_time_keys")):
             try:
                 self.olm.handle_response(KeysClaimResponse({user: {device: keys}}, {}))
             except Exception as error:  # noqa: BLE001 - see below
@@ -172,6 +207,17 @@ class Machine:
         for message in tuple(self.olm.outgoing_to_device_messages):
             await self.tell_devices(message.type, message.as_dict()["messages"])
             self.olm.handle_response(ToDeviceResponse(message))
+
+
+def _object(told: Json, name: str) -> Json:
+    found = told.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _count(told: object) -> int:
+    """How many of this device's keys the homeserver has left."""
+    count = told.get(ALGORITHM) if isinstance(told, dict) else 0
+    return min(max(count, 0), _MOST_KEYS) if isinstance(count, int) else 0
 
 
 def _about(event: Json, error: Exception) -> Json:

@@ -7,26 +7,31 @@ the device is one of the sender's, and no message counts a second time under ano
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import dataclass
 from enum import Enum, auto
 
 from nio.crypto import InboundGroupSession
 
-from adapters.chat.matrix.answers import Json
+from adapters.chat.matrix.answers import Json, SignedOut
 from adapters.chat.matrix.batch import Event
 from adapters.chat.matrix.crypto.machine import MEGOLM, Machine
 from adapters.chat.matrix.crypto.replays import Replays
+from adapters.chat.matrix.pruned import pruned
+from bot.errors import Refused
+
+log = logging.getLogger(__name__)
 
 
 class Shut(Enum):
     """Why something stays closed."""
 
     NO_KEY = auto()
-    """It may still come."""
+    """The sender's may still come."""
     STRANGER = auto()
     """Nobody knows whose device has made the key."""
     FORGED = auto()
-    """It is of somebody else, of another room, or was said before."""
+    """It is of another room, or was said before."""
     BROKEN = auto()
     """It can never be opened."""
 
@@ -50,11 +55,20 @@ class Opener:
             return Shut.NO_KEY
         session = self._of_sender(sessions, sender)
         if session is None:
-            await self._machine.query([sender])
+            await self._ask_for_devices(sender)
             session = self._of_sender(sessions, sender)
         if session is None:
-            return Shut.FORGED if self._is_of_another(sessions, sender) else Shut.STRANGER
+            # a key that another has passed on as theirs: the sender's own may still come
+            return Shut.NO_KEY if self._is_of_another(sessions, sender) else Shut.STRANGER
         return self._opened(room, event, cipher, session)
+
+    async def _ask_for_devices(self, sender: str) -> None:
+        try:
+            await self._machine.query([sender])
+        except SignedOut:
+            raise
+        except Refused as error:
+            log.warning("no devices", extra={"data": {"of": sender, "why": error.reason}})
 
     def has_key(self, room: str, session: str) -> bool:
         return bool(self._sessions(room, session))
@@ -83,7 +97,9 @@ class Opener:
     ) -> Event | Shut:
         try:
             text, place = session.decrypt(cipher.text)
-            plain = json.loads(text)
+            plain = pruned(json.loads(text))
+        except RecursionError:
+            return Shut.BROKEN
         except ValueError as error:
             early = session.first_known_index and "index" in str(error)
             return Shut.NO_KEY if early else Shut.BROKEN
@@ -91,7 +107,9 @@ class Opener:
             return Shut.BROKEN
         if plain.get("room_id") != room:
             return Shut.FORGED
-        if not self._replays.is_first(cipher.session, place, str(event.get("event_id"))):
+        # by whom it was made, too: who was given the key must not be able to use up a place of it
+        key = f"{cipher.session} {session.sender_key}"
+        if not self._replays.is_first(key, place, str(event.get("event_id"))):
             return Shut.FORGED
         return _clear(event, plain)
 

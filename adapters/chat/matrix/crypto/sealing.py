@@ -8,12 +8,15 @@ from __future__ import annotations
 import asyncio
 
 from adapters.chat.matrix.answers import Json
+from adapters.chat.matrix.batch import memberships, objects
 from adapters.chat.matrix.crypto.machine import Machine
 from adapters.chat.matrix.crypto.rooms import EncryptedRooms, Rotation
 from adapters.chat.matrix.crypto.seal import REACTION
 from adapters.chat.matrix.crypto.wire import quoted
+from bot.errors import Unavailable
 
 _THERE = frozenset(("join", "invite"))
+_TRIES = 5
 
 
 class Sealing:
@@ -41,40 +44,55 @@ class Sealing:
         return "m.room.encrypted", sealed
 
     async def _share(self, room: str, rotation: Rotation) -> None:
+        """A new key. One that only some were given is given up: who has it may have left before the others have it."""
+        for _ in range(_TRIES):
+            self._machine.give_up_key(room)
+            if await self._is_shared(room):
+                session = self._machine.olm.outbound_group_sessions[room]
+                session.max_age, session.max_messages = rotation.age, rotation.messages
+                session.shared = True
+                return
+        raise Unavailable("People come and go so fast that no key for them could be agreed on.")
+
+    async def _is_shared(self, room: str) -> bool:
+        """With all who are there; not, if somebody has left or logged a device out meanwhile."""
         olm = self._machine.olm
-        there = olm.outbound_group_sessions.get(room)
-        if there is not None and there.expired:
-            del olm.outbound_group_sessions[room]
         users = await self._members(room)
-        unknown = set(users) - olm.tracked_users
+        unknown = users - olm.tracked_users
         while True:
             await self._machine.query(unknown)
-            unknown = set()
-            if missing := olm.get_missing_sessions(users):
+            unknown = set[str]()
+            if missing := olm.get_missing_sessions(sorted(users)):
                 await self._machine.claim(missing)
             if not await self._shared_with_all(room, users):
                 break  # and nobody has got another device meanwhile
-        session = olm.outbound_group_sessions[room]
-        session.max_age, session.max_messages = rotation.age, rotation.messages
-        session.shared = True
+        there = await self._members(room)
+        session = olm.outbound_group_sessions.get(room)
+        given = session.users_shared_with if session else set()
+        devices = {
+            (user, one.id) for user in there for one in olm.device_store.active_user_devices(user)
+        }
+        return session is not None and there <= users and given <= devices
 
-    async def _shared_with_all(self, room: str, users: list[str]) -> bool:
+    async def _shared_with_all(self, room: str, users: set[str]) -> bool:
         """Whether there was anybody who did not have the key."""
         olm = self._machine.olm
-        sharing = olm.share_group_session_parallel(room, users, ignore_unverified_devices=True)
+        sharing = olm.share_group_session_parallel(
+            room, sorted(users), ignore_unverified_devices=True
+        )
         some = False
         for devices, body in sharing:
             await self._machine.tell_devices("m.room.encrypted", body["messages"])
-            olm.outbound_group_sessions[room].users_shared_with.update(devices)
+            if (session := olm.outbound_group_sessions.get(room)) is None:
+                return False  # somebody has left meanwhile
+            session.users_shared_with.update(devices)
             some = True
         return some
 
-    async def _members(self, room: str) -> list[str]:
-        """Those who come later have another key: whoever is invited reads along from now on."""
+    async def _members(self, room: str) -> set[str]:
+        """Those who come later have another key: whoever is invited reads along from now on. Not the bot itself, which
+        has one device: any other that the homeserver names would be somebody else's."""
         path = f"rooms/{quoted(room)}/members"
         told = await self._machine.wire.call("Asking who is in the room", "GET", path)
-        return [
-            str(event["state_key"])
-            for event in told.get("chunk", ())
-            if event.get("content", {}).get("membership") in _THERE
-        ]
+        there = {one.user for one in memberships(objects(told.get("chunk"))) if one.now in _THERE}
+        return there - {self._machine.olm.user_id}

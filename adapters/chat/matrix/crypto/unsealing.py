@@ -50,12 +50,13 @@ class Unsealing:
         self._tell, self._only_encrypted = tell, only_encrypted
         self._wait, self._clock = wait, clock
         self._tried: dict[str, float] = {}
-        self._asked: set[str] = set()
+        self._asked: set[bytes] = set()
         machine.withheld = self._withheld
 
     async def took(self, told: Json) -> None:
         self._rooms.noticed(told)
         self._machine.take(told)
+        self._waiting.keep()
 
     async def keep_up(self) -> None:
         await self._machine.keep_up()
@@ -90,7 +91,7 @@ class Unsealing:
     def _has_news(self, one: Waiting) -> bool:
         if self._is_late(one) or self._opener.has_key(one.room, one.session):
             return True
-        return not one.told and bool(self._waiting.code(one.room, one.session))
+        return not one.told and bool(self._waiting.code(one))
 
     async def _may_be_clear(self, room: str, event: Event) -> bool:
         if not self._only_encrypted or event.get("type") != "m.room.message":
@@ -106,7 +107,7 @@ class Unsealing:
             one = Waiting(room, event, self._clock())
             self._waiting.put(one)
             await self._ask_for_key(one)
-        code, late = self._waiting.code(room, one.session), self._is_late(one)
+        code, late = self._waiting.code(one), self._is_late(one)
         said = one.told
         if not said and (code or late):
             said = await self._try_to_tell(room, event, known(code) if code else why)
@@ -131,12 +132,13 @@ class Unsealing:
         return True
 
     async def _ask_for_key(self, one: Waiting) -> None:
-        """All devices of the sender, once for a key."""
-        if one.session in self._asked:
+        """All devices of the sender, once for a key. Others may name it before its owner does."""
+        key = hashlib.sha256(f"{one.sender} {one.room} {one.session}".encode())
+        if key.digest() in self._asked:
             return
         if len(self._asked) >= _MOST_ASKED:
             self._asked.clear()
-        self._asked.add(one.session)
+        self._asked.add(key.digest())
         olm = self._machine.olm
         wanted = {
             "algorithm": MEGOLM,
@@ -147,12 +149,11 @@ class Unsealing:
         request = {
             "action": "request",
             "body": wanted,
-            "request_id": hashlib.sha256(f"{one.room}{one.session}".encode()).hexdigest()[:32],
+            "request_id": key.hexdigest()[:32],
             "requesting_device_id": olm.device_id,
         }
         try:
-            sender = str(one.event.get("sender"))
-            await self._machine.tell_devices("m.room_key_request", {sender: {"*": request}})
+            await self._machine.tell_devices("m.room_key_request", {one.sender: {"*": request}})
         except SignedOut:
             raise
         except PortError as error:
@@ -163,11 +164,11 @@ class Unsealing:
         code = content.get("code")
         if not (isinstance(session, str) and isinstance(room, str) and isinstance(code, str)):
             return
-        if len(session) + len(room) <= _LONGEST_NAMES:
+        if len(session) + len(room) + len(sender) <= _LONGEST_NAMES:
             code = known(code)
             data = {"room": room, "by": sender, "code": code}
             log.warning("a key is withheld", extra={"data": data})
-            self._waiting.withhold(room, session, code)
+            self._waiting.withhold(sender, room, session, code)
 
 
 def _named(room: str, event: Event) -> Json:

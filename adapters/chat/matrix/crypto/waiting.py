@@ -55,7 +55,7 @@ class WaitingRoom:
         self._path = path
         kept = read_json(path, _Kept) or _Kept()
         self._all = {one.id: one for one in kept.events}
-        self._codes = kept.withheld
+        self._codes, self._unkept = kept.withheld, False
 
     def all(self) -> tuple[Waiting, ...]:
         return tuple(self._all.values())
@@ -80,15 +80,21 @@ class WaitingRoom:
         if self._all.pop(event_id, None):
             self._write()
 
-    def withhold(self, room: str, session: str, code: str) -> None:
-        self._codes[f"{room} {session}"] = code
+    def withhold(self, sender: str, room: str, session: str, code: str) -> None:
+        """Kept with `keep`: anybody may send any number of them at once."""
+        name = f"{sender} {room} {session}"
+        self._unkept |= self._codes.get(name) != code
+        self._codes[name] = code
         while len(self._codes) > _REASONS:
             del self._codes[next(iter(self._codes))]
-        self._write()
 
-    def code(self, room: str, session: str) -> str:
-        """Why the key of a session was not given. Empty: nobody said that it was not."""
-        return self._codes.get(f"{room} {session}", "")
+    def keep(self) -> None:
+        if self._unkept:
+            self._write()
+
+    def code(self, one: Waiting) -> str:
+        """Why its sender has not given the key. Empty: they have not said that they do not."""
+        return self._codes.get(f"{one.sender} {one.room} {one.session}", "")
 
     def _size(self) -> int:
         return sum(one.size for one in self._all.values())
@@ -107,3 +113,4 @@ class WaitingRoom:
             for one in self._all.values()
         ]
         write_json(self._path, {"events": events, "withheld": self._codes})
+        self._unkept = False

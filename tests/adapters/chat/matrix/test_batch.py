@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from adapters.chat.matrix import batch
+from adapters.chat.matrix.batch import memberships, related_to
 from bot.errors import Unavailable
 
 SAID = {"type": "m.room.message", "event_id": "$1", "sender": "@a:hs", "content": {"body": "x"}}
@@ -36,3 +39,38 @@ def test_a_room_that_is_told_of_wrongly_hides_no_other(odd: object) -> None:
 def test_without_a_place_to_go_on_from_it_is_no_answer(told: dict[str, object]) -> None:
     with pytest.raises(Unavailable):
         batch.read(told)
+
+
+def member(user: object, membership: object, **more: object) -> dict[str, Any]:
+    content = {"membership": membership}
+    return {"type": "m.room.member", "state_key": user, "content": content, **more}
+
+
+def test_who_comes_and_who_leaves_is_told_whatever_the_events_hold() -> None:
+    renamed = {"prev_content": {"membership": "join"}}
+    events: list[dict[str, Any]] = [
+        member("@a", "join"),
+        member("@b", "join", unsigned=renamed),
+        member("@c", "leave", unsigned=renamed),
+        member("@d", "leave", unsigned=[]),
+        member(1, "join"),
+        member("@e", None),
+        {"type": "m.room.member", "state_key": "@f", "content": []},
+        {**member("@g", "join"), "type": "m.room.message"},
+    ]
+    found = [(one.user, one.now, one.changed) for one in memberships(events)]
+    assert found == [
+        ("@a", "join", True),
+        ("@b", "join", False),
+        ("@c", "leave", True),
+        ("@d", "leave", True),
+    ]
+
+
+def test_what_an_event_belongs_to_is_an_id() -> None:
+    def related(content: object) -> str:
+        return related_to({"content": content})
+
+    assert related({"m.relates_to": {"event_id": "$root"}}) == "$root"
+    assert related({"m.relates_to": {"event_id": "$" * 256}}) == ""
+    assert related({"m.relates_to": ["$root"]}) == related([]) == related(None) == ""

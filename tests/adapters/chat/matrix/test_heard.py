@@ -243,6 +243,13 @@ def test_nothing_that_anybody_sends_is_too_odd(kind: Any, value: object) -> None
             meaning(ROOM, event(content, kind, origin_server_ts=value), ME)
 
 
+def test_what_is_longer_than_any_id_is_none() -> None:
+    long = {"rel_type": "m.thread", "event_id": "$" * 256}
+    heard = meaning(ROOM, event({**TEXT, "m.relates_to": long}), ME)
+    assert isinstance(heard, Message)
+    assert heard.root == "$1"
+
+
 @pytest.mark.parametrize("stamp", [-(10**30), 10**30, "x", None, True])
 def test_a_time_that_cannot_be_is_some_time(stamp: object) -> None:
     heard = meaning(ROOM, event(TEXT, origin_server_ts=stamp), ME)

@@ -170,7 +170,8 @@ async def test_words_of_one_person_are_not_taken_for_those_of_another(
         await _repeat(ben, secret.room, secret.anna.sealed(secret.room, "m.room.message", content))
         await secret.anna.say(secret.room, "end")
         await ear.hears("end")
-    assert (ear.texts, ear.waiting) == (["first", "end"], ())
+    # as if Ben had written it: with a key of his own, which may still come
+    assert (ear.texts, len(ear.waiting)) == (["first", "end"], 1)
 
 
 async def test_nothing_that_strangers_send_ends_the_listening(ear: Ear) -> None:

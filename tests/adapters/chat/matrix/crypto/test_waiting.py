@@ -49,3 +49,26 @@ def test_of_a_flood_of_large_ones_no_more_is_written_than_there_is_room_for(
     assert path.stat().st_size < MOST_CHARACTERS * 1.1
     assert ids(WaitingRoom(path))[0] == "$@anna1"
     assert ids(WaitingRoom(path))[-1] == "$@eve39"
+
+
+def test_why_a_key_was_withheld_is_for_its_sender_to_say(tmp_path: Path) -> None:
+    path = tmp_path / "waiting.json"
+    room, annas = WaitingRoom(path), message(1, "@anna")
+    room.withhold("@eve", "!room", "key", "m.blacklisted")
+    assert room.code(annas) == ""
+    room.withhold("@anna", "!room", "key", "m.unverified")
+    room.keep()
+    assert WaitingRoom(path).code(annas) == "m.unverified"
+
+
+def test_many_that_withhold_keys_are_written_down_once(tmp_path: Path) -> None:
+    path = tmp_path / "waiting.json"
+    room = WaitingRoom(path)
+    for number in range(50):
+        room.withhold("@eve", "!room", f"key {number}", "m.blacklisted")
+    assert not path.exists()
+    room.keep()
+    written = path.stat().st_mtime_ns
+    room.withhold("@eve", "!room", "key 1", "m.blacklisted")
+    room.keep()
+    assert path.stat().st_mtime_ns == written
