@@ -167,9 +167,11 @@ class Machine:
                 changed |= due
                 raise
             again = set(changed)
-            for user, devices in sound(_object(told, "device_keys")).items():
+            found = sound(_object(told, "device_keys"))
+            for user, devices in found.items():
                 await self._know(user, devices)
-            changed |= again
+            # a homeserver that was away is asked about its people again
+            changed |= again | (due - found.keys())
 
     async def _know(self, user: str, devices: Json) -> None:
         try:

@@ -54,7 +54,8 @@ class PlayedHomeserver:
     async def call(self, _: str, method: str, path: str, body: Json | None = None) -> Json:
         asked = body or {}
         if path == "keys/query":
-            answer = {user: dict(self.devices.get(user, {})) for user in asked["device_keys"]}
+            known = self.devices.keys() & asked["device_keys"].keys()
+            answer = {user: dict(self.devices[user]) for user in known}
             await self.meanwhile(path)
             return {"device_keys": json.loads(json.dumps(answer))}
         await self.meanwhile(path)

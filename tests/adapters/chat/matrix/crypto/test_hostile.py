@@ -114,6 +114,12 @@ async def test_who_could_not_be_asked_about_is_asked_about_again(bot: Bot) -> No
     assert {ALICE, EVE} <= bot.machine.olm.users_for_key_query
 
 
+async def test_whose_homeserver_is_away_is_asked_about_again(bot: Bot) -> None:
+    del bot.there.devices[EVE]
+    await bot.machine.query()
+    assert bot.machine.olm.users_for_key_query - {BOT} == {EVE}
+
+
 # ── who gets a key ──
 
 
