@@ -18,7 +18,7 @@ from adapters.chat.slack.heard import message_body
 from adapters.chat.slack.preflight import Identity
 from adapters.chat.slack.seen import Seen
 from bot.domain.people import Thread
-from bot.errors import Refused, Unavailable
+from bot.errors import PortError, Refused, Unavailable
 
 log = logging.getLogger("bot.slack")
 DAY = 24 * 3600.0
@@ -106,7 +106,16 @@ class Missed:
             for reply in await self._replies(channel, root, after):
                 found.setdefault(word(reply, "ts"), reply)
         for ts in sorted((ts for ts in found if _time(ts) > after), key=_time):
-            await self._take(message_body(found[ts], channel, self._us))
+            await self._take_one(message_body(found[ts], channel, self._us), channel, ts)
+
+    async def _take_one(self, body: Body, channel: str, ts: str) -> None:
+        try:
+            await self._take(body)
+        except PortError:
+            raise
+        except Exception:
+            # whatever is wrong with it, it would be so at every start
+            log.exception("a word was let go", extra={"data": {"channel": channel, "ts": ts}})
 
     def _in(self, channel: str) -> list[Thread]:
         theirs = [

@@ -201,6 +201,16 @@ async def test_a_word_that_could_not_be_taken_before_the_end_is_read_after_it(
     assert bot.desk.texts == ["one"]
 
 
+async def test_a_word_that_the_bot_stumbles_over_costs_no_other(bed: SlackBed, bot: Bot) -> None:
+    await bot.sleep_once()
+    bed.leeway.unacked = True
+    for word in ("one", "two"):
+        await bed.mention(MIKA, PUBLIC, word)
+    bot.desk.fails = [ZeroDivisionError("a bug")]
+    async with bot.awake():
+        await bed.until(lambda: bot.desk.texts == ["two"], LONG)
+
+
 async def test_nothing_older_than_a_day_is_heard(bed: SlackBed, bot: Bot) -> None:
     await bot.sleep_once()
     await bed.mention(MIKA, PUBLIC, "Add a dark mode")
