@@ -52,7 +52,7 @@ async def test_session_after_session_it_needs_no_more_than_before(
 ) -> None:
     used: list[Use] = []
     unlimited = {"GWT_MOST_IN_AN_HOUR": "0"}
-    async with in_a_channel(tmp_path, **{FRESH: "yes"}, **unlimited) as scene:
+    async with in_a_channel(tmp_path, late=True, **{FRESH: "yes"}, **unlimited) as scene:
         first = scene.bot.git("rev-parse", "main")
         end = time.monotonic() + 60 * MINUTES
         while time.monotonic() < end or len(used) <= WARM:
@@ -63,6 +63,8 @@ async def test_session_after_session_it_needs_no_more_than_before(
             await scene.person.presses("Approve", on="revision 1?")
             await ends_complete(scene)
             used.append(Use.of(scene.bot.pid))
+            # for who looks on, and should it end early
+            (tmp_path / "used").write_text("\n".join(map(str, used)))
             await asyncio.sleep(PAUSE)
             # the next one finds what this one has found
             scene.bot.git("reset", "--quiet", "--hard", first)

@@ -45,10 +45,14 @@ class SlackTalker:
 
 
 @asynccontextmanager
-async def in_a_channel(folder: Path, **environ: str) -> AsyncGenerator[Scene, None]:
-    """The bot is at work there. In the end nothing is left that it did not hear, or said where it may not."""
+async def in_a_channel(
+    folder: Path, *, late: bool = False, **environ: str
+) -> AsyncGenerator[Scene, None]:
+    """The bot is at work there. In the end nothing is left that it did not hear, or said where it may not. `late`: it may
+    hear it late, as on a machine that is busy for as long as the scene goes on."""
     async with SlackBed() as bed, serving(folder, **in_slack(bed, MIKA), **environ) as bot:
         assert bot.played
+        bed.leeway.unacked = late
         bot.start()
         await bed.connected(seconds=PATIENCE)
         yield Scene(SlackTalker(bed), bot, bot.played, Hold(folder))
