@@ -48,7 +48,7 @@ def read(told: dict[str, Any]) -> Batch:
     if not isinstance(token, str) or not token:
         raise Unavailable("The homeserver answered a sync with something else.")
     timelines = {
-        room: _timeline(_object(news, "timeline"))
+        room: _timeline(object_at(news, "timeline"))
         for kind in ("join", "leave")
         for room, news in rooms(told, kind).items()
     }
@@ -56,7 +56,7 @@ def read(told: dict[str, Any]) -> Batch:
         token,
         {room: found for room, found in timelines.items() if found.events or found.before},
         {
-            room: _events(_object(news, "invite_state"))
+            room: _events(object_at(news, "invite_state"))
             for room, news in rooms(told, "invite").items()
         },
     )
@@ -64,13 +64,13 @@ def read(told: dict[str, Any]) -> Batch:
 
 def sent_to_device(told: dict[str, Any]) -> tuple[Event, ...]:
     """What somebody, perhaps of another homeserver, has sent to the bot's device alone, if it says anything."""
-    events = _events(_object(told, "to_device"))
+    events = _events(object_at(told, "to_device"))
     return tuple(event for event in events if isinstance(event.get("content"), dict))
 
 
 def rooms(told: Event, kind: str) -> dict[str, Event]:
     """`kind`: join, leave or invite."""
-    news = _object(told, "rooms", kind)
+    news = object_at(told, "rooms", kind)
     return {room: one for room, one in news.items() if isinstance(one, dict)}
 
 
@@ -81,7 +81,7 @@ def _timeline(told: Event) -> Timeline:
 
 def events_in(news: Event, part: str) -> tuple[Event, ...]:
     """`part` of a room: state or timeline."""
-    return _events(_object(news, part))
+    return _events(object_at(news, part))
 
 
 def _events(told: Event) -> tuple[Event, ...]:
@@ -90,7 +90,7 @@ def _events(told: Event) -> tuple[Event, ...]:
 
 def related_to(event: Event) -> str:
     """The event that it says it belongs to; empty: to none."""
-    root = _object(event, "content", "m.relates_to").get("event_id")
+    root = object_at(event, "content", "m.relates_to").get("event_id")
     return root if isinstance(root, str) and len(root) <= LONGEST_ID else ""
 
 
@@ -102,14 +102,14 @@ def objects(found: Any) -> tuple[Event, ...]:
 def memberships(events: Iterable[Event]) -> Iterator[Membership]:
     """Of whatever the events are. What nobody can be is left out."""
     for event in events:
-        user, now = event.get("state_key"), _object(event, "content").get("membership")
+        user, now = event.get("state_key"), object_at(event, "content").get("membership")
         of_member = event.get("type") == "m.room.member"
         if of_member and isinstance(user, str) and isinstance(now, str):
-            before = _object(event, "unsigned", "prev_content").get("membership")
+            before = object_at(event, "unsigned", "prev_content").get("membership")
             yield Membership(user, now, changed=before != now)
 
 
-def _object(told: Event, *path: str) -> Event:
+def object_at(told: Event, *path: str) -> Event:
     """The object at a path; an empty one where there is none."""
     for name in path:
         found = told.get(name)
@@ -120,12 +120,12 @@ def _object(told: Event, *path: str) -> Event:
 def without_secrets(told: dict[str, Any]) -> dict[str, Any]:
     """What the homeserver told, but for what was encrypted, and what was sent to this device."""
     joined = {room: _without_encrypted(news) for room, news in rooms(told, "join").items()}
-    others = {**_object(told, "rooms"), "join": joined}
+    others = {**object_at(told, "rooms"), "join": joined}
     return {**told, "to_device": {"events": []}, "rooms": others}
 
 
 def _without_encrypted(news: dict[str, Any]) -> dict[str, Any]:
-    timeline = _object(news, "timeline")
+    timeline = object_at(news, "timeline")
     if not timeline:
         return news
     events = [one for one in _events(timeline) if one.get("type") != ENCRYPTED]

@@ -154,12 +154,11 @@ class Machine:
         """The devices of these, and of all who have changed some. One question at a time: no answer overtakes a newer one."""
         async with self._querying:
             changed = self.olm.users_for_key_query
-            wanted = {*changed, *users}
-            if not wanted:
+            due = set(changed)
+            if not (wanted := {*due, *users}):
                 return
-            due = wanted & changed
             # who changes something from here on is asked about again
-            changed -= due
+            changed.clear()
             try:
                 body: Json = {"device_keys": {user: [] for user in wanted}}
                 told = await self.wire.call("Asking for devices", "POST", "keys/query", body)
@@ -167,7 +166,7 @@ class Machine:
                 changed |= due
                 raise
             again = set(changed)
-            found = sound(_object(told, "device_keys"))
+            found = sound(batch.object_at(told, "device_keys"))
             for user, devices in found.items():
                 await self._know(user, devices)
             # a homeserver that was away is asked about its people again
@@ -192,7 +191,7 @@ class Machine:
             }
         }
         told = await self.wire.call("Asking for keys", "POST", "keys/claim", body)
-        for user, device, keys in one_time_keys(_object(told, "one_time_keys")):
+        for user, device, keys in one_time_keys(batch.object_at(told, "one_time_keys")):
             try:
                 self.olm.handle_response(KeysClaimResponse({user: {device: keys}}, {}))
             except Exception as error:  # noqa: BLE001 - see below
@@ -209,11 +208,6 @@ class Machine:
         for message in tuple(self.olm.outgoing_to_device_messages):
             await self.tell_devices(message.type, message.as_dict()["messages"])
             self.olm.handle_response(ToDeviceResponse(message))
-
-
-def _object(told: Json, name: str) -> Json:
-    found = told.get(name)
-    return found if isinstance(found, dict) else {}
 
 
 def _count(told: object) -> int:
