@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -53,6 +55,23 @@ class Placed(Fact):
         return self.standing and not self.messages
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A card as it is written: read again when it is asked for. As objects, a thousand threads would take four times the room."""
+
+    json: bytes
+    aside: bool
+    offers: bool
+
+    @classmethod
+    def of(cls, placed: Placed) -> _Line:
+        return cls(placed.model_dump_json().encode(), placed.is_aside, bool(placed.choices))
+
+    @property
+    def placed(self) -> Placed:
+        return Placed.model_validate_json(self.json)
+
+
 class Ledger:
     """One line a change; the last one of a card counts."""
 
@@ -63,19 +82,22 @@ class Ledger:
         self._threads_kept = threads_kept
         self._changes_kept = changes_kept
         self._changes = 0
-        self._cards: dict[tuple[str, str], Placed] = {}
-        self._by_message: dict[tuple[str, str], Placed] = {}
-        self._known: set[str] = set()
+        self._lines: dict[str, dict[str, _Line]] = {}
+        self._threads: dict[str, Thread] = {}
+        self._asides: dict[tuple[str, str], None] = {}
+        self._by_message: dict[str, dict[str, _Line]] = {}
         for placed in _read(path):
-            self._remember(placed)
+            self._remember(placed, _Line.of(placed))
         self._write_anew()
 
     def find(self, thread: Thread, key: str) -> Placed | None:
-        return self._cards.get((thread.key, key))
+        line = self._lines.get(thread.key, {}).get(key)
+        return line.placed if line else None
 
     def by_message(self, place: str, message: str) -> Placed | None:
         """The card that a message in a channel belongs to."""
-        return self._by_message.get((place, message))
+        line = self._by_message.get(place, {}).get(message)
+        return line.placed if line else None
 
     def questions(self, thread: Thread, key: str) -> tuple[Question, ...]:
         """Those on a card; none where it is no card of questions."""
@@ -84,15 +106,19 @@ class Ledger:
 
     def threads(self) -> tuple[Thread, ...]:
         """Those with cards in them, the one that changed last at the end."""
-        standing = (placed for placed in self._cards.values() if not placed.is_aside)
-        return tuple({placed.thread.key: placed.thread for placed in standing}.values())
+        return tuple(self._threads.values())
 
     def knows(self, thread: Thread) -> bool:
         """Whether anything was ever to be shown there."""
-        return thread.key in self._known
+        return thread.key in self._lines
 
     def cards(self, thread: Thread) -> tuple[Placed, ...]:
-        return tuple(p for p in self._cards.values() if p.thread.key == thread.key)
+        """The one that changed last at the end."""
+        return tuple(line.placed for line in self._of(thread))
+
+    def offering(self, thread: Thread) -> tuple[Placed, ...]:
+        """Those of its cards on which something can be chosen."""
+        return tuple(line.placed for line in self._of(thread) if line.offers)
 
     def wanted(self, thread: Thread, card: Card, choices: tuple[Choice, ...] = ()) -> Placed:
         """What is to stand there now; on disk when this returns. The same again if it is wanted, or stands, already."""
@@ -134,9 +160,13 @@ class Ledger:
         self._keep(own)
         return own
 
+    def _of(self, thread: Thread) -> Iterator[_Line]:
+        return iter(self._lines.get(thread.key, {}).values())
+
     def _keep(self, placed: Placed, *, wait: bool = True) -> None:
-        lines.append(self._path, placed.model_dump_json(), wait=wait)
-        self._remember(placed)
+        line = _Line.of(placed)
+        lines.append(self._path, line.json.decode(), wait=wait)
+        self._remember(placed, line)
         self._changes += 1
         if self._changes >= self._changes_kept:
             self._changes = 0
@@ -149,32 +179,38 @@ class Ledger:
             # everything is on disk: it only takes more room than it must
             log.warning("not tidied up", extra={"data": {"why": full.reason}})
 
-    def _remember(self, placed: Placed) -> None:
-        key = (placed.thread.key, placed.key)
-        self._cards.pop(key, None)  # what changed last stands last
-        self._cards[key] = placed
-        self._known.add(placed.thread.key)
-        for message in placed.messages:
-            self._by_message[placed.thread.place, message] = placed
+    def _remember(self, placed: Placed, line: _Line) -> None:
+        """What changed last stands last."""
+        where = (placed.thread.key, placed.key)
+        thread, key = where
+        cards = self._lines.setdefault(thread, {})
+        cards.pop(key, None)
+        cards[key] = line
+        self._asides.pop(where, None)
+        if line.aside:
+            self._asides[where] = None
+        if not line.aside or all(card.aside for card in cards.values()):
+            self._threads.pop(thread, None)
+        if not line.aside:
+            self._threads[thread] = placed.thread
+        messages = self._by_message.setdefault(placed.thread.place, {})
+        messages.update(dict.fromkeys(placed.messages, line))
 
     def _write_anew(self) -> None:
         """Once a start, and now and then, without what is superseded or old."""
         kept = self._recent()
-        self._cards, self._by_message, self._known = {}, {}, set()
-        for placed in kept:
-            self._remember(placed)
-        lines.write_anew(self._path, (placed.model_dump_json() for placed in kept))
+        for known in (self._lines, self._threads, self._asides, self._by_message):
+            known.clear()
+        for line in kept:
+            self._remember(line.placed, line)
+        lines.write_anew(self._path, (line.json.decode() for line in kept))
 
-    def _recent(self) -> list[Placed]:
+    def _recent(self) -> list[_Line]:
         """What was said aside is counted for itself: strangers' asides must not make threads forgotten."""
-        cards, most = self._cards.values(), self._threads_kept
-        threads = {thread.key for thread in self.threads()[-most:]}
-        asides = {id(placed) for placed in [one for one in cards if one.is_aside][-most:]}
-        return [
-            placed
-            for placed in cards
-            if (id(placed) in asides if placed.is_aside else placed.thread.key in threads)
-        ]
+        most = self._threads_kept
+        asides = [self._lines[thread][key] for thread, key in list(self._asides)[-most:]]
+        recent = (self._of(thread) for thread in self.threads()[-most:])
+        return asides + [line for cards in recent for line in cards if not line.aside]
 
 
 def digest_of(card: Card) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tracemalloc
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -220,6 +221,52 @@ def test_the_cards_of_a_thread_are_told_in_the_order_they_changed(path: Path) ->
     ledger.wanted(HERE, CHANGED)
     assert [one.key for one in ledger.cards(HERE)] == [cards.STATUS.key, cards.NEWS.key]
     assert ledger.threads() == (THERE, HERE)
+
+
+def test_the_thread_in_which_something_is_new_is_forgotten_last(path: Path) -> None:
+    ledger = Ledger(path)
+    for thread, card in ((HERE, cards.NEWS), (THERE, cards.NEWS), (HERE, cards.STATUS)):
+        ledger.posted(ledger.wanted(thread, card), f"7.{thread.root}.{card.key}")
+    again = Ledger(path, threads_kept=1)
+    assert again.threads() == (HERE,)
+    assert [one.key for one in again.cards(HERE)] == [cards.NEWS.key, cards.STATUS.key]
+
+
+def test_the_cards_that_offer_something_are_told_from_the_others(path: Path) -> None:
+    choices = (Choice(label="Approve", verb=Verb.APPROVE, about="d1"),)
+    ledger = Ledger(path)
+    ledger.wanted(HERE, cards.STATUS)
+    ledger.wanted(HERE, cards.NEWS, choices)
+    for one in (ledger, Ledger(path)):
+        assert [placed.choices for placed in one.offering(HERE)] == [choices]
+    ledger.wanted(HERE, CHANGED)
+    assert ledger.offering(HERE) == ()
+
+
+def test_a_thousand_threads_take_little_more_room_in_memory_than_on_disk(path: Path) -> None:
+    choices = tuple(Choice(label=f"Take {n}", verb=Verb.ANSWER, about="d1") for n in range(5))
+    placed = (
+        Placed(
+            thread=HERE.model_copy(update={"root": f"1700000000.{number:06}"}),
+            key=f"question:{number}",
+            revision=1,
+            digest="d" * 64,
+            messages=(f"1700000001.{number:06}",),
+            standing=True,
+            choices=choices,
+        )
+        for number in range(1_000)
+    )
+    lines.write_anew(path, [one.model_dump_json() for one in placed])
+    Ledger(path)
+    tracemalloc.start()
+    try:
+        ledger = Ledger(path)
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(ledger.threads()) == 1_000
+    assert taken < 3 * path.stat().st_size
 
 
 def test_nobody_else_may_read_it(path: Path) -> None:

@@ -111,7 +111,7 @@ class Moving:
         """Something can be chosen there. Each thread by its first name."""
         rooms = {room, *(move.old for move in self._moves.into(room) if self._counts(move))}
         threads = [thread for thread in self._ledger.threads() if thread.channel in rooms]
-        waiting = (t for t in threads if t.root and any(p.choices for p in self._ledger.cards(t)))
+        waiting = (t for t in threads if t.root and self._ledger.offering(t))
         yield from {one.key: one for one in map(self.origin, waiting)}.values()
 
     def _counts(self, move: Move) -> bool:

@@ -51,7 +51,7 @@ def offered_in(ledger: Ledger, room: str, text: str) -> Worded | None:
     if not words or words.partition(" ")[0] not in WORDS:
         return None
     for thread in reversed(ledger.threads()):
-        for placed in ledger.cards(thread) if thread.channel == room and thread.root else ():
+        for placed in ledger.offering(thread) if thread.channel == room and thread.root else ():
             for choice in placed.choices:
                 if said_as(choice) == words:
                     return Worded(placed, choice)
