@@ -1,13 +1,12 @@
 """The desk: who may, was it heard before, is it written down, which session is it for. The one way in.
 
-One thread is one session, for ever. A session whose work is over sleeps on disk until somebody speaks in its thread.
+One thread is one session, for ever.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from datetime import timedelta
 
 from pydantic import JsonValue
 
@@ -26,7 +25,6 @@ from bot.domain.events import (
     Woken,
 )
 from bot.domain.people import Person, Role, Thread
-from bot.domain.record import Record
 from bot.domain.repl import Standing
 from bot.domain.session import Session
 from bot.domain.states import Phase
@@ -34,6 +32,7 @@ from bot.engine import front, overview, readout, wizard
 from bot.engine.actor import Actor
 from bot.engine.answers import Answers
 from bot.engine.auditing import Auditing
+from bot.engine.awake import Awake
 from bot.engine.beginning import Beginning, is_request
 from bot.engine.branch_mode import BranchMode
 from bot.engine.branch_mode.whose import Whose
@@ -47,20 +46,14 @@ from bot.engine.once import Once
 from bot.engine.passing import Passing, meant
 from bot.engine.pointing import NOT_ALLOWED, Pointing
 from bot.engine.refusals import Refusals
-from bot.engine.registrar import LATELY
 from bot.engine.repositories import Repositories
 from bot.engine.wizard import Wizard
 from bot.engine.world import World
 from bot.flow import held_back
 from bot.flow.approve import is_yes
-from bot.ports import Listed
 
 log = logging.getLogger("bot.desk")
 SETTLING = 0.2
-ASLEEP_AFTER = timedelta(hours=1)
-"""A session that is over stays awake for so long: people often say something more."""
-MOST_AT_REST = 5
-"""Sessions that are over and awake. One more, and the one that has rested longest sleeps: to wake it is a read from disk."""
 TOO_MUCH_WAITS = "Too much waits in this session already. Write resume first."
 NOTHING_HERE = "There is nothing here yet. Tell me what you would like to have built."
 
@@ -69,10 +62,7 @@ class Desk:
     def __init__(self, world: World, gate: Gate) -> None:
         self._world = world
         self._gate = gate
-        self._actors: dict[str, Actor] = {}
-        self._lives: dict[str, asyncio.Task[None]] = {}
-        self._threads: dict[str, str] = {}
-        self._fallen: asyncio.Queue[str] = asyncio.Queue()
+        self._awake = Awake(world)
         self._once = Once()
         self._refusals = Refusals()
         self._too_much = Refusals(to_one=1)
@@ -86,18 +76,22 @@ class Desk:
         self._pointing = Pointing(
             world,
             gate,
-            self._actor_of,
-            self._awake,
+            self._awake.actor_of,
+            self._awake.sessions,
             self._answers,
             self._auditing,
-            Front(world, repositories, self._awake, intents),
+            Front(world, repositories, self._awake.sessions, intents),
         )
         self._branches = BranchMode(
-            world, repositories, Whose(world, self._awake), self._answers, self._session_in
+            world,
+            repositories,
+            Whose(world, self._awake.sessions),
+            self._answers,
+            self._awake.session_in,
         )
         self._knowledge = Knowledge(world, intents, self._pointing.whisper)
         world.registrar.ended = self._knowledge.session_ended
-        self._looking = Looking(world, gate, self._pointing, self._awake, intents)
+        self._looking = Looking(world, gate, self._pointing, self._awake.sessions, intents)
         self._wizard = self._specs()
         self._page: asyncio.Task[None] | None = None
         world.nursery.serve(self._begin_elsewhere, self._pass_on)
@@ -108,15 +102,15 @@ class Desk:
             self._beginning,
             self._pointing,
             self._auditing,
-            known=lambda thread: thread.key in self._threads,
-            begun=self._awaken,
+            known=self._awake.knows,
+            begun=self._awake.wake,
         )
 
     def _intents(self, repositories: Repositories) -> Intents:
         return Intents(
             self._world,
             repositories,
-            self._session_awake,
+            self._awake.session,
             overview.lists,
             lambda repository, shelf: self._knowledge.estimate_later(repository, shelf),
         )
@@ -127,53 +121,30 @@ class Desk:
         `only`: no others than these, which stay as they are for a start that wants them.
         """
         for listed in self._world.store.sessions():
-            self._threads[listed.thread.key] = listed.id
+            self._awake.note(listed)
         for record in self._world.store.load():
-            if only is not None and record.session.id not in only:
-                continue
-            actor = self._awaken(record)
-            actor.tell(self._woken(record.session))
-        await self._in_line()
+            if only is None or record.session.id in only:
+                self._awake.wake(record).tell(self._woken(record.session))
+        await self._awake.in_line()
         self._world.places.open()
-        await self._world.logbook.catch_up(self._awake(), self._session_on_disk)
-        self._world.recall.begin(self._awake(), self._world.clock.now())
-        found = [self._session_on_disk(one.id) for one in self._lately_over()]
-        lately = [one for one in found if one]
-        await self._world.registrar.catch_up(self._awake(), lately)
-        self._measure.remember((*self._awake(), *lately), self._world.clock.now())
+        awake, now = self._awake.sessions, self._world.clock.now
+        await self._world.logbook.catch_up(awake(), self._awake.on_disk)
+        self._world.recall.begin(awake(), now())
+        lately = self._awake.lately_over()
+        await self._world.registrar.catch_up(awake(), lately)
+        self._measure.remember((*awake(), *lately), now())
         self._page = asyncio.create_task(self._looking.keep_up(), name="the page")
-
-    async def _in_line(self) -> None:
-        """Until everybody who held or awaited a place stands in line for it again."""
-        lives = [(self._actors[session_id], life) for session_id, life in self._lives.items()]
-        for actor, life in lives:
-            up = asyncio.create_task(actor.up.wait())
-            await asyncio.wait({life, up}, return_when=asyncio.FIRST_COMPLETED)
-            up.cancel()
-        await asyncio.sleep(0)
 
     async def close(self) -> None:
         """Agents work on; everything that matters is on disk."""
         await self._answers.close()
         await self._knowledge.close()
-        lives = [*self._lives.values(), *([self._page] if self._page else [])]
-        for life in lives:
-            life.cancel()
-        await asyncio.gather(*lives, return_exceptions=True)
+        if self._page:
+            self._page.cancel()
+            await asyncio.gather(self._page, return_exceptions=True)
+        await self._awake.close()
         await self._world.logbook.close()
         await self._world.registrar.close()
-
-    def _session_awake(self, session_id: str) -> Session | None:
-        actor = self._actors.get(session_id)
-        return actor.session if actor else None
-
-    def _lately_over(self) -> list[Listed]:
-        listed = [one for one in self._world.store.sessions() if one.id not in self._actors]
-        return listed[:LATELY]
-
-    def _session_on_disk(self, session_id: str) -> Session | None:
-        record = self._world.store.find(session_id)
-        return record.session if record else None
 
     async def take(self, thread: Thread, event: FromPeople) -> bool:
         """Returns when the event is on disk; False: it was refused, and the person told."""
@@ -199,7 +170,7 @@ class Desk:
 
     async def _heard(self, thread: Thread, event: Said | Pressed | Commanded) -> bool:
         """By the session of the thread, or by the one that begins with it."""
-        actor = self._actor_of(thread)
+        actor = self._awake.actor_of(thread)
         if actor is None:
             return await self._begun(thread, event)
         if not self._may_approve(actor.session, event):
@@ -218,14 +189,14 @@ class Desk:
             said = self._pointing.say(thread, event, why or NOTHING_HERE)
             return await self._once.answered(event, said)
         self._auditing.allowed(thread, event)
-        self._awaken(self._beginning.by_request(thread, event))
+        self._awake.wake(self._beginning.by_request(thread, event))
         return True
 
     def _beyond_measure(self, thread: Thread, event: FromPeople) -> str:
-        new = thread.key not in self._threads and is_request(thread, event)
+        new = not self._awake.knows(thread) and is_request(thread, event)
         begins = new or wizard.is_wanted(event) or is_run(event)
         now = self._world.clock.now()
-        return self._measure.problem(event, now, begins=begins, open_now=self._open())
+        return self._measure.problem(event, now, begins=begins, open_now=self._awake.open)
 
     async def _turn_away(self, thread: Thread, event: FromPeople, why: str) -> bool:
         """It is too much: told once in a while, and to them alone."""
@@ -237,8 +208,8 @@ class Desk:
 
     def _overheard(self, thread: Thread, event: FromPeople) -> bool:
         """People talk to each other: a word that is not for the bot counts in a session's thread, from those who may."""
-        session_id = self._threads.get(thread.key, "")
-        return self._passing.overheard(thread, event, session_id, self._actors.get(session_id))
+        session_id, actor = self._awake.id_in(thread), self._awake.now_in(thread)
+        return self._passing.overheard(thread, event, session_id, actor)
 
     async def _answered_elsewhere(self, thread: Thread, event: FromPeople) -> bool:
         if not isinstance(event, Pressed | Commanded):
@@ -251,7 +222,7 @@ class Desk:
         if self._knowledge.concerns(event):
             self._auditing.allowed(thread, event)
             return await self._once.answered(event, self._known(thread, event))
-        known = thread.key in self._threads
+        known = self._awake.knows(thread)
         return await self._once.answered(event, self._pointing.answered(thread, event, known=known))
 
     async def _known(self, thread: Thread, event: Commanded) -> bool:
@@ -265,13 +236,11 @@ class Desk:
 
     def unfinished(self) -> tuple[str, ...]:
         """What was not finished at the start, a sentence each."""
-        open_ones = [session for session in self._awake() if not session.over]
-        return front.told_of(open_ones)
+        return front.told_of(self._awake.unfinished())
 
     async def welcome(self, thread: Thread, person: Person) -> None:
         """What has not been finished, with the words that go on with it or give it up."""
-        unfinished = [session for session in self._awake() if not session.over]
-        if unfinished:
+        if unfinished := self._awake.unfinished():
             body = front.unfinished(unfinished)
             card = AnswerCard(key="welcome", title="Unfinished sessions", body=body)
             await self._pointing.whisper(thread, person, card)
@@ -283,11 +252,11 @@ class Desk:
 
     async def rest(self, thread: Thread) -> Standing:
         """Until nothing moves in the session of that thread without a person, its logs written; how it stands then."""
-        session_id = self._threads.get(thread.key, "")
-        while (actor := self._actors.get(session_id)) and not actor.resting:
+        while (actor := self._awake.now_in(thread)) and not actor.resting:
             await self._world.clock.sleep(SETTLING)
         await self._world.logbook.written()
-        session = self._session_on_disk(session_id) if session_id else None
+        session_id = self._awake.id_in(thread)
+        session = self._awake.on_disk(session_id) if session_id else None
         return readout.standing(session) if session else Standing()
 
     def tell(self, about: str, of: str) -> JsonValue:
@@ -295,10 +264,7 @@ class Desk:
         return readout.told(self._world.store, about, of)
 
     def actors(self) -> tuple[Actor, ...]:
-        return tuple(self._actors.values())
-
-    def _awake(self) -> list[Session]:
-        return [actor.session for actor in self.actors()]
+        return self._awake.actors()
 
     def _may_approve(self, session: Session, event: FromPerson) -> bool:
         """To say yes to a plan is to approve it, whether by button or in words; also where the plan comes first while
@@ -311,7 +277,7 @@ class Desk:
 
     async def _refuse(self, thread: Thread, event: FromPeople) -> bool:
         log.warning("refused at the gate", extra={"data": {"by": event.by.id, "event": event.id}})
-        self._auditing.refused(thread, event, NOT_ALLOWED, self._threads.get(thread.key, ""))
+        self._auditing.refused(thread, event, NOT_ALLOWED, self._awake.id_in(thread))
         # who may not come in is told so by the page itself
         silent = isinstance(event, Visited)
         if not silent and self._refusals.worth_telling(thread, event.by, self._world.clock.now()):
@@ -320,32 +286,16 @@ class Desk:
             )
         return False
 
-    def _actor_of(self, thread: Thread) -> Actor | None:
-        session_id = self._threads.get(thread.key)
-        if session_id in self._actors:
-            return self._actors[session_id]
-        record = self._world.store.find(session_id) if session_id else None
-        if record:
-            # one that fell over has lost its place: another may hold it by now
-            record.session.has_place = False
-            return self._awaken(record)
-        return None
-
-    def _session_in(self, thread: Thread) -> Session | None:
-        actor = self._actor_of(thread)
-        return actor.session if actor else None
-
     def _begin_elsewhere(self, thread: Thread, session_id: str, event: Begun) -> None:
         """Another session wants one, in a thread that was opened for it."""
-        if session_id in self._actors:
+        if session_id in self._awake:
             return
-        parent = self._actor_of(event.origin) if event.origin else None
-        begun_by = parent.session if parent else None
+        begun_by = self._awake.session_in(event.origin) if event.origin else None
         if record := self._beginning.by_session(thread, session_id, event, begun_by):
-            self._awaken(record)
+            self._awake.wake(record)
 
     def _pass_on(self, thread: Thread, event: Continued) -> str:
-        actor = self._actor_of(thread)
+        actor = self._awake.actor_of(thread)
         if actor is None:
             return "that session is no longer there"
         if not self._gate.lets(thread, event):
@@ -353,41 +303,9 @@ class Desk:
         actor.hear(event)
         return ""
 
-    def _open(self) -> int:
-        return sum(not actor.may_sleep for actor in self._actors.values())
-
-    def _awaken(self, record: Record) -> Actor:
-        self._let_sleep()
-        session = record.session
-        actor = Actor(record, self._world)
-        self._actors[session.id] = actor
-        self._threads[session.thread.key] = session.id
-        life = asyncio.create_task(actor.run(), name=f"session {session.short}")
-        self._lives[session.id] = life
-        life.add_done_callback(lambda ended: self._ended(session.id, ended))
-        return actor
-
-    def _let_sleep(self) -> None:
-        """Looked at whenever another one wakes: so what is awake does not grow with all that has ever been done."""
-        now = self._world.clock.now()
-        at_rest = [actor.session for actor in self._actors.values() if actor.may_sleep]
-        at_rest.sort(key=lambda session: session.updated_at, reverse=True)
-        for number, session in enumerate(at_rest):
-            if number >= MOST_AT_REST or now - session.updated_at > ASLEEP_AFTER:
-                del self._actors[session.id]
-                self._lives.pop(session.id).cancel()
-
-    def _ended(self, session_id: str, life: asyncio.Task[None]) -> None:
-        """A life ends only by the bot's own end, or by a bug so deep that the session could not even say so."""
-        if self._lives.get(session_id) is life:
-            del self._lives[session_id], self._actors[session_id]
-        if not life.cancelled() and (error := life.exception()):
-            log.error("a session fell over", exc_info=error, extra={"data": {"id": session_id}})
-            self._fallen.put_nowait(session_id)
-
     async def fell_over(self) -> str:
         """The next session that a bug has ended. The others live on."""
-        return await self._fallen.get()
+        return await self._awake.fell_over()
 
     def _woken(self, session: Session) -> Woken:
         """Nothing goes on unasked if the operator wants it so, or if nobody could be told about it."""

@@ -13,8 +13,9 @@ from bot.domain.events import DocumentsCommitted
 from bot.domain.people import Person, Thread
 from bot.domain.record import Record
 from bot.domain.states import Phase, Status
+from bot.engine.awake import ASLEEP_AFTER, MOST_AT_REST
 from bot.engine.beginning import NOTHING_WAITS
-from bot.engine.desk import ASLEEP_AFTER, MOST_AT_REST, NOTHING_HERE
+from bot.engine.desk import NOTHING_HERE
 from tests.engine.at_the_desk import (
     APPROVERS,
     CHANNEL,

@@ -97,6 +97,8 @@ _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{8,128}")
 _PASSES = 4
 _SHORT = 512
 """Characters of a text that is worth remembering: titles, names and states come again with every card."""
+_MOST_REMEMBERED = 1_024
+"""Such texts: a session has some ninety."""
 
 
 def mask_patterns(text: str) -> str:
@@ -104,7 +106,7 @@ def mask_patterns(text: str) -> str:
     return _remembered(text) if len(text) <= _SHORT else _masked(text)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_MOST_REMEMBERED)
 def _remembered(text: str) -> str:
     return _masked(text)
 
