@@ -94,7 +94,7 @@ class Desk:
         self._looking = Looking(world, gate, self._pointing, self._awake.sessions, intents)
         self._wizard = self._specs()
         self._page: asyncio.Task[None] | None = None
-        world.nursery.serve(self._begin_elsewhere, self._pass_on)
+        world.nursery.serve(self._begin_elsewhere, self._pass_on, self._one_more)
 
     def _specs(self) -> Wizard:
         return Wizard(
@@ -293,6 +293,13 @@ class Desk:
         begun_by = self._awake.session_in(event.origin) if event.origin else None
         if record := self._beginning.by_session(thread, session_id, event, begun_by):
             self._awake.wake(record)
+
+    def _one_more(self, by: Person, session_id: str) -> str:
+        """What is asked for in a session's thread is measured as any request is."""
+        if session_id in self._awake or self._awake.on_disk(session_id):
+            return ""
+        now = self._world.clock.now()
+        return self._measure.one_more(by, session_id, now, now, open_now=self._awake.open)
 
     def _pass_on(self, thread: Thread, event: Continued) -> str:
         actor = self._awake.actor_of(thread)

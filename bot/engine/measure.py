@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from bot.domain.choices import Verb, Word
 from bot.domain.events import Commanded, Configured, FromPeople, Pressed, Said
+from bot.domain.people import Person
 from bot.domain.session import Session
 from bot.engine.world import Rules
 
@@ -46,16 +47,19 @@ class Measure:
         rules = self._rules
         # said while the bot was away, it counts for then
         at = min(event.at, now)
-        if not _fits(self._said, event, at, now, _MINUTE, rules.most_in_a_minute):
+        if not _fits(self._said, event.by, event.id, at, now, _MINUTE, rules.most_in_a_minute):
             return (
                 f"That is more than {rules.most_in_a_minute} things in a minute. Say it again later; "
                 "to stop something always works."
             )
-        if not begins:
-            return ""
+        return self.one_more(event.by, event.id, at, now, open_now=open_now) if begins else ""
+
+    def one_more(self, by: Person, id: str, at: datetime, now: datetime, *, open_now: int) -> str:
+        """Why that person may not begin a session, too, in a sentence; empty: they may, and it counts, once."""
+        rules = self._rules
         if rules.most_sessions and open_now >= rules.most_sessions:
             return f"There are {open_now} unfinished sessions. End some of them first: sessions lists them."
-        if not _fits(self._begun, event, at, now, _HOUR, rules.most_in_an_hour):
+        if not _fits(self._begun, by, id, at, now, _HOUR, rules.most_in_an_hour):
             return (
                 f"You have begun {rules.most_in_an_hour} sessions within an hour. Ask again later."
             )
@@ -64,7 +68,8 @@ class Measure:
 
 def _fits(
     counted: dict[tuple[str, str], dict[str, datetime]],
-    event: FromPeople,
+    by: Person,
+    id: str,
     at: datetime,
     now: datetime,
     window: timedelta,
@@ -74,12 +79,12 @@ def _fits(
     if not most:
         return True
     _forget(counted, now, window)
-    mine = counted.setdefault((event.by.platform, event.by.id), {})
-    if event.id in mine:
+    mine = counted.setdefault((by.platform, by.id), {})
+    if id in mine:
         return True
     if sum(abs(at - other) < window for other in mine.values()) >= most:
         return False
-    mine[event.id] = at
+    mine[id] = at
     return True
 
 

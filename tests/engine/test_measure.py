@@ -139,3 +139,25 @@ async def test_what_waits_in_a_paused_session_has_a_bound(stage: Stage) -> None:
         let.append(await takes(stage, said("and that", id=f"w{number}")))
     assert sum(let) == MOST_WAITING
     assert told(stage, "Write resume first") >= 1
+
+
+async def test_who_asks_for_something_new_where_all_is_done_begins_a_session_like_everybody_else(
+    stage: Stage,
+) -> None:
+    stage.rules = replace(stage.rules, most_in_a_minute=0)
+    await stage.revive()
+    await stage.is_planned()
+    await stage.approves()
+    await stage.agents_work(rounds=3)
+    await stage.presses(Verb.MERGE)
+    assert stage.session().over
+    for number in range(HOUR):
+        await stage.says(f"Something new, number {number}")
+    assert len(stage.store.records) == HOUR
+    no = [card for card in stage.chat.cards() if "could not open" in card.model_dump_json()]
+    assert len(no) == 1
+    assert f"begun {HOUR} sessions within an hour" in no[0].model_dump_json()
+
+    await stage.clock.advance(timedelta(hours=1).total_seconds() + 1)
+    await stage.says("Something new, later")
+    assert len(stage.store.records) == HOUR + 1

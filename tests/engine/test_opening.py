@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -51,6 +52,9 @@ async def test_each_part_of_a_large_wish_is_planned_in_a_session_of_its_own(stag
     assert any(isinstance(card, PartsCard) for card in stage.chat.cards())
     assert len(stage.all()) == 1
 
+    # one wish, however many sessions carry it out
+    stage.rules = replace(stage.rules, most_in_an_hour=1)
+    await stage.revive()
     await stage.presses(Verb.SPLIT)
 
     till, whole, stock = stage.all()

@@ -18,6 +18,9 @@ async def open_session(world: World, session: Session, order: OpenSession) -> Se
     part = next((part for part in session.parts if part.session == order.session), None)
     if part is None:
         raise Refused("that session is no longer wanted")
+    # parts of a large wish were asked for once, with it
+    if not part.child and (why_not := world.nursery.one_more(part.by, part.session)):
+        raise Refused(why_not)
     chat = chat_of(world, session.thread.platform)
     thread = await chat.open(session.thread, _root(session, part))
     world.nursery.begin(thread, part.session, _first_word(world, session, part))
