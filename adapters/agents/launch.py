@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shlex
@@ -94,7 +95,7 @@ class AgentClis:
         """Whether it has nothing better to tell its end by."""
         return self.cli(agent).told_by is ToldBy.MARKER
 
-    def launch(
+    async def launch(
         self,
         agent: str,
         *,
@@ -105,7 +106,13 @@ class AgentClis:
         nonce: str,
         spool: str,
     ) -> Launch:
+        """Looks for the conversation on the disk, and makes its sandbox a home: in a thread."""
         cli = self.cli(agent)
+        return await asyncio.to_thread(self._launch, cli, cwd, conversation, resume, spool)
+
+    def _launch(
+        self, cli: AgentCli, cwd: str, conversation: str, resume: bool, spool: str
+    ) -> Launch:
         goes_on = resume and self._known_to(cli, conversation, cwd)
         words = {CONVERSATION: conversation, PROMPT: PROMPT, PROMPT_FILE: PROMPT_FILE}
         argv = tuple(

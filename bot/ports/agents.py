@@ -37,7 +37,7 @@ class Agents(Protocol):
         """Whether it must print the end marker, for want of a better sign."""
         ...
 
-    def launch(
+    async def launch(
         self,
         agent: str,
         *,

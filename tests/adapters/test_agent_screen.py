@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
@@ -34,7 +35,7 @@ def programs(tmp_path: Path) -> AgentPrograms:
 
 
 def start(programs: AgentPrograms, events: str) -> Started:
-    begun = AgentClis(programs.environ).launch(
+    launched = AgentClis(programs.environ).launch(
         PROGRAMS[events],
         cwd="/worktree",
         prompt="x",
@@ -43,7 +44,7 @@ def start(programs: AgentPrograms, events: str) -> Started:
         nonce="0f0f",
         spool=str(programs.spool),
     )
-    return programs.start(begun, "x")
+    return programs.start(asyncio.run(launched), "x")
 
 
 def kept(programs: AgentPrograms) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def programs(tmp_path: Path) -> AgentPrograms:
     return programs
 
 
-def launch(
+async def launch(
     clis: AgentClis,
     agent: str,
     *,
@@ -39,7 +40,7 @@ def launch(
     resume: bool = False,
     spool: str | Path = "/spool/run-1",
 ) -> Launch:
-    return clis.launch(
+    return await clis.launch(
         agent,
         cwd="/worktree",
         prompt=PROMPT,
@@ -52,20 +53,20 @@ def launch(
 
 @pytest.mark.parametrize("agent", NAMES[1:])
 @pytest.mark.parametrize("resume", [False, True])
-def test_the_prompt_arrives_byte_for_byte_however_long(
+async def test_the_prompt_arrives_byte_for_byte_however_long(
     programs: AgentPrograms, agent: str, resume: bool
 ) -> None:
     clis = AgentClis(programs.environ)
-    begun = launch(clis, agent, resume=resume, spool=programs.spool)
+    begun = await launch(clis, agent, resume=resume, spool=programs.spool)
     assert programs.start(begun, PROMPT).stdin == PROMPT
 
 
 @pytest.mark.parametrize("resume", [False, True])
-def test_claude_in_its_pane_gets_the_prompt_as_its_last_argument(
+async def test_claude_in_its_pane_gets_the_prompt_as_its_last_argument(
     programs: AgentPrograms, resume: bool
 ) -> None:
     programs.remember("claude", CONVERSATION)
-    begun = launch(AgentClis(programs.environ), "claude", resume=resume)
+    begun = await launch(AgentClis(programs.environ), "claude", resume=resume)
     assert begun.argv[-2:] == ("--", "{prompt}"), "it may begin with a dash"
     assert begun.stdin == "terminal"
     short = "-- do 'it'\n$(rm -rf /)"
@@ -79,58 +80,62 @@ def test_claude_in_its_pane_gets_the_prompt_as_its_last_argument(
         for agent in ("claude", "claude-print", "gemini")
     ],
 )
-def test_a_conversation_is_begun_and_gone_on_with_under_its_id(
+async def test_a_conversation_is_begun_and_gone_on_with_under_its_id(
     programs: AgentPrograms, agent: str, first: str, again: str
 ) -> None:
     clis = AgentClis(programs.environ)
-    assert first in " ".join(launch(clis, agent).argv)
+    assert first in " ".join((await launch(clis, agent)).argv)
     programs.remember(agent, CONVERSATION)
-    assert again in " ".join(launch(clis, agent, resume=True).argv)
+    assert again in " ".join((await launch(clis, agent, resume=True)).argv)
 
 
 @pytest.mark.parametrize("agent", OWN_IDS)
-def test_a_cli_that_chooses_its_own_ids_goes_on_under_the_id_it_told(
+async def test_a_cli_that_chooses_its_own_ids_goes_on_under_the_id_it_told(
     programs: AgentPrograms, agent: str
 ) -> None:
     clis, own = AgentClis(programs.environ), OWN_IDS[agent]
     programs.remember(agent, own)
-    assert own in launch(clis, agent, conversation=own, resume=True).argv
-    assert own not in launch(clis, agent, conversation=own).argv
+    assert own in (await launch(clis, agent, conversation=own, resume=True)).argv
+    assert own not in (await launch(clis, agent, conversation=own)).argv
 
 
 @pytest.mark.parametrize("agent", NAMES)
-def test_a_conversation_the_cli_has_never_heard_of_is_begun(
+async def test_a_conversation_the_cli_has_never_heard_of_is_begun(
     programs: AgentPrograms, agent: str
 ) -> None:
     clis = AgentClis(programs.environ)
-    assert launch(clis, agent, resume=True) == launch(clis, agent)
+    assert await launch(clis, agent, resume=True) == await launch(clis, agent)
     odd = "../../*"
-    assert launch(clis, agent, conversation=odd, resume=True) == launch(
+    assert await launch(clis, agent, conversation=odd, resume=True) == await launch(
         clis, agent, conversation=odd
     )
 
 
 @pytest.mark.parametrize("agent", NAMES)
-def test_the_flags_shown_to_people_are_those_that_are_used(
+async def test_the_flags_shown_to_people_are_those_that_are_used(
     programs: AgentPrograms, agent: str
 ) -> None:
     clis = AgentClis(programs.environ)
-    started = programs.start(launch(clis, agent, spool=programs.spool), "x")
+    started = programs.start(await launch(clis, agent, spool=programs.spool), "x")
     assert clis.flags(agent)
     assert set(clis.flags(agent).split()) <= set(started.arguments)
 
 
 @pytest.mark.parametrize("agent", NAMES)
-def test_nothing_secret_of_the_bot_reaches_an_agent(programs: AgentPrograms, agent: str) -> None:
+async def test_nothing_secret_of_the_bot_reaches_an_agent(
+    programs: AgentPrograms, agent: str
+) -> None:
     environ = programs.environ | {"GITHUB_TOKEN": "ghp_x", "MATRIX_ACCESS_TOKEN": "syt_x"}
-    started = programs.start(launch(AgentClis(environ), agent, spool=programs.spool), "x")
+    started = programs.start(await launch(AgentClis(environ), agent, spool=programs.spool), "x")
     names = set(started.environment)
     assert not names & {"SLACK_BOT_TOKEN", "GITHUB_TOKEN", "MATRIX_ACCESS_TOKEN", "GWT_BOT_STAGE"}
     assert "OPENAI_API_KEY" not in names, "it may be the key of the master model"
 
 
-def test_an_agent_gets_its_own_key_and_only_variables_that_are_set(programs: AgentPrograms) -> None:
-    env = launch(AgentClis(programs.environ | {"ANTHROPIC_MODEL": ""}), "claude").env
+async def test_an_agent_gets_its_own_key_and_only_variables_that_are_set(
+    programs: AgentPrograms,
+) -> None:
+    env = (await launch(AgentClis(programs.environ | {"ANTHROPIC_MODEL": ""}), "claude")).env
     assert env["ANTHROPIC_API_KEY"] == "sk-ant-of-claude"
     assert "ANTHROPIC_BASE_URL" not in env
     assert "ANTHROPIC_MODEL" not in env
@@ -138,11 +143,11 @@ def test_an_agent_gets_its_own_key_and_only_variables_that_are_set(programs: Age
 
 @pytest.mark.parametrize("agent", NAMES)
 @pytest.mark.parametrize("code", [0, 7])
-def test_the_exit_code_of_the_agent_is_the_panes(
+async def test_the_exit_code_of_the_agent_is_the_panes(
     programs: AgentPrograms, agent: str, code: int
 ) -> None:
     programs.will_say("", code)
-    begun = launch(AgentClis(programs.environ), agent, spool=programs.spool)
+    begun = await launch(AgentClis(programs.environ), agent, spool=programs.spool)
     assert programs.start(begun, "x").code == code
 
 
@@ -203,9 +208,10 @@ async def test_the_version_is_asked_without_the_bots_secrets(
 async def test_a_program_in_the_repository_is_not_taken_for_the_agent(
     programs: AgentPrograms,
 ) -> None:
-    argv = launch(AgentClis(programs.environ), "codex").argv
+    argv = (await launch(AgentClis(programs.environ), "codex")).argv
     assert str(programs.bin / "codex") in argv
-    assert launch(AgentClis(programs.environ), "claude").argv[0] == str(programs.bin / "claude")
+    claude = await launch(AgentClis(programs.environ), "claude")
+    assert claude.argv[0] == str(programs.bin / "claude")
 
 
 @pytest.mark.parametrize(
@@ -220,7 +226,7 @@ def test_an_operators_own_command_gets_the_prompt_where_it_wants_it(
     programs: AgentPrograms, command: str, argument: str | None, stdin: str
 ) -> None:
     clis = AgentClis(programs.environ, other_command=command)
-    started = programs.start(launch(clis, "other"), PROMPT[:50])
+    started = programs.start(asyncio.run(launch(clis, "other")), PROMPT[:50])
     assert started.stdin == stdin
     if argument:
         assert "\n".join(started.arguments).endswith(argument.rstrip("\n"))
@@ -262,7 +268,7 @@ async def test_the_played_agent_is_ready_only_on_its_stage_and_in_its_sample(
 def test_the_played_agent_starts_from_anywhere_and_refuses_a_foreign_place(
     programs: AgentPrograms, tmp_path: Path
 ) -> None:
-    started = launch(AgentClis(programs.environ), "played")
+    started = asyncio.run(launch(AgentClis(programs.environ), "played"))
     done = subprocess.run(
         [word.replace("{prompt_file}", "/dev/null") for word in started.argv],
         cwd=tmp_path,

@@ -135,7 +135,7 @@ async def test_a_run_killed_in_any_way_still_tells_its_conversation(
     event = json.dumps({"type": "thread.started", "thread_id": OWN_IDS["codex"]})
     programs.add("codex", f"#!/bin/sh\necho '{event}'\necho $$ $PPID > pids\nexec sleep 300\n")
     spool = server.spool("run-1")
-    launch = AgentClis(programs.environ).launch(
+    launch = await AgentClis(programs.environ).launch(
         "codex",
         cwd=str(server.worktree),
         prompt="x",

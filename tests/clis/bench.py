@@ -72,7 +72,7 @@ class Bench:
         """With a conversation: to go on with it. `changed`: what shall be different about the launch."""
         name = f"run-{uuid.uuid4().hex[:8]}"
         known = conversation or str(uuid.uuid4())
-        launch = self.clis.launch(
+        launch = await self.clis.launch(
             self.agent,
             cwd=str(self.place.worktree),
             prompt=prompt,

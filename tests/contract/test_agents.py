@@ -43,33 +43,35 @@ async def test_an_unknown_agent_is_not_ready_and_the_remedy_is_told(agents: Agen
     assert ready.remedy
 
 
-def test_an_unknown_agent_cannot_be_launched(agents: Agents) -> None:
+async def test_an_unknown_agent_cannot_be_launched(agents: Agents) -> None:
     with pytest.raises(Refused, match="hal9000") as refusal:
-        launch(agents, "hal9000")
+        await launch(agents, "hal9000")
     assert refusal.value.remedy
 
 
 @pytest.mark.parametrize("agent", NAMES)
-def test_the_same_launch_comes_out_the_same(agents: Agents, agent: str) -> None:
-    assert launch(agents, agent) == launch(agents, agent)
+async def test_the_same_launch_comes_out_the_same(agents: Agents, agent: str) -> None:
+    assert await launch(agents, agent) == await launch(agents, agent)
 
 
 @pytest.mark.parametrize("agent", NAMES)
 @pytest.mark.parametrize("resume", [False, True])
-def test_the_prompt_reaches_the_agent_by_file_or_standard_input(
+async def test_the_prompt_reaches_the_agent_by_file_or_standard_input(
     agents: Agents, agent: str, resume: bool
 ) -> None:
-    started = launch(agents, agent, resume=resume)
+    started = await launch(agents, agent, resume=resume)
     tokens = {"{prompt}", "{prompt_file}"} & set(started.argv)
     assert bool(tokens) != (started.stdin == "prompt")
     assert not any("do the thing" in word for word in started.argv)
 
 
 @pytest.mark.parametrize("agent", NAMES)
-def test_people_are_told_its_flags_and_its_end_needs_no_marker(agents: Agents, agent: str) -> None:
+async def test_people_are_told_its_flags_and_its_end_needs_no_marker(
+    agents: Agents, agent: str
+) -> None:
     assert agents.flags(agent).startswith("--")
     assert not agents.marked(agent)
-    assert launch(agents, agent).marker == ""
+    assert (await launch(agents, agent)).marker == ""
 
 
 @pytest.mark.parametrize("agent", NAMES)
@@ -85,8 +87,8 @@ def test_an_end_that_tells_of_no_limit_stays_as_it_is(
     assert agents.understood(agent, end, "", datetime(2026, 5, 1, tzinfo=UTC)) == end
 
 
-def launch(agents: Agents, agent: str, *, resume: bool = False) -> Launch:
-    return agents.launch(
+async def launch(agents: Agents, agent: str, *, resume: bool = False) -> Launch:
+    return await agents.launch(
         agent,
         cwd="/worktree",
         prompt="do the thing",

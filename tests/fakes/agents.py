@@ -54,7 +54,7 @@ class FakeAgents:
     def marked(self, agent: str) -> bool:
         return False
 
-    def launch(
+    async def launch(
         self,
         agent: str,
         *,

@@ -142,7 +142,7 @@ async def start_run(
     kept = world.registrar.registry is not None
     notebook = world.panes.notebook(run.name) if kept else ""
     prompt = world.masker.mask(instruction(session, task, run, marked=marked, notebook=notebook))
-    launch = world.agents.launch(
+    launch = await world.agents.launch(
         run.agent,
         cwd=workspace.path,
         prompt=prompt,

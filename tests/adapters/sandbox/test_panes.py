@@ -28,8 +28,10 @@ async def server(jail: Jail) -> AsyncIterator[OwnServer]:
         yield made
 
 
-def launch(jail: Jail, programs: AgentPrograms, agent: str, *, resume: bool = False) -> Launch:
-    return clis(jail, programs, jail.sandbox()).launch(
+async def launch(
+    jail: Jail, programs: AgentPrograms, agent: str, *, resume: bool = False
+) -> Launch:
+    return await clis(jail, programs, jail.sandbox()).launch(
         agent,
         cwd=str(jail.work),
         prompt="do it",
@@ -59,7 +61,7 @@ async def test_the_end_is_told_with_its_exit_code(
 ) -> None:
     programs.add("codex", "#!/bin/sh\ncat > heard; exit 3\n")
     panes = server.panes(environment=jail.environment)
-    begun = launch(jail, programs, "codex")
+    begun = await launch(jail, programs, "codex")
     await panes.start("run-1", str(jail.work), begun, "do it")
     end = await asyncio.wait_for(panes.ended("run-1"), PATIENCE)
     assert (end.outcome, end.exit_code) == (Outcome.FAILED, 3)
@@ -75,7 +77,7 @@ async def test_a_stop_asks_first_and_leaves_nothing(
         "trap 'echo asked > asked; exit 0' TERM\ntouch ready\nwhile :; do sleep 0.1; done\n",
     )
     panes = server.panes(environment=jail.environment, grace=10)
-    begun = launch(jail, programs, "codex")
+    begun = await launch(jail, programs, "codex")
     await panes.start("run-1", str(jail.work), begun, "do it")
     await until(lambda: (jail.work / "alive").exists() and (jail.work / "ready").exists())
     assert await panes.stop("run-1") == ()
@@ -93,7 +95,7 @@ async def test_hooks_and_reports_reach_the_runs_folder(
         "claude", f"#!/bin/sh\necho '{said}' | {jail.spool}/hook.sh Stop\nexec sleep 600\n"
     )
     panes = server.panes(environment=jail.environment)
-    begun = launch(jail, programs, "claude")
+    begun = await launch(jail, programs, "claude")
     await panes.start("run-1", str(jail.work), begun, "do it")
     end = await asyncio.wait_for(panes.ended("run-1"), PATIENCE)
     assert (end.outcome, end.message) == (Outcome.FINISHED, "Done.")
@@ -104,11 +106,11 @@ async def test_a_conversation_is_gone_on_with_where_it_was_kept(
     jail: Jail, programs: AgentPrograms
 ) -> None:
     programs.add("claude")
-    assert "--session-id" in launch(jail, programs, "claude", resume=True).argv
+    assert "--session-id" in (await launch(jail, programs, "claude", resume=True)).argv
     await jail.run(
         f"mkdir -p ~/.claude/projects/x && touch ~/.claude/projects/x/{CONVERSATION}.jsonl"
     )
-    assert "--resume" in launch(jail, programs, "claude", resume=True).argv
+    assert "--resume" in (await launch(jail, programs, "claude", resume=True)).argv
     # the user's own are no business of an agent's
     assert not (jail.user_home / ".claude" / "projects").exists()
 
@@ -120,7 +122,7 @@ async def test_root_needs_no_other_sandbox(jail: Jail, programs: AgentPrograms) 
     assert not (await clis(jail, programs, None).ready("claude", str(jail.top))).ok
     ready = await clis(jail, programs, sandbox).ready("claude", str(jail.top))
     assert (ready.ok, ready.problem) == (True, "")
-    assert launch(jail, programs, "claude").env["IS_SANDBOX"] == "1"
+    assert (await launch(jail, programs, "claude")).env["IS_SANDBOX"] == "1"
 
 
 async def test_a_program_that_is_a_link_to_somewhere_else_is_found(
@@ -135,6 +137,6 @@ async def test_a_program_that_is_a_link_to_somewhere_else_is_found(
     program.chmod(0o755)
     (programs.bin / "codex").symlink_to(program)
     panes = server.panes(environment=jail.environment)
-    await panes.start("run-1", str(jail.work), launch(jail, programs, "codex"), "do it")
+    await panes.start("run-1", str(jail.work), await launch(jail, programs, "codex"), "do it")
     await asyncio.wait_for(panes.ended("run-1"), PATIENCE)
     assert (jail.work / "heard").read_text() == "found"
