@@ -51,7 +51,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
         case Pressed(about=about) if about != approval.offer(session):
             yield telling.stale(session, event)
         case Pressed(verb=Verb.CHANGE):
-            session.become(Status.ACTIVE)
+            go_on(session)
             yield from approve.decide(session, event)
         case Pressed() | Said():
             yield from _run(session, event)
@@ -65,6 +65,12 @@ def _run(session: Session, event: Pressed | Said) -> Iterator[Deed]:
         told = "This plan has critical findings and cannot be carried out. Say what should be different."
         yield telling.privately(event, told)
         return
-    session.become(Status.ACTIVE)
+    go_on(session)
     session.spec_only = False
     yield from approve.decide(session, event)
+
+
+def go_on(session: Session) -> None:
+    """What its end has cleaned up is made again, and is to be cleaned up again."""
+    session.become(Status.ACTIVE)
+    session.cleaned, session.leftovers = False, ()

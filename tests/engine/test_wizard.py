@@ -134,6 +134,27 @@ async def test_run_it_carries_it_on_as_a_session_like_any_other(stage: Stage) ->
     assert session.approval is not None
 
 
+async def test_what_is_run_ends_like_any_other(stage: Stage) -> None:
+    await asks(stage)
+    session = await answers(stage)
+    await stage.presses(Verb.APPROVE, approval.offer(session), thread=session.thread)
+    await stage.agents_work(rounds=3)
+    await stage.presses(Verb.KEEP, thread=session.thread)
+    session = written(stage)
+    assert (session.status, session.phase) == (Status.COMPLETED, Phase.DONE)
+    assert session.leftovers
+
+
+async def test_what_is_run_and_discarded_is_cleaned_up(stage: Stage) -> None:
+    await asks(stage)
+    session = await answers(stage)
+    await stage.presses(Verb.APPROVE, approval.offer(session), thread=session.thread)
+    assert stage.worktrees.standing
+    await stage.presses(Verb.DISCARD, thread=session.thread)
+    assert stage.worktrees.standing == {}
+    assert "Discarded" in [sheet(card).title for _, card in stage.chat.shown]
+
+
 async def test_a_mere_ok_starts_nothing_once_it_is_over(stage: Stage) -> None:
     await asks(stage)
     session = await answers(stage)
