@@ -10,7 +10,7 @@ from bot.domain.intent import Question
 from bot.domain.session import Session, Speaker
 from bot.domain.sheets import Element, Table, Text
 from bot.domain.states import Phase
-from bot.flow import change, clarify, replies, revise, telling
+from bot.flow import change, clarify, replies, revise, telling, wizard
 
 
 def listed(session: Session) -> Iterator[Element]:
@@ -71,6 +71,8 @@ def _while_asking(
 def _while_planning(
     session: Session, event: Commanded, question: Question, text: str
 ) -> Iterator[Deed]:
+    if wizard.is_over(session):
+        wizard.go_on(session)
     if session.phase is Phase.APPROVING:
         yield telling.approval_wanted(session, telling.decided("Planned anew", event))
         session.enter(Phase.SPECIFYING)

@@ -174,6 +174,35 @@ async def test_a_change_makes_a_new_revision_and_it_is_over_again(stage: Stage) 
     assert (session.status, session.spec.revision) == (Status.COMPLETED, 2)
 
 
+async def reopens(stage: Stage, text: str = "") -> Session:
+    command = Command(word=Word.REOPEN, argument="D1", text=text)
+    at = stage.clock.now()
+    event = Commanded(id=f"reopen {text}", at=at, by=ANNA, command=command)
+    await stage.tell(event, written(stage).thread)
+    return written(stage)
+
+
+async def test_a_decision_taken_anew_makes_a_new_revision_and_it_is_over_again(
+    stage: Stage,
+) -> None:
+    await asks(stage)
+    await answers(stage)
+    session = await reopens(stage, "yes")
+    assert session.spec is not None
+    assert (session.status, session.phase) == (Status.COMPLETED, Phase.APPROVING)
+    assert (session.spec.revision, bool(session.spec.commit)) == (2, True)
+
+
+async def test_a_decision_that_is_opened_again_can_be_answered(stage: Stage) -> None:
+    await asks(stage)
+    await answers(stage)
+    session = await reopens(stage)
+    assert (session.status, session.phase) == (Status.ACTIVE, Phase.CLARIFYING)
+    session = await answers(stage)
+    assert session.spec is not None
+    assert (session.status, session.spec.revision) == (Status.COMPLETED, 2)
+
+
 async def test_a_press_on_what_is_not_shown_any_more_starts_nothing(stage: Stage) -> None:
     await asks(stage)
     session = await answers(stage)
