@@ -89,7 +89,9 @@ def _key(number: int) -> str:
 
 
 def _highest(session: Session) -> int:
-    return max((_number(other.key) for other in session.tasks), default=0)
+    """Also of what a change would add: people are shown it under that key."""
+    planned = session.change.drafts if session.change else ()
+    return max((_number(one.key) for one in (*session.tasks, *planned)), default=0)
 
 
 def _number(key: str) -> int:

@@ -14,10 +14,12 @@ from bot.domain.events import (
     ImpactJudged,
     OrderFailed,
     PlanAnalysed,
+    TaskReplanned,
     Ticked,
 )
 from bot.domain.people import Person
 from bot.domain.planned import Analysis, Finding, Severity
+from bot.domain.replanned import Smaller
 from bot.domain.session import Session
 from bot.domain.spec_kit import TaskDraft
 from bot.domain.states import Outcome, Phase, RunState, Status, TaskState
@@ -31,6 +33,7 @@ from tests.flow.scenes import (
     judged,
     keys,
     later,
+    ordered,
     pressed,
     run,
     running,
@@ -220,6 +223,35 @@ def test_new_tasks_start_only_when_the_new_plan_is_committed() -> None:
     decide(session, committed)
 
     assert session.tasks[-1].state is TaskState.RUNNING
+
+
+def cut_meanwhile(session: Session) -> None:
+    """What the change does not touch goes on, and T001 turns out to be too large."""
+    session.tasks[0].replan_reason = "too large"
+    order = ordered(session, "replan_task")
+    parts = (Smaller(name="Read"), Smaller(name="Write"))
+    found = TaskReplanned(id="cut", at=later(), answers=order.key, task_id="id-T001", smaller=parts)
+    decide(session, found)
+
+
+def test_a_task_that_is_cut_meanwhile_takes_no_key_from_a_new_one() -> None:
+    session = executing(verifying("T001"), running("T002"), parallelism=3)
+    session.approvers = 2
+    asked_for(session, "T002")
+    drafted(session, *wider(session, TaskDraft(key="T003", title="Export")))
+    cut_meanwhile(session)
+    confirm(session)
+    assert session.change
+    about = approval.offer_of_change(session, session.change)
+    decide(session, pressed(Verb.APPROVE, about, by=BEA))
+    named = {one.key: one.name for one in session.tasks}
+    assert named == {
+        "T001": "Task T001",
+        "T002": "Task T002",
+        "T003": "Export",
+        "T004": "Read",
+        "T005": "Write",
+    }
 
 
 def test_a_model_that_touches_other_tasks_too_does_not_get_its_way() -> None:
