@@ -167,9 +167,19 @@ def _remove(session: Session, tasks: Iterable[Task]) -> None:
 
 
 def _dependencies(session: Session, draft: TaskDraft, ids: Mapping[str, str]) -> tuple[str, ...]:
-    """Nobody waits for what a person has left out since this was planned."""
-    gone = {task.id for task in session.in_state(TaskState.CANCELLED, TaskState.REPLACED)}
-    return tuple(ids[key] for key in draft.depends_on if key in ids and ids[key] not in gone)
+    """Nobody waits for what a person has left out since this was planned; what was cut is waited for part by part."""
+    found = (id for key in draft.depends_on if key in ids for id in _parts(session, ids[key]))
+    return tuple(dict.fromkeys(found))
+
+
+def _parts(session: Session, id: str) -> Iterator[str]:
+    """What stands in its place by now; itself, if it is still wanted."""
+    task = session.task(id)
+    if task and task.state is TaskState.REPLACED:
+        for part in task.replaced_by:
+            yield from _parts(session, part)
+    elif task is None or task.state is not TaskState.CANCELLED:
+        yield id
 
 
 def _again(session: Session, task: Task, change: Change) -> None:

@@ -254,6 +254,18 @@ def test_a_task_that_is_cut_meanwhile_takes_no_key_from_a_new_one() -> None:
     }
 
 
+def test_a_new_task_waits_for_all_that_one_was_cut_into_meanwhile() -> None:
+    session = executing(verifying("T001"), running("T002"), parallelism=3)
+    asked_for(session, "T002")
+    more = TaskDraft(key="T003", title="Export", depends_on=("T001",))
+    drafted(session, *wider(session, more))
+    cut_meanwhile(session)
+    confirm(session)
+    fresh = session.tasks[-1]
+    assert (fresh.key, fresh.state) == ("T003", TaskState.PENDING)
+    assert fresh.dependencies == session.tasks[0].replaced_by
+
+
 def test_a_model_that_touches_other_tasks_too_does_not_get_its_way() -> None:
     session = asked_for(at_work(), "T002")
     before = drafts_of(session.tasks)
