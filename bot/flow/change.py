@@ -145,6 +145,8 @@ def _judged(session: Session, change: Change, event: ImpactJudged) -> Iterator[D
 def _written(session: Session, change: Change, event: DocumentWritten) -> Iterator[Deed]:
     update: dict[str, object] = {"documents": (*change.documents, event.document)}
     if event.document.kind is DocumentKind.TASKS:
+        if changed.is_outdated(session, event.drafts):
+            return  # it is written anew
         drafts = spec_kit.merged(drafts_of(session.tasks), event.drafts, changed.keys(session))
         if problems := spec_kit.problems(drafts):
             yield from _give_up(session, f"No plan came out of it: {'; '.join(problems[:3])}.")

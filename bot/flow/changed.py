@@ -47,6 +47,12 @@ def edits_only(session: Session, change: Change) -> bool:
     return all(draft.key in now and draft.agent == now[draft.key] for draft in change.drafts)
 
 
+def is_outdated(session: Session, drafts: Iterable[TaskDraft]) -> bool:
+    """Whether a task was cut while they were written: what it was cut into may have the keys of new ones."""
+    cut = {task.key for task in session.in_state(TaskState.REPLACED)}
+    return any(draft.key in cut for draft in drafts)
+
+
 def wanted(session: Session, change: Change, decided: Decided | None = None) -> Show:
     return Show(
         card=ApprovalCard(

@@ -266,6 +266,25 @@ def test_a_new_task_waits_for_all_that_one_was_cut_into_meanwhile() -> None:
     assert fresh.dependencies == session.tasks[0].replaced_by
 
 
+def test_tasks_are_written_anew_when_one_of_them_was_cut_meanwhile() -> None:
+    session = executing(verifying("T001"), running("T002"), parallelism=3)
+    asked_for(session, "T002")
+    before = wider(session, TaskDraft(key="T003", title="Export"))
+    cut_meanwhile(session)
+    decide(session, written(DocumentKind.SPEC, 2))
+    decide(session, written(DocumentKind.PLAN, 2))
+    decide(session, written(DocumentKind.TASKS, 2, *before))
+    assert "write:tasks:2" in keys(list(due(session)))
+
+    now = [draft for draft in drafts_of(session.tasks) if draft.key != "T001"]
+    export = TaskDraft(key="T005", title="Export")
+    decide(session, written(DocumentKind.TASKS, 2, *now, export))
+
+    assert session.change
+    assert session.change.stage is ChangeStage.ANALYSING
+    assert session.change.drafts[-1] == export
+
+
 def test_a_model_that_touches_other_tasks_too_does_not_get_its_way() -> None:
     session = asked_for(at_work(), "T002")
     before = drafts_of(session.tasks)
