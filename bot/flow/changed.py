@@ -15,7 +15,7 @@ from bot.domain.spec_kit import TaskDraft
 from bot.domain.states import TaskState
 from bot.domain.tasks import Counters, Task, TaskResult, Why
 from bot.domain.words import Change, ChangeStage
-from bot.flow import blocked, mishaps, place, ship, telling
+from bot.flow import blocked, mishaps, place, shared, ship, telling
 
 GO_ON = "You were stopped for a change that was then forgotten. Look at what is there and go on."
 
@@ -63,7 +63,11 @@ def wanted(session: Session, change: Change, decided: Decided | None = None) -> 
             digest=approval.digest_of_change(session, change),
             offer=approval.offer_of_change(session, change),
             base=f"{session.base_branch} at {session.base_commit[:10]}",
-            tasks=tuple(_planned(session, draft) for draft in change.drafts),
+            tasks=tuple(
+                _planned(session, draft)
+                for draft in change.drafts
+                if draft.key not in _gone(session)
+            ),
             parallelism=change.parallelism,
             agent_flags=session.agent_flags,
             test_command=session.test_command,
@@ -88,6 +92,11 @@ def wanted(session: Session, change: Change, decided: Decided | None = None) -> 
             decided=decided,
         )
     )
+
+
+def _gone(session: Session) -> frozenset[str]:
+    """Keys of tasks that nobody does any more."""
+    return frozenset(task.key for task in session.tasks if task.state in shared.GONE)
 
 
 def _planned(session: Session, draft: TaskDraft) -> PlannedTask:

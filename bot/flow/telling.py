@@ -29,6 +29,7 @@ from bot.domain.session import Ending, Session
 from bot.domain.sheets import Element, Tone
 from bot.domain.states import TaskState
 from bot.domain.tasks import Task
+from bot.flow import shared
 
 SHOWN = 3000
 """Characters of a request on the first card."""
@@ -139,7 +140,9 @@ def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
             digest=approval.digest(session),
             offer=approval.offer(session),
             base=f"{session.base_branch} at {session.base_commit[:10]}",
-            tasks=tuple(_planned(session, task) for task in session.tasks),
+            tasks=tuple(
+                _planned(session, task) for task in session.tasks if task.state not in shared.GONE
+            ),
             parallelism=session.parallelism,
             agent_flags=session.agent_flags,
             test_command=session.test_command,

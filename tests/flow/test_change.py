@@ -181,6 +181,14 @@ def test_the_card_says_what_stops_what_goes_on_and_what_is_different() -> None:
     assert [alteration.where for alteration in card.difference.tasks] == ["T002"]
 
 
+def test_the_card_lists_no_task_that_nobody_does_any_more() -> None:
+    left_out = task("T002", TaskState.CANCELLED)
+    session = executing(running("T001"), left_out, running("T003"), parallelism=3)
+    asked_for(session, "T001")
+    card = drafted(session, *drafts_of(session.tasks))
+    assert [one.key for one in card.tasks] == ["T001", "T003"]
+
+
 def test_a_confirmed_change_goes_on_with_the_same_conversation_and_says_what_changed() -> None:
     session = asked_for(at_work(), "T002")
     drafted(session, *wider(session))

@@ -23,10 +23,10 @@ from bot.domain.events import (
 )
 from bot.domain.people import Person
 from bot.domain.spec_kit import TaskDraft
-from bot.domain.states import IntentStatus, Phase, Status
+from bot.domain.states import IntentStatus, Phase, Status, TaskState
 from bot.domain.words import WordKind
 from bot.domain.world import AgentReady, Base, Scan, Usage
-from bot.flow import decide, due
+from bot.flow import decide, due, telling
 from bot.flow.clarify import numbered_answers
 from tests.flow.scenes import (
     ANN,
@@ -449,6 +449,18 @@ def test_the_approver_is_named_on_the_card() -> None:
     assert titles(deeds)[0].startswith("Shall I build SPEC-7682b3a8")
     assert session.approval
     assert session.approval.by == ANN
+
+
+def test_the_card_lists_no_task_of_an_earlier_round_that_nobody_does_any_more() -> None:
+    session = awaiting_approval(
+        task("T001", TaskState.COMPLETED),
+        task("T002", TaskState.CANCELLED),
+        task("T003", TaskState.REPLACED),
+        task("T004"),
+    )
+    shown = telling.approval_wanted(session).card
+    assert isinstance(shown, ApprovalCard)
+    assert [(one.key, one.done) for one in shown.tasks] == [("T001", True), ("T004", False)]
 
 
 def test_an_empty_answer_is_none() -> None:
