@@ -48,7 +48,14 @@ def _meant(session: Session, argument: str) -> Task | None:
 def _candidates(session: Session, word: Word) -> list[Task]:
     if word is Word.HANDBACK:
         return [task for task in session.tasks if task.taken_by]
-    return [task for task in session.in_state(TaskState.RUNNING) if not task.taken_by]
+    return [
+        task for task in session.in_state(TaskState.RUNNING) if not task.taken_by and _lives(task)
+    ]
+
+
+def _lives(task: Task) -> bool:
+    """Not where its agent has ended, and only what comes next is still to be chosen."""
+    return bool(task.run and task.run.alive)
 
 
 def _take(session: Session, task: Task, event: Commanded) -> Iterator[Deed]:

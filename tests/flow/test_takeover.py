@@ -6,7 +6,7 @@ from bot.domain.actions import Deed, StopRun
 from bot.domain.choices import Verb, Word
 from bot.domain.events import DialogAnswered, ImpactJudged, OrderFailed, Woken
 from bot.domain.session import Session
-from bot.domain.states import RunState, Status, TaskState
+from bot.domain.states import Outcome, RunState, Status, TaskState
 from bot.domain.tasks import Task
 from bot.domain.words import Affected, Change, ChangeStage
 from bot.flow import decide, place
@@ -52,6 +52,17 @@ def test_taking_over_says_how_to_attach_and_how_to_hand_back() -> None:
     told = "".join(deed.model_dump_json() for deed in shown)
     assert "tmux attach -t T001" in told
     assert "handback T001" in told
+
+
+def test_a_pane_in_which_nobody_is_left_is_not_taken_over() -> None:
+    session = executing(attached())
+    decide(session, ended("T001-r1", Outcome.FAILED))
+    assert session.tasks[0].step
+    told = whispers(decide(session, commanded(Word.TAKEOVER, "T001")))
+    assert told == ["T001 cannot be taken over: Its agent is not at work."]
+    by_default(session)
+    assert session.tasks[0].run
+    assert (session.tasks[0].run.number, session.tasks[0].taken_by) == (2, "")
 
 
 def test_what_a_person_works_on_is_neither_awaited_nor_judged() -> None:
