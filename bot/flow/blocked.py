@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bot.domain.actions import Deed, Show, StopRun
+from bot.domain.actions import Deed, Show
 from bot.domain.cards import Decided, NeedsYouCard
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.events import FromPerson, Happening, OrderFailed, Pressed, SettingsChanged
@@ -52,11 +52,11 @@ def hold(session: Session, event: OrderFailed) -> Iterator[Deed]:
         return
     if task.state not in (TaskState.RUNNING, TaskState.VERIFYING) and not task.taking_in:
         return
-    run = task.run
-    if run and run.alive:
-        # also one that was only starting: its pane may stand already
-        yield StopRun(run_id=run.id)
-        task.update_run(run.end(Outcome.FAILED, event.at, message=event.reason))
+    # also one that was only starting: its pane may stand already
+    stopped = tuple(mishaps.end_run(task, event.at, Outcome.FAILED))
+    if stopped and task.run:
+        task.update_run(task.run.model_copy(update={"message": event.reason}))
+    yield from stopped
     reason = sentences(event.reason, event.remedy)
     yield from block(session, task, reason, event, Hold.LOST if event.lost else None)
 

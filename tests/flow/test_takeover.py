@@ -239,3 +239,21 @@ def test_give_up_on_what_it_depends_on_ends_the_pane_too() -> None:
     deeds = decide(session, pressed(Verb.GIVE_UP, "id-T000:0"))
     assert stopped(deeds)
     assert session.tasks[1].state is TaskState.CANCELLED
+
+
+def test_whose_worktree_is_lost_is_nobodys_any_more() -> None:
+    session = taken()
+    lost = OrderFailed(
+        id="lost",
+        at=later(),
+        answers="observe",
+        what="observe",
+        task_id="id-T001",
+        reason="gone",
+        lost=True,
+    )
+    [card] = needs(decide(session, lost))
+    assert session.tasks[0].taken_by == ""
+    decide(session, press(card, Verb.RETRY))
+    gets_place(session)
+    assert "prepare_workspace" in kinds(session)
