@@ -28,6 +28,8 @@ _VERBS = {Word.STOP: Verb.STOP, Word.RESUME: Verb.RESUME, Word.DISCARD: Verb.DIS
 _OWN_ARGUMENT = frozenset({Word.LOGS, Word.REOPEN, Word.TAKEOVER, Word.HANDBACK, Word.VERBOSITY})
 """What stands behind them is something of the session, no session."""
 _FIT = {Word.STOP: (Status.ACTIVE, Status.QUEUED), Word.RESUME: (Status.PAUSED,)}
+_BY_ID = {**_FIT, Word.RESUME: (Status.PAUSED, Status.FAILED)}
+"""What has failed is tried again by whoever names it, and stands in nobody's way who does not."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ class Pointing:
                 # waking it has stopped it already: nobody could be told how it goes on
                 return ""
             return f"Session {session.short} is in {platform}, which is not at work here. Start it: gwt-bot serve."
-        fit = _FIT.get(word, (Status.COMPLETED,))
+        fit = _BY_ID.get(word, (Status.COMPLETED,))
         if session.status not in fit:
             return f"Nothing to {word}: session {session.short} is {session.status.lower()}."
         return ""

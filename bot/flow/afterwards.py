@@ -94,8 +94,8 @@ def _summed_up(session: Session, event: SummedUp) -> Iterator[Deed]:
 
 def continued(session: Session, event: Pressed | Commanded) -> Iterator[Deed]:
     """What the final judgement found missing is planned and done, in this session."""
-    if not session.over or session.status is not Status.COMPLETED:
-        yield telling.privately(event, "This session is not finished: it goes on by itself.")
+    if session.status is not Status.COMPLETED:
+        yield telling.privately(event, f"This session is not finished: {_what_then(session)}")
     elif not session.proposed:
         yield telling.privately(
             event, "Nothing was found missing. Say in the thread what you want besides."
@@ -106,6 +106,18 @@ def continued(session: Session, event: Pressed | Commanded) -> Iterator[Deed]:
         yield conclude.summary(session, event, telling.decided("Continued", event))
         words = replies.words_of(event, _missing(session))
         yield from _continue(session, words, f"{event.by} wants what was found missing.")
+
+
+def _what_then(session: Session) -> str:
+    match session.status:
+        case Status.PAUSED:
+            return "it is paused. Write resume."
+        case Status.FAILED:
+            return "it has failed. Write resume to have it tried again."
+        case Status.DISCARDED:
+            return "it was discarded. Say in the thread what you would like, and a new one begins."
+        case _:
+            return "it goes on by itself."
 
 
 def _missing(session: Session) -> str:
@@ -150,7 +162,8 @@ def _said_after_a_failure(session: Session, event: Said, text: str) -> Iterator[
     """Before anything was begun, new words are simply the new request. Later the failure must be settled first."""
     if session.phase is not Phase.INTAKE or session.asked:
         yield telling.privately(
-            event, "This session has failed. Try again, or discard it; then ask anew."
+            event,
+            "This session has failed. Write resume to have it tried again, or discard; then ask anew.",
         )
         return
     session.intent = session.intent.model_copy(update={"body": text})

@@ -130,8 +130,7 @@ def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
 
 def _tried_again(session: Session, event: Pressed) -> Iterator[Deed]:
     if session.status is Status.FAILED:
-        yield from mishaps.try_again(session, event)
-        yield from pending.card(session)
+        yield from resume(session, event)
     else:
         yield telling.stale(session, event)
 
@@ -193,7 +192,11 @@ def _pause(session: Session, event: Happening, by: str) -> Iterator[Deed]:
 
 
 def resume(session: Session, event: FromPerson) -> Iterator[Deed]:
-    """Only the status changes: what must be done follows from the states."""
+    """Only the status changes: what must be done follows from the states. What has failed is tried again."""
+    if session.status is Status.FAILED:
+        yield from mishaps.try_again(session, event)
+        yield from pending.card(session)
+        return
     if session.status is not Status.PAUSED:
         yield telling.privately(
             event, f"Nothing to resume: this session is {session.status.lower()}."

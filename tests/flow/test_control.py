@@ -346,6 +346,32 @@ def test_who_tries_again_is_shown_what_waits_for_a_person() -> None:
     assert [card.kind for card in shown] == ["problem", "approval"]
 
 
+def test_what_has_failed_is_tried_again_with_resume_too() -> None:
+    session = asked()
+    decide(session, Broke(id="b", at=later(), reason="x"))
+    told = whispers(decide(session, said("and now?")))
+    assert "Write resume" in told[0]
+    shown = cards(decide(session, commanded(Word.RESUME)))
+    assert session.status is Status.ACTIVE
+    assert [type(card) for card in shown] == [ProblemCard, QuestionsCard]
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (Status.ACTIVE, "it goes on by itself"),
+        (Status.PAUSED, "it is paused. Write resume"),
+        (Status.FAILED, "it has failed. Write resume"),
+        (Status.DISCARDED, "it was discarded"),
+    ],
+)
+def test_who_wants_more_of_what_is_not_finished_is_told_how_it_goes_on(
+    status: Status, told: str
+) -> None:
+    session = executing(running("T001"), status=status)
+    assert told in whispers(decide(session, commanded(Word.CONTINUE)))[0]
+
+
 def test_a_failure_that_is_discarded_has_no_buttons_any_more() -> None:
     session = awaiting_approval()
     [card] = cards(decide(session, Broke(id="b", at=later(), reason="a bug")))
