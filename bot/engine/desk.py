@@ -27,7 +27,7 @@ from bot.domain.events import (
 from bot.domain.people import Person, Role, Thread
 from bot.domain.repl import Standing
 from bot.domain.session import Session
-from bot.domain.states import Phase
+from bot.domain.states import Phase, Status
 from bot.engine import front, overview, readout, wizard
 from bot.engine.actor import Actor
 from bot.engine.answers import Answers
@@ -307,6 +307,8 @@ class Desk:
             return "that session is no longer there"
         if not self._gate.lets(thread, event):
             return f"{event.by} may not ask for anything in that thread"
+        if actor.session.status is Status.FAILED:
+            return "that session has failed since; it must be tried again first, or discarded"
         actor.hear(event)
         return ""
 

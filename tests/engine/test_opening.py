@@ -10,6 +10,7 @@ import pytest
 
 from bot.domain.cards import EarlierCard, PartsCard
 from bot.domain.choices import Verb
+from bot.domain.events import Broke
 from bot.domain.session import Session
 from bot.domain.states import Phase, Status
 from tests.fakes.chat import THREAD
@@ -85,3 +86,27 @@ async def test_more_of_what_was_built_elsewhere_goes_on_there(stage: Reader) -> 
     assert stage.session().continues == 1
     assert "Codes that expire" in [m.content for m in stage.session().conversation]
     assert stage.session().phase is Phase.APPROVING
+
+
+async def test_what_has_failed_since_is_not_gone_on_with_and_the_wish_is_not_lost(
+    stage: Reader,
+) -> None:
+    await stage.is_planned()
+    await stage.approves()
+    await stage.agents_work(rounds=3)
+    await stage.presses(Verb.MERGE)
+    built = stage.session()
+    await stage.says("Codes that expire", RELATED)
+    await stage.says("And gift cards")
+    assert stage.desk
+    [actor] = [one for one in stage.desk.actors() if one.session.id == built.id]
+    actor.tell(Broke(**stage.world.mark(), reason="a bug"))
+    await stage.settle()
+
+    await stage.presses(Verb.THERE, built.short, thread=RELATED)
+
+    assert stage.session().status is Status.FAILED
+    related = stage.session(RELATED)
+    assert (related.status, related.going) == (Status.ACTIVE, None)
+    await stage.presses(Verb.HERE, built.short, thread=RELATED)
+    assert stage.session(RELATED).phase is Phase.CLARIFYING
