@@ -63,7 +63,8 @@ def test_every_chat_is_given_the_desks_take_and_nothing_else_of_it() -> None:
 
 def test_only_the_program_makes_a_desk_and_only_the_desk_gives_sessions_what_people_do() -> None:
     assert where("Desk", "bot", "adapters") == {"bot.program.assemble"}
-    assert where("Actor", "bot", "adapters") == {"bot.engine.desk"}
+    assert where("Awake", "bot", "adapters") == {"bot.engine.desk"}
+    assert where("Actor", "bot", "adapters") == {"bot.engine.awake"}
     hearing = {
         name
         for name, called, call in calls("bot/engine")

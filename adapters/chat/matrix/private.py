@@ -36,6 +36,24 @@ def replace(path: Path, content: bytes) -> None:
         _settle(path.parent)
 
 
+def append(path: Path, line: str) -> None:
+    """On disk when it returns; behind a line that was torn it is one of its own."""
+    try:
+        make_folder(path.parent)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        handle = os.open(path, flags, 0o600)
+        try:
+            rest = f"\n{line}\n".encode()
+            while rest:
+                # a disk that is nearly full takes a part, and says so by the number only
+                rest = rest[os.write(handle, rest) :]
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise unwritten(path, error) from error
+
+
 def create(path: Path) -> int:
     """A new file, open for writing."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

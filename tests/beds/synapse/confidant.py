@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from importlib import import_module
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote
 
 from aiohttp import ClientSession
@@ -15,6 +15,10 @@ from aiohttp import ClientSession
 from tests.beds.synapse.person import Person
 from tests.beds.synapse.seen import Json
 from tests.beds.synapse.server import Login
+
+if TYPE_CHECKING:
+    # what it needs may be missing
+    from tests.beds.synapse.identity import Identity
 
 ENCRYPTION: Json = {"algorithm": "m.megolm.v1.aes-sha2"}
 
@@ -45,6 +49,19 @@ class Confidant(Person):
         """Let others know this device."""
         if self.client.should_upload_keys:
             await self.client.keys_upload()
+
+    async def shows(self, identity: Identity) -> None:
+        """Others know it from now on as what vouches for this person's devices."""
+        body = {name.removesuffix("s"): key for name, key in identity.keys().items()}
+        await self.call("POST", "keys/device_signing/upload", body)
+        await self.vouches(identity)
+
+    async def vouches(self, identity: Identity, device: str = "") -> None:
+        """For a device of this person's; for this one."""
+        name = device or self.login.device_id
+        told = await self.call("POST", "keys/query", {"device_keys": {self.id: [name]}})
+        signed = identity.signs(told["device_keys"][self.id][name])
+        await self.call("POST", "keys/signatures/upload", {self.id: {name: signed}})
 
     async def forget_key(self, room: str) -> None:
         """What is said next has another one, which goes to everybody again."""

@@ -31,7 +31,14 @@ class People:
     async def confidant(self, name: str) -> Confidant:
         """Somebody new, with a client that encrypts."""
         login = self.homeserver.register(f"{name}-{secrets.token_hex(4)}")
-        one = Confidant(self.homeserver.url, login, self._session)
+        return await self._appeared(Confidant(self.homeserver.url, login, self._session))
+
+    async def elsewhere(self, one: Confidant) -> Confidant:
+        """The same person, logged in on one more device."""
+        login = self.homeserver.login(one.id)
+        return await self._appeared(Confidant(self.homeserver.url, login, self._session))
+
+    async def _appeared(self, one: Confidant) -> Confidant:
         self._left.push_async_callback(one.close)
         await one.appear()
         return one

@@ -15,6 +15,7 @@ from adapters.chat.matrix.answers import Json, SignedOut
 from adapters.chat.matrix.crypto import store
 from adapters.chat.matrix.crypto.entered import FOLDER, Entered, entered, without_keys
 from adapters.chat.matrix.crypto.machine import Machine
+from adapters.chat.matrix.crypto.owners import FILE, Owners
 from adapters.chat.matrix.crypto.renewal import Renewal
 from adapters.chat.matrix.crypto.signing import Signing
 from adapters.chat.matrix.crypto.unseal import KeysLost
@@ -64,7 +65,7 @@ async def _has_keys(client: AsyncClient, place: Path) -> bool:
     """Load them, and look whether they are those the homeserver knows. False: they are lost."""
     store.load(client, place)
     wire = Wire(client)
-    machine = Machine(client, wire)
+    machine = Machine(client, wire, Owners(place / FILE))
     known = await _known(wire, client.user_id, client.device_id or "")
     own = machine.olm.account.identity_keys
     if known and known != (own["ed25519"], own["curve25519"]):
@@ -98,7 +99,7 @@ async def _sign(
 ) -> Refused | None:
     """Why it is not signed, where it is not."""
     wire, kept = Wire(client), renewal.kept()
-    signing = Signing(Machine(client, wire), place / SEEDS, access.password)
+    signing = Signing(Machine(client, wire, Owners(place / FILE)), place / SEEDS, access.password)
     try:
         await signing.sign(all_is_lost=bool(kept and kept.replaces))
     except SignedOut:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any, TypeGuard
 
+from nio.crypto import OlmDevice
+
 from adapters.chat.matrix.answers import Json
 from adapters.chat.matrix.crypto.curve import decoded, encoded, is_signed, signed_part
 
@@ -27,6 +29,13 @@ def sound(told: Json) -> Json:
                 name: signed_part(one) for name, one in some if _is_sound(one, user, name)
             }
     return found
+
+
+def same(device: OlmDevice, payload: Json) -> bool:
+    """Whether a device that is known has the keys it is told of with now."""
+    keys = payload["keys"]
+    now = (keys[f"ed25519:{device.id}"], keys[f"curve25519:{device.id}"])
+    return (device.ed25519, device.curve25519) == now
 
 
 def one_time_keys(told: Json) -> list[tuple[str, str, Json]]:

@@ -14,13 +14,15 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from nio import AsyncClient
-from nio.crypto import Olm
+from nio.crypto import Olm, OlmDevice
 from nio.events import ToDeviceEvent
 from nio.responses import KeysClaimResponse, KeysQueryResponse, KeysUploadResponse, ToDeviceResponse
 
 from adapters.chat.matrix import batch
 from adapters.chat.matrix.answers import Json, SignedOut
-from adapters.chat.matrix.crypto.devices import is_key, one_time_keys, sound
+from adapters.chat.matrix.crypto.devices import is_key, one_time_keys, same, sound
+from adapters.chat.matrix.crypto.owners import Owners
+from adapters.chat.matrix.crypto.reasons import CHANGED
 from adapters.chat.matrix.crypto.unseal import KeysLost
 from adapters.chat.matrix.crypto.wire import Wire
 from bot.errors import PortError, Refused
@@ -39,10 +41,10 @@ Withheld = Callable[[str, Json], None]
 
 
 class Machine:
-    def __init__(self, client: AsyncClient, wire: Wire) -> None:
+    def __init__(self, client: AsyncClient, wire: Wire, owners: Owners) -> None:
         if client.olm is None:
             raise TypeError("the store of the keys is not loaded")
-        self._client, self.wire = client, wire
+        self._client, self.wire, self.owners = client, wire, owners
         self.olm: Olm = client.olm
         self.withheld: Withheld = lambda _, __: None
         self._wants_fallback = False
@@ -162,13 +164,14 @@ class Machine:
             try:
                 body: Json = {"device_keys": {user: [] for user in wanted}}
                 told = await self.wire.call("Asking for devices", "POST", "keys/query", body)
+                again = set(changed)
+                found = sound(batch.object_at(told, "device_keys"))
+                for user, devices in found.items():
+                    await self._know(user, devices)
+                    self._believe(user, devices, told)
             except BaseException:
                 changed |= due
                 raise
-            again = set(changed)
-            found = sound(batch.object_at(told, "device_keys"))
-            for user, devices in found.items():
-                await self._know(user, devices)
             # a homeserver that was away is asked about its people again
             changed |= again | (due - found.keys())
 
@@ -182,6 +185,39 @@ class Machine:
         for name in devices:
             if device := self.olm.device_store[user].get(name):
                 device.deleted = False  # it was not told of for a while
+
+    def _believe(self, user: str, devices: Json, told: Json) -> None:
+        """Mark those as theirs that are, and the others as nobody's; what changes has another key made."""
+        olm = self.olm
+        if user == olm.user_id:
+            return  # the bot has one device
+        theirs = self.owners.vouched(user, devices, told)
+        for name, payload in devices.items():
+            device = olm.device_store[user].get(name)
+            if device is None or not self.owners.knows(user):
+                continue
+            # nio keeps the keys a device was first told with
+            if self._marked(device, name in theirs and same(device, payload)):
+                self._give_up_keys_of(device)
+
+    def _marked(self, device: OlmDevice, theirs: bool) -> bool:
+        """Whether that is news. What is theirs stays so while another identity is only told of."""
+        if theirs:
+            return self.olm.verify_device(device)
+        if device.verified and self.owners.problem(device.user_id) == CHANGED:
+            return False
+        return self.olm.blacklist_device(device)
+
+    def _give_up_keys_of(self, device: OlmDevice) -> None:
+        """Those it has been given, or was not."""
+        one = (device.user_id, device.id)
+        for room, session in tuple(self.olm.outbound_group_sessions.items()):
+            if one in session.users_shared_with | session.users_ignored:
+                self.give_up_key(room)
+
+    def is_theirs(self, device: OlmDevice) -> bool:
+        """Whether what it says is said by the person it is told to be of."""
+        return device.verified or not self.owners.knows(device.user_id)
 
     async def claim(self, devices: dict[str, list[str]]) -> None:
         """A key of each device, to begin a conversation with it."""

@@ -81,7 +81,8 @@ class Opener:
     def _of_sender(
         self, sessions: list[InboundGroupSession], sender: str
     ) -> InboundGroupSession | None:
-        devices = self._machine.olm.device_store[sender].values()
+        told_of = self._machine.olm.device_store[sender].values()
+        devices = filter(self._machine.is_theirs, told_of)
         keys = {(device.curve25519, device.ed25519) for device in devices}
         # one that was passed on by others proves nothing
         own = (one for one in sessions if not one.forwarding_chain)

@@ -6,6 +6,10 @@ LOST = "lost"
 """No key came, and nobody said why."""
 STRANGER = "stranger"
 """The key is there, but not whose device it is."""
+UNSIGNED = "unsigned"
+"""It is told of as theirs, and nothing of theirs vouches for it."""
+CHANGED = "changed"
+"""Another identity than the one that is known as theirs vouches for it."""
 CLEAR = "clear"
 _WORDS = {
     LOST: (
@@ -15,6 +19,15 @@ _WORDS = {
     STRANGER: (
         "I could not take your message: I cannot find the device it was sent from among yours. Please"
         " write it again from a device you are logged in on."
+    ),
+    UNSIGNED: (
+        "I could not take your message: you have verified devices, and the one it was sent from is not"
+        " among them. Verify it in your client, or write again from one that is."
+    ),
+    CHANGED: (
+        "I could not take your message: your Matrix identity is not the one I know you by. If you have"
+        " reset it, tell whoever runs me: my log says how to let me know the new one. Until then write"
+        " from a device that you had verified before."
     ),
     CLEAR: (
         "Your message was not encrypted, and this room is. Here I act on encrypted words only: please"

@@ -6,7 +6,6 @@ A homeserver that «forgets» it gets no plain text. The list outlives every key
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,7 +15,7 @@ from typing import Any
 from adapters.chat.matrix.answers import Json, NotThere
 from adapters.chat.matrix.batch import events_in, rooms
 from adapters.chat.matrix.crypto.wire import Wire, quoted
-from adapters.chat.matrix.private import make_folder, unwritten
+from adapters.chat.matrix.private import append
 from bot.errors import Refused
 
 ENCRYPTION = "m.room.encryption"
@@ -80,11 +79,7 @@ class EncryptedRooms:
         if self._rotations.get(room) == rotation:
             return
         line = json.dumps([room, rotation.age.total_seconds(), rotation.messages])
-        try:
-            make_folder(self._path.parent)
-            _append(self._path, line)
-        except OSError as error:
-            raise unwritten(self._path, error) from error
+        append(self._path, line)
         self._rotations[room] = rotation
         self._plain.discard(room)
 
@@ -110,13 +105,3 @@ def _read(path: Path) -> Iterator[tuple[str, Rotation]]:
             yield str(room), Rotation(timedelta(seconds=float(seconds)), int(messages))
         except (ValueError, TypeError):
             continue
-
-
-def _append(path: Path, line: str) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-    handle = os.open(path, flags, 0o600)
-    try:
-        os.write(handle, f"\n{line}\n".encode())
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -70,7 +70,10 @@ class Sealing:
         session = olm.outbound_group_sessions.get(room)
         given = session.users_shared_with if session else set()
         devices = {
-            (user, one.id) for user in there for one in olm.device_store.active_user_devices(user)
+            (user, one.id)
+            for user in there
+            for one in olm.device_store.active_user_devices(user)
+            if not one.blacklisted
         }
         return session is not None and there <= users and given <= devices
 

@@ -15,7 +15,7 @@ from adapters.chat.matrix.answers import Json, SignedOut
 from adapters.chat.matrix.batch import ENCRYPTED, Event
 from adapters.chat.matrix.crypto.machine import MEGOLM, Machine
 from adapters.chat.matrix.crypto.opening import Opener, Shut
-from adapters.chat.matrix.crypto.reasons import CLEAR, LOST, STRANGER, known
+from adapters.chat.matrix.crypto.reasons import CHANGED, CLEAR, LOST, STRANGER, UNSIGNED, known
 from adapters.chat.matrix.crypto.rooms import EncryptedRooms
 from adapters.chat.matrix.crypto.unseal import Tell
 from adapters.chat.matrix.crypto.waiting import Waiting, WaitingRoom
@@ -29,6 +29,8 @@ _PAUSE = 20.0
 """Seconds between two tries to open the same: each may ask for devices."""
 _LONGEST_NAMES = 512
 """Of a room and a key: whoever says that a key is withheld may be anybody."""
+_KNOWN_AT_ONCE = (UNSIGNED, CHANGED)
+"""No key that may still come mends that."""
 _MOST_ASKED = 1000
 """Keys of which it is known that they were asked for. Asking for one again does no harm."""
 
@@ -68,7 +70,7 @@ class Unsealing:
             return event if await self._may_be_clear(room, event) else None
         match await self._opener.open(room, event):
             case (Shut.NO_KEY | Shut.STRANGER) as shut:
-                await self._keep(room, event, LOST if shut is Shut.NO_KEY else STRANGER)
+                await self._keep(room, event, LOST if shut is Shut.NO_KEY else self._strange(event))
             case Shut() as shut:
                 self.heard(event)
                 log.warning("not heard", extra={"data": {**_named(room, event), "why": shut.name}})
@@ -109,12 +111,15 @@ class Unsealing:
             await self._ask_for_key(one)
         code, late = self._waiting.code(one), self._is_late(one)
         said = one.told
-        if not said and (code or late):
+        if not said and (code or late or why in _KNOWN_AT_ONCE):
             said = await self._try_to_tell(room, event, known(code) if code else why)
             if said:
                 self._waiting.told(one)
         if late and said:
             self.heard(event)
+
+    def _strange(self, event: Event) -> str:
+        return self._machine.owners.problem(str(event.get("sender"))) or STRANGER
 
     def _is_late(self, one: Waiting) -> bool:
         return self._clock() - one.since >= self._wait

@@ -34,12 +34,14 @@ def _with_keys(entered: Entered, place: Path, *, only_encrypted: bool) -> Ways:
     # their library may be missing
     from adapters.chat.matrix.crypto.machine import Machine
     from adapters.chat.matrix.crypto.opening import Opener
+    from adapters.chat.matrix.crypto.owners import FILE, Owners
     from adapters.chat.matrix.crypto.replays import Replays
     from adapters.chat.matrix.crypto.sealing import Sealing
     from adapters.chat.matrix.crypto.unsealing import Unsealing
     from adapters.chat.matrix.crypto.waiting import WaitingRoom
 
-    machine, left = Machine(entered.client, entered.wire), ExitStack()
+    owners = Owners(place / FILE)
+    machine, left = Machine(entered.client, entered.wire, owners), ExitStack()
     replays = Replays(place / "opened.db")
     left.callback(replays.close)
     waiting = WaitingRoom(place / "waiting.json")

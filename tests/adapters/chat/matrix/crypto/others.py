@@ -22,6 +22,7 @@ from adapters.chat.matrix.crypto import store
 from adapters.chat.matrix.crypto.curve import canonical, with_signature
 from adapters.chat.matrix.crypto.machine import MEGOLM, Machine
 from adapters.chat.matrix.crypto.opening import Opener
+from adapters.chat.matrix.crypto.owners import FILE, Owners
 from adapters.chat.matrix.crypto.replays import Replays
 from adapters.chat.matrix.crypto.rooms import EncryptedRooms
 from adapters.chat.matrix.crypto.sealing import Sealing
@@ -41,6 +42,8 @@ class PlayedHomeserver:
 
     members: set[str] = field(default_factory=lambda: {BOT, ALICE, EVE})
     devices: dict[str, dict[str, Json]] = field(default_factory=dict[str, dict[str, Json]])
+    identities: dict[str, Json] = field(default_factory=dict[str, Json])
+    """By user, what an answer says of it besides the devices: a key of each kind."""
     owners: dict[tuple[str, str], Device] = field(default_factory=dict[tuple[str, str], "Device"])
     sent: list[Json] = field(default_factory=list[Json])
     """To devices, by user and device id."""
@@ -55,9 +58,13 @@ class PlayedHomeserver:
         asked = body or {}
         if path == "keys/query":
             known = self.devices.keys() & asked["device_keys"].keys()
-            answer = {user: dict(self.devices[user]) for user in known}
+            answer: Json = {"device_keys": {user: dict(self.devices[user]) for user in known}}
+            for user in known & self.identities.keys():
+                for kind, key in self.identities[user].items():
+                    answer.setdefault(kind, {})[user] = key
+            answer = json.loads(json.dumps(answer))
             await self.meanwhile(path)
-            return {"device_keys": json.loads(json.dumps(answer))}
+            return answer
         await self.meanwhile(path)
         if path == "keys/claim":
             wanted = asked["one_time_keys"]
@@ -181,7 +188,7 @@ async def bot_in_a_room(folder: Path) -> AsyncGenerator[Bot]:
     client.restore_login(BOT, "BOT", "token")
     store.load(client, folder)
     wire = cast("Wire", there)
-    machine = Machine(client, wire)
+    machine = Machine(client, wire, Owners(folder / FILE))
     machine.olm.account.shared = True
     replays = Replays(folder / "opened.db")
     rooms = EncryptedRooms(wire, folder / "rooms.jsonl")

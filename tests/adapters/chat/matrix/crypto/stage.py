@@ -13,6 +13,7 @@ from adapters.chat.matrix.batch import Event
 from adapters.chat.matrix.crypto import Entered, enter, leave
 from adapters.chat.matrix.crypto.machine import Machine
 from adapters.chat.matrix.crypto.opening import Opener
+from adapters.chat.matrix.crypto.owners import FILE, Owners
 from adapters.chat.matrix.crypto.replays import Replays
 from adapters.chat.matrix.crypto.unsealing import Unsealing
 from adapters.chat.matrix.crypto.waiting import WaitingRoom
@@ -140,7 +141,7 @@ class Ear:
         place = secret.folder / "crypto"
         entered = await enter(secret.access, secret.folder)
         replays = Replays(place / "opened.db")
-        machine = Machine(entered.client, entered.wire)
+        machine = Machine(entered.client, entered.wire, Owners(place / FILE))
         unsealing = Unsealing(
             machine,
             Opener(machine, replays),

@@ -17,6 +17,7 @@ from adapters.chat.matrix.account import MatrixAccess
 from adapters.chat.matrix.crypto import Entered, enter, leave
 from adapters.chat.matrix.crypto.curve import is_signed
 from adapters.chat.matrix.crypto.machine import Machine
+from adapters.chat.matrix.crypto.owners import FILE, Owners
 from bot.errors import Refused, Unavailable
 from tests.adapters.chat.matrix.crypto.stage import PASSWORD, Secret
 from tests.adapters.chat.matrix.listening import until
@@ -339,7 +340,7 @@ async def test_what_another_homeserver_sends_to_it_may_have_any_shape(
     odd: list[object] = ["words", ["a", "list"], None, 7]
     whole: list[object] = [{"type": kind, "sender": "@eve:far", "content": one} for one in odd]
     async with entered(secret) as found:
-        machine = Machine(found.client, found.wire)
+        machine = Machine(found.client, found.wire, Owners(secret.folder / FILE))
         withheld: list[object] = []
         machine.withheld = lambda _, content: withheld.append(content["code"])
         for events in ([*whole, *odd], *odd):

@@ -12,6 +12,7 @@ import pytest
 from adapters.chat.matrix.crypto import Entered, enter, leave
 from adapters.chat.matrix.crypto.attachments import opened
 from adapters.chat.matrix.crypto.machine import Machine
+from adapters.chat.matrix.crypto.owners import FILE, Owners
 from adapters.chat.matrix.crypto.rooms import EncryptedRooms, Rotation
 from adapters.chat.matrix.crypto.sealing import Sealing
 from adapters.chat.matrix.crypto.wire import Wire
@@ -217,7 +218,8 @@ async def test_what_is_known_of_rooms_is_bounded_and_survives_a_torn_line(
 
 
 def _seal(entered: Entered) -> Sealing:
-    return Sealing(Machine(entered.client, entered.wire), entered.rooms)
+    owners = Owners(Path(entered.client.store_path or "") / FILE)
+    return Sealing(Machine(entered.client, entered.wire, owners), entered.rooms)
 
 
 async def test_a_room_that_becomes_encrypted_while_the_bot_is_at_work_gets_sealed_words(
