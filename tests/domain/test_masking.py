@@ -9,6 +9,7 @@ import base64
 import json
 import re
 import sysconfig
+import threading
 import time
 from collections.abc import Callable
 from enum import StrEnum
@@ -628,3 +629,29 @@ def test_masking_takes_time_in_proportion_to_the_text() -> None:
         return min(times)
 
     assert best(10_000) <= 2.7 * best(5_000)
+
+
+@pytest.mark.parametrize("before", [50_000, 53_240, 53_248, 65_520, 65_536, 70_000])
+def test_a_long_text_is_searched_bit_by_bit_and_no_secret_is_lost_between(before: int) -> None:
+    for secret in (pem("RSA ", 60), jwt("between"), f"token = '{letters('between', 40)}'"):
+        assert NOBODY.mask(f"{'x ' * (before // 2)}{secret} y").endswith(
+            f"x {NOBODY.mask(secret)} y"
+        )
+
+
+def test_while_a_long_text_is_masked_others_get_their_turn() -> None:
+    """The transcript of a pane is masked in a thread, and everybody else's messages wait for it."""
+
+    def longest_wait() -> float:
+        """As a part of the whole time."""
+        masking = threading.Thread(target=NOBODY.mask, args=("word " * 200_000,))
+        begun = last = time.monotonic()
+        longest = 0.0
+        masking.start()
+        while masking.is_alive():
+            time.sleep(0.001)
+            now = time.monotonic()
+            longest, last = max(longest, now - last), now
+        return longest / (last - begun)
+
+    assert min(longest_wait() for _ in range(3)) < 0.4

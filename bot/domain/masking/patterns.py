@@ -99,6 +99,10 @@ _SHORT = 512
 """Characters of a text that is worth remembering: titles, names and states come again with every card."""
 _MOST_REMEMBERED = 1_024
 """Such texts: a session has some ninety."""
+_STRETCH = 64 * 1024
+"""Characters searched at once: as long as one search takes, nothing else in this program goes on."""
+_REACH = 12 * 1024
+"""Of these, from the end, those in which a secret is left to the next stretch: no pattern needs more to know one."""
 
 
 def mask_patterns(text: str) -> str:
@@ -124,7 +128,7 @@ def _masked(text: str) -> str:
 def _masked_once(text: str) -> str:
     parts: list[str] = []
     done = at = 0
-    while match := _SECRET.search(text, at):
+    while match := _next(text, at):
         name, span = _span(text, match)
         if span is None:
             at = match.end()
@@ -132,6 +136,17 @@ def _masked_once(text: str) -> str:
         parts += [text[done : span[0]], f"[MASKED:{name}]"]
         done = at = span[1]
     return "".join([*parts, text[done:]])
+
+
+def _next(text: str, at: int) -> re.Match[str] | None:
+    """The first one from there on. One that ends near the end of its stretch is looked at again without that end."""
+    while len(text) - at > _STRETCH:
+        sure = at + _STRETCH - _REACH
+        match = _SECRET.search(text, at, at + _STRETCH)
+        if match and match.start() < sure:
+            return match if match.end() < sure else _SECRET.search(text, match.start())
+        at = sure
+    return _SECRET.search(text, at)
 
 
 def _span(text: str, match: re.Match[str]) -> tuple[str, tuple[int, int] | None]:
