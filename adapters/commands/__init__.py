@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from adapters.commands.descendants import MARKER, all_ended
-from adapters.commands.output import LOG_LIMIT, Listening, Output, bounded, pieces
+from adapters.commands.output import LOG_LIMIT, Listening, Output, bounded
 from bot.domain.world import Executed
 from bot.errors import Refused, Unavailable
 from bot.ports import Sandbox
@@ -97,7 +97,7 @@ class ShellCommands:
 
     def _written(self, output: Output, log: str) -> str:
         """Write the log; the last part of it, to be shown."""
-        text = "".join(self._mask(part) for part in pieces(output.text()))
+        text = self._mask(output.text())
         content = bounded(text.encode("utf-8", "replace"), LOG_LIMIT)
         try:
             _write_private(Path(log), content)

@@ -10,7 +10,6 @@ from typing import Self
 
 HEAD, TAIL = 256 * 1024, 512 * 1024
 LOG_LIMIT = 1024 * 1024
-MASKED_AT_ONCE = 32 * 1024
 LAST_WORDS_SECONDS = 1.0
 OMITTED = "\n[… {} bytes left out …]\n"
 
@@ -89,16 +88,6 @@ class Listening:
         elif not self._closed.is_set():
             self._stop()
         os.close(self._outlet)
-
-
-def pieces(text: str) -> list[str]:
-    """Pieces of whole lines for the mask, whose cost may grow faster than its text."""
-    pieces: list[str] = [""]
-    for line in text.splitlines(keepends=True):
-        if len(pieces[-1]) + len(line) > MASKED_AT_ONCE:
-            pieces.append("")
-        pieces[-1] += line
-    return pieces
 
 
 def bounded(content: bytes, limit: int) -> bytes:

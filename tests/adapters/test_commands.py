@@ -15,6 +15,7 @@ import pytest
 from adapters.commands import SHOWN, ShellCommands, marker_of
 from adapters.commands.descendants import MARKER
 from adapters.commands.output import HEAD, LOG_LIMIT, TAIL
+from bot.domain.masking import Masker
 from bot.errors import Refused
 
 ENVIRONMENT = {
@@ -67,6 +68,17 @@ async def test_secrets_are_masked_in_the_answer_and_in_the_log(
     done = await commands.run(str(tmp_path), "echo pw hunter2", seconds=10, log=str(log))
     assert done.output == log.read_text() == "pw [MASKED]\n"
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+async def test_a_secret_that_a_line_break_parts_is_masked_in_a_long_output_too(
+    tmp_path: Path,
+) -> None:
+    commands = ShellCommands(ENVIRONMENT, Masker({"CANARY": "canary-7f3a9c51e0"}).mask)
+    log, before = tmp_path / "check.log", "x" * 63
+    command = f"yes {before} | head -n 511; echo {before[:54]}canary-7f; echo 3a9c51e0"
+    await commands.run(str(tmp_path), command, seconds=30, log=str(log))
+    assert "canary-7f" not in log.read_text()
+    assert "3a9c51e0" not in log.read_text()
 
 
 async def test_a_missing_directory_is_refused(commands: ShellCommands, tmp_path: Path) -> None:

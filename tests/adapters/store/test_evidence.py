@@ -133,6 +133,16 @@ async def test_without_its_log_it_is_still_evidence(files: EvidenceFiles, tmp_pa
         assert written.integrity_validated
 
 
+@pytest.mark.parametrize("lines", [500, 510, 511, 512, 1023])
+async def test_a_secret_that_a_line_break_parts_is_masked_in_a_long_log_too(
+    files: EvidenceFiles, lines: int
+) -> None:
+    raw = f"{'x' * 63}\n" * lines + f"{'x' * 54}{CANARY[:9]}\n{CANARY[9:]}\n" + "y\n" * 500
+    told = read(await kept(files, evidence(), raw=raw))
+    assert CANARY[:9] not in told
+    assert CANARY[9:] not in told
+
+
 async def test_a_long_log_keeps_its_beginning_and_its_end(files: EvidenceFiles) -> None:
     raw = "begin\n" + "line é\n" * 200_000 + "end\n"
     content = read(await kept(files, evidence(), raw=raw)).encode()
