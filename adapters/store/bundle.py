@@ -24,6 +24,11 @@ LARGEST = 500_000_000
 """Bytes in all, unpacked."""
 MOST = 10_000
 """Files."""
+_BROKEN = (
+    *(tarfile.TarError, zlib.error, EOFError, gzip.BadGzipFile),
+    # what tarfile makes of headers that nobody has written by accident
+    *(ValueError, RecursionError),
+)
 _MEND = "Export the session again; an archive must not be changed."
 
 
@@ -100,13 +105,15 @@ def _files(path: Path, largest: int) -> dict[str, bytes]:
             for about in tar:
                 if about.size > largest or len(found) >= MOST:
                     raise _too_large(path)
-                file = tar.extractfile(about) if about.isreg() else None
+                # a sparse file is all the zeros it says, and none of them stands in the archive
+                plain = about.isreg() and not about.issparse()
+                file = tar.extractfile(about) if plain else None
                 if file is None:
                     raise Refused(f"{path} holds {about.name}, which is no file.", _MEND)
                 found[about.name] = file.read()
     except FileNotFoundError as error:
         raise Refused(f"There is no file {path}.") from error
-    except (tarfile.TarError, zlib.error, EOFError, gzip.BadGzipFile) as error:
+    except _BROKEN as error:
         raise Refused(f"{path} is no whole archive of a session (tar.gz).", _MEND) from error
     except OSError as error:
         raise Refused(f"{path} cannot be read: {error.strerror or error}.") from error

@@ -229,6 +229,45 @@ async def test_what_unpacks_to_too_much_is_refused_also_where_no_file_shows_it(
         opened(bomb, largest=1_000_000)
 
 
+def _zipped(path: Path, tar: bytes) -> Path:
+    path.write_bytes(gzip.compress(tar + bytes(1024)))
+    return path
+
+
+def _with_headers(**headers: str) -> bytes:
+    about = tarfile.TarInfo("a")
+    about.size = 512
+    about.pax_headers = {f"GNU.sparse.{name}": value for name, value in headers.items()}
+    return about.tobuf(tarfile.PAX_FORMAT) + b"q\n" * 256
+
+
+def _named_again_and_again() -> bytes:
+    about = tarfile.TarInfo("././@LongLink")
+    about.type, about.size = tarfile.GNUTYPE_LONGNAME, 2
+    return (about.tobuf(tarfile.GNU_FORMAT) + b"a" + bytes(511)) * 2000
+
+
+async def test_a_file_that_is_all_holes_is_refused(tmp_path: Path) -> None:
+    """Each is as large as it likes, and the archive as small as it was."""
+    path = _zipped(tmp_path / "a.tar.gz", _with_headers(map="900000,0", size="900000"))
+    with pytest.raises(Refused, match="no file"):
+        opened(path)
+
+
+@pytest.mark.parametrize(
+    "tar",
+    [
+        _with_headers(map="x,y", size="10"),
+        _with_headers(major="1", minor="0", realsize="5"),
+        _named_again_and_again(),
+    ],
+    ids=["map", "realsize", "names"],
+)
+async def test_headers_that_make_no_sense_are_refused(tmp_path: Path, tar: bytes) -> None:
+    with pytest.raises(Refused, match="no whole archive"):
+        opened(_zipped(tmp_path / "a.tar.gz", tar))
+
+
 async def test_half_an_archive_is_refused(archive: Path, tmp_path: Path) -> None:
     with pytest.raises(Refused, match="no whole archive"):
         await replay(beginning(archive, tmp_path / "half.tar.gz"))
