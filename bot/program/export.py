@@ -116,13 +116,18 @@ def _json(content: object) -> bytes:
 
 
 def _keep(path: Path, content: bytes) -> None:
-    """For the owner only, and over nothing that is there."""
+    """For the owner only, over nothing that is there, and whole or not at all."""
     try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(content)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
         raise Refused(f"{path} is there already.", "Name another file with --to.") from error
     except OSError as error:
+        raise Refused(f"{path} cannot be written: {error.strerror}.") from error
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+    except OSError as error:
+        path.unlink(missing_ok=True)
         raise Refused(f"{path} cannot be written: {error.strerror}.") from error
 
 

@@ -22,6 +22,7 @@ from bot.domain.masking import Masker
 from bot.engine.replay import replayed
 from bot.errors import BotError, Refused
 from bot.program.export import replay, write
+from tests.adapters.store.disks import files_no_larger_than
 from tests.stories.stage import Stage
 
 HIDDEN = "correct-horse-battery-staple"
@@ -103,6 +104,14 @@ async def test_it_is_for_its_owner_alone_and_overwrites_nothing(
     [session] = [p.stem for p in (tmp_path / "home" / "sessions").glob("*.json")]
     with pytest.raises(Refused, match="is there already"):
         write(tmp_path / "home", session, archive, MASKER)
+
+
+async def test_on_a_full_disk_no_half_of_it_stays_in_the_way(tmp_path: Path) -> None:
+    session, path = await lived(tmp_path / "home"), tmp_path / "session.tar.gz"
+    with files_no_larger_than(1000), pytest.raises(Refused, match="cannot be written"):
+        write(tmp_path / "home", session, path, MASKER)
+    write(tmp_path / "home", session, path, MASKER)
+    opened(path)
 
 
 async def test_what_somebody_has_led_elsewhere_is_no_part_of_it(tmp_path: Path) -> None:
