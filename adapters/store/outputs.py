@@ -63,16 +63,19 @@ class Outputs:
             return
         journals = (self._home / "sessions" / "unfinished").glob(f"*{JOURNAL}")
         named = b"".join(path.read_bytes() for path in journals)
-        free = [file for file in found if file.path.stem.encode() not in named]
-        self._fit(free, room - sum(file.bytes for file in found) + sum(file.bytes for file in free))
+        self._fit(found, room, stays=lambda file: file.path.stem.encode() in named)
 
-    def _fit(self, files: list[_File], room: int) -> None:
-        """The oldest go, until the rest fits."""
+    def _fit(
+        self, files: list[_File], room: int, stays: Callable[[_File], bool] = lambda _: False
+    ) -> None:
+        """The oldest go, until the rest fits. `stays` is asked of no more of them than may have to go: it takes its time."""
         fresh = self._now() - _FRESH
         excess = sum(file.bytes for file in files) - room
         for file in sorted(files, key=lambda one: one.at):
             if excess <= 0 or file.at >= fresh:
                 return
+            if stays(file):
+                continue
             _remove([file])
             excess -= file.bytes
 

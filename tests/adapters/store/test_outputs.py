@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -83,3 +84,17 @@ def test_evidence_goes_where_there_is_no_room_and_never_what_an_open_session_nam
     assert {path.stem for path in (tmp_path / "evidence").iterdir()} == {"open", "old", "today"}
     tidy(tmp_path, evidence=1)
     assert {path.stem for path in (tmp_path / "evidence").iterdir()} == {"open", "today"}
+
+
+def test_of_much_evidence_only_what_may_have_to_go_is_looked_for_in_the_journals(
+    tmp_path: Path,
+) -> None:
+    """Each is looked for in all of them, and there may be hundreds of thousands."""
+    for number in range(1500):
+        kept(tmp_path, f"evidence/e-{number}.json", 90)
+    journal = kept(tmp_path, "sessions/unfinished/one.journal", 0)
+    journal.write_bytes(b'{"text": "e-"}\n' * 400_000)
+    begun = time.process_time()
+    tidy(tmp_path, evidence=14_950)
+    assert time.process_time() - begun < 1
+    assert len(list((tmp_path / "evidence").iterdir())) == 1495
