@@ -29,7 +29,7 @@ async def joined(home: Path, person: Person) -> AsyncGenerator[Joined | None, No
     if calling is None:
         yield None
         return
-    reader, writer = await asyncio.open_unix_connection(sock=calling, limit=wire.LONGEST)
+    reader, writer = await asyncio.open_unix_connection(sock=calling, limit=wire.LONGEST_SENT)
     try:
         welcome = await _welcome(reader, writer)
         there = Joined(reader, writer, person, welcome)

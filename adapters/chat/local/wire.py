@@ -17,7 +17,9 @@ from bot.domain.people import Thread
 
 VERSION = 3
 LONGEST = 4 * 1024 * 1024
-"""Bytes of a line. A request is a text somebody typed or pasted; a card holds a document at most."""
+"""Bytes of a line that the bot reads: a request is a text somebody typed or pasted."""
+LONGEST_SENT = 512 * 1024 * 1024
+"""Bytes of a line that the bot sends: all sessions there are, or one as a whole. It is believed."""
 
 
 class Hello(Fact):

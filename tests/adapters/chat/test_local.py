@@ -74,6 +74,7 @@ class Bot:
         self.heard: list[tuple[Thread, FromPeople]] = []
         self.problem: Exception | None = None
         self.resting = asyncio.Event()
+        self.sessions: list[JsonValue] = ["status"]
 
     async def take(self, thread: Thread, event: FromPeople) -> bool:
         if self.problem:
@@ -91,7 +92,7 @@ class Bot:
     def tell(self, about: str, of: str) -> JsonValue:
         if of:
             raise Refused(f"There is no session {of}.")
-        return [about]
+        return self.sessions
 
 
 @pytest.fixture
@@ -251,6 +252,14 @@ async def test_what_is_refused_behind_the_door_is_told_with_its_remedy(bot: Bot)
         with pytest.raises(Refused, match="no session 9"):
             await there.tell("session", "9")
         assert await there.tell("status") == ["status"], "and it goes on"
+
+
+async def test_an_answer_may_be_longer_than_any_request(bot: Bot) -> None:
+    """Twenty thousand sessions are five megabytes."""
+    bot.sessions = [{"id": str(number), "title": "x" * 200} for number in range(20_000)]
+    async with at(bot) as there:
+        assert await there.tell("sessions") == bot.sessions
+        assert await there.deliver(THREAD, said())
 
 
 async def test_only_what_people_say_press_and_command_is_taken(bot: Bot) -> None:
