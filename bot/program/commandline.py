@@ -227,7 +227,8 @@ def _told(description: str, epilog: str = "") -> _Told:
 def _said(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError("say what you would like to have built")
-    return text
+    # what is no UTF-8 could be sent to nobody; a line of a pipe is read in the same way
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _id(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -44,6 +45,13 @@ def test_every_help_tells_something_and_fits_a_terminal(
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 120
     assert len(shown.splitlines()) > 5
+
+
+def test_a_request_in_another_encoding_can_be_sent_all_the_same() -> None:
+    """Python keeps bytes that are no UTF-8 as halves of characters, which nothing takes that writes them."""
+    said = parsed(["run", os.fsdecode("追加".encode("shift-jis") + b" dark mode")]).instruction
+    assert said.endswith(" dark mode")
+    assert said.encode()
 
 
 def test_what_was_not_said_is_left_to_what_follows() -> None:
