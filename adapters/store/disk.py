@@ -68,6 +68,15 @@ class Disk:
             raise
         self.sync_directory(path.parent)
 
+    def settle(self, path: Path) -> None:
+        """What a file says by now is there after a power cut, too: the write of it may have been told to have failed."""
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            self.sync(fd, path)
+        finally:
+            os.close(fd)
+        self.sync_directory(path.parent)
+
     def write(self, fd: int, path: Path, at: int, data: bytes) -> int:
         """As much as the disk takes at once. A full one takes a part and says nothing."""
         del path

@@ -107,6 +107,7 @@ class JournalStore:
             path = self._folder.reopen(path)
         if not path.exists():
             return Kept.fresh(path, self._disk)
+        self._disk.settle(path)
         try:
             return Kept.read(path, self._disk)[0]
         except NewerSchemaError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,32 @@ def test_a_failed_save_is_not_half_there(tmp_path: Path) -> None:
     with pytest.raises(Unavailable):
         store.save(a_change(busy()))
     assert journal(tmp_path).read_bytes() == before
+
+
+def test_what_was_written_although_its_save_failed_is_waited_for_by_the_next(
+    tmp_path: Path,
+) -> None:
+    """The new file stood there already when its name could not be made durable: there is nothing left to write."""
+    disk = _OutOfHandles()
+    store = a_store(tmp_path, disk)
+    with pytest.raises(Unavailable):
+        store.save(busy())
+    syncs, named = disk.syncs, disk.directory_syncs
+    store.save(busy())
+    assert disk.syncs > syncs
+    assert disk.directory_syncs > named
+
+
+class _OutOfHandles(CountingDisk):
+    """Once it cannot open the folder of journals."""
+
+    failed = False
+
+    def sync_directory(self, path: Path) -> None:
+        if path.name == "unfinished" and not self.failed:
+            self.failed = True
+            raise OSError(errno.EMFILE, "Too many open files")
+        super().sync_directory(path)
 
 
 def test_a_full_disk_is_told_with_a_remedy_and_loses_nothing(tmp_path: Path) -> None:
