@@ -6,6 +6,7 @@ and so does whatever is younger than a day.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -16,6 +17,7 @@ from adapters.store.folder import JOURNAL
 from bot.domain.facts import Fact
 
 _FRESH = timedelta(days=1)
+_NAMES = re.compile(rb"[\w-]+")
 
 
 class OutputBounds(Fact):
@@ -61,21 +63,20 @@ class Outputs:
         found = list(_files((self._home / "evidence").glob("*.json")))
         if sum(file.bytes for file in found) <= room:
             return
-        journals = (self._home / "sessions" / "unfinished").glob(f"*{JOURNAL}")
-        named = b"".join(path.read_bytes() for path in journals)
-        self._fit(found, room, stays=lambda file: file.path.stem.encode() in named)
+        ids = {file.path.stem.encode() for file in found}
+        named = set[bytes]()
+        for path in (self._home / "sessions" / "unfinished").glob(f"*{JOURNAL}"):
+            named |= ids.intersection(_NAMES.findall(path.read_bytes()))
+        free = [file for file in found if file.path.stem.encode() not in named]
+        self._fit(free, room - sum(file.bytes for file in found) + sum(file.bytes for file in free))
 
-    def _fit(
-        self, files: list[_File], room: int, stays: Callable[[_File], bool] = lambda _: False
-    ) -> None:
-        """The oldest go, until the rest fits. `stays` is asked of no more of them than may have to go: it takes its time."""
+    def _fit(self, files: list[_File], room: int) -> None:
+        """The oldest go, until the rest fits."""
         fresh = self._now() - _FRESH
         excess = sum(file.bytes for file in files) - room
         for file in sorted(files, key=lambda one: one.at):
             if excess <= 0 or file.at >= fresh:
                 return
-            if stays(file):
-                continue
             _remove([file])
             excess -= file.bytes
 
