@@ -289,6 +289,8 @@ async def test_a_store_that_is_older_than_what_was_uploaded_is_noticed_and_given
         await secret.hears("still on the old device")
         secret.proxy.heal()
         await claim(secret)
+        # a key that is taken ends no waiting for news by itself
+        await secret.anna.say(secret.room, "still there?")
         await until(path.with_suffix(".broken").exists)
         await until(lambda: secret.proxy.count("delete_devices"))
         await chat.show(secret.thread, cards.NEWS)
