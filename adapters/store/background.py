@@ -8,9 +8,13 @@ from collections.abc import Callable
 
 log = logging.getLogger(__name__)
 
+_LONGEST = 30.0
+"""Seconds between two tries of what does not work."""
+
 
 class Background:
-    """Calls `each` with everything asked for, at most `delay` seconds after the first was, then `after` once."""
+    """Calls `each` with everything asked for, at most `delay` seconds after the first was, then `after` once. What does not
+    work is tried again, ever more seldom."""
 
     def __init__(
         self, each: Callable[[str], None], after: Callable[[], None], delay: float
@@ -18,6 +22,8 @@ class Background:
         self._each = each
         self._after = after
         self._delay = delay
+        self._failed = 0
+        """Rounds in a row in which something did not work."""
         self._asked: set[str] = set()
         self._lock = threading.Lock()
         self._any = threading.Event()
@@ -43,19 +49,20 @@ class Background:
     def _run(self) -> None:
         while not self._closing.is_set():
             self._any.wait()
-            self._closing.wait(self._delay)
+            self._closing.wait(min(self._delay * 2**self._failed, _LONGEST))
             self._any.clear()
             self._do()
 
     def _do(self) -> None:
         with self._lock:
             asked, self._asked = self._asked, set()
-        for name in sorted(asked):
-            self._try(name, lambda name=name: self._each(name))
+        done = [self._try(name, lambda name=name: self._each(name)) for name in sorted(asked)]
         if asked:
-            self._try(min(asked), self._after)
+            done.append(self._try(min(asked), self._after))
+        self._failed = 0 if all(done) else min(self._failed + 1, 10)
 
-    def _try(self, name: str, work: Callable[[], None]) -> None:
+    def _try(self, name: str, work: Callable[[], None]) -> bool:
+        """False: it is to be tried again."""
         try:
             work()
         except OSError as error:
@@ -64,6 +71,8 @@ class Background:
             with self._lock:
                 self._asked.add(name)
             self._any.set()
+            return False
         except Exception:
             # nobody waits for this thread's result, and without it nothing would be exported any more
             log.exception("an export failed", extra={"session": name})
+        return True

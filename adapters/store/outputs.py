@@ -1,7 +1,7 @@
 """Room for what programs printed: transcripts and output of checks, evidence, and the raw logs behind it.
 
-Transcripts go after a while; then the oldest go where there is no room left. What belongs to a session that is not over stays,
-and so does whatever is younger than a day.
+Transcripts go after a while; then the oldest go where there is no room left. Evidence of a session that is not over
+stays, with its raw logs, and so does whatever is younger than a day.
 """
 
 from __future__ import annotations
