@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -52,6 +53,17 @@ def append(path: Path, line: str) -> None:
             os.close(handle)
     except OSError as error:
         raise unwritten(path, error) from error
+
+
+def appended(path: Path) -> Iterator[Any]:
+    """The JSON of each line. One that was torn is passed over."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return
+    for line in lines:
+        with suppress(ValueError):
+            yield json.loads(line)
 
 
 def create(path: Path) -> int:

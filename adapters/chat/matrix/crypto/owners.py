@@ -16,7 +16,7 @@ from adapters.chat.matrix.batch import object_at
 from adapters.chat.matrix.crypto.curve import is_signed
 from adapters.chat.matrix.crypto.devices import is_key
 from adapters.chat.matrix.crypto.reasons import CHANGED, UNSIGNED
-from adapters.chat.matrix.private import append
+from adapters.chat.matrix.private import append, appended
 
 log = logging.getLogger(__name__)
 
@@ -92,14 +92,9 @@ def _key_in(told: Json, kind: str, user: str, usage: str, signed_by: str = "") -
 
 
 def _read(path: Path) -> Iterator[tuple[str, str]]:
-    try:
-        lines = path.read_bytes().splitlines()
-    except FileNotFoundError:
-        return
-    for line in lines:
-        try:
-            user, key = json.loads(line)
-        except (ValueError, TypeError):
-            continue
-        if isinstance(user, str) and is_key(key):
-            yield user, key
+    for line in appended(path):
+        match line:
+            case [str(user), str(key)] if is_key(key):
+                yield user, key
+            case _:
+                pass

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from adapters.chat.matrix.answers import Json, NotThere
 from adapters.chat.matrix.batch import events_in, rooms
 from adapters.chat.matrix.crypto.wire import Wire, quoted
-from adapters.chat.matrix.private import append
+from adapters.chat.matrix.private import append, appended
 from bot.errors import Refused
 
 ENCRYPTION = "m.room.encryption"
@@ -94,14 +94,7 @@ def _rotation(content: object) -> Rotation:
 
 
 def _read(path: Path) -> Iterator[tuple[str, Rotation]]:
-    try:
-        lines = path.read_bytes().splitlines()
-    except FileNotFoundError:
-        return
-    for line in lines:
-        try:
-            told: Any = json.loads(line)
-            room, seconds, messages = told
+    for line in appended(path):
+        with suppress(ValueError, TypeError):
+            room, seconds, messages = line
             yield str(room), Rotation(timedelta(seconds=float(seconds)), int(messages))
-        except (ValueError, TypeError):
-            continue
