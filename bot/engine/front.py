@@ -30,7 +30,7 @@ HELP = (
     ("audit", "what is known here that is out of date"),
     ("tasks", "every task, its state and its branch"),
     ("stop", "end all agents of this session at once; nothing is lost"),
-    ("resume [id]", "go on"),
+    ("resume [id]", "go on, or try again what has failed"),
     ("discard [id]", "give a session up; its branches stay"),
     ("decisions", "what was asked and answered, numbered D1, D2 …"),
     ("reopen D1 [answer]", "decide anew; without an answer it is asked again"),
