@@ -8,14 +8,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from adapters.store.disk import TEMPORARY, Disk, make_private
 from bot.domain.tasklog import Bounds, TaskLog, TaskLogIndex, slim
 
 INDEX = "index.json"
 M = TypeVar("M", bound=BaseModel)
-_INDEXES = TypeAdapter(list[TaskLogIndex])
+_FIRST, _NEXT, _LAST = b"[\n", b",\n", b"\n]\n"
+"""Around the indexes of all sessions, which stand on a line each."""
 
 
 class _Logs(NamedTuple):
@@ -51,19 +52,26 @@ class Room:
             elif one.bytes > self._bounds.session:
                 total -= self._shrink(one)
         make_private(self._logs)
-        self._write(self.indexes())
+        self._write(list(map(_line, self.indexes())))
 
     def enter(self, index: TaskLogIndex) -> None:
-        """Among those of all sessions, in place of what it said before."""
-        try:
-            kept = _INDEXES.validate_json(self._disk.read(self._logs / INDEX))
-        except (FileNotFoundError, ValidationError):
-            kept = self.indexes()
-        others = [one for one in kept if one.session_id != index.session_id]
-        self._write([*others, index])
+        """Among those of all sessions, in place of what it said before. The others are not read for that, but passed on."""
+        begins = index.model_dump_json(include={"session_id"}).removesuffix("}").encode()
+        others = [one for one in self._lines() if not one.startswith(begins + b",")]
+        self._write([*others, _line(index)])
 
-    def _write(self, indexes: list[TaskLogIndex]) -> None:
-        self._disk.replace(self._logs / INDEX, _INDEXES.dump_json(indexes))
+    def _lines(self) -> list[bytes]:
+        try:
+            content = self._disk.read(self._logs / INDEX)
+        except FileNotFoundError:
+            content = b""
+        if not (content.startswith(_FIRST) and content.endswith(_LAST)):
+            return list(map(_line, self.indexes()))
+        lines = content.removeprefix(_FIRST).removesuffix(_LAST).split(_NEXT)
+        return [line for line in lines if line]
+
+    def _write(self, lines: list[bytes]) -> None:
+        self._disk.replace(self._logs / INDEX, _FIRST + _NEXT.join(lines) + _LAST)
 
     def _directories(self) -> list[Path]:
         if not self._sessions.is_dir():
@@ -83,6 +91,10 @@ class Room:
                 self._disk.replace(path, slim(log).model_dump_json().encode("utf-8", "replace"))
                 freed += before - path.stat().st_size
         return freed
+
+
+def _line(index: TaskLogIndex) -> bytes:
+    return index.model_dump_json().encode("utf-8", "replace")
 
 
 def read_model(disk: Disk, path: Path, kind: type[M]) -> M | None:

@@ -151,6 +151,37 @@ async def test_the_index_of_all_sessions_is_up_to_date_whenever_a_task_stands_ot
     assert listed() == {other.id: ["queued"], SESSION: ["incomplete"]}
 
 
+async def test_what_the_index_of_all_says_of_others_is_passed_on_unread(
+    files: TaskLogFiles, home: Path
+) -> None:
+    """There may be thousands, and it is written whenever a task stands otherwise."""
+    index = home / "logs" / "index.json"
+    now = session()
+    await files.note(now, all_of(now))
+    told = json.loads(index.read_text())
+    index.write_text(
+        index.read_text().replace("[\n", '[\n{"session_id":"other","later":"form"},\n')
+    )
+    ended = session(task("T001", TaskState.CANCELLED))
+    await files.note(ended, all_of(ended))
+    other, mine = json.loads(index.read_text())
+    assert other == {"session_id": "other", "later": "form"}
+    assert (mine["session_id"], mine["entries"] == told[0]["entries"]) == (SESSION, False)
+
+
+async def test_after_all_have_gone_the_next_one_is_listed(home: Path) -> None:
+    files = files_in(home, SMALL)
+    now = session()
+    await files.note(now, all_of(now))
+    age(directory(home), hours=24 * 365)
+    await files.tidy()
+    assert json.loads((home / "logs" / "index.json").read_text()) == []
+    await files.note(now, all_of(now))
+    assert [
+        one["session_id"] for one in json.loads((home / "logs" / "index.json").read_text())
+    ] == [SESSION]
+
+
 async def test_the_metadata_tells_who_runs_it_how_it_is_set_and_how_far_it_is(home: Path) -> None:
     runner = Runner(version="1.2.3", configuration={"gwt_agent": "claude", "note": CANARY})
     files = TaskLogFiles(home, Masker({"CANARY": CANARY}), runner=runner)
