@@ -7,6 +7,7 @@ stays, with its raw logs, and so does whatever is younger than a day.
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -17,6 +18,8 @@ from adapters.store.folder import JOURNAL
 from bot.domain.facts import Fact
 
 _FRESH = timedelta(days=1)
+_RUN = "run-"
+"""Before the id, in the name of a run's folder."""
 _NAMES = re.compile(rb"[\w-]+")
 
 
@@ -27,7 +30,7 @@ class OutputBounds(Fact):
     raw: int = 2_000_000_000
     evidence: int = 500_000_000
     age: timedelta = timedelta(days=30)
-    """Of transcripts. Raw logs stay as long as there is room: evidence is held against them."""
+    """Of transcripts, and of what stood between the bot and an agent. Raw logs stay as long as there is room: evidence is held against them."""
 
 
 class _File(NamedTuple):
@@ -49,6 +52,7 @@ class Outputs:
         runs = list(_files((self._home / "runs").glob("*")))
         _remove([file for file in runs if file.at < old])
         self._fit([file for file in runs if file.at >= old], self._bounds.runs)
+        self._remove_spools(old)
         self._fit(list(_files(self._raw_of_ended())), self._bounds.raw)
         self._fit_evidence(self._bounds.evidence)
 
@@ -63,12 +67,26 @@ class Outputs:
         found = list(_files((self._home / "evidence").glob("*.json")))
         if sum(file.bytes for file in found) <= room:
             return
-        ids = {file.path.stem.encode() for file in found}
+        named = self._named(file.path.stem for file in found)
+        free = [file for file in found if file.path.stem not in named]
+        self._fit(free, room - sum(file.bytes for file in found) + sum(file.bytes for file in free))
+
+    def _named(self, ids: Iterable[str]) -> set[str]:
+        """Those that stand in the journal of a session that is not over."""
+        wanted = {id.encode() for id in ids}
         named = set[bytes]()
         for path in (self._home / "sessions" / "unfinished").glob(f"*{JOURNAL}"):
-            named |= ids.intersection(_NAMES.findall(path.read_bytes()))
-        free = [file for file in found if file.path.stem.encode() not in named]
-        self._fit(free, room - sum(file.bytes for file in found) + sum(file.bytes for file in free))
+            named |= wanted.intersection(_NAMES.findall(path.read_bytes()))
+        return {id.decode() for id in named}
+
+    def _remove_spools(self, old: datetime) -> None:
+        """What stood between the bot and an agent, of runs that nobody comes back to. Agents can have put anything there."""
+        spools = (self._home / "spool").glob(f"{_RUN}*")
+        found = [path for path in spools if not path.is_symlink() and _changed(path) < old]
+        named = self._named(path.name.removeprefix(_RUN) for path in found)
+        for path in found:
+            if path.name.removeprefix(_RUN) not in named:
+                shutil.rmtree(path, ignore_errors=True)
 
     def _fit(self, files: list[_File], room: int) -> None:
         """The oldest go, until the rest fits."""
@@ -86,8 +104,11 @@ def _files(paths: Iterable[Path]) -> Iterator[_File]:
     for path in paths:
         with suppress(FileNotFoundError):
             if path.is_file() and not path.is_symlink():
-                found = path.stat()
-                yield _File(path, found.st_size, datetime.fromtimestamp(found.st_mtime, UTC))
+                yield _File(path, path.stat().st_size, _changed(path))
+
+
+def _changed(path: Path) -> datetime:
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC)
 
 
 def _remove(files: Iterable[_File]) -> None:

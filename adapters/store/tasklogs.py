@@ -133,11 +133,11 @@ class TaskLogFiles:
     def _tidied(self) -> None:
         with self._lock, self._plainly():
             self._tidy()
-            self._outputs.tidy()
 
     def _tidy(self) -> None:
         self._written = 0
         self._room.tidy()
+        self._outputs.tidy()
 
     def _grown(
         self, directory: Path, session: Session, task: Task, new: Sequence[LogEntry]

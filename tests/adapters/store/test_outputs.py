@@ -17,6 +17,10 @@ def kept(home: Path, name: str, days: float, size: int = 10) -> Path:
     path = home / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"x" * size)
+    return aged(path, days)
+
+
+def aged(path: Path, days: float) -> Path:
     at = (NOW - timedelta(days=days)).timestamp()
     os.utime(path, (at, at))
     return path
@@ -57,6 +61,24 @@ def test_raw_logs_do_not_go_for_their_age_alone(tmp_path: Path) -> None:
     kept(tmp_path, "raw/two/t_1.log", 400)
     tidy(tmp_path)
     assert left(tmp_path) == {"raw/two/t_1.log"}
+
+
+def test_what_stood_between_the_bot_and_an_agent_goes_after_thirty_days(tmp_path: Path) -> None:
+    for name, days in (("old", 31), ("new", 29), ("needed", 90)):
+        spool = kept(tmp_path, f"spool/run-{name}/exit", days).parent
+        (spool / "link").symlink_to(tmp_path / "theirs")
+        aged(spool, days)
+    kept(tmp_path, "theirs/kept.log", 400)
+    (tmp_path / "spool" / "run-link").symlink_to(tmp_path / "theirs")
+    aged(tmp_path / "theirs", 400)
+    kept(tmp_path, "sessions/unfinished/one.journal", 0).write_text('{"run": {"id": "needed"}}')
+    tidy(tmp_path)
+    assert {path.name for path in (tmp_path / "spool").iterdir()} == {
+        "run-new",
+        "run-needed",
+        "run-link",
+    }
+    assert left(tmp_path) == {"theirs/kept.log"}
 
 
 async def test_it_is_tidied_at_every_start(tmp_path: Path) -> None:

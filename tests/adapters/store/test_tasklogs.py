@@ -182,6 +182,21 @@ async def test_after_all_have_gone_the_next_one_is_listed(home: Path) -> None:
     ] == [SESSION]
 
 
+async def test_a_bot_that_is_never_started_anew_tidies_up_now_and_then(
+    files: TaskLogFiles, home: Path
+) -> None:
+    transcript = home / "runs" / "old.log"
+    transcript.parent.mkdir(parents=True)
+    transcript.write_text("what an agent has shown")
+    age(transcript, hours=24 * 31)
+    now = session()
+    for number in range(40):
+        assert transcript.exists() or number > 5
+        many = [entry(f"{number}.{n}", "x" * 9_000, at=number) for n in range(20)]
+        await files.note(now, {now.tasks[0].id: many})
+    assert not transcript.exists()
+
+
 async def test_the_metadata_tells_who_runs_it_how_it_is_set_and_how_far_it_is(home: Path) -> None:
     runner = Runner(version="1.2.3", configuration={"gwt_agent": "claude", "note": CANARY})
     files = TaskLogFiles(home, Masker({"CANARY": CANARY}), runner=runner)
