@@ -50,8 +50,9 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
             session.cleaned = True
         case Pressed(about=about) if about != approval.offer(session):
             yield telling.stale(session, event)
-        case Pressed(verb=Verb.CHANGE):
-            go_on(session)
+        case Pressed(verb=Verb.CHANGE, text=text):
+            if text.strip():  # without a word it stays over: else a mere «ok» would start it
+                go_on(session)
             yield from approve.decide(session, event)
         case Pressed() | Said():
             yield from _run(session, event)

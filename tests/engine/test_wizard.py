@@ -174,6 +174,16 @@ async def test_a_change_makes_a_new_revision_and_it_is_over_again(stage: Stage) 
     assert (session.status, session.spec.revision) == (Status.COMPLETED, 2)
 
 
+async def test_a_change_without_a_word_leaves_it_over(stage: Stage) -> None:
+    await asks(stage)
+    session = await answers(stage)
+    await stage.presses(Verb.CHANGE, approval.offer(session), " ", session.thread)
+    assert "What should be different?" in sheet(stage.chat.whispered[-1][2]).title
+    assert (written(stage).status, written(stage).phase) == (Status.COMPLETED, Phase.APPROVING)
+    await stage.says("ok", session.thread)
+    assert stage.panes.started == []
+
+
 async def reopens(stage: Stage, text: str = "") -> Session:
     command = Command(word=Word.REOPEN, argument="D1", text=text)
     at = stage.clock.now()
