@@ -532,6 +532,10 @@ def test_after_three_rounds_of_collisions_a_person_is_asked() -> None:
     [card] = needs(taken_in(session, "a.py"))
     assert "collides with main in a.py" in card.reason
 
+    decide(session, press(card, Verb.RETRY))
+    gets_place(session)
+    assert f"git merge {'b' * 40}" in session.tasks[0].runs[-1].feedback
+
 
 def test_a_base_that_cannot_be_taken_in_is_a_persons_and_retry_tries_just_that() -> None:
     session = finishing()

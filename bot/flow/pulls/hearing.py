@@ -162,15 +162,17 @@ def taken_in(session: Session, event: BaseTakenIn) -> Iterator[Deed]:
         task.work_of = task.checked_of = ""
         return
     rounds = task.count("conflict_rounds")
+    besides = f"\n\n{task.next_feedback}" if changed else ""
+    feedback = f"{told_of_base(task, event.base, event.conflicts)}{besides}"
     if rounds > MAX_ROUNDS:
+        task.told = feedback  # should a person let it be tried again
         reason = (
             f"#{pull.number} collides with {session.base_branch} in {', '.join(event.conflicts)}"
         )
         yield from blocked.block(session, task, reason, event)
         return
-    besides = f"\n\n{task.next_feedback}" if changed else ""
     task.next_why = Why.CHANGED if changed else Why.CONFLICT
-    task.next_feedback = f"{told_of_base(task, event.base, event.conflicts)}{besides}"
+    task.next_feedback = feedback
     yield telling.news(
         f"collides:{task.key}:{rounds}",
         f"{task.key}: #{pull.number} collides with what was merged",
