@@ -227,6 +227,8 @@ def discard(session: Session, event: FromPerson) -> Iterator[Deed]:
     for task in session.tasks:
         if task.state not in place.SETTLED:
             task.become(TaskState.CANCELLED)
+    for words in session.words:
+        yield telling.to(words.by, words.id, afterwards.GIVEN_UP)
     session.change, session.words, session.step = None, (), None
     session.parts = tuple(part for part in session.parts if part.thread)
     session.become(Status.DISCARDED)

@@ -23,7 +23,7 @@ from bot.domain.session import Session
 from bot.domain.states import Outcome, Phase, RunState, Status, TaskState
 from bot.domain.tasks import Why
 from bot.domain.world import AI_SETTINGS, Removal, Scan
-from bot.flow import decide, due, held_back
+from bot.flow import afterwards, decide, due, held_back
 from tests.flow.scenes import (
     asked,
     awaiting_approval,
@@ -43,6 +43,13 @@ from tests.flow.scenes import (
     verifying,
     whispers,
 )
+
+
+def test_whoever_spoke_and_was_not_heard_is_told_when_the_session_is_discarded() -> None:
+    session = executing(running("T001"))
+    decide(session, said("the receipt shall be wider"))
+    assert whispers(decide(session, pressed(Verb.DISCARD))) == [afterwards.GIVEN_UP]
+    assert session.words == ()
 
 
 def test_stop_ends_every_run_and_keeps_what_was_reached() -> None:
