@@ -33,7 +33,7 @@ def reopen(session: Session, event: Commanded) -> Iterator[Deed]:
         yield telling.privately(event, f"There is no decision {name}. decisions lists them.")
         return
     text = event.command.text.strip()
-    if session.phase in (Phase.EXECUTING, Phase.FINISHING, Phase.DONE) and not text:
+    if session.phase is Phase.EXECUTING and not text:
         wanted = f"Write the new answer behind it: reopen {question.decision} …"
         yield telling.privately(event, wanted)
         return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bot.domain.cards import QuestionsCard
 from bot.domain.choices import Verb, Word
 from bot.domain.events import Commanded
@@ -101,3 +103,11 @@ def test_a_decision_that_is_not_there_is_said_to_be_so() -> None:
     session = decided(awaiting_approval())
     assert "D9" in whispers(decide(session, reopened("D9", "x")))[0]
     assert session.phase is Phase.APPROVING
+
+
+@pytest.mark.parametrize("text", ["", "second"])
+def test_when_nothing_is_planned_any_more_nobody_is_asked_for_an_answer_first(text: str) -> None:
+    session = decided(executing(phase=Phase.FINISHING))
+    assert whispers(decide(session, reopened("D1", text))) == [
+        "Nothing is planned now. Say what you would like instead."
+    ]
