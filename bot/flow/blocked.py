@@ -296,9 +296,13 @@ def skip(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
             other.dependencies = tuple(id for id in other.dependencies if id != task.id)
 
 
-def give_up(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
+def give_up(session: Session, task: Task, event: FromPerson) -> Iterator[Deed]:
     for dependent in dependents(session, task):
         if dependent.state not in place.SETTLED:
+            given_up = telling.decided(f"Given up with {task.key}", event)
+            yield from settled(session, dependent, given_up)
+            if dependent.problem:
+                yield ship.card(dependent, given_up)
             yield from _cancel(session, dependent, event)
     yield from _cancel(session, task, event)
 

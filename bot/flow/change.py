@@ -221,7 +221,9 @@ def _confirm(session: Session, change: Change, event: FromPerson) -> Iterator[De
             session, event, given, lambda one: changed.wanted(one, change)
         )
         return
-    yield changed.wanted(session, change, telling.decided("Change confirmed", event))
+    decided = telling.decided("Change confirmed", event)
+    yield changed.wanted(session, change, decided)
+    yield from changed.asked_no_more(session, change, decided)
     yield from changed.hold_touched(session, change, event.at)
     _take_over(session, session.change or change, event)
     session.say(Speaker.USER, f"Confirmed the change: {change.text}", event.at)

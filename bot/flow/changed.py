@@ -15,7 +15,7 @@ from bot.domain.spec_kit import TaskDraft
 from bot.domain.states import TaskState
 from bot.domain.tasks import Counters, Task, TaskResult, Why
 from bot.domain.words import Change, ChangeStage
-from bot.flow import blocked, mishaps, place, shared, ship, telling
+from bot.flow import blocked, limits, mishaps, place, shared, ship, telling
 
 GO_ON = "You were stopped for a change that was then forgotten. Look at what is there and go on."
 
@@ -123,6 +123,20 @@ def hold_touched(session: Session, change: Change, at: AwareDatetime) -> Iterato
             task.become(TaskState.BLOCKED, f"{blocked.WAITING} the change {change.by} asked for")
             held.append(task.id)
     session.change = change.model_copy(update={"held": tuple(dict.fromkeys(held))})
+
+
+def asked_no_more(session: Session, change: Change, decided: Decided) -> Iterator[Deed]:
+    """What a person was asked about a task is settled by what becomes of it now."""
+    drafts = {draft.key: draft for draft in change.drafts}
+    old = {draft.key: draft for draft in drafts_of(session.tasks)}
+    for task in (session.task(affected.task_id) for affected in change.affected):
+        if task is None or task.state in shared.GONE or drafts.get(task.key) == old[task.key]:
+            continue
+        yield from blocked.settled(session, task, decided)
+        if task.problem:
+            yield ship.card(task, decided)
+        if task.key not in drafts:
+            yield from limits.over(session, task, decided)
 
 
 def release(session: Session, held: Iterable[str]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bot.domain import approval
-from bot.domain.actions import StopRun
+from bot.domain.actions import Deed, StopRun
 from bot.domain.cards import ApprovalCard
 from bot.domain.choices import Verb
 from bot.domain.documents import Document, DocumentKind
@@ -33,6 +35,7 @@ from tests.flow.scenes import (
     judged,
     keys,
     later,
+    needs,
     ordered,
     pressed,
     run,
@@ -120,6 +123,12 @@ def confirm(session: Session, verb: Verb = Verb.APPROVE, text: str = "") -> list
     assert session.change
     about = approval.offer_of_change(session, session.change)
     return whispers(decide(session, pressed(verb, about, text)))
+
+
+def confirms(session: Session) -> list[Deed]:
+    assert session.change
+    about = approval.offer_of_change(session, session.change)
+    return decide(session, pressed(Verb.APPROVE, about))
 
 
 def test_only_what_is_touched_stops_and_at_once() -> None:
@@ -538,6 +547,48 @@ def test_what_waits_for_a_failed_task_waits_no_longer_when_a_change_takes_it_up_
     drafted(session, first.model_copy(update={"description": "other"}), *others)
     confirm(session)
     assert [t.state for t in session.tasks[:2]] == [TaskState.RUNNING, TaskState.PENDING]
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_what_a_person_was_asked_is_settled_by_a_change(wanted: bool) -> None:
+    failed = task("T001", TaskState.FAILED, runs=[run("T001", 1, RunState.ENDED)])
+    session = asked_for(executing(failed, running("T002"), parallelism=3), "T001")
+    first, second = drafts_of(session.tasks)
+    other = first.model_copy(update={"description": "other"})
+    drafted(session, *((other, second) if wanted else (second,)))
+    [card] = needs(confirms(session))
+    assert card.key == "needs-you:T001:1"
+    assert (card.choices, card.decided and card.decided.what) == ((), "Change confirmed")
+
+
+def test_a_pull_request_that_cannot_be_made_is_no_question_any_more_after_a_change() -> None:
+    unshipped = task("T001", TaskState.INTEGRATING, runs=[run("T001", 1, RunState.ENDED)])
+    unshipped.problem = "No token."
+    session = asked_for(executing(unshipped, running("T002"), parallelism=3), "T001")
+    first, second = drafts_of(session.tasks)
+    drafted(session, first.model_copy(update={"description": "other"}), second)
+    [card] = needs(confirms(session))
+    assert (card.key, card.choices) == ("not-shipped:T001:1", ())
+
+
+def test_what_a_change_leaves_as_it_is_still_asks() -> None:
+    failed = task("T001", TaskState.FAILED, runs=[run("T001", 1, RunState.ENDED)])
+    session = asked_for(executing(failed, running("T002"), parallelism=3), "T001", "T002")
+    first, second = drafts_of(session.tasks)
+    drafted(session, first, second.model_copy(update={"description": "other"}))
+    assert needs(confirms(session)) == []
+
+
+def test_who_gives_a_task_up_settles_what_was_asked_about_those_that_build_upon_it() -> None:
+    failed = task("T001", TaskState.FAILED, runs=[run("T001", 1, RunState.ENDED)])
+    after = task("T002", TaskState.FAILED, runs=[run("T002", 1, RunState.ENDED)])
+    after.dependencies = ("id-T001",)
+    session = executing(failed, after)
+    shown = needs(decide(session, pressed(Verb.GIVE_UP, "id-T001:1")))
+    assert {card.key: card.choices for card in shown} == {
+        "needs-you:T001:1": (),
+        "needs-you:T002:1": (),
+    }
 
 
 def test_nobody_waits_for_a_task_that_was_left_out_while_the_change_was_planned() -> None:
