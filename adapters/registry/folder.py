@@ -67,16 +67,19 @@ class Folder:
 
     def replace(self, name: str, content: bytes, *, was: bytes, limit: int) -> None:
         """Put another content in place of `was`. ChangedError: that is no longer what stands there."""
-        with self._opened(make=False) as at:
-            mode = stat.S_IMODE(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode)
-            temporary = self._written(at, name, content, mode)
-            try:
-                self._require(at, name, was, limit)
-                os.rename(temporary, name, src_dir_fd=at, dst_dir_fd=at)
-            except BaseException:
-                os.unlink(temporary, dir_fd=at)
-                raise
-            os.fsync(at)
+        try:
+            with self._opened(make=False) as at:
+                mode = stat.S_IMODE(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode)
+                temporary = self._written(at, name, content, mode)
+                try:
+                    self._require(at, name, was, limit)
+                    os.rename(temporary, name, src_dir_fd=at, dst_dir_fd=at)
+                except BaseException:
+                    os.unlink(temporary, dir_fd=at)
+                    raise
+                os.fsync(at)
+        except FileNotFoundError as gone:
+            raise ChangedError from gone
 
     def move(self, name: str, into: Folder) -> None:
         """Into another folder, under a name that is free there. Gone already: then it was moved before."""
@@ -87,6 +90,8 @@ class Folder:
                     os.link(name, free, src_dir_fd=at, dst_dir_fd=there, follow_symlinks=False)
                 except FileExistsError:
                     continue
+                except FileNotFoundError:
+                    return
                 os.unlink(name, dir_fd=at)
                 return
 

@@ -6,8 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from ruamel.yaml.comments import CommentedMap
 
 from adapters.registry import ForgeFolder, drafts, intents
+from adapters.registry.folder import Folder
 from bot.domain.intent import Intent
 from bot.domain.registry import Edit, Filed
 from bot.domain.states import IntentStatus
@@ -122,6 +124,29 @@ async def test_an_id_cannot_lead_out_of_its_folder(registry: ForgeFolder, tmp_pa
     for id in ("../secret", "/etc/x", "a/b", "", "..", "a\0b"):
         with pytest.raises(Refused):
             await registry.change(str(tmp_path), id, Edit(status=IntentStatus.APPROVED))
+
+
+async def test_what_somebody_takes_away_while_it_is_changed_is_told(
+    registry: ForgeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = folder(tmp_path) / "good.yaml"
+    there.write_bytes(GOOD)
+
+    def taken_away(data: CommentedMap, edit: Edit) -> None:
+        data["status"] = edit.status and edit.status.value
+        there.unlink()
+
+    monkeypatch.setattr(intents, "change", taken_away)
+    with pytest.raises(Refused, match="not there any more"):
+        await registry.change(str(tmp_path), "good", Edit(status=IntentStatus.APPROVED))
+    assert list(there.parent.iterdir()) == []
+
+
+def test_what_is_gone_was_moved_before(tmp_path: Path) -> None:
+    folder(tmp_path, "intent-drafts")
+    into = Folder(str(tmp_path), "intent-drafts", "taken")
+    Folder(str(tmp_path), "intent-drafts").move("idea.md", into)
+    assert into.names() == []
 
 
 async def test_a_draft_is_moved_where_it_can_be_found_again(
