@@ -30,6 +30,7 @@ from bot.engine.brain import noticing
 from bot.engine.intents import NOT_KEPT, Intents
 from bot.engine.world import World
 from bot.errors import PortError
+from bot.flow.intents import about
 from bot.ports import Registry
 
 log = logging.getLogger("bot.knowledge")
@@ -38,6 +39,8 @@ MOST = 20
 LONGEST_NAME = 48
 MOST_ESTIMATES = 10
 """Intents whose kind and risk are estimated after one look."""
+MOST_JUDGED = 2_000
+"""Of which it is remembered that they were."""
 Whisper = Callable[[Thread, Person, AnswerCard], Awaitable[object]]
 
 
@@ -51,6 +54,8 @@ class Knowledge:
     _at_work: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     _alone: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Two reflections at once would propose the same twice."""
+    _judged: set[str] = field(default_factory=set[str])
+    """Intents that were estimated: a file that does not take it would be asked about at every look."""
 
     def concerns(self, event: FromPerson) -> TypeGuard[Commanded]:
         words = (Word.REFLECT, Word.AUDIT)
@@ -66,7 +71,11 @@ class Knowledge:
 
     def estimate_later(self, repository: str, shelf: Shelf) -> None:
         """What nobody has said of a wish is estimated, and nobody waits for it."""
-        unknown = [one for one in shelf.intents if _is_unknown(one)]
+        unknown = [
+            one
+            for one in shelf.intents
+            if _is_unknown(one) and _mark(repository, one) not in self._judged
+        ]
         if unknown and not self._at_work:
             self._begin(self._estimated(repository, unknown[:MOST_ESTIMATES]))
 
@@ -123,6 +132,9 @@ class Knowledge:
                 self.world.beside.add(usage)
             except PortError:
                 found = noticing.plain_estimate(intent)
+            if len(self._judged) >= MOST_JUDGED:
+                self._judged.clear()
+            self._judged.add(_mark(repository, filed))
             edit = Edit(type=intent.type or found.type, risk=intent.risk or found.risk)
             try:
                 await registry.change(repository, intent.id, edit)
@@ -229,6 +241,11 @@ def _is_unknown(filed: Filed) -> bool:
     intent = filed.intent
     waits = intent.status is IntentStatus.PROPOSED and not filed.session
     return waits and not (intent.type and intent.risk)
+
+
+def _mark(repository: str, filed: Filed) -> str:
+    """The intent in the words it has now: in others it is another one."""
+    return f"{repository}:{about(filed)}"
 
 
 def _name(one: noticing.Proposal) -> str:

@@ -19,7 +19,7 @@ from bot.domain.sheets import markdown
 from bot.domain.states import IntentStatus, Phase, TaskState
 from bot.engine.intents import VERBS
 from bot.engine.registrar import Registrar
-from bot.errors import Unavailable
+from bot.errors import Refused, Unavailable
 from bot.flow import conclude, intents
 from tests.engine.at_the_desk import ANDY, AT, CHANNEL, DIRECT, GATE, NOBODY, STARTER, begun, take
 from tests.fakes.chat import ANNA, MemoryChat
@@ -266,6 +266,21 @@ async def test_a_draft_becomes_an_intent_whose_kind_and_risk_are_estimated() -> 
     assert (filed.intent.type, filed.intent.risk) == ("feature", Risk.MED)
     assert (filed.intent.source, filed.intent.status) == (Source.HUMAN, IntentStatus.PROPOSED)
     assert stage.registry.taken == [draft]
+    await stage.close()
+
+
+async def test_a_file_that_takes_no_estimate_is_estimated_once() -> None:
+    stage = await opened(wish(type=""))
+
+    async def refused(*_: object, **__: object) -> Filed:
+        raise Refused("it cannot be edited without loss")
+
+    stage.registry.change = refused  # type: ignore[method-assign]
+    for _ in range(3):
+        await says(stage, "list")
+        await stage.settle()
+    asked = [call for call in stage.llm.calls if call.system.startswith("# estimate")]
+    assert len(asked) == 1
     await stage.close()
 
 
