@@ -88,6 +88,28 @@ async def test_more_of_what_was_built_elsewhere_goes_on_there(stage: Reader) -> 
     assert stage.session().phase is Phase.APPROVING
 
 
+async def test_what_is_said_before_it_goes_on_elsewhere_goes_along(stage: Reader) -> None:
+    await stage.is_planned()
+    await stage.approves()
+    await stage.agents_work(rounds=3)
+    await stage.presses(Verb.MERGE)
+    built = stage.session()
+    await stage.says("Codes that expire", RELATED)
+    await stage.says("After a year, please", RELATED)
+    await stage.presses(Verb.THERE, built.short, thread=RELATED)
+    assert "Codes that expire\n\nAfter a year, please" in [
+        message.content for message in stage.session().conversation
+    ]
+
+
+async def test_what_is_said_before_a_large_wish_is_split_reaches_each_part(stage: Reader) -> None:
+    await stage.says(LARGE)
+    await stage.says("In Japanese, please")
+    await stage.presses(Verb.SPLIT)
+    bodies = [one.intent.body for one in stage.all() if one.intent.parent]
+    assert bodies == [f"{part['body']}\n\nIn Japanese, please" for part in PARTS]
+
+
 async def test_what_has_failed_since_is_not_gone_on_with_and_the_wish_is_not_lost(
     stage: Reader,
 ) -> None:

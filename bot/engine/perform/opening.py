@@ -7,7 +7,7 @@ from bot.domain.cards import RootCard
 from bot.domain.events import Begun, Continued, PassedOn, SessionOpened
 from bot.domain.naming import derived_id
 from bot.domain.parts import Part
-from bot.domain.session import Session
+from bot.domain.session import Session, Speaker
 from bot.engine.perform.telling import chat_of
 from bot.engine.world import World
 from bot.errors import Refused
@@ -44,12 +44,24 @@ def _first_word(world: World, session: Session, part: Part) -> Begun:
         id=derived_id(part.session, "begun"),
         at=world.clock.now(),
         by=part.by,
-        text=part.body,
+        text=_with(part.body, _besides(session)) if part.child else part.body,
         title=part.title if part.child else "",
         parent=session.intent.id if part.child else None,
         origin=session.thread,
         origin_title=session.title,
     )
+
+
+def _besides(session: Session) -> list[str]:
+    """What people said behind the request until it was settled where it is carried out: they were told that it counts."""
+    body = session.intent.body
+    said = [one.content for one in session.conversation if one.role is Speaker.USER]
+    asked = max((at for at, text in enumerate(said) if body.startswith(text)), default=-1)
+    return [text for text in said[asked + 1 :] if text.strip() not in body]
+
+
+def _with(body: str, besides: list[str]) -> str:
+    return "\n\n".join([body, *besides])
 
 
 async def pass_on(world: World, session: Session, order: PassOn) -> PassedOn:
@@ -61,7 +73,7 @@ async def pass_on(world: World, session: Session, order: PassOn) -> PassedOn:
         id=derived_id(session.id, "passed on"),
         at=world.clock.now(),
         by=session.owner,
-        text=session.intent.body,
+        text=_with(session.intent.body, _besides(session)),
     )
     if why_not := world.nursery.pass_on(record.session.thread, event):
         raise Refused(why_not, "Ask there, or have it planned here.")
