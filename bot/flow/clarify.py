@@ -6,7 +6,7 @@ Every answer is a decision with a number. What nobody has answered stays open, a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from pydantic import AwareDatetime
 
@@ -44,7 +44,7 @@ UNCLEAR = "Which question does that answer? Write for instance «D1: yes, D2: th
 def decide(session: Session, event: Event) -> Iterator[Deed]:
     match event:
         case Pressed(verb=Verb.DEFAULTS):
-            yield from _settle(session, {}, event.by, event.at, defaults=True)
+            yield from _defaults_taken(session, event)
         case Pressed(verb=Verb.ANSWER, answers=answers) if answers:
             yield from _settle(session, answers, event.by, event.at)
         case Pressed(verb=Verb.ANSWER):
@@ -60,6 +60,17 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
             yield telling.stale(session, event)
         case _:
             pass
+
+
+def _defaults_taken(session: Session, event: Pressed) -> Iterator[Deed]:
+    """Of the questions that were open on the card that was pressed: what was asked since, nobody has seen there."""
+    key, _, names = event.about.partition("#")
+    if key and key != telling.questions(session).card.key:
+        yield telling.stale(session, event)
+        return
+    shown = [q.number for q in session.intent.open_questions if q.decision in names.split(",")]
+    defaults = shown if key else _numbers(session)
+    yield from _settle(session, {}, event.by, event.at, defaults=defaults)
 
 
 def take(session: Session, event: QuestionsFound) -> None:
@@ -132,7 +143,7 @@ def _said(session: Session, event: Said, text: str) -> Iterator[Deed]:
     """What is plain is read here; what is not, the model reads."""
     questions = session.intent.open_questions
     if text.strip().lower().rstrip(".!。") in _AGREED and _have_defaults(questions):
-        yield from _settle(session, {}, event.by, event.at, defaults=True)
+        yield from _settle(session, {}, event.by, event.at, defaults=_numbers(session))
         return
     answers = numbered_answers(text, questions) or _only_option(text, questions)
     if answers:
@@ -190,7 +201,8 @@ def _read(session: Session, event: AnswersRead) -> Iterator[Deed]:
     if unclear and not event.defaults:
         names = ", ".join(f"D{number}" for number in unclear)
         yield telling.to(words.by, words.id, f"I cannot tell what {names} shall be; it stays open.")
-    yield from _settle(session, found, words.by, event.at, defaults=event.defaults)
+    defaults = _numbers(session) if event.defaults else ()
+    yield from _settle(session, found, words.by, event.at, defaults=defaults)
 
 
 def _settle(
@@ -199,12 +211,11 @@ def _settle(
     by: Person,
     at: AwareDatetime,
     *,
-    defaults: bool = False,
+    defaults: Collection[int] = (),
 ) -> Iterator[Deed]:
-    """Write answers down, with the name of who decided. What is still open is shown again."""
-    if defaults:
-        rest = {q.number: q.default for q in session.intent.open_questions if q.default}
-        answers = {**rest, **answers}
+    """Write answers down, with the name of who decided. What is still open is shown again. `defaults`: numbers."""
+    rest = {q.number: q.default for q in session.intent.open_questions if q.number in defaults}
+    answers = {**rest, **answers}
     answers = {number: text for number, text in answers.items() if text.strip()}
     questions = _answered(session, answers, by, at)
     session.intent = session.intent.model_copy(update={"clarifications": questions})

@@ -9,7 +9,7 @@ from bot.domain.choices import Verb, Word
 from bot.domain.events import Commanded
 from bot.domain.session import Session
 from bot.domain.states import Phase
-from bot.flow import decide, due
+from bot.flow import decide, due, telling
 from tests.flow.scenes import (
     asked,
     awaiting_approval,
@@ -17,6 +17,7 @@ from tests.flow.scenes import (
     commanded,
     executing,
     keys,
+    press,
     pressed,
     question,
     running,
@@ -82,6 +83,24 @@ def test_without_an_answer_it_is_asked_again_and_planned_anew_afterwards() -> No
     assert session.spec
     assert session.spec.revision == 2, "one new revision, though it took two steps"
     assert "write:spec:" in "".join(keys(list(due(session))))
+
+
+def test_defaults_are_taken_only_of_what_was_open_on_the_card_that_was_pressed() -> None:
+    session = asked(question(1, answer="second"), question(2))
+    seen = telling.questions(session).card
+    decide(session, reopened("D1"))
+    decide(session, press(seen, Verb.DEFAULTS))
+    assert answers(session) == [None, "first"]
+    assert session.phase is Phase.CLARIFYING
+
+
+def test_a_late_press_on_the_questions_of_an_earlier_plan_answers_nothing() -> None:
+    session = asked(question(1), question(2))
+    first = telling.questions(session).card
+    session = decided(awaiting_approval())
+    decide(session, reopened("D1"))
+    assert "no longer current" in whispers(decide(session, press(first, Verb.DEFAULTS)))[0]
+    assert answers(session) == [None, "first"]
 
 
 def test_while_tasks_run_it_is_a_change_that_has_to_be_confirmed() -> None:

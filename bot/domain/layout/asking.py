@@ -16,7 +16,7 @@ def questions(card: QuestionsCard) -> Sheet:
         footer = decided_by(card.decided) if card.decided else ""
         return Sheet(title="Questions, answered", body=body, footer=footer)
     some_answered = len(still_open) < len(card.questions)
-    choices = _defaults(still_open, some_answered=some_answered)
+    choices = _defaults(card.key, still_open, some_answered=some_answered)
     words = "Or answer" if choices else "Please answer"
     return Sheet(
         title=_still_open(len(still_open)) if some_answered else "A few questions before I plan",
@@ -31,12 +31,13 @@ def _still_open(number: int) -> str:
     return f"{counted(number, 'question')} {'is' if number == 1 else 'are'} still open"
 
 
-def _defaults(still_open: list[Question], *, some_answered: bool) -> tuple[Choice, ...]:
+def _defaults(key: str, still_open: list[Question], *, some_answered: bool) -> tuple[Choice, ...]:
     """Nothing to press where only the person can know an answer: it would be taken for all of them."""
     if not all(q.default for q in still_open):
         return ()
     label = "Use defaults for the rest" if some_answered else "Use all defaults"
-    return (Choice(label=label, verb=Verb.DEFAULTS, style=Style.PRIMARY),)
+    about = f"{key}#{','.join(q.decision for q in still_open)}"
+    return (Choice(label=label, verb=Verb.DEFAULTS, about=about, style=Style.PRIMARY),)
 
 
 def _question(q: Question) -> tuple[Element, ...]:

@@ -383,7 +383,7 @@ def test_every_question_has_a_select_with_its_default_first_and_picked() -> None
 def test_the_questions_have_buttons_for_defaults_answers_and_a_form() -> None:
     presses = [Press.read(button["value"]) for button in buttons(one(cards.QUESTIONS))]
     assert presses == [
-        Press(verb=Verb.DEFAULTS, key="questions"),
+        Press(verb=Verb.DEFAULTS, about="questions#D1,D2", key="questions"),
         Press(verb=Verb.ANSWER, key="questions"),
         Press(verb=Verb.ANSWER, key="questions", form=True),
     ]
