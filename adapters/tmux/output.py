@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from adapters.tmux.screen import is_marker, printed_lines
@@ -14,7 +16,7 @@ CARRIED = 1 << 13
 """How much of an unended line is read again with what follows: more than any marker with its colours."""
 LARGEST = 8 << 20
 """What has grown by more than this since the last look is read from there on only."""
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_PLAINLY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Output:
@@ -29,17 +31,10 @@ class Output:
         self.done = False
 
     def read(self) -> None:
-        """Take in what is new. The agent can put something else in the file's place, without an end or a beginning."""
-        try:
-            descriptor = os.open(self._path, _READ)
-        except OSError:
-            return
-        try:
-            state = os.fstat(descriptor)
-            if stat.S_ISREG(state.st_mode):
-                self._read_to(state.st_size, descriptor)
-        finally:
-            os.close(descriptor)
+        """Take in what is new."""
+        with _opened(self._path, os.O_RDONLY) as descriptor:
+            if descriptor is not None:
+                self._read_to(os.fstat(descriptor).st_size, descriptor)
 
     def _read_to(self, size: int, descriptor: int) -> None:
         if size < self.position:  # it was begun anew
@@ -52,9 +47,12 @@ class Output:
 
     def shorten(self) -> None:
         """Begin the file anew when it has grown large; its writer appends."""
-        if self.position > LARGEST:
-            os.truncate(self._path, 0)
-            self.position = 0
+        if self.position <= LARGEST:
+            return
+        with _opened(self._path, os.O_WRONLY) as descriptor:
+            if descriptor is not None:
+                os.ftruncate(descriptor, 0)
+                self.position = 0
 
     def _take(self, chunk: bytes) -> None:
         text = self._carry + chunk
@@ -65,3 +63,17 @@ class Output:
         # an escape sequence may be cut in two, so the raw bytes are carried, not the text
         cut = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
         self._carry = text[cut:][-CARRIED:]
+
+
+@contextmanager
+def _opened(path: Path, how: int) -> Generator[int | None]:
+    """None: it is no plain file. The agent can put a link or a pipe in its place, also one that leads out of its sandbox."""
+    try:
+        descriptor = os.open(path, how | _PLAINLY)
+    except OSError:
+        yield None
+        return
+    try:
+        yield descriptor if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+    finally:
+        os.close(descriptor)
