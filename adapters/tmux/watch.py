@@ -94,7 +94,10 @@ if sys.platform == "linux":
                 watch = inotify.add_watch(path, _SEEN)
                 self._folders[path] = set()
             else:
-                watch = next(watch for watch in inotify.watches if watch.path == path)
+                watch = next((watch for watch in inotify.watches if watch.path == path), None)
+            if watch is None:
+                # somebody has removed the folder while others waited for its news
+                raise FileNotFoundError(path)
             self._folders[path].add(event)
             try:
                 yield
