@@ -12,6 +12,8 @@ from adapters.git.tree import Tree, readable
 from bot.domain.world import Merged
 from bot.errors import Refused
 
+AS_TOLD = ("--commit", "--no-squash", "--no-autostash")
+"""Whatever `branch.*.mergeOptions` says: a merge that makes no commit ends well all the same."""
 Note = Callable[[Merging | None], None]
 """Write down that a merge begins, or that it is over."""
 
@@ -53,6 +55,7 @@ class Merges:
     async def _try(self, at: Place, other: str, message: str, lock: int, plan: str) -> Merged:
         answer = await self._git.write(
             *("merge", "--quiet", "--no-edit", "--no-ff", "--no-verify", "--no-stat"),
+            *AS_TOLD,
             *("--no-overwrite-ignore", "--strategy=ort", "-m", message, other),
             at=at,
             lock=lock,

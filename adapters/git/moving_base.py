@@ -8,7 +8,7 @@ from pathlib import Path
 from adapters.git.exclude import is_registry
 from adapters.git.held import Held
 from adapters.git.ledger import Stage
-from adapters.git.merging import Merges
+from adapters.git.merging import AS_TOLD, Merges
 from adapters.git.place import Place, first_line
 from adapters.git.preparing import Preparing
 from adapters.git.run import Git
@@ -95,7 +95,7 @@ class MovingBase:
             )
         # git refuses by itself, before it touches anything, where an untracked or ignored file stands in the way
         await self._git.write(
-            *("merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-stat", new),
+            *("merge", "--quiet", "--ff-only", *AS_TOLD, "--no-overwrite-ignore", "--no-stat", new),
             at=held.main,
             lock=held.lock,
         )
