@@ -83,7 +83,7 @@ class Removing:
             return f"the worktree is locked: {entry.locked or 'no reason given'}"
         if pids := await asyncio.to_thread(at_work_in, at.top):
             return f"process {pids[0]} still works in the worktree"
-        if dirt := await self._tree.dirt(at):
+        if dirt := (*await self._tree.dirt(at), *await self._tree.hidden(at)):
             return f"uncommitted changes: {', '.join(dirt[:5])}" + ("…" if len(dirt) > 5 else "")
         if entry.branch != branch and not await self._is_on_a_branch(at):
             return "the worktree has commits that are on no branch"

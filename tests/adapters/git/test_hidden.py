@@ -42,3 +42,14 @@ async def test_what_a_sparse_checkout_leaves_out_is_no_change(world: RealWorld, 
     git(path, "update-index", "--skip-worktree", "tests/test_login.py")
     (path / "tests/test_login.py").unlink()
     assert (await world.worktrees.work(str(path), world.tip("main") or "")).uncommitted == ()
+
+
+@pytest.mark.parametrize("how", ["--skip-worktree", "--assume-unchanged"])
+async def test_a_worktree_with_a_change_that_no_status_shows_stays(
+    world: RealWorld, path: Path, how: str
+) -> None:
+    git(path, "update-index", how, "login.py")
+    (path / "login.py").write_text("mine\n")
+    removal = await world.worktrees.remove(world.path, str(path), BRANCH, "main")
+    assert not removal.worktree_gone
+    assert (path / "login.py").read_text() == "mine\n"
