@@ -35,6 +35,8 @@ _REMOTE_HELPER = re.compile(r"-|[A-Za-z0-9][A-Za-z0-9+.-]*::")
 _ADDRESS = re.compile(r"(remote|submodule)\..*\.(url|pushurl)")
 CONFIG_LIMIT = 1024 * 1024
 INCLUDE_DEPTH = 5
+INCLUDED = 100
+"""Files. A file that includes itself often enough would be read for ever."""
 
 
 class Trust:
@@ -104,19 +106,25 @@ class Trust:
         own = await self._keys(main.common / "config.worktree")
         return shared | {f"config.worktree {key}": value for key, value in own.items()}
 
-    async def _keys(self, config: Path, depth: int = 0) -> dict[str, str]:
+    async def _keys(
+        self, config: Path, depth: int = 0, read: list[Path] | None = None
+    ) -> dict[str, str]:
         """Every watched key of a file and of the files it includes, with a digest of its values.
 
         Digests, because values may be secrets. Conditions of includes are ignored: any of them may come true.
         """
         keys: dict[str, str] = {}
+        read = [] if read is None else read
+        read.append(config)
+        if len(read) > INCLUDED:
+            raise Refused(f"{read[0]} includes too many files", "Look who has made it so.")
         for key, value in await self._entries(config):
             if not _is_watched(key, value):
                 continue
             keys[key] = hashlib.sha256((keys.get(key, "") + "\0" + value).encode()).hexdigest()
             if _INCLUDES.fullmatch(key.lower()) and depth < INCLUDE_DEPTH:
                 included = _included(config, value)
-                inner = await self._keys(included, depth + 1)
+                inner = await self._keys(included, depth + 1, read)
                 keys |= {f"{included} {name}": digest for name, digest in inner.items()}
         return keys
 

@@ -370,3 +370,10 @@ async def test_the_bot_commits_under_its_own_name(scene: Scene) -> None:
     await scene.worktrees.commit_files(str(scene.path), {"x.md": "x\n"}, "docs: x")
     who = git(scene.path, "log", "-1", "--format=%an <%ae> %cn <%ce>")
     assert who == "gwt-bot <gwt-bot@localhost> gwt-bot <gwt-bot@localhost>"
+
+
+async def test_a_configuration_that_includes_itself_is_not_read_for_ever(scene: Scene) -> None:
+    with (scene.top / ".git" / "config").open("a") as file:
+        file.write("[include]\n" + "path = config\n" * 60)
+    with pytest.raises(Refused, match="too many files"):
+        await scene.worktrees.work(str(scene.path), "main")
