@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 
 from adapters.git.place import Place
 from adapters.git.run import Git
 
 MOST = 100
+_LAST = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 async def last_changed(git: Git, main: Place, files: Iterable[str]) -> dict[str, datetime | None]:
@@ -21,11 +22,16 @@ async def last_changed(git: Git, main: Place, files: Iterable[str]) -> dict[str,
     return {name: None if name in missing else await _age(git, main, name) for name in asked}
 
 
+def moment(seconds: str) -> datetime:
+    """As git tells the time of a commit: whoever makes one can say any. What lies too far ahead is the last there is."""
+    return datetime.fromtimestamp(min(int(seconds), int(_LAST.timestamp())), UTC)
+
+
 async def _age(git: Git, main: Place, name: str) -> datetime | None:
     answer = await git.read(
-        *("log", "-1", "--format=%cI", "HEAD", "--", name), at=main, ok=(0, 128)
+        *("log", "-1", "--format=%ct", "HEAD", "--", name), at=main, ok=(0, 128)
     )
-    return datetime.fromisoformat(answer.text) if answer.code == 0 and answer.text else None
+    return moment(answer.text) if answer.code == 0 and answer.text else None
 
 
 def _is_a_path(name: str) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from adapters.git.ages import moment
 from adapters.git.patches import Patches
 from adapters.git.place import Place, first_line
 from adapters.git.run import Git
@@ -112,7 +113,7 @@ class Branches:
         # a name may hold letters that Python takes for the end of a line
         lines = (line.split("\0") for line in answer.out.decode("utf-8", "replace").split("\n"))
         return [
-            _Line(one[0], one[1], datetime.fromtimestamp(int(one[2]), UTC), one[3])
+            _Line(one[0], one[1], moment(one[2]), one[3])
             for one in lines
             if len(one) == 4 and one[2].isdigit()
         ]

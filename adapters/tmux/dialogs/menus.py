@@ -36,6 +36,8 @@ _PICKS = re.compile(
 )
 _KEY = re.compile(r"\((\w|esc)\)$")
 _SIGN = "△ "
+_LONGEST_ROW = 400
+"""Characters of a row of buttons. To look for one takes time by the square of them."""
 _BUTTONS = re.compile(
     r"(?P<labels>\S+(?: \S+)*(?:\s{2,4}\S+(?: \S+)*){1,4})\s{5,}.*\benter confirm\b.*"
 )
@@ -200,7 +202,8 @@ def _moves(start: int, to: int) -> tuple[str, ...]:
 def _buttons(page: Page) -> Dialog | None:
     """The first is chosen to begin with; Escape is no to all of them."""
     for number in range(len(page.lines) - 1, page.begins - 1, -1):
-        found = _BUTTONS.fullmatch(page.lines[number].beside)
+        line = page.lines[number].beside
+        found = _BUTTONS.fullmatch(line) if len(line) <= _LONGEST_ROW else None
         if found is None:
             continue
         labels = re.split(r"\s{2,}", found["labels"])

@@ -29,6 +29,25 @@ def commit(top: Path, files: dict[str, str]) -> str:
     return git(top, "rev-parse", "HEAD")
 
 
+async def test_a_commit_of_a_far_future_year_is_listed_with_the_others(
+    top: Path, repository: GitRepository
+) -> None:
+    """Whoever commits says when; years of five digits are none to Python."""
+    write(top, {"late.txt": "x\n"})
+    git(top, "add", "--all")
+    tree = git(top, "write-tree")
+    parent = git(top, "rev-parse", "HEAD")
+    person = "A <a@shop.test> 999999999999 +0000"
+    raw = f"tree {tree}\nparent {parent}\nauthor {person}\ncommitter {person}\n\nlater\n"
+    (top / ".git" / "raw").write_text(raw)
+    late = git(top, "hash-object", "-t", "commit", "-w", str(top / ".git" / "raw"))
+    git(top, "reset", "--quiet", "--hard", late)
+    [branch] = (await repository.branch_list(str(top))).branches
+    assert (branch.subject, branch.at.year) == ("later", 9999)
+    ages = await repository.last_changed(str(top), ["late.txt", "code.py"])
+    assert [age and age.year == 9999 for age in ages.values()] == [True, False]
+
+
 async def test_a_subdirectory_leads_to_the_top(top: Path, repository: GitRepository) -> None:
     write(top, {"a/b/c.txt": "c\n"})
     assert (await repository.base(str(top / "a" / "b"))).repository == str(top)

@@ -225,3 +225,10 @@ NO_MENUS = {
 @pytest.mark.parametrize("name", NO_MENUS)
 def test_what_only_looks_like_a_menu_is_none(name: str) -> None:
     assert read(Shown(NO_MENUS[name])) is None
+
+
+def test_a_row_of_buttons_is_no_longer_than_a_screen_is_wide() -> None:
+    """An agent may print as long a line as it likes, and to look for buttons there would hold everybody up."""
+    far = asked.OPENCODE.replace("ctrl+f", f"{' ' * 10_000}ctrl+f")
+    assert read(Shown(asked.OPENCODE)) is not None
+    assert read(Shown(far)) is None
