@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from adapters.git.ledger import Ledger, Made, Page
@@ -164,7 +165,10 @@ def _content(config: Path) -> bytes:
 
 def _included(config: Path, value: str) -> Path:
     """Relative to the file that names it, as git reads it."""
-    return config.parent / Path(value).expanduser()
+    named = Path(value)
+    with suppress(RuntimeError):  # the home folder of nobody
+        named = named.expanduser()
+    return config.parent / named
 
 
 def _pairs(output: bytes) -> Iterator[tuple[str, str]]:

@@ -41,7 +41,9 @@ def _repository(common: Path) -> list[str]:
         folder.mkdir(parents=True, exist_ok=True)
         words += writable(_itself(folder))
     for folder in (objects / "pack", objects / "info"):
-        words += read_only(folder) if folder.is_dir() else []
+        # who could make it could say there which other folders to show
+        folder.mkdir(exist_ok=True)
+        words += read_only(_itself(folder))
     for other in _alternates(objects):
         words += ["--ro-bind-try", str(other), str(other)]
     return words

@@ -377,3 +377,9 @@ async def test_a_configuration_that_includes_itself_is_not_read_for_ever(scene: 
         file.write("[include]\n" + "path = config\n" * 60)
     with pytest.raises(Refused, match="too many files"):
         await scene.worktrees.work(str(scene.path), "main")
+
+
+async def test_a_configuration_in_nobodys_home_is_none(scene: Scene) -> None:
+    scene.config("include.path", "~no-such-person/config")
+    with pytest.raises(Refused, match=r"include\.path"):
+        await scene.worktrees.work(str(scene.path), "main")

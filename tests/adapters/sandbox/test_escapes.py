@@ -98,6 +98,15 @@ async def test_nobody_gets_out(jail: Jail) -> None:
     assert got_out == []
 
 
+async def test_no_folder_can_be_made_that_says_what_the_next_one_sees(jail: Jail) -> None:
+    """A store that somebody has moved, or made by other means than git, may lack it."""
+    info = jail.top / ".git" / "objects" / "info"
+    shutil.rmtree(info)
+    borrowed = next(attack for attack in ATTACKS if attack.name == "objects are borrowed")
+    await jail.run(borrowed.script)
+    assert not (info / "alternates").exists()
+
+
 @pytest.mark.tmux
 async def test_without_the_sandbox_each_of_them_works(jail: Jail) -> None:
     """On one machine after the other, so that none of them stands in another's way."""
