@@ -60,7 +60,9 @@ def _cut_from(session: Session, task: Task) -> Task:
 def _otherwise_than_shown(
     scene: Scene, session: Session, task: Task, run: Run, launch: Launch, shown: ApprovalCard
 ) -> Iterator[str]:
-    planned = {line.key: line for line in shown.tasks}.get(_cut_from(session, task).key)
+    lines = {line.key: line for line in shown.tasks}
+    # once what was cut is gone from the plan, its parts stand there themselves
+    planned = lines.get(_cut_from(session, task).key) or lines.get(task.key)
     if planned is None:
         yield f"{task.key} was started and is not in the approved plan"
     elif not planned.agent == run.agent == launch.argv[0]:
