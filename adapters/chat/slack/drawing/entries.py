@@ -77,10 +77,12 @@ def _beside_and_below(pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
     """A menu asks nobody whether they are sure: what must be confirmed is a button of its own."""
     if len(pairs) == 1 and len(pairs[0][1].value) <= VALUE:
         return list(pairs), []
-    sure = [pair for pair in pairs if _fits_a_menu(*pair)]
+    # two options of a menu with one value are refused, and do the same
+    fitting = [pair for pair in pairs if _fits_a_menu(*pair)]
+    sure = {press.short_value: (choice, press) for choice, press in fitting}
     if len(pairs) == 2 and len(sure) < 2:
         return [], list(pairs)
-    beside = sure[:MENU]
+    beside = list(sure.values())[:MENU]
     return beside, [pair for pair in pairs if pair not in beside]
 
 

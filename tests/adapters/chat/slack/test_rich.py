@@ -255,6 +255,14 @@ def test_what_has_no_room_in_a_menu_is_a_button() -> None:
     assert [button["text"]["text"] for button in row["elements"]] == ["Show"]
 
 
+def test_what_does_the_same_is_in_a_menu_once() -> None:
+    """Slack refuses a menu in which two options have one value."""
+    again = OPEN.model_copy(update={"label": "Show it"})
+    menu = one(listing(entry(RESUME, OPEN, again))).blocks[1]["accessory"]
+    values = [option["value"] for option in menu["options"]]
+    assert len(values) == len(set(values)) == 2
+
+
 def test_a_choice_of_a_menu_that_asks_for_a_text_says_so() -> None:
     hint = Choice(label="Hint …", verb=Verb.HINT, about="t2", asks="What does it not know? " * 20)
     menu = one(listing(entry(RESUME, hint))).blocks[1]["accessory"]
