@@ -76,13 +76,14 @@ class Outputs:
         wanted = {id.encode() for id in ids}
         named = set[bytes]()
         for path in (self._home / "sessions" / "unfinished").glob(f"*{JOURNAL}"):
-            named |= wanted.intersection(_NAMES.findall(path.read_bytes()))
+            with suppress(FileNotFoundError):  # that session is over by now
+                named |= wanted.intersection(_NAMES.findall(path.read_bytes()))
         return {id.decode() for id in named}
 
     def _remove_spools(self, old: datetime) -> None:
         """What stood between the bot and an agent, of runs that nobody comes back to. Agents can have put anything there."""
         spools = (self._home / "spool").glob(f"{_RUN}*")
-        found = [path for path in spools if not path.is_symlink() and _changed(path) < old]
+        found = [path for path in spools if _is_older(path, old)]
         named = self._named(path.name.removeprefix(_RUN) for path in found)
         for path in found:
             if path.name.removeprefix(_RUN) not in named:
@@ -105,6 +106,13 @@ def _files(paths: Iterable[Path]) -> Iterator[_File]:
         with suppress(FileNotFoundError):
             if path.is_file() and not path.is_symlink():
                 yield _File(path, path.stat().st_size, _changed(path))
+
+
+def _is_older(path: Path, than: datetime) -> bool:
+    """What is gone meanwhile, or leads elsewhere, is not."""
+    with suppress(FileNotFoundError):
+        return not path.is_symlink() and _changed(path) < than
+    return False
 
 
 def _changed(path: Path) -> datetime:

@@ -11,6 +11,7 @@ Each file is replaced as a whole: killed at any moment, a log may lack its last 
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,8 @@ from bot.domain.masking import Masker
 from bot.domain.session import Session
 from bot.domain.tasklog import Bounds, LogEntry, Runner, TaskLog, TaskLogIndex
 from bot.domain.tasks import Task
+
+log = logging.getLogger(__name__)
 
 _TIDY_AFTER = 8_000_000
 """Bytes written, until it is looked whether there is still room."""
@@ -111,7 +114,7 @@ class TaskLogFiles:
             if {id: one.status for id, one in known.items()} != before:
                 self._room.enter(index)
             if self._written > _TIDY_AFTER:
-                self._tidy()
+                self._tidy_besides()
 
     def _read(self, session_id: str) -> tuple[TaskLog, ...]:
         with self._plainly():
@@ -133,6 +136,13 @@ class TaskLogFiles:
     def _tidied(self) -> None:
         with self._lock, self._plainly():
             self._tidy()
+
+    def _tidy_besides(self) -> None:
+        """What was to be noted is: nobody is told that it could not be, should this not work."""
+        try:
+            self._tidy()
+        except OSError as error:
+            log.warning("not tidied up", extra={"data": {"why": str(error)}})
 
     def _tidy(self) -> None:
         self._written = 0

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adapters.store.outputs import Outputs
 from adapters.store.tasklogs import TaskLogFiles
 from bot.domain import tasklog
 from bot.domain.evidence import LimitViolation
@@ -182,6 +183,14 @@ async def test_after_all_have_gone_the_next_one_is_listed(home: Path) -> None:
     ] == [SESSION]
 
 
+async def much_noted(files: TaskLogFiles) -> None:
+    """More than what is written between two looks whether there is room."""
+    now = session()
+    for number in range(40):
+        many = [entry(f"{number}.{n}", "x" * 9_000, at=number) for n in range(20)]
+        await files.note(now, {now.tasks[0].id: many})
+
+
 async def test_a_bot_that_is_never_started_anew_tidies_up_now_and_then(
     files: TaskLogFiles, home: Path
 ) -> None:
@@ -189,12 +198,22 @@ async def test_a_bot_that_is_never_started_anew_tidies_up_now_and_then(
     transcript.parent.mkdir(parents=True)
     transcript.write_text("what an agent has shown")
     age(transcript, hours=24 * 31)
-    now = session()
-    for number in range(40):
-        assert transcript.exists() or number > 5
-        many = [entry(f"{number}.{n}", "x" * 9_000, at=number) for n in range(20)]
-        await files.note(now, {now.tasks[0].id: many})
+    await files.note(session(), all_of(session()))
+    assert transcript.exists()
+    await much_noted(files)
     assert not transcript.exists()
+
+
+async def test_what_is_noted_is_noted_also_where_it_cannot_be_tidied_up(
+    files: TaskLogFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tidy(_: Outputs) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Outputs, "tidy", tidy)
+    await much_noted(files)
+    [log] = await files.read(SESSION)
+    assert log.events
 
 
 async def test_the_metadata_tells_who_runs_it_how_it_is_set_and_how_far_it_is(home: Path) -> None:

@@ -167,24 +167,35 @@ class Machine:
                 again = set(changed)
                 found = sound(batch.object_at(told, "device_keys"))
                 for user, devices in found.items():
-                    await self._know(user, devices)
-                    self._believe(user, devices, told)
+                    await self._know(user, devices, told)
             except BaseException:
                 changed |= due
                 raise
             # a homeserver that was away is asked about its people again
             changed |= again | (due - found.keys())
 
-    async def _know(self, user: str, devices: Json) -> None:
+    async def _know(self, user: str, devices: Json, told: Json) -> None:
         try:
             await self._client.receive_response(KeysQueryResponse({user: devices}, {}))
         except Exception as error:  # noqa: BLE001 - see below
-            # one person, of whatever kind the fault is
-            data = {"user": user, "why": type(error).__name__}
-            log.warning("somebody has broken devices", extra={"data": data})
+            self._stumbled(user, error)
         for name in devices:
             if device := self.olm.device_store[user].get(name):
                 device.deleted = False  # it was not told of for a while
+        try:
+            self._believe(user, devices, told)
+        except PortError:
+            raise
+        except Exception as error:  # noqa: BLE001 - see below
+            # the store of the devices: what could not be marked there is nobody's until it is asked about again
+            self._stumbled(user, error)
+            for device in self.olm.device_store[user].values():
+                device.deleted |= not self.is_theirs(device)
+
+    def _stumbled(self, user: str, error: Exception) -> None:
+        """One person, of whatever kind the fault is."""
+        data = {"user": user, "why": type(error).__name__}
+        log.warning("somebody has broken devices", extra={"data": data})
 
     def _believe(self, user: str, devices: Json, told: Json) -> None:
         """Mark those as theirs that are, and the others as nobody's; what changes has another key made."""

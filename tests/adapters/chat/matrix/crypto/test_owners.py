@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -235,6 +236,27 @@ async def test_nothing_is_believed_that_could_not_be_written_down(bot: Bot, tmp_
     (tmp_path / FILE).rmdir()
     await bot.machine.keep_up()
     assert bot.machine.owners.knows(ALICE)
+
+
+async def test_a_device_that_cannot_be_marked_is_nobodys_until_it_can(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    identity = shown(bot, alices(bot))
+    await bot.machine.query([ALICE])
+    new, ghost = Device(ALICE, "NEW"), bot.there.add(Device(ALICE, "GHOST"))
+    bot.there.add(new, identity.signs(new.keys()))
+    with monkeypatch.context() as full:
+
+        def fails(_: object) -> bool:
+            raise sqlite3.OperationalError("database or disk is full")
+
+        for mark in ("verify_device", "blacklist_device"):
+            full.setattr(bot.machine.olm, mark, fails)
+        assert [await reads(bot, one) for one in (new, ghost)] == [False, False]
+        assert [await heard(bot, one) for one in (new, ghost)] == [False, False]
+        assert await reads(bot, bot.there.owners[EVE, "D"])
+    assert [await heard(bot, one) for one in (new, ghost)] == [True, False]
+    assert [await reads(bot, one) for one in (new, ghost)] == [True, False]
 
 
 async def test_another_device_of_the_bots_account_is_never_its_own(bot: Bot) -> None:
