@@ -57,7 +57,7 @@ class Placed(Fact):
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A card as it is written: read again when it is asked for. As objects, a thousand threads would take four times the room."""
+    """A card as it is written: read again when it is asked for. As objects, a thousand threads would take five times the room."""
 
     json: bytes
     aside: bool

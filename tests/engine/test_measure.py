@@ -146,11 +146,7 @@ async def test_who_asks_for_something_new_where_all_is_done_begins_a_session_lik
 ) -> None:
     stage.rules = replace(stage.rules, most_in_a_minute=0)
     await stage.revive()
-    await stage.is_planned()
-    await stage.approves()
-    await stage.agents_work(rounds=3)
-    await stage.presses(Verb.MERGE)
-    assert stage.session().over
+    await stage.has_built()
     for number in range(HOUR):
         await stage.says(f"Something new, number {number}")
     assert len(stage.store.records) == HOUR

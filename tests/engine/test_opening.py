@@ -70,12 +70,7 @@ async def test_each_part_of_a_large_wish_is_planned_in_a_session_of_its_own(stag
 
 
 async def test_more_of_what_was_built_elsewhere_goes_on_there(stage: Reader) -> None:
-    await stage.is_planned()
-    await stage.approves()
-    await stage.agents_work(rounds=3)
-    await stage.presses(Verb.MERGE)
-    built = stage.session()
-    assert built.status is Status.COMPLETED
+    built = await stage.has_built()
     await stage.says("Codes that expire", RELATED)
     [card] = [card for card in stage.chat.cards(RELATED) if isinstance(card, EarlierCard)]
     assert card.reason == "The same codes."
@@ -89,11 +84,7 @@ async def test_more_of_what_was_built_elsewhere_goes_on_there(stage: Reader) -> 
 
 
 async def test_what_is_said_before_it_goes_on_elsewhere_goes_along(stage: Reader) -> None:
-    await stage.is_planned()
-    await stage.approves()
-    await stage.agents_work(rounds=3)
-    await stage.presses(Verb.MERGE)
-    built = stage.session()
+    built = await stage.has_built()
     await stage.says("Codes that expire", RELATED)
     await stage.says("After a year, please", RELATED)
     await stage.presses(Verb.THERE, built.short, thread=RELATED)
@@ -113,11 +104,7 @@ async def test_what_is_said_before_a_large_wish_is_split_reaches_each_part(stage
 async def test_what_has_failed_since_is_not_gone_on_with_and_the_wish_is_not_lost(
     stage: Reader,
 ) -> None:
-    await stage.is_planned()
-    await stage.approves()
-    await stage.agents_work(rounds=3)
-    await stage.presses(Verb.MERGE)
-    built = stage.session()
+    built = await stage.has_built()
     await stage.says("Codes that expire", RELATED)
     await stage.says("And gift cards")
     assert stage.desk

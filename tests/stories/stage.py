@@ -18,6 +18,7 @@ from bot.domain.events import Commanded, Pressed, Said
 from bot.domain.masking import Masker
 from bot.domain.people import Thread
 from bot.domain.session import Session
+from bot.domain.states import Status
 from bot.domain.world import Executed
 from bot.engine.desk import Desk
 from bot.engine.gate import Gate, everyone_of
@@ -354,6 +355,16 @@ class Stage:
                 self.worktrees.agent_commits(folder, {f"{name}.py": "x = 1\n"}, f"feat: {name}")
                 self.panes.finish(name)
             await self.settle()
+
+    async def has_built(self) -> Session:
+        """From the request to the merged whole."""
+        await self.is_planned()
+        await self.approves()
+        await self.agents_work(rounds=3)
+        await self.presses(Verb.MERGE)
+        built = self.session()
+        assert built.status is Status.COMPLETED
+        return built
 
     def session(self, thread: Thread = THREAD) -> Session:
         """As it stands on disk."""

@@ -24,12 +24,17 @@ async def path(world: RealWorld) -> Path:
     return Path(here)
 
 
+def hide(path: Path, how: str, file: str, change: str) -> None:
+    """Git is told not to look at it, and then it is changed."""
+    git(path, "update-index", how, file)
+    (path / file).write_text(change)
+
+
 @pytest.mark.parametrize("how", ["--skip-worktree", "--assume-unchanged"])
 async def test_a_change_that_no_status_shows_is_not_committed(
     world: RealWorld, path: Path, how: str
 ) -> None:
-    git(path, "update-index", how, "tests/test_login.py")
-    (path / "tests/test_login.py").write_text("assert True\n")
+    hide(path, how, "tests/test_login.py", "assert True\n")
     assert git(path, "status", "--porcelain") == ""
     work = await world.worktrees.work(str(path), world.tip("main") or "")
     assert work.uncommitted == ("tests/test_login.py",)
@@ -48,8 +53,7 @@ async def test_what_a_sparse_checkout_leaves_out_is_no_change(world: RealWorld, 
 async def test_a_worktree_with_a_change_that_no_status_shows_stays(
     world: RealWorld, path: Path, how: str
 ) -> None:
-    git(path, "update-index", how, "login.py")
-    (path / "login.py").write_text("mine\n")
+    hide(path, how, "login.py", "mine\n")
     removal = await world.worktrees.remove(world.path, str(path), BRANCH, "main")
     assert not removal.worktree_gone
     assert (path / "login.py").read_text() == "mine\n"

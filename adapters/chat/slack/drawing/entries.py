@@ -77,7 +77,7 @@ def _beside_and_below(pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
     """A menu asks nobody whether they are sure: what must be confirmed is a button of its own."""
     if len(pairs) == 1 and len(pairs[0][1].value) <= VALUE:
         return list(pairs), []
-    # two options of a menu with one value are refused, and do the same
+    # Slack refuses a menu in which two options have one value
     fitting = [pair for pair in pairs if _fits_a_menu(*pair)]
     sure = {press.short_value: (choice, press) for choice, press in fitting}
     if len(pairs) == 2 and len(sure) < 2:
