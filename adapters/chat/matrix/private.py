@@ -61,6 +61,8 @@ def appended(path: Path) -> Iterator[Any]:
         lines = path.read_bytes().splitlines()
     except FileNotFoundError:
         return
+    except OSError as error:
+        raise _unread(path, error) from error
     for line in lines:
         with suppress(ValueError):
             yield json.loads(line)
@@ -79,8 +81,7 @@ def read_json(path: Path, shape: type[T]) -> T | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        reason = f"{path} cannot be read: {error.strerror or error}."
-        raise Unavailable(reason, "Let the bot read it.") from error
+        raise _unread(path, error) from error
     except ValueError:
         path.replace(path.with_suffix(".broken"))
         return None
@@ -96,6 +97,10 @@ def write_json(path: Path, value: Any) -> None:
 def unwritten(path: Path, error: OSError) -> Unavailable:
     reason = f"{path} cannot be written: {error.strerror or error}."
     return Unavailable(reason, "Free some disk space, or let the bot write there.")
+
+
+def _unread(path: Path, error: OSError) -> Unavailable:
+    return Unavailable(f"{path} cannot be read: {error.strerror or error}.", "Let the bot read it.")
 
 
 def _settle(folder: Path) -> None:

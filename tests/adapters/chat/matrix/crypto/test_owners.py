@@ -13,7 +13,7 @@ import vodozemac
 
 from adapters.chat.matrix.answers import Json
 from adapters.chat.matrix.crypto.opening import Shut
-from adapters.chat.matrix.crypto.owners import FILE
+from adapters.chat.matrix.crypto.owners import FILE, Owners
 from adapters.chat.matrix.crypto.reasons import CHANGED, UNSIGNED
 from bot.errors import Unavailable
 from tests.adapters.chat.matrix.crypto.others import (
@@ -236,6 +236,12 @@ async def test_nothing_is_believed_that_could_not_be_written_down(bot: Bot, tmp_
     (tmp_path / FILE).rmdir()
     await bot.machine.keep_up()
     assert bot.machine.owners.knows(ALICE)
+
+
+def test_identities_that_cannot_be_read_are_said_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / FILE).mkdir()
+    with pytest.raises(Unavailable, match="cannot be read"):
+        Owners(tmp_path / FILE)
 
 
 async def test_a_device_that_cannot_be_marked_is_nobodys_until_it_can(
