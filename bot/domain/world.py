@@ -47,6 +47,8 @@ class Project(Fact):
     build_system: BuildSystem = BuildSystem.OTHER
     test_command: str = ""
     """What runs its tests, in that directory. Empty: none was found."""
+    set_up: str = ""
+    """What its tests need in a new worktree first. Empty: nothing, or what a directory around it has done."""
 
 
 class Scan(Fact):
@@ -59,6 +61,8 @@ class Scan(Fact):
     build_system: BuildSystem = BuildSystem.OTHER
     test_command: str = ""
     """Empty: none was found, and the person is asked."""
+    set_up: str = ""
+    """What the tests need in a new worktree first, as lock files tell: `npm ci`. It is told, and not run."""
     has_tests: bool = False
     """There are files of tests, or something that runs them."""
     projects: tuple[Project, ...] = ()

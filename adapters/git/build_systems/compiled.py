@@ -25,23 +25,23 @@ def cargo(files: Collection[str], manifests: Mapping[str, str]) -> Found | None:
         whole = re.search(r"^\[workspace\b", text, re.MULTILINE) is not None
     else:
         whole = "workspace" in manifest
-    return BuildSystem.CARGO, "cargo test --workspace" if whole else "cargo test"
+    return Found(BuildSystem.CARGO, "cargo test --workspace" if whole else "cargo test")
 
 
 def go(files: Collection[str], manifests: Mapping[str, str]) -> Found | None:
-    return (BuildSystem.GO, "go test ./...") if "go.mod" in manifests else None
+    return Found(BuildSystem.GO, "go test ./...") if "go.mod" in manifests else None
 
 
 def maven(files: Collection[str], manifests: Mapping[str, str]) -> Found | None:
     if "pom.xml" not in manifests:
         return None
-    return BuildSystem.MAVEN, "./mvnw -B test" if "mvnw" in files else "mvn -B test"
+    return Found(BuildSystem.MAVEN, "./mvnw -B test" if "mvnw" in files else "mvn -B test")
 
 
 def gradle(files: Collection[str], manifests: Mapping[str, str]) -> Found | None:
     if not any(name in manifests for name in GRADLE):
         return None
-    return BuildSystem.GRADLE, "./gradlew test" if "gradlew" in files else "gradle test"
+    return Found(BuildSystem.GRADLE, "./gradlew test" if "gradlew" in files else "gradle test")
 
 
 def dotnet(files: Collection[str], manifests: Mapping[str, str]) -> Found | None:
@@ -52,11 +52,11 @@ def dotnet(files: Collection[str], manifests: Mapping[str, str]) -> Found | None
     if not here:
         return None
     if len(here) == 1:
-        return BuildSystem.DOTNET, "dotnet test"
+        return Found(BuildSystem.DOTNET, "dotnet test")
     solutions = [name for name in named if name.endswith(SOLUTIONS)]
     tests = [name for name in named if "test" in name.lower()]
     chosen = next(iter(solutions or tests or named), "")
-    return BuildSystem.DOTNET, f"dotnet test {path_word(chosen)}" if chosen else ""
+    return Found(BuildSystem.DOTNET, f"dotnet test {path_word(chosen)}" if chosen else "")
 
 
 def cmake(files: Collection[str], manifests: Mapping[str, str]) -> Found | None:
@@ -67,7 +67,7 @@ def cmake(files: Collection[str], manifests: Mapping[str, str]) -> Found | None:
         manifests["CMakeLists.txt"],
         re.MULTILINE | re.IGNORECASE,
     )
-    return BuildSystem.CMAKE, _CTEST if tested else ""
+    return Found(BuildSystem.CMAKE, _CTEST if tested else "")
 
 
 def make(files: Collection[str], manifests: Mapping[str, str]) -> Found | None:
@@ -75,4 +75,4 @@ def make(files: Collection[str], manifests: Mapping[str, str]) -> Found | None:
     if text is None:
         return None
     target = re.search(r"^(test|check)[ \t]*+::?(?!=)", text, re.MULTILINE)
-    return BuildSystem.MAKE, f"make {target[1]}" if target else ""
+    return Found(BuildSystem.MAKE, f"make {target[1]}" if target else "")

@@ -22,7 +22,7 @@ from adapters.git.build_systems.ruby import ruby
 from bot.domain.world import BuildSystem
 
 MANIFESTS: tuple[str, ...] = (
-    *("Cargo.toml", "package.json"),
+    *("Cargo.toml", "package.json", "turbo.json"),
     *(*MARKS, "pytest.ini"),
     *("go.mod", "pom.xml", *GRADLE),
     *("CMakeLists.txt", *MAKEFILES),
@@ -40,5 +40,6 @@ def recognised(files: Collection[str], manifests: Mapping[str, str]) -> Found:
     package.json for its formatter is a Python project.
     """
     answers = [answer for rule in _RULES if (answer := rule(files, manifests)) is not None]
-    nothing = (BuildSystem.OTHER, "")
-    return next((answer for answer in answers if answer[1]), answers[0] if answers else nothing)
+    nothing = Found(BuildSystem.OTHER, "")
+    tested = (answer for answer in answers if answer.command)
+    return next(tested, answers[0] if answers else nothing)

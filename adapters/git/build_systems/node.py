@@ -1,7 +1,8 @@
-"""Projects of Node.js: npm, pnpm, yarn, bun. A script that would go on watching is told to run once."""
+"""Projects of Node.js: npm, pnpm, yarn, bun, with turbo or without. A script that would go on watching is told to run once."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -23,6 +24,19 @@ _RUNS: Mapping[str, tuple[BuildSystem, str, str]] = {
     "npm": (BuildSystem.NPM, "npm test", "npm test --workspaces --if-present"),
 }
 """What runs the test script here, and what runs those of all workspaces; yarn's way depends on its version."""
+_TURBO: Mapping[str, str] = {
+    "pnpm": "pnpm exec turbo run test",
+    "yarn": "yarn turbo run test",
+    "bun": "bunx turbo run test",
+    "npm": "npx turbo run test",
+}
+_INSTALL: Mapping[str, str] = {
+    "pnpm": "pnpm install --frozen-lockfile",
+    "yarn": "yarn install",
+    "bun": "bun install --frozen-lockfile",
+    "npm": "npm ci",
+}
+"""What brings node_modules into a new worktree; without a lock file it is `install` alone."""
 _ONCE = ("run", "--run", "bench", "list", "related")
 _LINKED = frozenset("&|;\n")
 
@@ -32,14 +46,38 @@ def node(files: Collection[str], manifests: Mapping[str, str]) -> Found | None:
         return None
     package = json_table(manifests["package.json"])
     manager = _manager(files, package)
-    system, command, _ = _RUNS[manager]
+    system = _RUNS[manager][0]
+    return Found(system, _command(manager, package, files, manifests), _set_up(files, package))
+
+
+def _command(
+    manager: str, package: Mapping[str, Any], files: Collection[str], manifests: Mapping[str, str]
+) -> str:
     script = table(package, "scripts").get("test", "")
     # what `npm init` writes is no test
     if not isinstance(script, str) or not script.strip() or "no test specified" in script:
-        return system, ""
+        return _without_script(manager, files, manifests)
     once = _run_once(script)
     # npm alone keeps for itself what does not stand behind --
-    return system, " ".join([command, *(["--"] if once and manager == "npm" else []), *once])
+    dashes = ["--"] if once and manager == "npm" else []
+    return " ".join([_RUNS[manager][1], *dashes, *once])
+
+
+def _without_script(manager: str, files: Collection[str], manifests: Mapping[str, str]) -> str:
+    """turbo runs the scripts of all packages; bun has a test runner of its own."""
+    if re.search(r'"(?:[^"\s]*#)?test"\s*:', manifests.get("turbo.json", "")):
+        return _TURBO[manager]
+    own = any(re.search(r"[._](?:test|spec)\.[cm]?[jt]sx?$", path) for path in files)
+    return "bun test" if manager == "bun" and own else ""
+
+
+def _set_up(files: Collection[str], package: Mapping[str, Any]) -> str:
+    needs = ("dependencies", "devDependencies", "workspaces")
+    locked = own_lock(files)
+    if not locked and not any(package.get(name) for name in needs):
+        return ""
+    manager = _manager(files, package)
+    return _INSTALL[manager] if locked else f"{manager} install"
 
 
 def workspaces_command(files: Collection[str], manifests: Mapping[str, str]) -> str:
@@ -55,14 +93,7 @@ def own_lock(files: Collection[str]) -> str:
     return next((manager for file, manager in _LOCK_FILES if file in files), "")
 
 
-def lock_files_above(folder: str, paths: Collection[str]) -> tuple[str, ...]:
-    """The lock files of the nearest directory around `folder` that has any."""
-    while folder:
-        folder = folder.rpartition("/")[0]
-        start = f"{folder}/" if folder else ""
-        if found := tuple(name for name, _ in _LOCK_FILES if start + name in paths):
-            return found
-    return ()
+LOCK_FILES = tuple(name for name, _ in _LOCK_FILES)
 
 
 def _manager(files: Collection[str], package: Mapping[str, Any]) -> str:

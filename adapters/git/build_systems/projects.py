@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from adapters.git.build_systems.compiled import DOTNET_PROJECTS, SOLUTIONS
 from adapters.git.build_systems.directory import MANIFESTS, recognised
-from adapters.git.build_systems.node import lock_files_above, own_lock, workspaces_command
+from adapters.git.build_systems.node import LOCK_FILES, workspaces_command
+from adapters.git.build_systems.python import UV_LOCK
 from adapters.git.build_systems.reading import path_word, sayable
 from bot.domain.world import BuildSystem, Project
 
@@ -55,7 +56,7 @@ def projects_of(
     everything = frozenset(paths) if below else frozenset[str]()
     top = _project(TOP, own, texts, ())
     found = [
-        _project(folder, files, texts, lock_files_above(folder, everything))
+        _project(folder, files, texts, _locks_above(folder, everything))
         for folder, files in below.items()
     ]
     told = [one for one in found if one.test_command or not _parts_of((top, *found), one)]
@@ -81,6 +82,32 @@ def command_of_all(
     return " && ".join(parts)
 
 
+def set_up_of_all(projects: Sequence[Project]) -> str:
+    """What the tests of all of it need in a new worktree: the top's first, which often serves all members."""
+    top, *below = projects
+    tested = [] if top.test_command else [one for one in below if one.test_command]
+    parts = [f"(cd {path_word(one.path)} && {one.set_up})" for one in tested if one.set_up]
+    return " && ".join([top.set_up, *parts] if top.set_up else parts)
+
+
+def _locks_above(folder: str, paths: Collection[str]) -> tuple[str, ...]:
+    """The lock files that hold for it from a directory around it: of each language those of the nearest one."""
+    found: list[str] = []
+    for names in (LOCK_FILES, (UV_LOCK,)):
+        around = folder
+        here = _lying(names, folder, paths)
+        while around and not here:
+            around = around.rpartition("/")[0]
+            here = _lying(names, around, paths)
+            found += here
+    return tuple(found)
+
+
+def _lying(names: Collection[str], folder: str, paths: Collection[str]) -> list[str]:
+    start = f"{folder}/" if folder else ""
+    return [name for name in names if start + name in paths]
+
+
 def _may_be_project(folder: str) -> bool:
     parts = folder.split("/")
     if len(parts) > DEPTH or any(part in _NOT_OURS or part[0] == "." for part in parts):
@@ -96,13 +123,14 @@ def _files_in(folder: str, ordered: Sequence[str]) -> Sequence[str]:
 def _project(
     folder: str, paths: Sequence[str], texts: Mapping[str, str], locks: Collection[str]
 ) -> Project:
-    """`locks` are the lock files of the directories around it: they hold for its package.json, too."""
+    """`locks` are the lock files of the directories around it that hold for it, too; what they lock is set up there."""
     start = "" if folder == TOP else f"{folder}/"
-    files = {path[len(start) :] for path in paths}
-    files.update(() if own_lock(files) else locks)
+    files = {path[len(start) :] for path in paths}.union(locks)
     manifests = {name: texts[start + name] for name in MANIFESTS if start + name in texts}
-    system, command = recognised(files, manifests)
-    return Project(path=folder, build_system=system, test_command=command)
+    system, command, set_up = recognised(files, manifests)
+    one = Project(path=folder, build_system=system, test_command=command, set_up=set_up)
+    installed_above = _is_node(one) and not set(LOCK_FILES).isdisjoint(locks)
+    return one.model_copy(update={"set_up": ""}) if installed_above else one
 
 
 def _parts_of(projects: Iterable[Project], inner: Project) -> bool:

@@ -6,12 +6,19 @@ import json
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from shlex import quote
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from bot.domain.world import BuildSystem
 
-Found = tuple[BuildSystem, str]
-"""A build system and its test command; empty: there is nothing to run."""
+
+class Found(NamedTuple):
+    system: BuildSystem
+    command: str
+    """What runs its tests; empty: there is nothing to run."""
+    set_up: str = ""
+    """What has to be done in a new worktree first; empty: the command needs nothing."""
+
+
 Rule = Callable[[Collection[str], Mapping[str, str]], Found | None]
 """From all paths of a directory and the contents of its manifests; None: it is not this build system."""
 _MANY_DOTS = 300

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
-from adapters.git.build_systems import MANIFESTS, command_of_all, is_test, projects_of
-from adapters.git.place import Place
+from adapters.git.build_systems import (
+    ENVIRONMENTS,
+    MANIFESTS,
+    command_of_all,
+    is_test,
+    projects_of,
+    set_up_of_all,
+)
+from adapters.git.place import Place, is_there
 from adapters.git.run import Git
 from adapters.git.scan.contents import Wanted, contents
 from adapters.git.scan.listing import Listing, listed
@@ -26,14 +33,26 @@ async def scanned(git: Git, place: Place, commit: str, deadline: float) -> Scan:
     # tens of thousands of paths take long enough to keep others waiting
     wanted = await asyncio.to_thread(Wanted.of, listing)
     texts, whole = await contents(git, place, listing, wanted, deadline)
-    return await asyncio.to_thread(_told, commit, listing, wanted, texts, whole)
+    environments = await asyncio.to_thread(_environments, place, ["", *wanted.projects])
+    return await asyncio.to_thread(_told, commit, listing, wanted, texts, environments, whole)
+
+
+def _environments(place: Place, folders: list[str]) -> list[str]:
+    """Git ignores these, so they are in no commit: that they are there is all that is looked at."""
+    names = [f"{folder}/{name}".lstrip("/") for folder in folders for name in ENVIRONMENTS]
+    return [name for name in names if is_there(place.top / name)]
 
 
 def _told(
-    commit: str, listing: Listing, wanted: Wanted, texts: dict[str, str], whole: bool
+    commit: str,
+    listing: Listing,
+    wanted: Wanted,
+    texts: dict[str, str],
+    environments: list[str],
+    whole: bool,
 ) -> Scan:
     paths = list(listing.blobs)
-    projects = projects_of(paths, texts, wanted.projects)
+    projects = projects_of([*paths, *environments], texts, wanted.projects)
     folders = folders_of(paths)
     command = command_of_all(projects, listing.blobs.keys(), texts)
     rules, all_rules = conventions(listing.blobs.keys(), texts)
@@ -43,6 +62,7 @@ def _told(
         directory_tree=tree(paths, folders),
         build_system=_main_system(projects),
         test_command=command,
+        set_up=set_up_of_all(projects),
         has_tests=bool(command) or any(map(is_test, paths)),
         projects=projects,
         project_meta=_meta(projects, texts),

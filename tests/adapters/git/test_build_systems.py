@@ -28,8 +28,6 @@ CASES: list[tuple[dict[str, str], BuildSystem, str]] = [
     ({"requirements.txt": "pytest==8\n", "a_test.py": ""}, BuildSystem.PYTHON, "python3 -m pytest"),
     ({"tests/conftest.py": "", "tests/test_a.py": ""}, BuildSystem.PYTHON, "python3 -m pytest"),
     ({"requirements-dev.txt": "pytest\n"}, BuildSystem.PYTHON, "python3 -m pytest"),
-    ({"pyproject.toml": '[tool.uv]\ndev-dependencies = ["pytest>=8"]', "uv.lock": ""}, BuildSystem.PYTHON, "python3 -m pytest"),
-    ({"pyproject.toml": '[tool.poetry.group.dev.dependencies]\npytest = "^8"', "poetry.lock": ""}, BuildSystem.PYTHON, "python3 -m pytest"),
     ({"pyproject.toml": "[tool.tox]"}, BuildSystem.PYTHON, "tox"),
     ({"tox.ini": "[tox]"}, BuildSystem.PYTHON, "tox"),
     ({"noxfile.py": ""}, BuildSystem.PYTHON, "nox"),
@@ -71,7 +69,62 @@ def test_a_repository_is_recognised(
     files: dict[str, str], system: BuildSystem, command: str
 ) -> None:
     manifests = {name: text for name, text in files.items() if name in MANIFESTS}
-    assert recognised(files.keys(), manifests) == (system, command)
+    assert recognised(files.keys(), manifests)[:2] == (system, command)
+
+
+PYTEST = "[tool.pytest.ini_options]\n"
+TESTED = {"tests/conftest.py": "", "tests/test_a.py": ""}
+TOOLS: list[tuple[dict[str, str], str, str]] = [
+    # uv makes its environment by itself
+    ({"uv.lock": "", "pyproject.toml": '[tool.uv]\ndev-dependencies = ["pytest>=8"]'}, "uv run python -m pytest", ""),
+    ({"uv.lock": "", "pyproject.toml": '[dependency-groups]\ndev = ["pytest"]'}, "uv run python -m pytest", ""),
+    ({"uv.lock": "", "pyproject.toml": '[dependency-groups]\ntest = ["pytest"]'}, "uv run --group test python -m pytest", ""),
+    ({"uv.lock": "", "pyproject.toml": '[project.optional-dependencies]\ncheck = ["pytest"]'}, "uv run --extra check python -m pytest", ""),
+    ({"uv.lock": "", "pyproject.toml": PYTEST}, "uv run --with pytest python -m pytest", ""),
+    ({"uv.lock": "", "pyproject.toml": "[project]", "test_a.py": ""}, "uv run python -m unittest discover", ""),
+    ({"pyproject.toml": "[tool.uv]\npackage = true\n" + PYTEST + '[project]\ndependencies = ["pytest"]'}, "uv run python -m pytest", ""),
+    ({"uv.lock": "", "pyproject.toml": "[project]"}, "", ""),
+    # these want it made in each worktree
+    ({"poetry.lock": "", "pyproject.toml": '[tool.poetry.group.dev.dependencies]\npytest = "^8"'}, "poetry run python -m pytest", "poetry install"),
+    ({"pyproject.toml": '[tool.poetry.dependencies]\npytest = "^8"'}, "poetry run python -m pytest", "poetry install"),
+    ({"pdm.lock": "", "pyproject.toml": PYTEST}, "pdm run python -m pytest", "pdm install"),
+    ({"Pipfile": "pytest = '*'\n", "Pipfile.lock": ""}, "pipenv run python -m pytest", "pipenv sync --dev"),
+    ({".venv/bin/python": "", "requirements.txt": "pytest\n"}, ".venv/bin/python -m pytest", "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"),
+    ({"venv/bin/python": "", "pyproject.toml": '[project.optional-dependencies]\ntest = ["pytest"]'}, "venv/bin/python -m pytest", "python3 -m venv venv && venv/bin/pip install -e '.[test]'"),
+    # a lock file names what is used; the environment beside it was made by that
+    ({".venv/bin/python": "", "uv.lock": "", "pyproject.toml": '[project]\ndependencies = ["pytest"]'}, "uv run python -m pytest", ""),
+    ({"tox.ini": "[testenv]", "uv.lock": "", "pyproject.toml": '[project]\ndependencies = ["pytest"]'}, "uv run python -m pytest", ""),
+    # tox, nox and hatch make theirs, too: nobody else says where pytest would come from
+    ({"tox.ini": "[tox]\n[pytest]", **TESTED}, "tox", ""),
+    ({"tox.ini": "[pytest]", **TESTED}, "python3 -m pytest", ""),
+    ({"tox.ini": "[tox]", ".venv/bin/python": "", **TESTED}, ".venv/bin/python -m pytest", "python3 -m venv .venv"),
+    ({"noxfile.py": "@nox.session\ndef lint(session): ...\n@nox.session\ndef tests(session): ...", **TESTED}, "nox -s tests", ""),
+    ({"noxfile.py": "def coverage(session): ...", "test_a.py": ""}, "nox", ""),
+    ({"pyproject.toml": '[tool.hatch.envs.default.scripts]\ntest = "pytest"'}, "hatch run test", ""),
+    ({"pyproject.toml": '[tool.hatch.envs.test.scripts]\nrun = "pytest"'}, "hatch run test:run", ""),
+    ({"pyproject.toml": "[tool.hatch.envs.hatch-test]\n" + PYTEST}, "hatch test", ""),
+    ({"pyproject.toml": "[tool.hatch.build]\n" + PYTEST}, "python3 -m pytest", ""),
+    ({"pyproject.toml": "[tool.pdm.version]\n" + PYTEST}, "python3 -m pytest", ""),
+    # Node.js
+    ({"package.json": '{"scripts": {"test": "x"}}', "package-lock.json": ""}, "npm test", "npm ci"),
+    ({"package.json": '{"scripts": {"test": "x"}, "devDependencies": {"x": "1"}}'}, "npm test", "npm install"),
+    ({"package.json": '{"scripts": {"test": "node --test"}}'}, "npm test", ""),
+    ({"package.json": '{"scripts": {"test": "x"}}', "pnpm-lock.yaml": ""}, "pnpm test", "pnpm install --frozen-lockfile"),
+    ({"package.json": "{}", "pnpm-lock.yaml": "", "turbo.json": '{"tasks": {"test": {}}}'}, "pnpm exec turbo run test", "pnpm install --frozen-lockfile"),
+    ({"package.json": "{}", "yarn.lock": "", "turbo.json": '{"pipeline": {"test": {}}}'}, "yarn turbo run test", "yarn install"),
+    ({"package.json": "{}", "package-lock.json": "", "turbo.json": '{"tasks": {"//#test" : {}}}'}, "npx turbo run test", "npm ci"),
+    ({"package.json": "{}", "bun.lockb": "", "turbo.json": '{"tasks": {"build": {}}}'}, "", "bun install --frozen-lockfile"),
+    ({"package.json": "{}", "bun.lock": "", "src/a.test.ts": ""}, "bun test", "bun install --frozen-lockfile"),
+    ({"Gemfile": "", "spec/a_spec.rb": ""}, "bundle exec rspec", "bundle install"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "command", "set_up"), TOOLS)
+def test_lock_files_and_configuration_say_which_tool_runs_the_tests(
+    files: dict[str, str], command: str, set_up: str
+) -> None:
+    manifests = {name: text for name, text in files.items() if name in MANIFESTS}
+    assert recognised(files.keys(), manifests)[1:] == (command, set_up)
 
 
 _HOSTILE = """
@@ -93,7 +146,7 @@ def test_no_manifest_keeps_the_bot_busy_for_ever() -> None:
 
 
 def test_cmake_tests_are_built_first() -> None:
-    _, command = recognised(["CMakeLists.txt"], {"CMakeLists.txt": "enable_testing()\n"})
+    command = recognised(["CMakeLists.txt"], {"CMakeLists.txt": "enable_testing()\n"}).command
     assert command.startswith("cmake ")
     assert "ctest" in command
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.git.build_systems import command_of_all, project_manifests, projects_of
+from adapters.git.build_systems import (
+    command_of_all,
+    project_manifests,
+    projects_of,
+    set_up_of_all,
+)
 from bot.domain.world import BuildSystem, Project
 
 PYTEST = "[tool.pytest.ini_options]"
@@ -140,3 +145,26 @@ def test_at_most_twelve_projects_are_told_and_those_with_tests_come_first() -> N
     assert len(projects) == 1 + 12
     assert [one.path for one in projects[1:]] == [f"z{n:02}" for n in range(12)]
     assert all_of_it.count("npm test") == 12
+
+
+def set_up(files: dict[str, str]) -> str:
+    return set_up_of_all(seen(files)[0])
+
+
+def test_the_lock_of_a_workspace_holds_for_its_members_and_is_installed_once() -> None:
+    files = {
+        "pyproject.toml": "[tool.uv.workspace]",
+        "uv.lock": "",
+        "api/pyproject.toml": '[project]\ndependencies = ["pytest"]',
+        "web/package.json": NPM,
+        "web/package-lock.json": "",
+        "web/admin/package.json": NPM,
+    }
+    assert command(files) == "(cd api && uv run python -m pytest) && (cd web && npm test)"
+    assert set_up(files) == "(cd web && npm ci)"
+    members = {
+        "package.json": '{"workspaces": ["a"]}',
+        "yarn.lock": "",
+        "a/package.json": NPM,
+    }
+    assert (command(members), set_up(members)) == ("(cd a && yarn test)", "yarn install")

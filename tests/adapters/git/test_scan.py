@@ -315,3 +315,14 @@ async def test_specs_are_told_by_id_and_title(top: Path, repository: GitReposito
     )
     scan = await repository.scan(str(top), sha)
     assert scan.specs_summary.splitlines() == ["- 001-cart", "- SPEC-0a1b2c3d: Login"]
+
+
+async def test_an_environment_beside_the_code_is_used_though_git_ignores_it(
+    top: Path, repository: GitRepository
+) -> None:
+    made = commit(top, {".gitignore": ".venv/\n", "requirements.txt": "pytest\n"})
+    write(top, {".venv/bin/python": ""})
+    scan = await repository.scan(str(top), made)
+    assert scan.test_command == ".venv/bin/python -m pytest"
+    assert scan.set_up == "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"
+    assert ".venv" not in scan.directory_tree
