@@ -1,16 +1,20 @@
-"""All settings, in one model: the only place that reads the environment and .env. Every problem is reported at once."""
+"""All settings, in one model, from the environment and the .env files. Every problem is reported at once."""
 
 from __future__ import annotations
 
 import os
 import re
+import stat
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
+from typing import Self
 
 from pydantic import (
     AliasChoices,
     Field,
     JsonValue,
+    PrivateAttr,
     SecretStr,
     ValidationError,
     field_validator,
@@ -20,6 +24,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bot.domain.evidence import TaskLimits
 from bot.domain.intent import Source
+from bot.env_file import BadLine, read
 from bot.errors import SettingsError
 from bot.full_ids import MatrixPeople, MatrixPlaces, SlackPeople, SlackPlaces
 
@@ -38,6 +43,23 @@ _SECRET = (
 _PEOPLE = ("_users", "_approvers", "_stoppers", "_admins")
 LEAST_WINDOW = 8_000
 """Tokens. Into less no plan of any use fits."""
+A_DAY, A_WEEK = 86_400, 604_800
+MANY = 100_000_000
+"""The largest number where there is no limit of its own: what is larger is a slip, and no timer or file takes it."""
+_LIMITING = frozenset(
+    {
+        *("gwt_home", "gwt_repository", "sandbox", "on_restart"),
+        *("llm_provider", "openai_base_url", "slack_api_url", "github_api_url"),
+        *("github_repository", "gwt_pull_requests", "gwt_intents"),
+        *("gwt_parallel", "gwt_most_repositories", "gwt_most_files", "gwt_most_tests"),
+        *("gwt_most_seconds", "gwt_most_in_a_minute", "gwt_most_in_an_hour", "gwt_most_sessions"),
+        *("gwt_low_risk_sources", "gwt_high_risk_approvers", "gwt_high_risk_asker_counts"),
+        *("slack_approvers", "slack_stoppers", "slack_admins"),
+        *("matrix_approvers", "matrix_stoppers", "matrix_admins", "matrix_encrypted_approvals"),
+    }
+)
+"""Settings that limit what the bot does or say where it does it. Their defaults allow more, or lead elsewhere, so that
+the bot does not start without one of them that somebody has tried to set."""
 
 
 class OnRestart(StrEnum):
@@ -99,8 +121,8 @@ class Settings(BaseSettings):
     openai_model: str = ""
     openai_api_key: SecretStr = SecretStr("")
     anthropic_api_key: SecretStr = SecretStr("")
-    llm_timeout: float = Field(default=180, gt=0)
-    llm_context_window: int = Field(default=0, ge=0)
+    llm_timeout: float = Field(default=180, gt=0, le=A_DAY)
+    llm_context_window: int = Field(default=0, ge=0, le=MANY)
     """In tokens; 0: not known."""
 
     gwt_home: Path = Field(
@@ -113,29 +135,29 @@ class Settings(BaseSettings):
     gwt_agent_command: str = ""
     gwt_agent_env: str = ""
     gwt_test_command: str = ""
-    gwt_check_seconds: float = Field(default=900, gt=0)
+    gwt_check_seconds: float = Field(default=900, gt=0, le=A_WEEK)
     gwt_other_agents: str = ""
     gwt_set_up: str = ""
     gwt_copy_files: str = ""
     sandbox: SandboxKind = SandboxKind.NONE
     sandbox_read: str = ""
     sandbox_write: str = ""
-    gwt_most_files: int = Field(default=0, ge=0)
-    gwt_most_tests: int = Field(default=0, ge=0)
-    gwt_most_seconds: int = Field(default=0, ge=0)
+    gwt_most_files: int = Field(default=0, ge=0, le=MANY)
+    gwt_most_tests: int = Field(default=0, ge=0, le=MANY)
+    gwt_most_seconds: int = Field(default=0, ge=0, le=MANY)
     on_restart: OnRestart = OnRestart.CONTINUE
     gwt_parallel: int = Field(default=10, ge=1, le=10)
-    gwt_most_repositories: int = Field(default=4, ge=0)
+    gwt_most_repositories: int = Field(default=4, ge=0, le=MANY)
     gwt_intents: bool = True
     gwt_reflect_after: bool = False
     gwt_low_risk_alone: bool = False
     gwt_low_risk_sources: str = "human"
     gwt_high_risk_approvers: int = Field(default=1, ge=1, le=9)
     gwt_high_risk_asker_counts: bool = True
-    gwt_most_in_a_minute: int = Field(default=120, ge=0)
-    gwt_most_in_an_hour: int = Field(default=30, ge=0)
-    gwt_most_sessions: int = Field(default=200, ge=0)
-    progress_seconds: float = Field(default=120, ge=1)
+    gwt_most_in_a_minute: int = Field(default=120, ge=0, le=MANY)
+    gwt_most_in_an_hour: int = Field(default=30, ge=0, le=MANY)
+    gwt_most_sessions: int = Field(default=200, ge=0, le=MANY)
+    progress_seconds: float = Field(default=120, ge=1, le=A_DAY)
     progress: Progress = Progress.EDIT
 
     gwt_pull_requests: bool = True
@@ -146,7 +168,7 @@ class Settings(BaseSettings):
     github_app_key_file: Path | None = None
     github_app_installation: str = ""
     github_merge_method: MergeMethod | None = None
-    github_poll_seconds: float = Field(default=60, ge=1)
+    github_poll_seconds: float = Field(default=60, ge=1, le=A_DAY)
 
     slack_bot_token: SecretStr = SecretStr("")
     slack_app_token: SecretStr = SecretStr("")
@@ -171,6 +193,8 @@ class Settings(BaseSettings):
     matrix_stoppers: MatrixPeople = frozenset()
     matrix_admins: MatrixPeople = frozenset()
     matrix_rooms: MatrixPlaces = frozenset()
+
+    _bad_lines: tuple[BadLine, ...] = PrivateAttr(())
 
     @field_validator("llm_provider", mode="before")
     @classmethod
@@ -245,7 +269,7 @@ class Settings(BaseSettings):
     @field_validator("gwt_home", "gwt_repository")
     @classmethod
     def _absolute(cls, path: Path) -> Path:
-        return path.expanduser().absolute()
+        return _from_here(path)
 
     @field_validator("openai_base_url", "matrix_homeserver", "slack_api_url", "github_api_url")
     @classmethod
@@ -253,6 +277,15 @@ class Settings(BaseSettings):
         if url and not url.startswith(("http://", "https://")):
             raise ValueError("must begin with http:// or https://")
         return url.rstrip("/")
+
+    def without(self, lines: tuple[BadLine, ...]) -> Self:
+        self._bad_lines = lines
+        return self
+
+    @property
+    def bad_lines(self) -> tuple[BadLine, ...]:
+        """Lines of the .env files that could not be read, so that what they were to set is not set."""
+        return self._bad_lines
 
     @property
     def secrets(self) -> dict[str, str]:
@@ -304,14 +337,14 @@ def repositories_in(text: str) -> dict[str, str]:
             raise ValueError(f"must be name=path, separated by commas; {part!r} is not")
         if name.lower() in {known.lower() for known in found}:
             raise ValueError(f"{name} is named twice")
-        found[name] = str(Path(path).expanduser().absolute())
+        found[name] = str(_from_here(Path(path)))
     return found
 
 
 def paths_in(text: str) -> tuple[str, ...]:
     """`~/.nvm, /srv/cache`."""
     parts = (part.strip() for part in text.split(","))
-    return tuple(str(Path(part).expanduser()) for part in parts if part)
+    return tuple(str(_expanded(Path(part))) for part in parts if part)
 
 
 def sources_in(text: str) -> frozenset[Source]:
@@ -322,40 +355,86 @@ def sources_in(text: str) -> frozenset[Source]:
     return frozenset(map(Source, told))
 
 
+def _expanded(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        raise ValueError(f"{path}: there is no home folder of that name") from error
+
+
+def _from_here(path: Path) -> Path:
+    return _expanded(path).absolute()
+
+
 def load(env_file: Path | None = Path(".env")) -> Settings:
     """The settings as they are now; asked for again, they may have changed."""
     files = [file for file in (_at_home(), env_file) if file] if env_file else []
+    try:
+        Path.cwd()
+    except FileNotFoundError as gone:
+        raise _wrong(["the folder you are in was removed; change to another one"]) from gone
     for file in files:
         _refuse_readable(file)
-
+    values, bad = read(files, Settings.model_fields)
+    if limiting := [line for line in bad if line.setting.lower() in _LIMITING]:
+        raise _wrong(map(str, limiting))
+    there = {name.lower() for name in os.environ}
     try:
-        # what pydantic-settings takes, but does not declare
-        return Settings(_env_file=files)  # pyright: ignore[reportCallIssue]
+        # texts, as in the environment: the model makes of them what they are to be
+        given = Settings(**{name: values[name] for name in values.keys() - there})  # pyright: ignore[reportArgumentType]
     except ValidationError as wrong:
-        raise SettingsError(_told(wrong)) from wrong
-    except UnicodeDecodeError as wrong:
-        names = " or ".join(str(file) for file in files if file.is_file())
-        raise SettingsError(f"{names} is no text: save it as UTF-8") from wrong
+        raise _wrong(_told(wrong)) from wrong
+    return given.without(bad)
 
 
 def _at_home() -> Path:
     """Settings for all repositories. What stands where the bot is started counts more."""
-    return Path(os.environ.get("GWT_HOME") or "~/.gwt").expanduser() / ".env"
+    try:
+        return _expanded(Path(os.environ.get("GWT_HOME") or "~/.gwt")) / ".env"
+    except ValueError as wrong:
+        raise _wrong([f"GWT_HOME: {wrong}"]) from wrong
 
 
 def _refuse_readable(env_file: Path) -> None:
     """Others must not be able to read the keys in it."""
-    if env_file.is_file() and env_file.stat().st_mode & 0o077:
+    try:
+        mode = env_file.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise _wrong([f"{env_file} cannot be read: {error.strerror}"]) from error
+    if stat.S_ISREG(mode) and mode & 0o077:
         raise SettingsError(f"{env_file} can be read by others: chmod 600 {env_file}")
 
 
-def _told(wrong: ValidationError) -> str:
-    problems = wrong.errors(include_url=False, include_input=False)
-    lines = [
-        f"{'.'.join(map(str, p['loc'])).upper()}: {p['msg'].removeprefix('Value error, ')}"
-        for p in problems
-    ]
-    return "The settings do not allow a start:\n" + "\n".join(f"  {line}" for line in lines)
+def _wrong(problems: Iterable[str]) -> SettingsError:
+    lines = ["The settings do not allow a start:", *problems]
+    return SettingsError("\n  ".join(lines))
+
+
+def _told(wrong: ValidationError) -> list[str]:
+    """Each problem in a line, without the value: it could be a secret in the wrong place."""
+    lines: list[str] = []
+    for problem in wrong.errors(include_url=False, include_input=False):
+        name = ".".join(map(str, problem["loc"]))
+        why = _of_number(name.lower(), problem["type"]) or problem["msg"]
+        about = f"{name.upper()}: " if name else ""
+        lines.append(about + why.removeprefix("Value error, "))
+    return lines
+
+
+def _of_number(name: str, type: str) -> str:
+    """What a number has to be, where it is not. Empty: it is something else that is wrong."""
+    field = Settings.model_fields.get(name)
+    if field is None or not type.startswith(("int_", "float_", "finite", "greater", "less")):
+        return ""
+    kinds = ("ge", "gt", "le")
+    bounds = {
+        kind: getattr(one, kind) for one in field.metadata for kind in kinds if hasattr(one, kind)
+    }
+    least = f"at least {bounds['ge']:,}" if "ge" in bounds else f"more than {bounds['gt']:,}"
+    kind = "a whole number" if field.annotation is int else "a number"
+    return f"must be {kind}, {least} and at most {bounds['le']:,}"
 
 
 def pane_environment() -> dict[str, str]:

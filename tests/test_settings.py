@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from bot import settings
 from bot.errors import SettingsError
+from bot.settings import Settings
 from tests.program.environment import MATRIX, SLACK, TOKENS, Given, given_by
 
 
@@ -168,3 +170,102 @@ def test_a_token_in_the_wrong_line_is_not_shown(given: Given, token: str) -> Non
         given(SLACK_USERS=token, MATRIX_ROOMS=token, MATRIX_HOMESERVER=token, SLACK_HTTP_PORT=token)
     assert token not in f"{refusal.value}{refusal.value.__cause__}"
     assert len(str(refusal.value).splitlines()) == 5
+
+
+NUMBERS = [
+    name
+    for name, default in Settings.model_construct().model_dump().items()
+    if isinstance(default, int | float) and not isinstance(default, bool)
+]
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("wrong", ["inf", "-inf", "nan", "1" * 40, "1e308", "9" * 5000, "-1", "x"])
+def test_a_number_is_finite_and_its_bounds_are_told(given: Given, name: str, wrong: str) -> None:
+    with pytest.raises(SettingsError) as refusal:
+        given(**{name.upper(): wrong})
+    (line,) = str(refusal.value).splitlines()[1:]
+    assert re.fullmatch(rf"  {name.upper()}: must be a .*number.* and at most [\d,]+", line), line
+
+
+SECRET = "sk-abcdefghijklmnopqrstuvwxyz"  # noqa: S105 - it opens nothing
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "named", "why"),
+    [
+        (f"{SECRET}\n", 1, "", "has no ="),
+        (f"\n# a key\n\nMY KEY IS {SECRET}\n", 4, "", "has no ="),
+        (f"OPENAI_API_KEY {SECRET}\n", 1, " (OPENAI_API_KEY)", "has no ="),
+        (f"openai_api_key\n#{SECRET}\n", 1, " (OPENAI_API_KEY)", "has no ="),
+        (f'OPENAI_API_KEY="{SECRET}\n', 1, " (OPENAI_API_KEY)", "never closed"),
+        (f"export OPENAI_API_KEY='{SECRET}\n", 1, " (OPENAI_API_KEY)", "never closed"),
+        (f'A="1"\nOPENAI_API_KEY="{SECRET}\nGWT_SET_UP=""\n', 2, " (OPENAI_API_KEY)", "closed"),
+        (f'OPENAI_API_KEY="{SECRET}\nA=1\nGWT_SET_UP="a" b\n', 1, " (OPENAI_API_KEY)", "closed"),
+        (f'OPENAI_API_KEY="{SECRET}" 2\r\n', 1, " (OPENAI_API_KEY)", "behind a closing"),
+        (f"={SECRET}\n", 1, "", "cannot be read"),
+    ],
+)
+def test_a_line_that_cannot_be_read_costs_its_own_setting_and_no_other(
+    home: Path, tmp_path: Path, text: str, number: int, named: str, why: str
+) -> None:
+    file = written(home / ".env", text + "OPENAI_MODEL=after-it\n")
+    found = settings.load(tmp_path / "none")
+    assert (found.openai_model, found.keys()["OPENAI_API_KEY"]) == ("after-it", False)
+    line = str(found.bad_lines[0])
+    assert line.startswith(f"{file}, line {number}{named}: ")
+    assert why in line
+    assert SECRET not in "".join(map(str, found.bad_lines))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'KEY="-----BEGIN\nab=cd\n-----END"\nOPENAI_MODEL=x\n',
+        "\ufeffOPENAI_MODEL=x\n",
+        "export OPENAI_MODEL = 'x' # why\nexport PATH\n",
+        "NAME=x\nOPENAI_MODEL=${NAME}\n",
+        "PROGRESS = edit\r\nopenai_model=x",
+    ],
+)
+def test_what_other_programs_read_in_such_a_file_is_read(
+    home: Path, tmp_path: Path, text: str
+) -> None:
+    written(home / ".env", text)
+    found = settings.load(tmp_path / "none")
+    assert (found.openai_model, found.bad_lines) == ("x", ())
+
+
+@pytest.mark.parametrize("name", ["SANDBOX", "GWT_HOME", "SLACK_APPROVERS", "GWT_PULL_REQUESTS"])
+def test_a_limit_that_cannot_be_read_is_not_lifted(home: Path, tmp_path: Path, name: str) -> None:
+    """Without the line the bot would do more than it was told to, or do it elsewhere."""
+    written(home / ".env", f'{name}="bwrap\nOPENAI_MODEL=x\n')
+    with pytest.raises(SettingsError, match=rf"\.env, line 1 \({name}\): .* never closed"):
+        settings.load(tmp_path / "none")
+
+
+@pytest.mark.parametrize("name", ["GWT_HOME", "GWT_REPOSITORY", "GWT_REPOSITORIES", "SANDBOX_READ"])
+def test_a_home_folder_of_nobody_is_told(given: Given, name: str) -> None:
+    path = "~no-such-user/x"
+    with pytest.raises(SettingsError, match=f"{name}: .*there is no home folder of that name"):
+        given(**{name: f"api={path}" if name.endswith("IES") else path})
+    if name == "GWT_HOME":
+        with pytest.raises(SettingsError, match=name):
+            settings.load(Path("none"))
+
+
+def test_a_home_that_cannot_be_looked_into_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GWT_HOME", f"/{'long' * 100}")
+    with pytest.raises(SettingsError, match="cannot be read: File name too long"):
+        settings.load(Path("none"))
+
+
+def test_that_the_folder_one_is_in_was_removed_is_told(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(SettingsError, match="was removed"):
+        settings.load(Path("none"))

@@ -31,7 +31,7 @@ from bot.engine.front import HELP
 from bot.errors import Refused, SettingsError
 from bot.ports import Deliver
 from bot.program.assemble import Plan
-from bot.program.dotenv import refuse_foreign
+from bot.program.dotenv import read_settings
 from bot.program.local import at_home, gate_for
 from bot.program.owner import me
 from bot.program.saying import say
@@ -45,8 +45,7 @@ __all__ = ["gate_for", "me", "run", "seated", "talk"]
 
 async def run(options: ReplOptions, *, umask: int) -> int:
     """The exit code: 0 complete, 1 error, 2 incomplete. By hand it is 0, however things stand."""
-    await asyncio.to_thread(refuse_foreign, Path(".env"))
-    current = settings.load()
+    current = await read_settings()
     await asyncio.to_thread(ReplFile(current.gwt_home).load)
     config = settled(options, current)
     path = await project_path(config)

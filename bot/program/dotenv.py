@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 from pathlib import Path
 
+from bot import settings
 from bot.errors import SettingsError
+from bot.program.saying import say
+from bot.settings import Settings
 
 _GIT = (
     *("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
     # whose repository it is must not keep git from saying what is in it
     *("-c", "safe.directory=*"),
 )
+
+
+async def read_settings() -> Settings:
+    """How every command begins. Lines of a .env that cannot be read are told of; the rest counts."""
+    await asyncio.to_thread(refuse_foreign, Path(".env"))
+    current = settings.load()
+    say(*(f"gwt-bot: {line}. The line is not used." for line in current.bad_lines))
+    return current
 
 
 def refuse_foreign(env_file: Path) -> None:

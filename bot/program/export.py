@@ -13,7 +13,6 @@ from pathlib import Path
 from adapters.store.bundle import HISTORY, lines, opened, packed
 from adapters.store.folder import JOURNAL, file_name
 from adapters.store.history import read
-from bot import settings
 from bot.domain import tasklog
 from bot.domain.exported import History
 from bot.domain.masking import Masker, clean
@@ -22,7 +21,7 @@ from bot.domain.snapshot import NewerSchemaError
 from bot.domain.snapshot import export as exported
 from bot.engine.replay import replayed
 from bot.errors import BotError, BrokenStateError, Refused
-from bot.program.dotenv import refuse_foreign
+from bot.program.dotenv import read_settings
 from bot.program.secrets import secrets_in
 
 LARGEST_FILE = 20_000_000
@@ -31,8 +30,7 @@ LARGEST_FILE = 20_000_000
 
 async def export(session_id: str, to: Path | None) -> None:
     """Nothing is locked: the bot may be at work on it."""
-    await asyncio.to_thread(refuse_foreign, Path(".env"))
-    current = settings.load()
+    current = await read_settings()
     masker = Masker({**secrets_in(os.environ), **current.secrets})
     told = await asyncio.to_thread(write, current.gwt_home, session_id, to, masker)
     sys.stdout.write(told)

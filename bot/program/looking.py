@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import cast
 
 from pydantic import JsonValue
@@ -24,7 +22,7 @@ from bot.domain.tasklog import Visibility, named
 from bot.domain.tasklog import told as shown
 from bot.engine import readout
 from bot.errors import Refused
-from bot.program.dotenv import refuse_foreign
+from bot.program.dotenv import read_settings
 from bot.program.owner import me
 from bot.program.secrets import secrets_in
 
@@ -195,8 +193,7 @@ async def _lines(about: str) -> tuple[list[Line], int | None]:
 
 async def _told(about: str, of: str = "") -> tuple[JsonValue, int | None]:
     """By the bot at work, with its process; else from the disk, which then belongs to nobody else for this moment."""
-    await asyncio.to_thread(refuse_foreign, Path(".env"))
-    home = settings.load().gwt_home
+    home = (await read_settings()).gwt_home
     async with joined(home, me()) as there:
         if there:
             return await there.tell(about, of), there.welcome.pid

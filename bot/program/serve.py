@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 from bot import settings
 from bot.domain.sentences import sentences
@@ -17,7 +16,7 @@ from bot.errors import BotError, Refused
 from bot.ports import Chat
 from bot.program.assemble import Plan
 from bot.program.chats import configured
-from bot.program.dotenv import refuse_foreign
+from bot.program.dotenv import read_settings
 from bot.program.local import at_home
 from bot.program.saying import say
 from bot.settings import Settings
@@ -26,7 +25,7 @@ log = logging.getLogger("bot.program")
 
 
 async def run(*, umask: int) -> None:
-    await asyncio.to_thread(refuse_foreign, Path(".env"))
+    await read_settings()
     await at_work(settings.load, umask=umask)
 
 

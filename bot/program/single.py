@@ -20,7 +20,7 @@ from bot.engine.front import HELP
 from bot.errors import Refused, SettingsError
 from bot.program import looking
 from bot.program.console import Seat, seated
-from bot.program.dotenv import refuse_foreign
+from bot.program.dotenv import read_settings
 from bot.program.owner import me
 from bot.program.saying import say
 from bot.settings import Settings
@@ -32,7 +32,7 @@ _AT_WORK = (Status.ACTIVE, Status.QUEUED)
 
 async def run(instruction: str, *, umask: int, project: str = "", detach: bool = False) -> int:
     """A session of its own."""
-    current = await _settings()
+    current = await read_settings()
     repository = str(_folder(project)) if project else str(current.gwt_repository)
     chat = _console(current, repository)
     async with seated(chat, settings.load, umask=umask) as seat:
@@ -77,7 +77,7 @@ async def about(
     word: Word, session: str = "", *, umask: int, only: frozenset[str] | None = None
 ) -> int:
     """A word about one session: the one named, or the only one it can mean."""
-    current = await _settings()
+    current = await read_settings()
     chat = _console(current, "")
     async with seated(chat, settings.load, umask=umask, only=only) as seat:
         await seat.look()
@@ -134,8 +134,3 @@ def _folder(project: str) -> Path:
     if not folder.is_dir():
         raise SettingsError(f"--project: there is no folder {folder}.")
     return folder
-
-
-async def _settings() -> Settings:
-    await asyncio.to_thread(refuse_foreign, Path(".env"))
-    return settings.load()

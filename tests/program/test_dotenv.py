@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from bot.errors import SettingsError
 from bot.program.dotenv import refuse_foreign
 from tests.adapters.git.worlds import git, new_repository
+from tests.test_house import ROOT
 
 SOMEBODY = 65_534
 
@@ -43,3 +46,23 @@ def test_settings_that_git_tracks_are_refused(tmp_path: Path) -> None:
     assert git(top, "ls-files") == ".env"
     with pytest.raises(SettingsError, match="part of the repository"):
         refuse_foreign(top / ".env")
+
+
+def test_every_command_starts_in_spite_of_a_line_that_cannot_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "home" / ".env"
+    file.parent.mkdir(mode=0o700)
+    file.write_text('GWT_AGENT=codex\nOPENAI_API_KEY="sk-abcdefghijklmnopqrstuvwxyz\n')
+    file.chmod(0o600)
+    done = subprocess.run(
+        [sys.executable, "-m", "bot", "status"],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "GWT_HOME": str(file.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, "Nothing is under way." in done.stdout) == (0, True)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"gwt-bot: {file}, line 2 (OPENAI_API_KEY): ")
+    assert "sk-" not in line
