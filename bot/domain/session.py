@@ -90,6 +90,8 @@ class Session(Living):
     thread: Thread
     owner: Person
     intent: Intent = Intent()
+    request_id: str = ""
+    """The event of the message that began it: that message may be edited until the plan is written."""
 
     repository: str
     base_branch: str = ""

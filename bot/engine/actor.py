@@ -73,7 +73,10 @@ class Actor:
         return len(self._record.inbox)
 
     def has_heard(self, event: Event) -> bool:
-        return event.id in self._record.heard
+        return self.has_heard_of(event.id)
+
+    def has_heard_of(self, event_id: str) -> bool:
+        return event_id in self._record.heard
 
     @property
     def resting(self) -> bool:

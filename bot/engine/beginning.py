@@ -81,6 +81,7 @@ class Beginning:
             thread=thread,
             owner=event.by,
             repository=path,
+            request_id=event.id if isinstance(event, Said) else "",
             test_command=self.repositories.test_command_for(_of(event) or path),
             unattended=isinstance(event, Said) and event.unattended,
         )

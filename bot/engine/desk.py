@@ -16,6 +16,7 @@ from bot.domain.events import (
     Commanded,
     Configured,
     Continued,
+    Edited,
     FromPeople,
     FromPerson,
     Opened,
@@ -148,8 +149,14 @@ class Desk:
 
     async def take(self, thread: Thread, event: FromPeople) -> bool:
         """Returns when the event is on disk; False: it was refused, and the person told."""
-        if (answered := await self._once.known(event)) is not None:
+        # whether a form may be opened or sent is asked anew each time: the next channel may be one where they may
+        if (
+            not isinstance(event, Opened)
+            and (answered := await self._once.known(event)) is not None
+        ):
             return answered
+        if isinstance(event, Edited) and not self._is_heard(thread, event):
+            return True
         event = meant(event)
         if self._overheard(thread, event):
             return True
@@ -168,7 +175,12 @@ class Desk:
             return True
         return await self._heard(thread, event)
 
-    async def _heard(self, thread: Thread, event: Said | Pressed | Commanded) -> bool:
+    def _is_heard(self, thread: Thread, event: Edited) -> bool:
+        """Whether the session of the thread has heard the message that was edited; else the edit is nobody's business."""
+        actor = self._awake.now_in(thread)
+        return actor is not None and actor.has_heard_of(event.of)
+
+    async def _heard(self, thread: Thread, event: Said | Edited | Pressed | Commanded) -> bool:
         """By the session of the thread, or by the one that begins with it."""
         actor = self._awake.actor_of(thread)
         if actor is None:
@@ -182,7 +194,7 @@ class Desk:
         actor.hear(event)
         return True
 
-    async def _begun(self, thread: Thread, event: Said | Pressed | Commanded) -> bool:
+    async def _begun(self, thread: Thread, event: Said | Edited | Pressed | Commanded) -> bool:
         """A session begins with a request, also where its file was broken and put aside."""
         why = self._beginning.problem(thread, event)
         if why or not (isinstance(event, Said) and is_request(thread, event)):

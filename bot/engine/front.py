@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from bot.domain.choices import Word
 from bot.domain.events import Commanded
@@ -93,6 +94,8 @@ class Front:
                 return self.model()
             case Word.USAGE:
                 return "Usage", overview.usage(self._spent(thread), self.world.beside.usage)
+            case _ if unknown := event.command.text:
+                return f"I know no command “{unknown}”", (Text(text=_nearest(unknown)),)
             case _:
                 return "What I understand", _help()
 
@@ -147,6 +150,14 @@ def told_of(sessions: list[Session]) -> tuple[str, ...]:
     more = (f"… and {len(told) - MOST_TOLD} more.",) if len(told) > MOST_TOLD else ()
     way = "resume <id> goes on with one that is paused, discard <id> gives one up: in any chat."
     return (*told[:MOST_TOLD], *more, way)
+
+
+def _nearest(unknown: str) -> str:
+    """The command that was probably meant, and where all of them are listed."""
+    first = unknown.split()[0].lower().lstrip("/!")
+    near = get_close_matches(first, list(Word), n=1)
+    meant = f"Did you mean {near[0]}? " if near else ""
+    return f"{meant}Write help to see all commands, or mention me and say what you would like to have built."
 
 
 def _help() -> tuple[Element, ...]:

@@ -10,6 +10,7 @@ from bot.domain.events import (
     Commanded,
     Configured,
     Continued,
+    Edited,
     FromPerson,
     Opened,
     Pressed,
@@ -119,7 +120,7 @@ def role_for(event: FromPerson) -> Role:
         case Said(repository=path) if path:
             # any folder of the machine
             return Role.OPERATE
-        case Said() | Continued() | Visited():
+        case Said() | Edited() | Continued() | Visited():
             return Role.START
         case Configured():
             return Role.OPERATE

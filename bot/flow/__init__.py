@@ -7,7 +7,7 @@ alone, what must be under way now. Neither does anything.
 from __future__ import annotations
 
 from bot.domain.actions import Deed
-from bot.domain.events import Continued, Event, OrderFailed, Result, RunStopped, Said
+from bot.domain.events import Continued, Edited, Event, OrderFailed, Result, RunStopped, Said
 from bot.domain.session import Session
 from bot.domain.states import Phase
 from bot.domain.tokens import scale_from
@@ -56,7 +56,9 @@ def decide(session: Session, event: Event) -> list[Deed]:
         if not _is_waited_for(session, event):
             return []
     before = {task.id: task.state for task in session.tasks}
-    if control.concerns(session, event):
+    if isinstance(event, Edited):
+        deeds += intake.edited(session, event)
+    elif control.concerns(session, event):
         deeds += control.decide(session, event)
     else:
         deeds += STEPS[session.phase](session, event)

@@ -38,7 +38,7 @@ _NO = frozenset({"no", "n", "reject", "却下", "いいえ"})
 OPERATOR = Person(platform="bot", id="rule:low-risk", name="the operator's rule for low risk")
 TOO_EARLY = "You said that before the plan was shown; please read it."
 OWN = "You asked for this yourself, and its risk is high: somebody else must approve it."
-WHAT = "What should be different? Write it here and I plan anew."
+WHAT = "What should be different? Write it here, and I will plan again."
 
 
 def decide(session: Session, event: Event) -> Iterator[Deed]:
@@ -237,4 +237,4 @@ def _change(session: Session, text: str, card: Deed) -> Iterator[Deed]:
     yield card
     revise.anew(session, text)
     session.enter(Phase.SPECIFYING)
-    yield telling.news(f"revising:{telling.revision(session)}", "Planning anew with your changes.")
+    yield telling.planning_again(session, "I am planning again with your changes.", text)

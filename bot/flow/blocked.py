@@ -108,13 +108,20 @@ def card_of(session: Session, task: Task, decided: Decided | None = None) -> Sho
         card=NeedsYouCard(
             key=f"needs-you:{task.key}:{task.asking}",
             title=title,
-            reason=f"{task.blocked}. {UNHEARD}" if _unheard(session, task) else task.blocked,
+            reason=_reason(session, task, title),
             output=_output(task) if failed else "",
             affected=tuple(f"{d.key} {d.name}" for d in dependents(session, task)),
             choices=() if decided else _choices(session, task),
             decided=decided,
         )
     )
+
+
+def _reason(session: Session, task: Task, title: str) -> str:
+    """What the title does not say already."""
+    if _unheard(session, task):
+        return sentences(task.blocked, UNHEARD)
+    return "" if task.blocked in title else task.blocked
 
 
 def _unheard(session: Session, task: Task) -> bool:
@@ -214,7 +221,7 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
             what = "To be tried again"
             retry(session, task)
         case Verb.HINT if hint := event.text.strip()[:MOST_HINT]:
-            what = f"To be tried again with a hint: {hint}"
+            what = f"To be tried again with the hint “{hint}”"
             retry(session, task, hint)
         case Verb.REASSIGN if _may_be_reassigned(session, task):
             what = "To be begun anew on another branch"

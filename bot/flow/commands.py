@@ -57,7 +57,7 @@ def _usage(session: Session) -> Fields:
     return Fields(
         pairs=(
             ("Model calls", str(usage.calls)),
-            ("Tokens", f"about {usage.prompt_tokens} in, {usage.reply_tokens} out"),
+            ("Tokens", f"about {usage.prompt_tokens:,} in, {usage.reply_tokens:,} out"),
             ("Agent runs", str(runs)),
             (
                 "Agents' own use",

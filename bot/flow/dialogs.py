@@ -185,7 +185,7 @@ def _is_asked(task: Task, run: Run, number: str) -> bool:
 
 
 def _said(verb: Verb, label: str) -> str:
-    return f"Always: {label}" if verb is Verb.ALWAYS else f"Answered: {label}"
+    return f"Always answered with “{label}”" if verb is Verb.ALWAYS else f"Answered with “{label}”"
 
 
 def _remember(session: Session, run: Run, dialog: Dialog, label: str, event: FromPerson) -> None:

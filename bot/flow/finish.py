@@ -163,7 +163,7 @@ def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
         yield telling.offer(session, more)
     revise.anew(session, words.text)
     session.enter(Phase.SPECIFYING)
-    yield telling.news(f"revising:{telling.revision(session)}", "Planning what is wanted besides.")
+    yield telling.planning_again(session, "I am planning what you want in addition.", words.text)
 
 
 def described(session: Session, event: WorkDescribed | OrderFailed) -> None:

@@ -9,6 +9,7 @@ from bot.domain.actions import Deed
 from bot.domain.choices import Verb
 from bot.domain.events import (
     Begun,
+    Edited,
     Event,
     OrderFailed,
     PassedOn,
@@ -23,6 +24,7 @@ from bot.domain.intent import Intent
 from bot.domain.parts import Chosen, Going
 from bot.domain.session import Session, Speaker, Spec
 from bot.domain.sheets import Tone
+from bot.domain.states import Phase
 from bot.domain.tasks import Workspace
 from bot.flow import clarify, elsewhere, mishaps, replies, telling
 
@@ -62,6 +64,31 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
             yield telling.stale(session, event)
         case _:
             pass
+
+
+EDITED = "I have read your edited request, and plan with what it says now."
+EDITED_LATER = (
+    "You edited a message that I have read already. I go on with what it said before. "
+    "If something should be different, write it here as a new message."
+)
+
+
+def edited(session: Session, event: Edited) -> Iterator[Deed]:
+    """Until the plan is written a request may be edited; of any other edit its author learns how to ask for a change."""
+    early = session.phase in (Phase.INTAKE, Phase.CLARIFYING) and not session.over
+    is_request = event.of == session.request_id and event.text.strip()
+    if not (early and is_request):
+        yield telling.to(event.by, f"edited:{event.of}", EDITED_LATER)
+        return
+    if event.text == session.intent.body:
+        return
+    if session.vague:
+        yield from clarify.specified(session, event, event.text)
+        return
+    session.intent = session.intent.model_copy(update={"body": event.text})
+    session.say(Speaker.USER, f"I have edited my request. It now says:\n{event.text}", event.at)
+    yield telling.received(session)
+    yield telling.privately(event, EDITED)
 
 
 def _not_passed_on(session: Session, event: OrderFailed) -> Iterator[Deed]:

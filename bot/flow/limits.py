@@ -19,6 +19,7 @@ from bot.domain.events import (
     TimeCame,
 )
 from bot.domain.evidence import LimitViolation
+from bot.domain.sentences import sentences
 from bot.domain.session import Session
 from bot.domain.states import Outcome, TaskState
 from bot.domain.tasks import Hold, Task, Why
@@ -109,7 +110,7 @@ def _card(session: Session, task: Task, says: str, decided: Decided | None = Non
         card=NeedsYouCard(
             key=f"limit:{task.key}:{len(task.runs)}",
             title=f"{task.key} waits: {agent} has reached the limit of its account",
-            reason=f"{says} It goes on by itself at {until}.".strip(),
+            reason=sentences(says, f"It goes on by itself at {until}."),
             choices=() if decided else _choices(session, task),
             decided=decided,
         )

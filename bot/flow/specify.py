@@ -132,9 +132,8 @@ def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
         yield from replies.answered(session, event, words)
         return
     revise.anew(session, words.text)
-    yield telling.news(
-        f"revising:{telling.revision(session)}", f"Planning anew with what {words.by} said."
-    )
+    title = f"I am planning again with what {words.by} said."
+    yield telling.planning_again(session, title, words.text)
 
 
 def _present(session: Session, event: DocumentsCommitted) -> Iterator[Deed]:

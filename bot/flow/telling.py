@@ -24,15 +24,17 @@ from bot.domain.choices import Choice, Verb
 from bot.domain.events import FromPerson, Pressed
 from bot.domain.parts import Going
 from bot.domain.people import Person
-from bot.domain.sentences import sentences
+from bot.domain.sentences import sentences, shortened
 from bot.domain.session import Ending, Session
 from bot.domain.sheets import Element, Tone
 from bot.domain.states import TaskState
 from bot.domain.tasks import Task
 from bot.flow import shared
 
-SHOWN = 3000
-"""Characters of a request on the first card."""
+SHOWN = 2000
+"""Characters of a request on the first card. It fits into one block of Slack together with the note of what is left out."""
+MOST_QUOTED = 600
+"""Characters of what somebody said, where a card repeats it."""
 
 
 def received(session: Session) -> Show:
@@ -44,7 +46,7 @@ def received(session: Session) -> Show:
         card=ReceivedCard(
             key="received",
             session=session.short,
-            request=_beginning(session.intent.body),
+            request=shortened(session.intent.body, SHOWN),
             repository=session.repository if session.base_commit else "",
             branch=session.base_branch,
             commit=session.base_commit,
@@ -55,11 +57,6 @@ def received(session: Session) -> Show:
             notes=notes,
         )
     )
-
-
-def _beginning(request: str) -> str:
-    """Enough to see that it was understood: what came with it in files may be long."""
-    return request if len(request) <= SHOWN else f"{request[:SHOWN]}…"
 
 
 def _pull_requests(session: Session) -> str:
@@ -209,6 +206,11 @@ def _titled(task: Task) -> str:
 
 def news(key: str, title: str, *lines: str, tone: Tone = Tone.PROGRESS, output: str = "") -> Show:
     return Show(card=NewsCard(key=key, title=title, tone=tone, lines=lines, output=output))
+
+
+def planning_again(session: Session, title: str, wish: str) -> Show:
+    """A new revision is being written; what is wanted of it stands on the card."""
+    return news(f"revising:{revision(session)}", title, f"“{shortened(wish.strip(), MOST_QUOTED)}”")
 
 
 def trouble(key: str, title: str, reason: str, remedy: str, *choices: Choice) -> Show:

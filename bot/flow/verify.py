@@ -8,6 +8,7 @@ from bot.domain.actions import Deed
 from bot.domain.cards import Decided
 from bot.domain.events import CheckRan, Happening, OrderFailed, RunEnded, WorkJudged, WorkSeen
 from bot.domain.evidence import Judgement, Verdict
+from bot.domain.sentences import continued
 from bot.domain.session import Session
 from bot.domain.sheets import Tone
 from bot.domain.states import Outcome, TaskState
@@ -172,13 +173,19 @@ def _ask_for_evidence(
 ) -> Iterator[Deed]:
     asked = task.count("evidence_asks")
     if asked > MAX_EVIDENCE_ASKS:
-        yield from blocked.block(session, task, f"NO_EVIDENCE: {missing}", event, Hold.EVIDENCE)
+        yield from blocked.block(
+            session,
+            task,
+            f"Nothing proves that it is done: {continued(missing)}.",
+            event,
+            Hold.EVIDENCE,
+        )
         return
     task.next_why = Why.NO_EVIDENCE
     task.next_feedback = (
-        f"You reported the end, but: {missing} Finish the task and commit all of it."
+        f"You reported the end, but {continued(missing)}. Finish the task and commit all of it."
     )
-    happened = f"the agent says it is done, but {missing}"
+    happened = f"the agent says it is done, but {continued(missing)}"
     options = (steps.AGAIN, steps.ASK)
     yield from steps.offer(session, task, event, "no_evidence", happened, *options)
 

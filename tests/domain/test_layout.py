@@ -431,7 +431,7 @@ def test_a_summary_leaves_out_what_there_is_none_of() -> None:
         seconds=3,
     )
     laid = sheet(bare)
-    assert laid.title == "NO_EVIDENCE: Nothing done"
+    assert laid.title == "NO EVIDENCE: Nothing done"
     assert laid.tone is Tone.FAILURE
     assert [type(element) for element in laid.body] == [Fields]
     assert facts(laid)["Agents"] == "1 run"
@@ -470,7 +470,7 @@ def test_a_problem_says_what_to_do_and_when_it_is_over() -> None:
     assert laid.body == (Text(text="Start it."),)
     assert "keep trying" in laid.footer
     over = sheet(ProblemCard(key="p", title="No model", reason="It works again.", over=True))
-    assert over.title == "Over: No model"
+    assert over.title == "Solved: no model"
     assert over.tone is Tone.PLAIN
 
 

@@ -225,7 +225,7 @@ async def test_a_press_twice_does_it_once(stage: Stage) -> None:
     delete = button(stage, Verb.DELETE_BRANCH)
     await presses(stage, delete)
     await presses(stage, delete)
-    assert "there is no branch feature/a" in whispered(stage)
+    assert "There is no branch feature/a" in whispered(stage)
 
 
 @pytest.mark.parametrize("about", ["", "x", "a:b:c:1:main:feature/a", "a:b:c:d:e:f", ":::0::"])

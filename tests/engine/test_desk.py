@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bot.domain import approval
-from bot.domain.choices import Verb, Word
-from bot.domain.events import DocumentsCommitted
+from bot.domain.cards import AnswerCard
+from bot.domain.choices import Command, Verb, Word
+from bot.domain.events import Commanded, DocumentsCommitted, Edited
 from bot.domain.people import Person, Thread
 from bot.domain.record import Record
 from bot.domain.states import Phase, Status
@@ -18,6 +19,7 @@ from bot.engine.beginning import NOTHING_WAITS
 from bot.engine.desk import NOTHING_HERE
 from tests.engine.at_the_desk import (
     APPROVERS,
+    AT,
     CHANNEL,
     GATE,
     NOBODY,
@@ -289,3 +291,41 @@ async def test_what_has_long_been_over_sleeps_until_somebody_speaks_there(stage:
     await stage.commands_(Word.STATUS)
     assert len(stage.chat.cards()) + len(stage.chat.whispered) > before
     assert [actor.session.thread for actor in desk.actors()] == [SECOND, THREAD]
+
+
+async def test_whether_a_form_may_be_sent_is_asked_again_each_time(stage: Stage) -> None:
+    form = opened(Verb.MERGE, STARTER, id="form")
+    assert not await take(stage, form)
+    assert not await take(stage, form)
+    assert titles(stage) == [REFUSED, REFUSED]
+    allowed = form.model_copy(update={"by": ANNA})
+    assert await take(stage, allowed)
+
+
+async def test_an_edited_request_is_planned_and_an_edit_of_what_nobody_heard_is_ignored(
+    stage: Stage,
+) -> None:
+    await take(stage, said("Add discounts", id="request"))
+    await stage.settle()
+    kept = dict(stage.store.records)
+    unheard = Edited(id="e1", at=AT, by=NOBODY, of="somebody's lunch", text="Delete it all")
+    assert await take(stage, unheard)
+    assert await take(stage, unheard, UNKNOWN)
+    assert (stage.store.records, titles(stage)) == (kept, [])
+    assert await take(stage, Edited(id="e2", at=AT, by=ANNA, of="request", text="Add vouchers"))
+    await stage.settle()
+    assert stage.session().intent.body == "Add vouchers"
+    assert not await take(stage, Edited(id="e3", at=AT, by=NOBODY, of="request", text="Open it"))
+    assert stage.session().intent.body == "Add vouchers"
+
+
+async def test_an_unknown_command_is_answered_in_one_line_with_the_nearest_one(
+    stage: Stage,
+) -> None:
+    unknown = Command(word=Word.HELP, text="statsu")
+    await take(stage, Commanded(id="c", at=AT, by=ANNA, command=unknown), CHANNEL)
+    [(_, _, card)] = stage.chat.whispered
+    assert isinstance(card, AnswerCard)
+    assert card.title == "I know no command “statsu”"
+    assert "Did you mean status?" in card.model_dump_json()
+    assert len(card.model_dump_json()) < 500

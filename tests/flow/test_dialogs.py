@@ -92,7 +92,7 @@ def test_what_is_chosen_is_typed_and_the_card_says_by_whom() -> None:
     assert answered.key == card.key
     assert answered.choices == ()
     assert answered.decided
-    assert answered.decided.what == "Answered: Yes"
+    assert answered.decided.what == "Answered with “Yes”"
     order = ordered(session, "answer_dialog")
     assert isinstance(order, AnswerDialog)
     typed(session)

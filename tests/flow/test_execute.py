@@ -226,7 +226,9 @@ def test_an_end_without_commits_is_sent_back_twice_then_a_person_is_asked() -> N
             assert session.tasks[0].runs[-1].why is Why.NO_EVIDENCE
         else:
             assert session.tasks[0].state is TaskState.BLOCKED
-            assert session.tasks[0].blocked.startswith("NO_EVIDENCE")
+            assert session.tasks[0].blocked.startswith(
+                "Nothing proves that it is done: there are no commits"
+            )
             assert any(isinstance(card, NeedsYouCard) for card in cards(deeds))
 
 
@@ -234,7 +236,7 @@ def test_uncommitted_work_is_sent_back() -> None:
     session = executing(verifying("T001"))
     decide(session, seen("T001", work("feat: x", uncommitted=("b.py",))))
     by_default(session)
-    assert session.tasks[0].runs[-1].feedback.startswith("You reported the end, but: These changes")
+    assert session.tasks[0].runs[-1].feedback.startswith("You reported the end, but these changes")
 
 
 def test_passing_tests_complete_the_task_and_free_what_waits_for_it() -> None:

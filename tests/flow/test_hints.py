@@ -68,7 +68,7 @@ def told(session: Session) -> str:
 )
 def test_a_hint_is_in_the_next_instruction(one: Task) -> None:
     session = session_of(one.copied())
-    assert hints(session) == [f"To be tried again with a hint: {HINT}"]
+    assert hints(session) == [f"To be tried again with the hint “{HINT}”"]
     assert session.tasks[0].state is TaskState.RUNNING
     assert len(session.tasks[0].runs) == 2
     assert f"A person says about this: {HINT}" in told(session)

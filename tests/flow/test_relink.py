@@ -83,7 +83,7 @@ def test_where_it_is_said_to_be_is_looked_at_first() -> None:
     assert (order.path, order.by) == ("/new shop", ANN)
     assert session.status is Status.PAUSED
     assert whispers(decide(session, found(problem="another one stands there"))) == [
-        "another one stands there"
+        "Another one stands there"
     ]
     assert (session.status, session.repository) == (Status.PAUSED, "/shop")
 

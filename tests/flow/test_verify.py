@@ -105,7 +105,7 @@ def test_missing_evidence_is_asked_for_twice_and_then_a_person_is() -> None:
         runs_through(session, work() if round % 2 else work("feat: x", uncommitted=(f"{round}",)))
         by_default(session)
     assert session.tasks[0].state is TaskState.BLOCKED
-    assert "NO_EVIDENCE" in session.tasks[0].blocked
+    assert "Nothing proves that it is done" in session.tasks[0].blocked
     assert len(session.tasks[0].runs) == 3
 
 

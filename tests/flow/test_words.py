@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.actions import SummariseTalk
-from bot.domain.events import OrderFailed, TalkSummarised
+from bot.domain.actions import Deed, SummariseTalk
+from bot.domain.cards import ReceivedCard
+from bot.domain.events import Edited, OrderFailed, TalkSummarised
 from bot.domain.session import Session, Speaker
 from bot.domain.states import Phase, Status
 from bot.domain.tokens import VERBATIM
 from bot.domain.words import ChangeStage, WordKind
-from bot.flow import decide, due
+from bot.flow import decide, due, intake
 from bot.flow.replies import MOST
 from tests.flow.scenes import (
+    ANN,
     asked,
     awaiting_approval,
     cards,
@@ -156,3 +158,31 @@ def test_old_talk_becomes_one_message_of_the_system_and_the_last_stay_word_for_w
     assert others == last
     assert session.tasks == tasks
     assert not [order for order in due(session) if isinstance(order, SummariseTalk)]
+
+
+# edits
+
+
+def edited(session: Session, text: str, of: str = "request") -> list[Deed]:
+    return decide(session, Edited(id="edit", at=later(), by=ANN, of=of, text=text))
+
+
+def test_a_request_that_is_edited_before_it_is_planned_is_planned_as_it_says_now() -> None:
+    session = asked()
+    session.request_id = "request"
+    deeds = edited(session, "Add vouchers")
+    assert session.intent.body == "Add vouchers"
+    assert "Add vouchers" in session.conversation[-1].content
+    assert whispers(deeds) == [intake.EDITED]
+    assert [card.request for card in cards(deeds) if isinstance(card, ReceivedCard)] == [
+        "Add vouchers"
+    ]
+
+
+@pytest.mark.parametrize("of", ["request", "another message"])
+def test_whoever_edits_later_learns_how_to_ask_for_a_change(of: str) -> None:
+    session = awaiting_approval()
+    session.request_id = "request"
+    before = session.intent
+    assert whispers(edited(session, "Add vouchers", of)) == [intake.EDITED_LATER]
+    assert session.intent == before

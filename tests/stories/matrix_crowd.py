@@ -23,7 +23,7 @@ ONCE = (
     "Questions, answered",
     *(f"{document} · revision {number}" for document in DOCUMENTS for number in (1, 2)),
     "Shall I build SPEC, revision 1?",
-    "Planning anew with your changes.",
+    "I am planning again with your changes.",
     "Shall I build SPEC, revision 2?",
 )
 _SPEC = re.compile(r"SPEC-\w+")

@@ -82,12 +82,14 @@ class Reaction:
 
 @dataclass(frozen=True)
 class Edit:
-    """A message was to say something else."""
+    """A message says something else now."""
 
     event_id: str
     sender: str
     room: str
     target: str
+    text: str
+    at: datetime
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ def _message(room: str, event: Event, me: Me) -> Message | Edit | None:
     relation = _object(content, "m.relates_to")
     if relation.get("rel_type") == "m.replace":
         target = _id(relation, "event_id")
-        return Edit(event_id, _text(event, "sender"), room, target) if target else None
+        return _edit(room, event, target, me) if target else None
     if body is None:
         return None
     thread = _id(relation, "event_id") if relation.get("rel_type") == "m.thread" else ""
@@ -149,6 +151,16 @@ def _message(room: str, event: Event, me: Me) -> Message | Edit | None:
         replies_to="" if thread else replies_to,
         file=_file(content),
     )
+
+
+def _edit(room: str, event: Event, target: str, me: Me) -> Edit | None:
+    """What the message says now stands in `m.new_content`; the body beside it is for clients that know no edits."""
+    content = _object(_object(event, "content"), "m.new_content")
+    body = _said(content)
+    if body is None:
+        return None
+    text = _without_name(body, _text(content, "formatted_body"), me).strip()
+    return Edit(_text(event, "event_id"), _text(event, "sender"), room, target, text, at(event))
 
 
 def _reaction(room: str, event: Event) -> Reaction | None:

@@ -12,9 +12,8 @@ from adapters.chat.matrix.gateway import Gateway
 from adapters.chat.matrix.heard import Edit, Me, Message, Reaction, Redaction, meaning
 from adapters.chat.matrix.saying import Saying
 from adapters.posting import Ledger
-from bot.domain.cards import AnswerCard
 from bot.domain.choices import Command, Word, command_in
-from bot.domain.events import Commanded, Said
+from bot.domain.events import Commanded, Edited, Said
 from bot.domain.people import Person, Thread
 from bot.errors import Refused
 from bot.ports import Deliver, MayAsk, nobody
@@ -22,7 +21,6 @@ from bot.ports import Deliver, MayAsk, nobody
 log = logging.getLogger(__name__)
 
 PLATFORM = "matrix"
-NOT_HEARD = "I do not hear edits. Say in this thread what should be different."
 
 
 class Hearing:
@@ -122,11 +120,12 @@ class Hearing:
         return answers or await self._clicking.chosen_in_words(thread, message, by)
 
     async def _edited(self, edit: Edit) -> None:
-        """Who changes the request itself is told once that this changes nothing: it was read as it was."""
+        """Of the request itself, by whoever wrote it: an edit does not say in which thread its message stands."""
         thread = Thread(platform=PLATFORM, channel=edit.room, root=edit.target)
         if self._gateway.began(thread) == edit.sender:
-            card = AnswerCard(key="edited", title=NOT_HEARD)
-            await self._saying.say(self._gateway.whisper(thread, _person(edit.sender), card))
+            by = _person(edit.sender)
+            event = Edited(id=edit.event_id, at=edit.at, by=by, of=edit.target, text=edit.text)
+            await self._deliver(thread, event)
 
     def _thread_of(self, message: Message, *, direct: bool) -> tuple[Thread, bool]:
         """And whether it is an answer in it. Who quotes a card of the bot answers in the card's thread."""

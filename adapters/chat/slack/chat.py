@@ -153,6 +153,7 @@ class SlackChat:
             known=Known(
                 questions=self._ledger.questions,
                 settings=self._screens.home.settings,
+                at_work_in=self._ledger.knows,
                 channels=tuple(self._channels(us)),
             ),
             talked=self._gateway.talked,

@@ -21,7 +21,7 @@ from adapters.chat.slack.known import Known
 from adapters.chat.slack.people import PLATFORM
 from adapters.chat.slack.preflight import Identity
 from adapters.chat.slack.said import thread
-from adapters.chat.slack.words import escaped, on_one_line
+from adapters.chat.slack.words import on_one_line
 from bot.domain.choices import Command, Verb, Word, command_in
 
 
@@ -49,12 +49,11 @@ def slash(body: Body, us: Identity, now: datetime, known: Known) -> Meaning:
     if verb := _wants_form(word(body, "command"), text):
         purpose = forms.Purpose(thread=where, verb=verb)
         draw = forms.spec if verb is Verb.SPEC else forms.beginning
-        what, remark = Opening(verb, trigger, draw(purpose, known.channel_for(channel))), ""
+        what = Opening(verb, trigger, draw(purpose, known.channel_for(channel)))
     else:
         said = _said(word(body, "command"), text)
-        command = command_in(said)
-        what = Order(command or Command(word=Word.HELP))
-        remark = "" if command or not said.strip() else _not_understood(said)
+        unknown = Command(word=Word.HELP, text=cut(on_one_line(said), _SHOWN))
+        what = Order(command_in(said) or unknown)
     return Delivery(
         id=f"{PLATFORM}:{us.team}:{trigger}",
         at=now,
@@ -62,7 +61,6 @@ def slash(body: Body, us: Identity, now: datetime, known: Known) -> Meaning:
         user=user,
         what=what,
         home=word(body, "team_id"),
-        remark=remark,
     )
 
 
@@ -82,9 +80,3 @@ def _said(slash: str, text: str) -> str:
             return Word.SESSIONS.value if text.strip().lower() in {"", "list"} else text
         case _:
             return text
-
-
-def _not_understood(said: str) -> str:
-    """Help follows; this says why."""
-    shown = escaped(cut(on_one_line(said), _SHOWN))
-    return f"I do not understand “{shown}”. To ask for something, mention me in a message, or type {Slash.ANYTHING} new."

@@ -12,6 +12,7 @@ from bot.domain.choices import Command, Verb
 from bot.domain.events import (
     Commanded,
     Configured,
+    Edited,
     FromPeople,
     Opened,
     Pressed,
@@ -32,6 +33,15 @@ class Talk:
     """Of the message; empty: it stands in none."""
     files: tuple[Offered, ...] = ()
     """What stands beside it, unread."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A message says something else now."""
+
+    of: str
+    """The id under which it was delivered."""
+    text: str
 
 
 @dataclass(frozen=True)
@@ -88,11 +98,9 @@ class Delivery:
     at: datetime
     thread: Thread
     user: str
-    what: Talk | Order | Press | Opening | Visit | Settings | Wish
+    what: Talk | Edit | Order | Press | Opening | Visit | Settings | Wish
     home: str = ""
     """The workspace they come from, if that was told."""
-    remark: str = ""
-    """A line in answer, for them alone."""
 
     @property
     def line(self) -> str:
@@ -104,6 +112,8 @@ class Delivery:
         match self.what:
             case Talk(text=text, mention=mention):
                 return Said(id=id, at=at, by=by, text=text, mention=mention)
+            case Edit(of=of, text=text):
+                return Edited(id=id, at=at, by=by, of=of, text=text)
             case Order(command=command, mention=mention):
                 return Commanded(id=id, at=at, by=by, command=command, mention=mention)
             case Press(verb=verb, about=about, text=text):

@@ -23,10 +23,16 @@ def _no_settings(user: str) -> Facts:
     return ()
 
 
+def _nowhere(thread: Thread) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Known:
     questions: QuestionsOf = _no_questions
     settings: SettingsOf = _no_settings
+    at_work_in: Callable[[Thread], bool] = _nowhere
+    """Whether the bot has ever shown anything in a thread."""
     channels: tuple[str, ...] = ()
     """In which people may ask for something."""
 

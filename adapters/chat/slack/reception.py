@@ -20,6 +20,7 @@ from adapters.chat.slack.brought import Brought
 from adapters.chat.slack.delivery import (
     Body,
     Delivery,
+    Edit,
     Incomplete,
     Nothing,
     Opening,
@@ -105,6 +106,8 @@ class Reception:
         self._shared.note(body, self._us.team)
         with self._marking(body):
             match heard(body, self._us, self._now(), self._known):
+                case Delivery(what=Edit()) as edit if not self._known.at_work_in(edit.thread):
+                    log.debug("an edit where the bot is not at work")
                 case Delivery() as delivery:
                     self._talked(delivery.thread)
                     return await self._in_turn(delivery)
@@ -172,7 +175,7 @@ class Reception:
             opening = asyncio.create_task(self._open(delivery.what))
             self._opening.add(opening)
             opening.add_done_callback(self._opening.discard)
-        return _said(delivery.remark) if delivery.remark else {}
+        return {}
 
     async def _event(self, delivery: Delivery, by: Person) -> FromPeople:
         event = delivery.event(by)
@@ -214,10 +217,6 @@ class Reception:
 def _given_back(errors: Mapping[str, str]) -> Ack:
     """A form that stays open, with what is wrong beside its fields."""
     return {"response_action": "errors", "errors": dict(errors)}
-
-
-def _said(remark: str) -> Ack:
-    return {"response_type": "ephemeral", "text": remark}
 
 
 def _bolt_log() -> logging.Logger:

@@ -7,6 +7,7 @@ from datetime import datetime
 from adapters.chat.slack.delivery import (
     Body,
     Delivery,
+    Edit,
     Meaning,
     Nothing,
     Order,
@@ -30,6 +31,8 @@ _COUNT = frozenset({"", "file_share", "thread_broadcast"})
 def message(event: Body, us: Identity, now: datetime) -> Meaning:
     """A mention comes as two events, and is read once more from the history: all three have one id."""
     channel, ts, user = word(event, "channel"), word(event, "ts"), word(event, "user")
+    if word(event, "subtype") == "message_changed":
+        return _edited(event, us, now)
     if not (channel and is_said(event, us)):
         return Nothing("not said by a person")
     direct = is_direct(channel, word(event, "channel_type"))
@@ -42,13 +45,41 @@ def message(event: Body, us: Identity, now: datetime) -> Meaning:
     if not mention and (not root or heard.mentions_first_other or nothing):
         return Nothing("people talk to each other", talked=where)
     return Delivery(
-        id=f"{PLATFORM}:{us.team}:{channel}:{ts}",
+        id=_id_of(us, channel, ts),
         at=moment(ts, now),
         thread=where,
         user=user,
         what=_meant(heard, mention, ts, files),
         home=home_of(event),
     )
+
+
+def _edited(event: Body, us: Identity, now: datetime) -> Meaning:
+    """Slack sends the same kind of event when it unfolds a link: only where a person has edited the words does it count."""
+    channel, changed, before = (
+        word(event, "channel"),
+        part(event, "message"),
+        part(event, "previous_message"),
+    )
+    ts, edit = word(changed, "ts"), part(changed, "edited")
+    same = word(changed, "text") == word(before, "text")
+    if same or not (channel and ts and word(edit, "ts")) or not is_said(changed, us):
+        return Nothing("no message was edited by its author")
+    if word(edit, "user") != word(changed, "user"):
+        return Nothing("edited by somebody else")
+    of = _id_of(us, channel, ts)
+    return Delivery(
+        id=f"{of}:edited:{word(edit, 'ts')}",
+        at=moment(word(edit, "ts"), now),
+        thread=thread(us, channel, word(changed, "thread_ts") or ts, direct=is_direct(channel)),
+        user=word(changed, "user"),
+        what=Edit(of, plain(word(changed, "text"), us.user).text),
+        home=home_of(changed),
+    )
+
+
+def _id_of(us: Identity, channel: str, ts: str) -> str:
+    return f"{PLATFORM}:{us.team}:{channel}:{ts}"
 
 
 def is_said(event: Body, us: Identity) -> bool:

@@ -26,6 +26,7 @@ from bot.domain.events.people import (
     Commanded,
     Configured,
     Continued,
+    Edited,
     FromPeople,
     Opened,
     Overheard,
@@ -101,6 +102,7 @@ __all__ = [
     "DialogOpened",
     "DocumentWritten",
     "DocumentsCommitted",
+    "Edited",
     "Event",
     "FromPeople",
     "FromPerson",
@@ -151,6 +153,7 @@ __all__ = [
 
 Event = Annotated[
     Said
+    | Edited
     | Pressed
     | Commanded
     | Overheard

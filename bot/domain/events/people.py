@@ -34,6 +34,16 @@ class Said(FromPerson):
     """It was said while its session was paused: it goes on with that session, or goes with it."""
 
 
+class Edited(FromPerson):
+    """Somebody has edited a message that a session has heard."""
+
+    kind: Literal["edited"] = "edited"
+    of: str
+    """The id of the event that the message was."""
+    text: str
+    """What it says now."""
+
+
 class Pressed(FromPerson):
     kind: Literal["pressed"] = "pressed"
     verb: Verb
@@ -84,5 +94,5 @@ class Overheard(FromPerson):
     text: str
 
 
-FromPeople = Said | Pressed | Commanded | Opened | Visited | Configured
+FromPeople = Said | Edited | Pressed | Commanded | Opened | Visited | Configured
 """What a chat delivers."""

@@ -28,13 +28,19 @@ from bot.domain.layout import asking, elsewhere, looking, reporting
 from bot.domain.layout.approval import approval
 from bot.domain.layout.phrases import ago, counted, duration, spent, stands, used
 from bot.domain.layout.reporting import MARKS
+from bot.domain.sentences import capitalized
 from bot.domain.sheets import Sheet
 
 __all__ = ["MARKS", "ago", "counted", "duration", "sheet", "spent", "stands", "used"]
 
 
-def sheet(card: Card) -> Sheet:  # noqa: C901 - one case per kind of card
-    """What stands on the card, from top to bottom."""
+def sheet(card: Card) -> Sheet:
+    """What stands on the card, from top to bottom. Titles and the texts of ports begin with a capital letter."""
+    laid = _laid_out(card)
+    return laid.model_copy(update={"title": capitalized(laid.title)})
+
+
+def _laid_out(card: Card) -> Sheet:  # noqa: C901 - one case per kind of card
     match card:
         case ReceivedCard():
             return reporting.received(card)

@@ -134,12 +134,12 @@ def _forecast(forecast: Forecast) -> str:
     if not forecast.sessions:
         return "no history yet"
     spreads = (
-        (forecast.minutes, "min"),
-        (forecast.tokens, "tokens"),
-        (forecast.tasks, "tasks"),
-        (forecast.parallelism, "at once"),
+        (forecast.minutes, "min", "min"),
+        (forecast.tokens, "token", "tokens"),
+        (forecast.tasks, "task", "tasks"),
+        (forecast.parallelism, "at once", "at once"),
     )
-    known = ", ".join(figures(spread, unit) for spread, unit in spreads if spread)
+    known = ", ".join(figures(spread, one, many) for spread, one, many in spreads if spread)
     return f"{counted(forecast.sessions, 'session')} so far" + (f": {known}" if known else "")
 
 

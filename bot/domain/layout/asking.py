@@ -6,6 +6,7 @@ from bot.domain.cards import NeedsYouCard, OfferCard, PullsCard, QuestionsCard, 
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.intent import Question
 from bot.domain.layout.phrases import counted, decided_by
+from bot.domain.sentences import capitalized
 from bot.domain.sheets import Bullets, Code, Element, Sheet, Table, Text, Tone
 
 
@@ -52,7 +53,7 @@ def _question(q: Question) -> tuple[Element, ...]:
 
 
 def needs_you(card: NeedsYouCard) -> Sheet:
-    body: list[Element] = [Text(text=card.reason)]
+    body: list[Element] = [Text(text=capitalized(card.reason))] if card.reason else []
     if card.output:
         body.append(Code(text=card.output))
     if card.affected:
@@ -68,7 +69,7 @@ def offer(card: OfferCard) -> Sheet:
         Bullets(items=card.branches),
     ]
     if card.problem:
-        body.append(Text(text=f"The merge was not done: {card.problem}"))
+        body.append(Text(text=f"I did not merge it: {card.problem}"))
     if card.decided:
         return Sheet(title="Everything is built", body=tuple(body), footer=decided_by(card.decided))
     choices = (

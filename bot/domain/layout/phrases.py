@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 from bot.domain.cards import Decided
@@ -18,7 +19,8 @@ def duration(seconds: int | None) -> str:
     """Seconds as people say them."""
     if seconds is None:
         return ""
-    minutes, rest = divmod(seconds, 60)
+    # a clock that was set back leaves no negative times
+    minutes, rest = divmod(max(0, seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours} h {minutes:02d} min"
@@ -32,6 +34,11 @@ def ago(then: datetime, now: datetime) -> str:
         return f"{seconds // DAY} days ago"
     whole = seconds - seconds % MINUTE if MINUTE <= seconds < HOUR else seconds
     return f"{duration(whole).removesuffix(' 00 s')} ago"
+
+
+def spaced(state: str) -> str:
+    """The name of a state as words: NeedsContinuation → Needs continuation."""
+    return re.sub(r"(?<=[a-z])[A-Z]", lambda capital: f" {capital[0].lower()}", state)
 
 
 def stands(status: str, phase: str) -> str:
@@ -54,10 +61,11 @@ def spent(usage: Usage) -> str:
     return f"{counted(usage.calls, 'model call')}, about {usage.tokens:,} tokens"
 
 
-def figures(spread: Spread, unit: str) -> str:
+def figures(spread: Spread, one: str, many: str) -> str:
     """What is usual, and between what it lies: 14 min (9–31)."""
     median, low, high = (f"{round(n):,}" for n in (spread.median, spread.low, spread.high))
-    return f"{median} {unit}" if low == high else f"{median} {unit} ({low}–{high})"
+    told = f"{median} {one if median == '1' else many}"
+    return told if low == high else f"{told} ({low}–{high})"
 
 
 def decided_by(decided: Decided) -> str:

@@ -11,7 +11,16 @@ from bot.domain.cards import (
     SummaryCard,
     TaskLine,
 )
-from bot.domain.layout.phrases import counted, decided_by, duration, spent, stands, used
+from bot.domain.layout.phrases import (
+    counted,
+    decided_by,
+    duration,
+    spaced,
+    spent,
+    stands,
+    used,
+)
+from bot.domain.sentences import capitalized, continued
 from bot.domain.sheets import Bullets, Code, Element, Fields, Prose, Sheet, Table, Text, Tone
 from bot.domain.states import OverallStatus
 
@@ -65,7 +74,7 @@ def document(card: DocumentCard) -> Sheet:
 
 
 def news(card: NewsCard) -> Sheet:
-    body: list[Element] = [Text(text=line) for line in card.lines]
+    body: list[Element] = [Text(text=capitalized(line)) for line in card.lines if line]
     if card.output:
         body.append(Code(text=card.output))
     return Sheet(title=card.title, tone=card.tone, body=tuple(body))
@@ -94,7 +103,7 @@ def status(card: StatusCard) -> Sheet:
 
 def _task_table(tasks: tuple[TaskLine, ...]) -> Table:
     rows = tuple(
-        (f"{MARKS.get(t.state, ' ')} {t.key}", t.name, t.state, duration(t.seconds), t.note)
+        (f"{MARKS.get(t.state, ' ')} {t.key}", t.name, spaced(t.state), duration(t.seconds), t.note)
         for t in tasks
     )
     return _filled(("Task", "What", "State", "Time", "Note"), rows)
@@ -128,7 +137,7 @@ def summary(card: SummaryCard) -> Sheet:
         if lines:
             body += [Text(text=title, strong=True), Bullets(items=lines)]
     tone = Tone.SUCCESS if complete else Tone.FAILURE
-    title = f"{card.result.overall_status}: {card.title}"
+    title = f"{card.result.overall_status.replace('_', ' ')}: {card.title}"
     footer = decided_by(card.decided) if card.decided else ""
     return Sheet(title=title, tone=tone, body=tuple(body), choices=card.choices, footer=footer)
 
@@ -166,8 +175,9 @@ def _summary_facts(card: SummaryCard) -> tuple[tuple[str, str], ...]:
 
 def problem(card: ProblemCard) -> Sheet:
     if card.over:
-        return Sheet(title=f"Over: {card.title}", tone=Tone.PLAIN, body=(Text(text=card.reason),))
-    body = [Text(text=text) for text in (card.reason, card.remedy) if text]
+        solved = f"Solved: {continued(card.title)}"
+        return Sheet(title=solved, tone=Tone.PLAIN, body=(Text(text=capitalized(card.reason)),))
+    body = [Text(text=capitalized(text)) for text in (card.reason, card.remedy) if text]
     footer = "I keep trying, and go on by myself as soon as it works." if card.retrying else ""
     return Sheet(
         title=card.title, tone=Tone.FAILURE, body=tuple(body), choices=card.choices, footer=footer

@@ -8,6 +8,7 @@ from bot.domain.actions import Deed
 from bot.domain.collided import told_of_base
 from bot.domain.events import BaseTakenIn, Happening, PullsSeen
 from bot.domain.hosting import CiState, MergeState, Pull
+from bot.domain.sentences import shortened
 from bot.domain.session import Session
 from bot.domain.sheets import Tone
 from bot.domain.states import TaskState
@@ -62,7 +63,7 @@ def _news(pull: PullRequest, seen: Pull) -> dict[str, str]:
     news = {}
     if seen.ci is CiState.FAILED:
         news = {
-            failure.key: f"## The check “{failure.name}” failed\n{failure.output or '(it says nothing)'}"
+            failure.key: f"## The check “{failure.name}” failed\n{failure.output or '(it printed nothing)'}"
             for failure in seen.failures
         }
     for note in seen.notes:
@@ -96,10 +97,16 @@ def _rework(
     yield telling.news(
         f"rework:{task.key}:{rounds}",
         f"{task.key}: {what} on #{pull.number} (round {rounds} of {MAX_ROUNDS})",
-        *(text.partition("\n")[0].removeprefix("## ") for text in news.values()),
-        "It goes back to its agent.",
+        *(_quoted(text) for text in news.values()),
+        "I have sent it to its agent.",
         tone=Tone.FAILURE if failed else Tone.PROGRESS,
     )
+
+
+def _quoted(text: str) -> str:
+    """Who says it, or which check failed, and the beginning of what they say."""
+    head, _, said = text.partition("\n")
+    return f"{head.removeprefix('## ')}: {shortened(said.strip(), telling.MOST_QUOTED)}"
 
 
 def _fitting(texts: list[str]) -> list[str]:

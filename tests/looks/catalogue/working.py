@@ -111,7 +111,10 @@ def _news() -> tuple[Entry, ...]:
         entry("news/no questions", _without_questions()),
         entry("news/task is done", ship.complete(session, _shipped(), alive)),
         entry("news/tests failed, once more", _tried_again()),
-        entry("news/planning anew", telling.news("n", "Planning anew with your changes.")),
+        entry(
+            "news/planning anew",
+            telling.news("n", "I am planning again with your changes.", "“Use tabs.”"),
+        ),
         entry("news/work would collide", overlap.seen(session, collided)),
         entry("news/survivors", mishaps.survivors(session, alive)),
         entry("news/bug", telling.news("b", mishaps.BUG, "KeyError: 'T009'", tone=Tone.FAILURE)),

@@ -35,7 +35,7 @@ async def asks_and_is_answered(asked: Asked) -> None:
     assert plays.keys() == []
     await person.presses("Yes", on=TITLE)
     await until(lambda: plays.keys(), lambda: told(asked.scene))
-    await person.sees(TITLE, "Answered: Yes")
+    await person.sees(TITLE, "Answered with “Yes”")
     await is_so(asked.scene, lambda one: state(one, "T001") is RunState.RUNNING)
     await person.presses_late("No", TITLE)
     plays.release("end")

@@ -48,9 +48,9 @@ async def nothing_dishonest_is_shown_to_anybody(shop: Workshop) -> None:
     await is_planned(shop.scene)
     await shop.person.says(HISTORY)
     await shop.person.presses("Approve", on="revision 2?")
-    await shop.person.sees("T001 is blocked", "NO_EVIDENCE", "no commits")
+    await shop.person.sees("T001 is blocked", "Nothing proves", "no commits")
     await shop.person.sees("T004 is blocked", "its tests may have been made to pass")
-    await shop.person.sees("T002 is blocked", "NO_EVIDENCE", "not committed", "forgotten.py")
+    await shop.person.sees("T002 is blocked", "Nothing proves", "not committed", "forgotten.py")
     assert shop.posts() == []
     assert [call for call in shop.github.git_calls if call.what == "push"] == []
     assert list(shop.there.branches) == ["main"]

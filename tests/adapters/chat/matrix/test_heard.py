@@ -186,8 +186,10 @@ def test_a_file_is_told_of_as_its_sender_describes_it() -> None:
 
 
 def test_an_edit_tells_of_what_it_changes_and_is_no_message() -> None:
-    edit = event({**TEXT, "m.relates_to": EDIT, "m.mentions": {"user_ids": ["@bot:hs"]}})
-    assert meaning(ROOM, edit, ME) == Edit("$1", "@anna:hs", ROOM, "$1")
+    now = {"msgtype": "m.text", "body": "@bot:hs: hello again"}
+    edit = event({**TEXT, "m.relates_to": EDIT, "m.new_content": now})
+    assert meaning(ROOM, edit, ME) == Edit("$1", "@anna:hs", ROOM, "$1", "hello again", AT)
+    assert meaning(ROOM, event({**TEXT, "m.relates_to": EDIT}), ME) is None
 
 
 @pytest.mark.parametrize(

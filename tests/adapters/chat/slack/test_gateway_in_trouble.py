@@ -81,7 +81,7 @@ async def test_in_a_storm_of_put_offs_order_is_kept_and_nothing_lost(at: Office)
     async with asyncio.timeout(DEADLINE), asyncio.TaskGroup() as group:
         for n in range(10):
             group.create_task(at.gateway.show(thread, news(f"news {n}")))
-    assert [one.text for one in at.cards(thread)] == [f"⏳ news {n}" for n in range(10)]
+    assert [one.text for one in at.cards(thread)] == [f"⏳ News {n}" for n in range(10)]
 
 
 async def test_two_hundred_cards_at_once_in_one_channel_all_stand_once_and_in_order(
@@ -89,7 +89,7 @@ async def test_two_hundred_cards_at_once_in_one_channel_all_stand_once_and_in_or
 ) -> None:
     threads = [await at.ask() for _ in range(20)]
     at.bed.faults.storm(10, retry_after=0, method="chat.*")
-    wanted = [f"news {n}" for n in range(10)]
+    wanted = [f"News {n}" for n in range(10)]
 
     async def session(thread: Thread) -> None:
         for text in wanted:

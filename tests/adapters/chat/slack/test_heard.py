@@ -11,6 +11,7 @@ import pytest
 from adapters.chat.slack import forms
 from adapters.chat.slack.delivery import (
     Delivery,
+    Edit,
     Incomplete,
     Meaning,
     Nothing,
@@ -203,11 +204,9 @@ def test_what_happens_in_another_workspace_means_nothing() -> None:
         ("/gwt", "status", Word.STATUS, ""),
         ("/gwt", "resume 1a2b", Word.RESUME, "1a2b"),
         ("/gwt", "", Word.HELP, ""),
-        ("/gwt", "make me a sandwich", Word.HELP, ""),
         ("/interrupt", "", Word.STOP, ""),
         ("/interrupt", "1a2b", Word.STOP, "1a2b"),
         ("/interrupt", "all-mine", Word.STOP, "all-mine"),
-        ("/interrupt", "please do", Word.HELP, ""),
         ("/sessions", "", Word.SESSIONS, ""),
         ("/sessions", " List ", Word.SESSIONS, ""),
         ("/sessions", "resume 1a2b", Word.RESUME, "1a2b"),
@@ -388,3 +387,34 @@ def test_a_delivery_becomes_the_event_of_a_person() -> None:
         event = delivered(body).event(mika)
         assert isinstance(event, kind)
         assert event.by == mika
+
+
+def changed(text: str, before: str = "Add a dark mode", **more: Any) -> Json:
+    message = {"type": "message", "user": MIKA, "ts": TS, "text": text}
+    message |= {"edited": {"user": MIKA, "ts": "1763467300.000100"}, **more}
+    event = {"subtype": "message_changed", "hidden": True, "message": message}
+    return said("") | {
+        "event": said("")["event"] | event | {"previous_message": {**message, "text": before}}
+    }
+
+
+def test_an_edit_by_the_author_tells_which_message_says_what_now() -> None:
+    edit = delivered(changed(f"<@{BOT}> Add a light mode"))
+    assert edit.what == Edit(f"slack:{TEAM}:{PUBLIC}:{TS}", "Add a light mode")
+    assert edit.thread.root == TS
+    assert delivered(changed("And tabs", thread_ts=ROOT)).thread.root == ROOT
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        changed("Add a dark mode"),
+        changed("Another", edited=None),
+        changed("Another", edited={"user": AKI, "ts": TS}),
+        changed("Another", bot_id="B1"),
+        changed("Another", user=""),
+    ],
+    ids=["a link was unfolded", "not edited", "by somebody else", "a bot", "by nobody"],
+)
+def test_a_change_that_its_author_did_not_make_means_nothing(body: Json) -> None:
+    assert isinstance(meaning(body), Nothing)

@@ -172,7 +172,7 @@ async def way_in(
             wishes=Wishes(open_, desk.deliver),
             seen=seen,
             shared=Shared(shared),
-            known=Known(questions, screens.home.settings, channels),
+            known=Known(questions, screens.home.settings, channels=channels),
             talked=talked,
             brought=Brought(brings(client, people), may_ask),
         )
