@@ -498,3 +498,11 @@ def test_of_two_approvals_the_one_from_the_day_before_does_not_count() -> None:
     decide(session, base_seen("b" * 40, later(25 * 3600)))
     assert session.approvals == ()
     assert session.phase is Phase.APPROVING
+
+
+def test_a_revision_says_which_changes_it_is_planned_with() -> None:
+    session = awaiting_approval()
+    about = approval.offer(session)
+    deeds = decide(session, pressed(Verb.CHANGE, about, "Use cents, not floats."))
+    [news] = [card for card in cards(deeds) if isinstance(card, NewsCard)]
+    assert news.lines == ("“Use cents, not floats.”",)

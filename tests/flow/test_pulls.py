@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.domain.actions import Deed, HoldPlace, MergePull, StopRun, TakeInBase
-from bot.domain.cards import NeedsYouCard
+from bot.domain.cards import NeedsYouCard, NewsCard
 from bot.domain.choices import Verb, Word
 from bot.domain.drafted import drafts_of
 from bot.domain.events import (
@@ -34,6 +34,7 @@ from bot.flow.pulls import showing
 from tests.flow.scenes import (
     ANN,
     HEAD,
+    cards,
     commanded,
     delivering,
     ended,
@@ -881,3 +882,10 @@ def test_an_endless_output_leaves_no_word_of_a_person_untold() -> None:
     assert "Rename the function" in told
     assert "xxx" in told
     assert len(told) < 13_000
+
+
+def test_the_card_of_a_review_says_what_the_reviewer_wants() -> None:
+    session = finishing()
+    deeds = look(session, noted(7, "n1", "Please use cents, not floats."))
+    [news] = [card for card in cards(deeds) if isinstance(card, NewsCard)]
+    assert any("Please use cents, not floats." in line for line in news.lines)
