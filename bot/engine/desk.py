@@ -155,8 +155,6 @@ class Desk:
             and (answered := await self._once.known(event)) is not None
         ):
             return answered
-        if isinstance(event, Edited) and not self._is_heard(thread, event):
-            return True
         event = meant(event)
         if self._overheard(thread, event):
             return True
@@ -174,11 +172,6 @@ class Desk:
         if await self._answered_elsewhere(thread, event):
             return True
         return await self._heard(thread, event)
-
-    def _is_heard(self, thread: Thread, event: Edited) -> bool:
-        """Whether the session of the thread has heard the message that was edited; else the edit is nobody's business."""
-        actor = self._awake.now_in(thread)
-        return actor is not None and actor.has_heard_of(event.of)
 
     async def _heard(self, thread: Thread, event: Said | Edited | Pressed | Commanded) -> bool:
         """By the session of the thread, or by the one that begins with it."""
@@ -219,8 +212,13 @@ class Desk:
         return False
 
     def _overheard(self, thread: Thread, event: FromPeople) -> bool:
-        """People talk to each other: a word that is not for the bot counts in a session's thread, from those who may."""
+        """People talk to each other: a word that is not for the bot counts in a session's thread, from those who may.
+
+        An edit counts where the session has heard the message that was edited.
+        """
         session_id, actor = self._awake.id_in(thread), self._awake.now_in(thread)
+        if isinstance(event, Edited):
+            return actor is None or not actor.has_heard_of(event.of)
         return self._passing.overheard(thread, event, session_id, actor)
 
     async def _answered_elsewhere(self, thread: Thread, event: FromPeople) -> bool:
