@@ -13,6 +13,8 @@ from pathlib import Path
 
 from adapters.commands.descendants import MARKER, all_ended
 from adapters.commands.output import LOG_LIMIT, Listening, Output, bounded
+from adapters.commands.reported import Reported
+from bot.domain.checks.reports import readable
 from bot.domain.world import Executed
 from bot.errors import Refused, Unavailable
 from bot.ports import Sandbox
@@ -25,6 +27,9 @@ ALLOWED = re.compile(
 )
 """What a build needs of the bot's environment. No token, no agent socket, no display."""
 SHOWN = 16 * 1024
+KEPT = ".json"
+"""What is put behind the name of a test run's log for the file that keeps its report."""
+LARGEST_KEPT = 64 << 20
 
 
 class ShellCommands:
@@ -46,15 +51,39 @@ class ShellCommands:
         self._sandbox = sandbox
 
     async def run(self, cwd: str, command: str, *, seconds: float, log: str) -> Executed:
+        return await self._run(cwd, command, seconds, log, None)
+
+    async def test(self, cwd: str, command: str, *, seconds: float, log: str) -> Executed:
+        reported = Reported(log, cwd)
+        try:
+            told = await asyncio.to_thread(reported.prepare, command)
+            executed = await self._run(cwd, told, seconds, log, reported)
+            report = await asyncio.to_thread(reported.read)
+            executed = executed.model_copy(update={"report": report})
+            await asyncio.to_thread(self._keep, executed, Path(f"{log}{KEPT}"))
+        except OSError as error:
+            raise Unavailable(
+                f"The test report of {log} failed: {error.strerror}", "Make room on the disk."
+            ) from error
+        finally:
+            await asyncio.to_thread(reported.remove)
+        return executed
+
+    async def tested(self, log: str) -> Executed | None:
+        return await asyncio.to_thread(_kept, Path(f"{log}{KEPT}"))
+
+    async def _run(
+        self, cwd: str, command: str, seconds: float, log: str, reported: Reported | None
+    ) -> Executed:
         marker = marker_of(cwd, log)
         # what a bot that was killed has left behind would work in the same directory
         await all_ended(None, marker)
-        output = Output()
+        output = Output(reported.listen if reported else None)
         began = time.monotonic()
         process: asyncio.subprocess.Process | None = None
         with Listening(output) as listening:
             try:
-                process = await self._start(cwd, command, marker, listening.inlet)
+                process = await self._start(cwd, command, marker, listening.inlet, reported)
                 listening.begin()
                 code = await _exit_code(process, seconds)
             finally:
@@ -62,20 +91,25 @@ class ShellCommands:
                 await _undisturbed(asyncio.create_task(all_ended(process, marker)))
             took = time.monotonic() - began
             await listening.last_words()
-        shown = await asyncio.to_thread(self._written, output, log)
+        said = readable(output.text()) if reported else output.text()
+        shown = await asyncio.to_thread(self._written, said, log)
         return Executed(exit_code=code, seconds=took, output=shown, output_path=log)
 
     async def _start(
-        self, cwd: str, command: str, marker: str, inlet: int
+        self, cwd: str, command: str, marker: str, inlet: int, reported: Reported | None
     ) -> asyncio.subprocess.Process:
         words: tuple[str, ...] = ("/bin/sh", "-c", command)
         if self._sandbox and await asyncio.to_thread(os.path.isdir, cwd):
-            words = self._sandbox.around(words, cwd)
+            words = self._sandbox.around(words, cwd, writes=reported.place if reported else "")
         try:
             return await asyncio.create_subprocess_exec(
                 *words,
                 cwd=cwd,
-                env=self._environment | {MARKER: marker},
+                env={
+                    **self._environment,
+                    **(reported.environment if reported else {}),
+                    MARKER: marker,
+                },
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=inlet,
                 stderr=inlet,
@@ -95,9 +129,13 @@ class ShellCommands:
                 raise Refused("the command is too long") from error
             raise Unavailable(f"the command could not be started: {error.strerror}") from error
 
-    def _written(self, output: Output, log: str) -> str:
+    def _keep(self, executed: Executed, path: Path) -> None:
+        """Names of tests can be made of anything, so they are masked like all else."""
+        _write_private(path, self._mask(executed.model_dump_json()).encode("utf-8", "replace"))
+
+    def _written(self, said: str, log: str) -> str:
         """Write the log; the last part of it, to be shown."""
-        text = self._mask(output.text())
+        text = self._mask(said)
         content = bounded(text.encode("utf-8", "replace"), LOG_LIMIT)
         try:
             _write_private(Path(log), content)
@@ -129,6 +167,14 @@ async def _undisturbed(work: asyncio.Task[None]) -> None:
             cancelled = error
     if cancelled is not None:
         raise cancelled
+
+
+def _kept(path: Path) -> Executed | None:
+    try:
+        with path.open("rb") as file:
+            return Executed.model_validate_json(file.read(LARGEST_KEPT))
+    except (OSError, ValueError):
+        return None  # it was let go after a time, or broken off: the tests are run once more
 
 
 def _write_private(path: Path, content: bytes) -> None:

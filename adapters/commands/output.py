@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 from collections import deque
+from collections.abc import Callable
 from typing import Self
 
 HEAD, TAIL = 256 * 1024, 512 * 1024
@@ -15,15 +16,18 @@ OMITTED = "\n[… {} bytes left out …]\n"
 
 
 class Output:
-    """The beginning and the end of what a command says. What is between is counted only."""
+    """The beginning and the end of what a command says. What is between is counted only, and told to `listen`."""
 
-    def __init__(self) -> None:
+    def __init__(self, listen: Callable[[bytes], None] | None = None) -> None:
+        self._listen = listen
         self._head = bytearray()
         self._tail: deque[bytes] = deque()
         self._kept = 0
         self._omitted = 0
 
     def add(self, chunk: bytes) -> None:
+        if self._listen:
+            self._listen(chunk)
         room = HEAD - len(self._head)
         self._head += chunk[:room]
         if rest := chunk[room:]:

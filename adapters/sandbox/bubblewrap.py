@@ -64,7 +64,7 @@ class Bubblewrap:
             raise Unavailable(f"{NOT_HERE}: {said}", _remedy(said))
 
     def around(
-        self, argv: Sequence[str], cwd: str = "", lent: Lent | None = None
+        self, argv: Sequence[str], cwd: str = "", lent: Lent | None = None, *, writes: str = ""
     ) -> tuple[str, ...]:
         """The command line in a sandbox. Without a worktree it sees no more than programs and an empty home."""
         if not self._program:
@@ -72,6 +72,7 @@ class Bubblewrap:
         words = [
             *(self._program, *machine.isolation(), *self._system),
             *(self._at_work(argv, cwd, lent) if cwd else self._trying(argv)),
+            *(writable(Path(writes)) if writes else ()),
             *("--remount-ro", "/"),
             *self._variables(),
             *("--chdir", cwd or str(self._user_home), "--", *argv),

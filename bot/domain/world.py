@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime, Field
 
+from bot.domain.checks import Report
 from bot.domain.facts import Fact
 from bot.domain.states import Outcome
 
@@ -118,6 +119,8 @@ class Executed(Fact):
     output: str
     """The last part of it, masked and bounded."""
     output_path: str = ""
+    report: Report | None = None
+    """Of a test run: what its runner told. None: nothing."""
 
 
 class CompletionSource(StrEnum):

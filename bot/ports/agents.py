@@ -126,6 +126,14 @@ class Commands(Protocol):
         """Run it in a process group of its own, without secrets, with CI=1; the group is gone at the end."""
         ...
 
+    async def test(self, cwd: str, command: str, *, seconds: float, log: str) -> Executed:
+        """Run tests likewise, made to report which ones ran to a place the tree cannot name; kept beside the log."""
+        ...
+
+    async def tested(self, log: str) -> Executed | None:
+        """What an earlier test run with this log came to, as long as it is kept."""
+        ...
+
 
 class Sandbox(Protocol):
     """What keeps programs that are not the bot's own to their worktree."""
@@ -135,9 +143,12 @@ class Sandbox(Protocol):
         ...
 
     def around(
-        self, argv: Sequence[str], cwd: str = "", lent: Lent | None = None
+        self, argv: Sequence[str], cwd: str = "", lent: Lent | None = None, *, writes: str = ""
     ) -> tuple[str, ...]:
-        """The command line in the sandbox. Without a worktree it sees programs only. `lent`: it is an agent."""
+        """The command line in the sandbox. Without a worktree it sees programs only. `lent`: it is an agent.
+
+        `writes`: a folder besides in which it may write.
+        """
         ...
 
     def outside(self, cwd: str, path: Path, folders: Iterable[str] = ()) -> Path:

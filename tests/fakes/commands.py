@@ -6,10 +6,16 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable
 
+from bot.domain.checks import Report
 from bot.domain.world import Executed
 from bot.errors import PortError
 
-PASSED = Executed(exit_code=0, seconds=0.1, output="1 passed\n")
+PASSED = Executed(
+    exit_code=0,
+    seconds=0.1,
+    output="1 passed\n",
+    report=Report(tests={"test_greets": "passed"}),
+)
 
 
 class FakeCommands:
@@ -17,8 +23,12 @@ class FakeCommands:
 
     def __init__(self, answers: Iterable[Executed | PortError] = (PASSED,)) -> None:
         self._answers = deque(answers)
+        self.at_base: Executed | PortError = PASSED
+        """What tests come to in a worktree of the base."""
         self.ran: list[tuple[str, str]] = []
-        """Directory and command of every call."""
+        """Directory and command of every call, but those at the base."""
+        self.ran_at_base: list[tuple[str, str]] = []
+        self._kept: dict[str, Executed] = {}
 
     def answer(self, *answers: Executed | PortError) -> None:
         """From now on."""
@@ -31,3 +41,18 @@ class FakeCommands:
         if isinstance(answer, PortError):
             raise answer
         return answer.model_copy(update={"output_path": log})
+
+    async def test(self, cwd: str, command: str, *, seconds: float, log: str) -> Executed:
+        if "/agent-base-" in cwd:
+            self.ran_at_base.append((cwd, command))
+            await asyncio.sleep(0)
+            if isinstance(self.at_base, PortError):
+                raise self.at_base
+            done = self.at_base.model_copy(update={"output_path": log})
+        else:
+            done = await self.run(cwd, command, seconds=seconds, log=log)
+        self._kept[log] = done
+        return done
+
+    async def tested(self, log: str) -> Executed | None:
+        return self._kept.get(log)

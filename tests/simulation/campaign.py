@@ -38,8 +38,10 @@ class Tally:
 
     def told(self) -> str:
         lines = [
-            f"{self.schedules} schedules, {self.lives} lives of the bot, {self.calls} calls, "
-            + f"{self.seconds / 3600:.0f} virtual hours: {len(self.failed)} failed"
+            (
+                f"{self.schedules} schedules, {self.lives} lives of the bot, {self.calls} calls, "
+                f"{self.seconds / 3600:.0f} virtual hours: {len(self.failed)} failed"
+            )
         ]
         for outcome in self.failed[:10]:
             lines.append(f"  {replay(outcome.seed)}")
