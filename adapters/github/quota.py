@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
+from adapters import http
+from adapters.http import LONGEST_WAIT
 from bot.errors import Unavailable
 
 RESERVE = 0.1
-LONGEST_WAIT = 3600.0
 
 
 @dataclass
@@ -55,8 +56,7 @@ def until_reset(headers: Mapping[str, str]) -> float | None:
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """What the header of that name says, in seconds."""
-    seconds = _number(headers, "retry-after")
-    return None if seconds is None else float(min(max(seconds, 0), LONGEST_WAIT))
+    return http.retry_after(headers.get("retry-after", ""), headers.get("date", ""))
 
 
 def _now(headers: Mapping[str, str]) -> float:

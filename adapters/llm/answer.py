@@ -46,7 +46,7 @@ def read_answer(body: bytes, *, asked: str, model: str) -> Reply | Problem:
     choice = answer.choices[0] if answer.choices else None
     if choice is None or choice.message is None:
         raise Unavailable("the LLM endpoint sent an answer without a message", _AGAIN)
-    finish = choice.finish_reason if isinstance(choice.finish_reason, str) else "stop"
+    finish = choice.finish_reason if isinstance(choice.finish_reason, str) else ""
     _complete(finish, choice.message)
     said = _text(choice.message.content)
     text = _without_thoughts(said)
@@ -88,6 +88,12 @@ def _complete(finish: str, message: _Message) -> None:
         )
     if message.refusal and not message.content:
         raise Refused("the LLM declines to answer", "Put the request differently.")
+    if not finish:
+        # A gateway whose upstream died sends half a text just like this.
+        raise Unavailable(
+            "the LLM endpoint did not say that its answer is complete (no finish_reason)",
+            f"{_AGAIN} If this stays so, use an endpoint that reports finish_reason.",
+        )
 
 
 def _text(content: object) -> str:

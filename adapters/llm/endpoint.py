@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import ssl
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pydantic import AnyHttpUrl, TypeAdapter, ValidationError
 
 from adapters.llm.answer import NothingSaid, read_answer
 from adapters.llm.calls import Calls, Mask
+from adapters.llm.client import new_client
 from adapters.llm.formats import Formats, is_useful, ways
-from adapters.llm.headers import authorization, only_ours
 from adapters.llm.problem import Problem, judge, read_problem
 from bot.domain.world import Reply
-from bot.errors import Refused, Unavailable
+from bot.errors import PortError, Refused, Unavailable
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -61,7 +59,8 @@ class OpenAiLlm:
         return await self._calls.record(self._access.base_url, system, data, ask)
 
     async def _in_time(self, system: str, data: str, schema: dict[str, object] | None) -> Reply:
-        client = await asyncio.to_thread(_client, self._access, self._timeout)
+        access = self._access
+        client = await asyncio.to_thread(new_client, access.base_url, access.api_key, self._timeout)
         try:
             # The library's own limit is per read: a body that trickles would never meet it.
             async with client, asyncio.timeout(self._timeout):
@@ -113,6 +112,8 @@ class OpenAiLlm:
         except openai.APITimeoutError as error:
             raise TimeoutError from error
         except openai.APIError as error:
+            if isinstance(error.__cause__, PortError):
+                raise error.__cause__ from error  # our own client has said what is wrong
             raise Unavailable(
                 f"the LLM endpoint cannot be reached ({_cause(error)})",
                 "Check OPENAI_BASE_URL and the network; the bot tries again by itself.",
@@ -123,9 +124,7 @@ class OpenAiLlm:
         """The problem without secrets: some endpoints quote the key they refuse."""
         key = self._access.api_key
         message = problem.message.replace(key, "…") if key else problem.message
-        return Problem(
-            problem.status, problem.code, self._calls.mask(message), "", problem.retry_after
-        )
+        return replace(problem, message=self._calls.mask(message), whole="")
 
 
 def _check(access: LlmAccess) -> None:
@@ -139,35 +138,6 @@ def _check(access: LlmAccess) -> None:
         raise Refused(
             f"{access.key_setting} holds characters that no key has", "Set it anew, on one line."
         )
-
-
-@cache
-def trusted() -> ssl.SSLContext:
-    """Whose certificates are believed. Read once: that is most of what a client costs, and of what memory it leaves behind."""
-    import httpx2
-
-    return httpx2.create_ssl_context()
-
-
-def _client(access: LlmAccess, timeout: float) -> AsyncOpenAI:
-    """A client for one call: a connection kept for the next would as likely be dead by then. Slow, so in a thread."""
-    import openai
-
-    try:
-        return openai.AsyncOpenAI(
-            base_url=access.base_url,
-            api_key=access.api_key or "none",
-            default_headers=authorization(access.api_key),
-            max_retries=0,
-            timeout=timeout,
-            http_client=openai.DefaultAsyncHttpxClient(
-                verify=trusted(), event_hooks={"request": [only_ours]}
-            ),
-        )
-    except (ImportError, ValueError) as error:
-        raise Refused(
-            f"the LLM cannot be asked: {error}", "Check OPENAI_BASE_URL and the proxy settings."
-        ) from error
 
 
 def _cause(error: BaseException) -> str:

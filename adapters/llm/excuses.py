@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from adapters.llm.problem import LONGEST_WAIT, too_long
+from adapters.llm.problem import BY_A_PERSON_SECONDS, too_long
 from bot.errors import PortError, Refused, Unavailable
 
 _EXCERPT = 300
@@ -71,13 +71,13 @@ def _account(cli: str, login: str, said: str, status: int) -> PortError | None:
         return Unavailable(
             f"the account of {cli} has no quota left: {told}",
             "A person must act: look at plan and billing. The bot goes on by itself then.",
-            retry_after=LONGEST_WAIT,
+            retry_after=BY_A_PERSON_SECONDS,
         )
     if _LIMIT.search(said):
         return Unavailable(
             f"{cli} has reached a usage limit: {told}",
             "The bot goes on by itself once it is lifted; LLM_PROVIDER can name another model until then.",
-            retry_after=LONGEST_WAIT,
+            retry_after=BY_A_PERSON_SECONDS,
         )
     if status in {401, 403} or _KEY.search(said):
         return Refused(

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import cast
+from urllib.parse import urlsplit
 
+from adapters.http import retry_after
 from bot.errors import PortError, Refused, Unavailable
 
-LONGEST_WAIT = 60.0
-"""However long an endpoint asks to wait: people want to see that the bot still tries."""
+BY_A_PERSON_SECONDS = 60.0
+"""How often it is tried again where a person must act first: they want to see soon that it helped."""
 
 _EXCERPT = 200
 _TOO_LONG = re.compile(
@@ -22,6 +21,7 @@ _TOO_LONG = re.compile(
 )
 _NO_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _PASSING = frozenset({408, 409, 425, 429})
+_MOVED = frozenset({301, 302, 303, 307, 308})
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,8 @@ class Problem:
     whole: str = ""
     """All that was said, as text: some endpoints name the parameter they dislike only deep inside."""
     retry_after: float | None = None
+    leads_to: str = ""
+    """Of a redirect: the scheme and host it names."""
 
     @property
     def dislikes_the_format(self) -> bool:
@@ -53,7 +55,8 @@ def read_problem(status: int, error: object, headers: Mapping[str, str]) -> Prob
         code=str(code),
         message=" ".join(str(told).split()),
         whole=str(error),
-        retry_after=_wait(headers),
+        retry_after=retry_after(headers.get("retry-after", ""), headers.get("date", "")),
+        leads_to=_origin(headers.get("location", "")) if status in _MOVED else "",
     )
 
 
@@ -61,6 +64,8 @@ def judge(problem: Problem, model: str, key: str) -> PortError:
     """The error to raise; `key` is the setting that holds the key. Context and quota come first: they have many a status."""
     said = f": {problem.message[:_EXCERPT]}" if problem.message else ""
     http = f"HTTP {problem.status}"
+    if problem.status in _MOVED:
+        return _moved(problem)
     if problem.status < 500 and (
         problem.code == "context_length_exceeded" or _is_too_long(problem)
     ):
@@ -72,7 +77,7 @@ def judge(problem: Problem, model: str, key: str) -> PortError:
         return Unavailable(
             f"the LLM account has no quota left ({http}){said}",
             f"A person must act: look at plan and billing of the account of {key}. The bot goes on by itself then.",
-            retry_after=LONGEST_WAIT,
+            retry_after=BY_A_PERSON_SECONDS,
         )
     if problem.status in {401, 403}:
         return Refused(
@@ -87,13 +92,38 @@ def judge(problem: Problem, model: str, key: str) -> PortError:
     if problem.status in _PASSING or problem.status >= 500:
         return Unavailable(
             f"the LLM endpoint does not serve just now ({http}){said}",
-            "The bot tries again by itself.",
+            _again(problem.retry_after),
             retry_after=problem.retry_after,
         )
     return Refused(
         f"the LLM endpoint does not accept the request ({http}){said}",
         "Check that OPENAI_BASE_URL speaks OpenAI's chat completions and that OPENAI_MODEL is a chat model.",
     )
+
+
+def _moved(problem: Problem) -> Refused:
+    elsewhere = f" to {problem.leads_to}" if problem.leads_to else ""
+    return Refused(
+        f"the LLM endpoint redirects the question{elsewhere} (HTTP {problem.status})",
+        "The bot does not follow: the question holds your code. Set OPENAI_BASE_URL to the address that answers itself.",
+    )
+
+
+def _origin(location: str) -> str:
+    """Only scheme and host: the rest may hold a signature or a key. Nothing for a place on the same host."""
+    try:
+        found = urlsplit(location)
+        host, port = found.hostname, found.port
+    except ValueError:
+        return ""
+    return f"{found.scheme or 'http'}://{host}{f':{port}' if port else ''}" if host else ""
+
+
+def _again(seconds: float | None) -> str:
+    """When, where the endpoint asks for longer than people would wait without wondering."""
+    minutes = round((seconds or 0) / 60)
+    when = f" in {minutes} minutes, as the endpoint asks" if minutes > 1 else ""
+    return f"The bot tries again by itself{when}."
 
 
 def too_long(message: str) -> bool:
@@ -116,24 +146,3 @@ def _status(status: int, code: object) -> int:
     if text in known:
         return known[text]
     return int(text) if re.fullmatch(r"[45][0-9]{2}", text, re.ASCII) else 502
-
-
-def _wait(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait: `retry-after` is a number or a date."""
-    told = headers.get("retry-after", "").strip()
-    if not told:
-        return None
-    try:
-        seconds = float(told)
-    except ValueError:
-        seconds = _until(told)
-    return min(seconds, LONGEST_WAIT) if math.isfinite(seconds) and seconds >= 0 else None
-
-
-def _until(date: str) -> float:
-    try:
-        when = parsedate_to_datetime(date)
-    except ValueError:
-        return math.nan
-    aware = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return max(0.0, (aware - datetime.now(UTC)).total_seconds())

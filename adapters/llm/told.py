@@ -10,6 +10,7 @@ from typing import cast
 from adapters.llm.problem import read_problem
 
 _Said = Mapping[str, object]
+_NOTHING: _Said = {}
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,13 @@ def _failure_of_claude(said: _Said) -> str:
 def told_by_codex(output: str) -> Told:
     """`exec --json` prints an event a line; the last message is the answer."""
     text = failure = ""
-    usage: _Said = {}
+    ended, usage = False, _NOTHING
     for said in _objects(output):
         match said.get("type"):
             case "item.completed" if _part(said, "item").get("type") == "agent_message":
                 text = _text(_part(said, "item"), "text")
             case "turn.completed":
-                usage, failure = _part(said, "usage"), ""
+                ended, usage, failure = True, _part(said, "usage"), ""
             case "turn.failed":
                 failure = _unwrapped(_text(_part(said, "error"), "message"))
             case "error":
@@ -73,6 +74,8 @@ def told_by_codex(output: str) -> Told:
                 failure = _unwrapped(_text(said, "message"))
             case _:
                 pass
+    if text and not ended:
+        failure = failure or "its turn did not come to an end"
     return Told(
         text="" if failure else text,
         failure=failure,

@@ -14,7 +14,7 @@ from slack_bolt.app.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.chat.slack import SlackAccess
-from adapters.chat.slack.access import new_client, new_session
+from adapters.chat.slack.access import new_client, session_for
 from adapters.chat.slack.drawing import drawn
 from benchmarks.chats.work import Syncs, until_asked_to_end
 from bot.domain.cards import ReceivedCard
@@ -23,8 +23,9 @@ from tests.beds.slack import APP_TOKEN, BOT_TOKEN
 
 async def main(api_url: str) -> None:
     syncs = Syncs()
-    async with new_session() as session:
-        client = new_client(SlackAccess(BOT_TOKEN, api_url=api_url), session)
+    access = SlackAccess(BOT_TOKEN, api_url=api_url)
+    async with session_for(access) as session:
+        client = new_client(access, session)
         handler = AsyncSocketModeHandler(_app(client), APP_TOKEN, web_client=client)
         await handler.connect_async()
         try:

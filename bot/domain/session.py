@@ -243,6 +243,8 @@ class Session(Living):
     """Tokens the model can take at once; 0: unknown."""
     token_scale: float = 1.0
     """How many tokens the model counts where three bytes are taken for one."""
+    prompts_cut: bool = False
+    """It was told that the model's server seems to drop a part of what it is sent."""
     summarised: int = 0
     """How often old talk was summarised."""
     conversation: list[Message] = Field(default_factory=list[Message])

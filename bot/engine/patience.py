@@ -1,4 +1,7 @@
-"""The one place that waits and tries again: 1, 2, 4, 8, 16 seconds, then once a minute; people hear of it once."""
+"""The one place that waits and tries again: after 1, 2, 4, 8, 16 seconds, then every minute, and never before a named time.
+
+People hear of it once.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from bot.errors import Unavailable
 
 T = TypeVar("T")
 LONGEST = 60.0
+LONGEST_NAMED = 3600.0
+"""However long somebody else asks to be left alone."""
 
 
 def pauses() -> Iterator[float]:
@@ -36,7 +41,7 @@ async def patiently(
             if not (told or quiet):
                 told = True
                 tell(_began(world, order, trouble))
-            await world.clock.sleep(min(LONGEST, trouble.retry_after or pause))
+            await world.clock.sleep(max(pause, min(trouble.retry_after or 0, LONGEST_NAMED)))
         else:
             if told:
                 tell(TroubleEnded(**world.mark(), order=order))

@@ -53,8 +53,9 @@ def decide(session: Session, event: Event) -> list[Deed]:
     if isinstance(event, Result):
         session.usage += event.usage
         session.token_scale = scale_from(event.usage, session.token_scale)
+        deeds += mishaps.prompts_cut(session, event.usage)
         if not _is_waited_for(session, event):
-            return []
+            return deeds
     before = {task.id: task.state for task in session.tasks}
     if isinstance(event, Edited):
         deeds += intake.edited(session, event)

@@ -21,7 +21,8 @@ from bot.domain.session import Session, Trouble
 from bot.domain.sheets import Tone
 from bot.domain.states import Outcome, Status, TaskState
 from bot.domain.tasks import Task
-from bot.domain.world import AI_SETTINGS, CompletionSource
+from bot.domain.tokens import seems_cut
+from bot.domain.world import AI_SETTINGS, CompletionSource, Usage
 from bot.flow import dialogs, place, telling
 
 BUG = "Something went wrong in the bot itself"
@@ -130,6 +131,20 @@ def _notice(
         key=key, title=title, reason=reason, retrying=retrying, over=over, choices=choices
     )
     return Show(card=card)
+
+
+def prompts_cut(session: Session, usage: Usage) -> Iterator[Deed]:
+    """Told once: the answers look as good as any others, and are about half of what was asked."""
+    if session.prompts_cut or not seems_cut(usage):
+        return
+    session.prompts_cut = True
+    yield telling.trouble(
+        "prompts-cut",
+        "The model may not read all that I send",
+        f"Its server counted {usage.prompt_tokens:,} tokens where I sent about {usage.estimated:,}: some servers drop the "
+        "beginning of what does not fit, and say nothing.",
+        "Give the model a larger context window there (in Ollama: num_ctx), or set LLM_CONTEXT_WINDOW to the size it has.",
+    )
 
 
 def survivors(session: Session, event: RunStopped) -> Iterator[Deed]:

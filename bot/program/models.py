@@ -18,28 +18,58 @@ _OPENAI = "https://api.openai.com/v1"
 _CHOICES = ", ".join(one for one in Provider if one is not Provider.CUSTOM)
 
 
+SOON = 60.0
+"""Seconds after which the settings are looked at again, however long an endpoint asks to wait."""
+
+
 class ChosenLlm:
     """Implements bot.ports.Llm. `environ` is the bot's own: a CLI gets its own login of it, and nothing else."""
 
     def __init__(
-        self, current: Callable[[], Settings], masker: LearningMasker, environ: Mapping[str, str]
+        self,
+        current: Callable[[], Settings],
+        masker: LearningMasker,
+        environ: Mapping[str, str],
+        *,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._current = current
         self._masker = masker
         self._environ = environ
         self._formats = Formats()
+        self._clock = clock
+        self._let_alone: dict[tuple[str, ...], tuple[float, Unavailable]] = {}
+        """Endpoints that asked for a long wait: until when, and what they said."""
 
     async def complete(self, system: str, data: str, *, schema: dict[str, object] | None) -> Reply:
         settings = self._current()
         self._masker.learn(settings.secrets)
-        began = monotonic()
-        reply = await self._chosen(settings).complete(system, data, schema=schema)
+        began = self._clock()
+        whom = (settings.llm_provider, *_endpoint(settings))
+        self._heed(whom)
+        try:
+            reply = await self._chosen(settings).complete(system, data, schema=schema)
+        except Unavailable as trouble:
+            if (trouble.retry_after or 0) > SOON:
+                self._let_alone[whom] = (self._clock() + (trouble.retry_after or 0), trouble)
+                self._heed(whom)
+            raise
         asked = Usage(
             provider=settings.llm_provider,
             model=reply.model or settings.openai_model,
-            milliseconds=int((monotonic() - began) * 1000),
+            milliseconds=int((self._clock() - began) * 1000),
         )
         return reply.model_copy(update={"usage": reply.usage + asked})
+
+    def _heed(self, whom: tuple[str, ...]) -> None:
+        """Unavailable while the endpoint wants to be left alone, by whichever session.
+
+        The one who asks comes back soon all the same, and reaches the model at once where other settings name another.
+        """
+        until, trouble = self._let_alone.get(whom, (0.0, None))
+        left = until - self._clock()
+        if trouble and left > 0:
+            raise Unavailable(trouble.reason, trouble.remedy, min(left, SOON)) from trouble
 
     def _chosen(self, settings: Settings) -> Llm:
         mask, timeout = self._masker.mask, settings.llm_timeout
@@ -65,6 +95,10 @@ def access(settings: Settings) -> LlmAccess:
     if missing:
         raise Unavailable(AI_SETTINGS, _remedy(settings, missing))
     return LlmAccess(url, settings.openai_model, _key(settings), key_setting)
+
+
+def _endpoint(settings: Settings) -> tuple[str, ...]:
+    return (_address(settings), settings.openai_model, _key(settings))
 
 
 def _address(settings: Settings) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
 import json
 import logging
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -28,6 +30,7 @@ from tests.fakes.llm_server import (
     LlmServer,
     answers,
     cut,
+    endless,
     fails,
     half,
     says,
@@ -139,6 +142,9 @@ TOLD: dict[str, Behaviour] = {
     "only thoughts": says("<think>hm</think>\n"),
     "thoughts without end": says("<think>hm, well"),
     "content that is a number": says(5),
+    "no reason why it ended": says("{}", finish=None),
+    "a reason that is no word": says("{}", finish=3),
+    "a compression nobody knows": answers(b"x", headers={"Content-Encoding": "br"}),
     "a tool call": says(None, finish="tool_calls"),
     "an error in an answer that says 200": answers({"error": {"message": "overloaded"}}),
     "a rate limit in an answer that says 200": answers({"error": {"code": 429, "message": "x"}}),
@@ -207,10 +213,59 @@ async def test_thoughts_are_taken_off_the_front(
     assert (await client(server).complete("s", "d", schema=None)).text == text
 
 
-@pytest.mark.parametrize("finish", [None, "eos", 3])
-async def test_an_end_nobody_knows_is_no_failure(finish: object, server: LlmServer) -> None:
-    server.then(says("text", finish=finish))
+async def test_an_end_nobody_knows_is_no_failure(server: LlmServer) -> None:
+    server.then(says("text", finish="eos"))
     assert (await client(server).complete("s", "d", schema=None)).text == "text"
+
+
+# --- what must not be read, or sent on ---
+
+HUGE = 64 * 1024 * 1024
+"""Bytes that a bomb of 64 kB unpacks to."""
+
+
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize("kind", ["without end", "a bomb"])
+async def test_an_answer_is_read_to_a_bound_however_it_is_sent(
+    kind: str, status: int, server: LlmServer
+) -> None:
+    bomb = gzip.compress(bytes(HUGE))
+    behaviour = {
+        "without end": endless(status),
+        "a bomb": answers(bomb, status=status, headers={"Content-Encoding": "gzip"}),
+    }[kind]
+    tracemalloc.start()
+    error = await failure(server, behaviour)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert isinstance(error, Unavailable)
+    assert "without end" in error.reason
+    assert most < HUGE / 2, "of what comes beyond the bound nothing is kept"
+
+
+async def test_an_answer_that_was_packed_unasked_is_read_all_the_same(server: LlmServer) -> None:
+    body = json.dumps({"choices": [{"finish_reason": "stop", "message": {"content": "hi"}}]})
+    packed = gzip.compress(body.encode())
+    server.then(answers(packed, headers={"Content-Encoding": "gzip"}))
+    assert (await client(server).complete("s", "d", schema=None)).text == "hi"
+    assert server.asked[0].headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_question_is_not_sent_on_to_where_a_redirect_leads(
+    status: int, server: LlmServer
+) -> None:
+    async with LlmServer(says("stolen")) as other:
+        to = f"{other.url}/chat/completions?signature=canary"
+        error = await failure(server, answers(b"", status=status, headers={"Location": to}))
+        assert other.asked == []
+    assert isinstance(error, Refused)
+    assert other_origin(to) in error.reason
+    assert "canary" not in error.reason + error.remedy
+
+
+def other_origin(address: str) -> str:
+    return address.partition("/v1")[0]
 
 
 async def test_the_cost_is_what_the_endpoint_reports(server: LlmServer) -> None:
@@ -273,9 +328,13 @@ async def test_an_endpoint_in_trouble_is_unavailable(status: int, server: LlmSer
 
 @pytest.mark.parametrize(
     ("told", "seconds"),
-    [("7", 7), ("0.5", 0.5), ("3600", 60), ("-3", None), ("soon", None), ("nan", None), ("", None)],
+    [
+        *(("7", 7), ("0.5", 0.5), ("3600", 3600), ("9" * 400, None), ("86400", 3600)),
+        *(("-3", None), ("soon", None), ("nan", None), ("inf", None), ("", None), ("1e3", None)),
+        ("Wed, 21 Oct 99999999999999 07:28:00 GMT", None),
+    ],
 )
-async def test_the_wait_an_endpoint_asks_for_is_passed_on_up_to_a_minute(
+async def test_the_wait_an_endpoint_asks_for_is_passed_on_up_to_an_hour(
     told: str, seconds: float | None, server: LlmServer
 ) -> None:
     error = await failure(server, fails(429, {"Retry-After": told}))
@@ -284,10 +343,21 @@ async def test_the_wait_an_endpoint_asks_for_is_passed_on_up_to_a_minute(
 
 
 async def test_the_wait_may_be_a_date(server: LlmServer) -> None:
-    date = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    date = format_datetime(datetime.now(UTC) + timedelta(hours=9), usegmt=True)
     error = await failure(server, fails(503, {"Retry-After": date}))
     assert isinstance(error, Unavailable)
-    assert error.retry_after == 60
+    assert error.retry_after == 3600
+    assert "in 60 minutes" in error.remedy
+
+
+async def test_a_date_is_reckoned_by_the_clock_of_the_server(server: LlmServer) -> None:
+    dates = {
+        "Date": "Wed, 21 Oct 2015 07:28:00 GMT",
+        "Retry-After": "Wed, 21 Oct 2015 07:29:30 GMT",
+    }
+    error = await failure(server, fails(503, dates))
+    assert isinstance(error, Unavailable)
+    assert error.retry_after == 90
 
 
 @pytest.mark.parametrize(

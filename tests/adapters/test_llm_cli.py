@@ -221,6 +221,13 @@ async def test_a_try_that_failed_does_not_spoil_the_answer_of_the_next(
     assert (await llm(CODEX, programs).complete("s", "d", schema=None)).text == "last"
 
 
+async def test_an_answer_of_a_turn_that_did_not_end_is_not_complete(programs: LlmPrograms) -> None:
+    said = {"type": "item.completed", "item": {"type": "agent_message", "text": "half"}}
+    error = await failure(CODEX, programs, prints(json.dumps(said)))
+    assert isinstance(error, Unavailable)
+    assert "did not come to an end" in error.reason
+
+
 @pytest.mark.parametrize("stopped", ["max_tokens", "refusal"])
 async def test_an_answer_that_is_not_whole_is_refused(stopped: str, programs: LlmPrograms) -> None:
     cut = says('{"tasks": [1, 2', more={"stop_reason": stopped})

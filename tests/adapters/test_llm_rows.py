@@ -26,7 +26,7 @@ from tests.fakes.llm_server import (
 )
 
 KEY = "sk-test-0123456789"
-LATER = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+LATER = format_datetime(datetime.now(UTC) + timedelta(hours=2), usegmt=True)
 PAST = "Wed, 21 Oct 2015 07:28:00 GMT"
 SOON = {"Retry-After": "7"}
 
@@ -43,6 +43,7 @@ class Row:
 
 
 AGAIN = "again by itself"
+LATER_AGAIN = "again by itself in 60 minutes, as the endpoint asks"
 BY_A_PERSON = "A person must act"
 
 ROWS: dict[str, Row] = {
@@ -93,8 +94,12 @@ ROWS: dict[str, Row] = {
     # it passes
     "429": Row(fails(429, message="slow down"), Unavailable, "429): slow down", AGAIN),
     "429 for seconds": Row(fails(429, SOON), Unavailable, "429", AGAIN, 7),
-    "429 for an hour": Row(fails(429, {"Retry-After": "3600"}), Unavailable, "429", AGAIN, 60),
-    "429 until a date": Row(fails(429, {"Retry-After": LATER}), Unavailable, "429", AGAIN, 60),
+    "429 for an hour": Row(
+        fails(429, {"Retry-After": "3600"}), Unavailable, "429", LATER_AGAIN, 3600
+    ),
+    "429 until a date": Row(
+        fails(429, {"Retry-After": LATER}), Unavailable, "429", LATER_AGAIN, 3600
+    ),
     "429 until a date gone by": Row(
         fails(429, {"Retry-After": PAST}), Unavailable, "429", AGAIN, 0
     ),

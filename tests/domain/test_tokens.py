@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.session import Session, Speaker
-from bot.domain.tokens import UNKNOWN, VERBATIM, budget, estimate, scale_from, talk_to_summarise
+from bot.domain.tokens import (
+    UNKNOWN,
+    VERBATIM,
+    budget,
+    estimate,
+    scale_from,
+    seems_cut,
+    talk_to_summarise,
+)
 from bot.domain.world import Usage
 from tests.flow.scenes import fresh, later
 
@@ -53,6 +61,17 @@ def test_the_scale_goes_towards_what_is_reported_step_by_step() -> None:
     for _ in range(30):
         scale = scale_from(reported(50), scale)
     assert scale == pytest.approx(0.5, abs=0.01)
+
+
+def test_a_server_that_cuts_what_it_is_sent_does_not_teach_that_tokens_are_cheap() -> None:
+    """Its window is 4,096 tokens, whatever it is sent; more would be sent each time the scale sinks."""
+    scale, sent = 1.0, 0
+    for _ in range(12):
+        sent = int(UNKNOWN / scale)
+        scale = scale_from(reported(4096, sent), scale)
+    assert (scale, sent) == (1.0, UNKNOWN)
+    assert seems_cut(reported(4096, UNKNOWN))
+    assert not seems_cut(reported(0, UNKNOWN)), "it reports nothing"
 
 
 @given(

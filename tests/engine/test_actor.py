@@ -448,6 +448,24 @@ async def test_a_model_that_is_away_is_asked_again_after_ever_longer_pauses(stag
     assert stage.clock.slept[-8:] == [1, 2, 4, 8, 16, 60, 60, 60]
 
 
+@pytest.mark.parametrize(("named", "most"), [(0.0, 70), (1.0, 70), (600.0, 7), (3600.0, 2)])
+async def test_a_model_that_names_a_time_is_not_asked_before_it_nor_ever_more_often_for_it(
+    named: float, most: int, stage: Stage
+) -> None:
+    asked = list[Call]()
+
+    def model(call: Call) -> Unavailable:
+        asked.append(call)
+        return Unavailable("HTTP 503", retry_after=named)
+
+    stage.llm = type(stage.llm)(model)
+    await stage.open()
+    await stage.says("Add discounts")
+    for _ in range(360):
+        await stage.clock.advance(10)
+    assert 1 <= len(asked) <= most, "asked within an hour"
+
+
 async def test_a_model_that_is_back_is_told_how_things_stand_now(stage: Stage) -> None:
     asked, away = list[Call](), [False]
 

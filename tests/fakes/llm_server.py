@@ -209,6 +209,19 @@ def trickles() -> Behaviour:
     return behave
 
 
+def endless(status: int = 200) -> Behaviour:
+    """Sends its body in chunks, as fast as they are taken, until nobody takes them any more."""
+
+    async def behave(talk: Talk) -> None:
+        head = f"HTTP/1.1 {status} Whatever\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        talk.writer.write(head.encode())
+        while not (talk.over.is_set() or talk.writer.is_closing()):
+            talk.writer.write(b"10000\r\n" + b" " * 0x10000 + b"\r\n")
+            await talk.writer.drain()
+
+    return behave
+
+
 def _head(status: int, kind: str, length: int, headers: Mapping[str, str]) -> bytes:
     lines = [f"HTTP/1.1 {status} Whatever", f"Content-Type: {kind}", f"Content-Length: {length}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.domain.cards import EarlierCard, PartsCard
+from bot.domain.cards import EarlierCard, PartsCard, ProblemCard
 from bot.domain.choices import Verb
 from bot.domain.documents import DocumentKind
 from bot.domain.drafted import drafts_of
@@ -130,6 +130,21 @@ def test_what_a_session_that_is_over_still_asks_the_model_is_counted() -> None:
     told = SummedUp(id="s", at=later(), answers=order.key, text="All.", usage=Usage(calls=1))
     decide(session, told)
     assert session.usage.calls == 1
+
+
+def test_a_model_whose_server_seems_to_cut_its_questions_is_told_of_once() -> None:
+    session = asked()
+    cut = Usage(calls=1, prompt_tokens=4096, estimated=12_000)
+    answer = AnswersRead(id="a", at=later(), answers="x", words_id="hm", found={}, usage=cut)
+    whole = answer.model_copy(update={"usage": Usage(prompt_tokens=8000, estimated=12_000)})
+    assert cards(decide(session, whole)) == []
+    scale = session.token_scale
+    [card] = cards(decide(session, answer))
+    assert isinstance(card, ProblemCard)
+    assert "4,096" in card.reason
+    assert "LLM_CONTEXT_WINDOW" in card.remedy
+    assert cards(decide(session, answer)) == []
+    assert session.token_scale == scale
 
 
 def test_a_late_refusal_ends_no_session_that_has_gone_on_since() -> None:

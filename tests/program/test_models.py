@@ -12,7 +12,7 @@ from bot.program.models import ChosenLlm, access
 from bot.program.secrets import LearningMasker
 from bot.settings import Provider, Settings
 from tests.fakes.llm_programs import LlmPrograms, says
-from tests.fakes.llm_server import LlmServer
+from tests.fakes.llm_server import LlmServer, fails
 from tests.fakes.llm_server import says as server_says
 from tests.program.environment import Given, given_by
 
@@ -148,3 +148,31 @@ async def test_what_was_learnt_of_an_endpoint_is_kept_between_questions(given: G
         for _ in range(3):
             await llm.complete("s", "d", schema={"type": "object"})
         assert [asked.format for asked in server.asked] == ["json_schema"] * 2 + ["json_object"]
+
+
+async def test_an_endpoint_that_asks_for_an_hour_is_let_alone_and_another_one_is_asked_at_once(
+    given: Given,
+) -> None:
+    moments = [0.0]
+    async with (
+        LlmServer(fails(429, {"Retry-After": "3600"})) as busy,
+        LlmServer(server_says("hello")) as other,
+    ):
+        settings = {"OPENAI_MODEL": "m-1", "OPENAI_BASE_URL": busy.url}
+        llm = ChosenLlm(
+            lambda: given(**settings), LearningMasker({}), {}, clock=lambda: moments[-1]
+        )
+        waits: list[float | None] = []
+        for moment in (0.0, 60.0, 3590.0):
+            moments.append(moment)
+            with pytest.raises(Unavailable, match="429") as error:
+                await llm.complete("s", "d", schema=None)
+            waits.append(error.value.retry_after)
+        assert waits == [60, 60, 10], "it is looked every minute whether the settings have changed"
+        assert len(busy.asked) == 1
+        settings["OPENAI_BASE_URL"] = other.url
+        assert (await llm.complete("s", "d", schema=None)).text == "hello"
+        settings["OPENAI_BASE_URL"] = busy.url
+        moments.append(3600.0)
+        busy.then(server_says("back"))
+        assert (await llm.complete("s", "d", schema=None)).text == "back"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from aiohttp import ClientTimeout
 from nio import AsyncClient, AsyncClientConfig
 
 from adapters.chat.matrix.answers import ask
+from adapters.posting.guarded import new_session
 from bot.errors import Refused
 
 _REQUEST_SECONDS = 45
@@ -33,8 +35,9 @@ async def connect(access: MatrixAccess) -> AsyncClient:
 
     It tries nothing again by itself and waits for no limit: who calls decides that.
     """
+    homeserver = access.homeserver.rstrip("/")
     client = AsyncClient(
-        access.homeserver.rstrip("/"),
+        homeserver,
         access.user_id,
         config=AsyncClientConfig(
             max_limit_exceeded=0,
@@ -44,6 +47,7 @@ async def connect(access: MatrixAccess) -> AsyncClient:
             encryption_enabled=False,
         ),
     )
+    client.client_session = new_session(homeserver, ClientTimeout(total=_REQUEST_SECONDS))
     try:
         await _log_in(client, access)
     except BaseException:

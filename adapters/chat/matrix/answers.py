@@ -16,6 +16,7 @@ from aiohttp import ClientError, ClientResponse
 from nio.responses import Response
 
 from adapters.chat.matrix.pruned import pruned
+from adapters.http import LONGEST_WAIT, retry_after
 from bot.errors import PortError, Refused, Unavailable
 
 Json = dict[str, Any]
@@ -99,10 +100,11 @@ def _json(body: bytes) -> Json | None:
 
 def _milliseconds(told: Json) -> float | None:
     wait = told.get("retry_after_ms")
-    return wait / 1000 if isinstance(wait, int | float) else None
+    if not isinstance(wait, int | float) or isinstance(wait, bool) or not wait >= 0:
+        return None
+    return min(wait / 1000, LONGEST_WAIT)
 
 
 def _header(headers: Mapping[str, str] | None) -> float | None:
-    """Seconds in Retry-After. A date there is not heeded; the usual waiting does."""
-    wait = (headers or {}).get("Retry-After", "")
-    return float(wait) if wait.isascii() and wait.isdigit() else None
+    found = headers or {}
+    return retry_after(found.get("Retry-After", ""), found.get("Date", ""))

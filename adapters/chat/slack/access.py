@@ -12,6 +12,8 @@ import aiohttp
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.http import retry_after
+from adapters.posting.guarded import new_session
 from bot.errors import PortError, Refused, Unavailable
 
 API_URL = "https://slack.com/api/"
@@ -63,10 +65,10 @@ class SlackAccess:
         return bool(self.app_token)
 
 
-def new_session() -> aiohttp.ClientSession:
+def session_for(access: SlackAccess) -> aiohttp.ClientSession:
     """For all calls: a session for each would be a new connection each. Whoever asks for it closes it."""
     limits = aiohttp.ClientTimeout(total=_LONGEST_CALL, connect=_CONNECTING)
-    return aiohttp.ClientSession(timeout=limits)
+    return new_session(access.api_url, limits)
 
 
 def new_client(access: SlackAccess, session: aiohttp.ClientSession) -> AsyncWebClient:
@@ -173,5 +175,4 @@ def _status(error: SlackApiError) -> int:
 def _wait(error: SlackApiError) -> float | None:
     """Seconds, if Slack names them."""
     headers = getattr(error.response, "headers", None) or {}
-    wait = str(headers.get("Retry-After", "")).strip()
-    return float(wait) if wait.isdecimal() else None
+    return retry_after(str(headers.get("Retry-After", "")), str(headers.get("Date", "")))

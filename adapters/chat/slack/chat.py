@@ -11,7 +11,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Self
 
-from adapters.chat.slack.access import SlackAccess, new_client, new_session
+from adapters.chat.slack.access import SlackAccess, new_client, session_for
 from adapters.chat.slack.brought import Brought
 from adapters.chat.slack.earlier import Earlier
 from adapters.chat.slack.files import Files
@@ -71,7 +71,7 @@ class SlackChat:
     async def __aenter__(self) -> Self:
         # not to be able to keep anything is a reason not to begin
         self._ledger = await asyncio.to_thread(Ledger, self._folder / "cards.jsonl")
-        self._session = new_session()
+        self._session = session_for(self._access)
         try:
             self._client = new_client(self._access, self._session)
             self._screens = Screens(self._client, self.health)
@@ -180,7 +180,7 @@ class SlackChat:
                 return self._us or await self._introduce()
             except Unavailable as trouble:
                 log.warning("Slack is not there yet", extra={"data": {"why": trouble.reason}})
-                await asyncio.sleep(trouble.retry_after or pause)
+                await asyncio.sleep(max(pause, trouble.retry_after or 0))
                 pause = min(pause * 2, LONGEST_PAUSE)
 
     async def _introduce(self) -> Identity:

@@ -12,7 +12,7 @@ from time import time
 import pytest
 from aiohttp import web
 
-from adapters.chat.slack.access import SlackAccess, new_client, new_session
+from adapters.chat.slack.access import SlackAccess, new_client, session_for
 from adapters.chat.slack.socket import Socket, out_of_touch
 from bot.errors import Refused
 from tests.adapters.chat.slack.way_in import QUICK, Desk, WayIn, listening, way_in
@@ -249,8 +249,9 @@ async def test_cancelled_on_a_silent_line_it_ends_without_a_goodbye(way: WayIn) 
         await left.wait()
         return ws
 
-    async with serving(stay_silent) as api_url, new_session() as session:
-        client = new_client(SlackAccess(BOT_TOKEN, APP_TOKEN, api_url=api_url), session)
+    access = SlackAccess(BOT_TOKEN, APP_TOKEN)
+    async with serving(stay_silent) as api_url, session_for(access) as session:
+        client = new_client(replace(access, api_url=api_url), session)
         socket = Socket(client, APP_TOKEN, way.reception.app, rhythm=replace(QUICK, ping=60))
         task = asyncio.create_task(socket.listen())
         async with asyncio.timeout(LONG):

@@ -12,7 +12,7 @@ from typing import Any
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.slack.access import SlackAccess, new_client, new_session
+from adapters.chat.slack.access import SlackAccess, new_client, session_for
 from adapters.chat.slack.brought import Bring, Brought
 from adapters.chat.slack.known import Known, QuestionsOf
 from adapters.chat.slack.people import People
@@ -124,8 +124,9 @@ def access_to(bed: SlackBed, bot_token: str = BOT_TOKEN, app_token: str = APP_TO
 async def calls_to(
     bed: SlackBed, bot_token: str = BOT_TOKEN
 ) -> AsyncGenerator[AsyncWebClient, None]:
-    async with new_session() as session:
-        yield new_client(access_to(bed, bot_token), session)
+    access = access_to(bed, bot_token)
+    async with session_for(access) as session:
+        yield new_client(access, session)
 
 
 def none_asked(thread: Thread, key: str) -> Sequence[Question]:
