@@ -78,6 +78,8 @@ class Trouble(Fact):
 
     order: str
     reason: str
+    since: AwareDatetime | None = None
+    """None: of a session that was saved before this was kept."""
 
 
 class Session(Living):

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 
 from bot.domain.actions import (
     Action,
@@ -28,6 +29,7 @@ from bot.domain.events import Broke, Event, FromPerson, OrderFailed, Said
 from bot.domain.record import REMEMBERED, Record
 from bot.domain.session import Session
 from bot.domain.states import RunState, Status
+from bot.domain.world import AI_SETTINGS
 from bot.engine.outbox import fitting, lane_of, left_over, with_deeds
 from bot.engine.patience import patiently
 from bot.engine.perform import moving, perform, telling
@@ -41,6 +43,8 @@ log = logging.getLogger("bot.actor")
 CIRCLES = 60
 """The same order given so often in one life of the bot means that the state does not move on."""
 DISK_RETRY = 2.0
+WORTH_WAITING = timedelta(minutes=10)
+"""A script is not ended by a trouble outside that passes sooner. Settings that are missing are waited for by no script."""
 
 
 class Actor:
@@ -80,10 +84,19 @@ class Actor:
 
     @property
     def resting(self) -> bool:
-        """Nothing moves in it without a person."""
-        return self.quiet or (
-            self._next() is None and all(map(self._waits_for_people, self._record.outbox))
+        """Nothing moves in it without a person. What is tried again by itself counts as moving, for a while."""
+        stuck = set(self._stuck_orders())
+        return self._next() is None and all(
+            self._waits_for_people(action) or (isinstance(action, Order) and action.key in stuck)
+            for action in self._record.outbox
         )
+
+    def _stuck_orders(self) -> Iterator[str]:
+        now = self._world.clock.now()
+        for trouble in self.session.troubles:
+            lasts = trouble.since is None or now - trouble.since >= WORTH_WAITING
+            if lasts or trouble.reason == AI_SETTINGS:
+                yield trouble.order
 
     def _waits_for_people(self, action: Action) -> bool:
         """For what they do with open pull requests, or for their answer to what an agent asks."""

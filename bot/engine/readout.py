@@ -38,14 +38,14 @@ def told(store: Store, about: str, of: str) -> JsonValue:
 
 
 def standing(session: Session) -> Standing:
-    trouble = (session.trouble,) if session.trouble else ()
     return Standing(
         session=session.id,
         title=session.title,
         status=session.status,
         phase=session.phase,
         overall=session.result.overall_status if session.result else None,
-        waits_for=(*caught_up.waiting(session), *trouble),
+        waits_for=tuple(caught_up.waiting(session)),
+        trouble=session.trouble,
     )
 
 
@@ -99,7 +99,7 @@ def _facts(session: Session) -> Line:
         "tasks": dict[str, JsonValue](counted),
         "queue_position": session.queue_position,
         "overall": stands.overall,
-        "waits_for": [*stands.waits_for],
+        "waits_for": [*stands.waits_for, *([stands.trouble] if stands.trouble else [])],
         "model_calls": session.usage.calls,
         "model_tokens": session.usage.tokens,
     }

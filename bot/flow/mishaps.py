@@ -99,7 +99,7 @@ def trouble(session: Session, event: TroubleBegan | TroubleEnded) -> Iterator[De
         return
     if not session.troubles:
         session.outages += 1
-    session.troubles = (*others, Trouble(order=event.order, reason=event.reason))
+    session.troubles = (*others, Trouble(order=event.order, reason=event.reason, since=event.at))
     if not others:  # one notice for all that waits for the same
         yield _notice(session, event.reason, event.remedy, retrying=True)
 

@@ -150,6 +150,17 @@ class Seat:
         for standing in self.chat.standings.values():
             for title in standing.waits_for:
                 await self.chat.tell(f"{standing.title} waits for you: {title}")
+            if standing.trouble:
+                await self.chat.tell(self._given_up(standing))
+
+    def _given_up(self, standing: Standing) -> str:
+        """The card says that it is tried again: of that, too, the reader must hear the end."""
+        goes_on = (
+            "The bot at work keeps trying."
+            if self.joined
+            else f"I do not wait any longer; gwt-bot continue {standing.session[:8]} goes on with it."
+        )
+        return f"{standing.title} is not finished: {standing.trouble}. {goes_on}"
 
 
 @asynccontextmanager

@@ -12,8 +12,9 @@ from bot.domain.cards import Card, NewsCard, ProblemCard
 from bot.domain.choices import Verb
 from bot.domain.people import Role, Thread
 from bot.domain.record import Record
+from bot.domain.repl import ExitCode
 from bot.domain.states import Phase, Status, TaskState
-from bot.domain.world import Executed
+from bot.domain.world import AI_SETTINGS, Executed
 from bot.engine.gate import Door, Gate
 from bot.engine.outbox import left_over
 from bot.errors import Refused, Unavailable
@@ -464,6 +465,40 @@ async def test_a_model_that_names_a_time_is_not_asked_before_it_nor_ever_more_of
     for _ in range(360):
         await stage.clock.advance(10)
     assert 1 <= len(asked) <= most, "asked within an hour"
+
+
+async def test_a_script_waits_for_a_model_that_is_away_for_a_while(stage: Stage) -> None:
+    answers = [Unavailable("HTTP 500")] * 6
+
+    def model(call: Call) -> str | Unavailable:
+        return answers.pop() if answers else stage.model(call)
+
+    stage.llm = type(stage.llm)(model)
+    await stage.open()
+    await stage.says("Add discounts")
+    assert stage.desk
+    resting = asyncio.create_task(stage.desk.rest(THREAD))
+    await stage.clock.advance(60)
+    assert not resting.done(), "the card says that the bot tries again by itself"
+    await stage.clock.advance(60)
+    assert (await resting).waits_for
+
+
+@pytest.mark.parametrize(("reason", "seconds"), [("HTTP 500", 600), (AI_SETTINGS, 0)])
+async def test_a_script_is_ended_by_what_does_not_pass(
+    reason: str, seconds: int, stage: Stage
+) -> None:
+    stage.llm = type(stage.llm)(lambda call: Unavailable(reason))
+    await stage.open()
+    await stage.says("Add discounts")
+    assert stage.desk
+    resting = asyncio.create_task(stage.desk.rest(THREAD))
+    await stage.clock.advance(max(1, seconds - 60))
+    assert resting.done() == (not seconds)
+    await stage.clock.advance(61)
+    standing = await resting
+    assert (standing.trouble, standing.waits_for) == (reason, ())
+    assert standing.exit_code == ExitCode.INCOMPLETE
 
 
 async def test_a_model_that_is_back_is_told_how_things_stand_now(stage: Stage) -> None:

@@ -28,6 +28,8 @@ class Standing(Fact):
     """Of one that has ended."""
     waits_for: tuple[str, ...] = ()
     """The titles of what a person is asked."""
+    trouble: str = ""
+    """What it waits for outside."""
 
     @property
     def exit_code(self) -> int:
