@@ -9,6 +9,7 @@ SWITCHED_OFF: tuple[str, ...] = (
     "core.editor=true",
     "core.askPass=true",
     "core.sshCommand=false",
+    "core.alternateRefsCommand=true",
     "core.quotePath=false",
     "sequence.editor=true",
     "credential.helper=",

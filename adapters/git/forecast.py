@@ -96,4 +96,4 @@ def _beside(main: Place, directory: Path, tips: dict[str, str], attributes: byte
     (directory / "info" / "attributes").write_bytes(attributes)
     objects = os.fsencode(main.common / "objects")
     (directory / "objects" / "info" / "alternates").write_bytes(objects + b"\n")
-    return Place(git_dir=directory, common=directory, top=directory)
+    return Place(git_dir=directory, common=directory, top=directory, main=directory)

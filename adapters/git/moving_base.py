@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import tempfile
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from adapters.git.exclude import is_registry
@@ -93,12 +96,26 @@ class MovingBase:
                 f"the main checkout has uncommitted changes ({', '.join(dirt[:5])})",
                 "Commit or stash them, and try again.",
             )
-        # git refuses by itself, before it touches anything, where an untracked or ignored file stands in the way
-        await self._git.write(
-            *("merge", "--quiet", "--ff-only", *AS_TOLD, "--no-overwrite-ignore", "--no-stat", new),
-            at=held.main,
-            lock=held.lock,
-        )
+        async with self._former(held.main) as at:
+            # git refuses by itself, before it touches anything, where an untracked or ignored file stands in the way
+            await self._git.write(
+                *("merge", "--quiet", "--ff-only", *AS_TOLD, "--no-overwrite-ignore", "--no-stat"),
+                new,
+                at=at,
+                lock=held.lock,
+            )
+
+    @contextlib.asynccontextmanager
+    async def _former(self, main: Place) -> AsyncGenerator[Place]:
+        """The main checkout, with filters found where it is as it was: in itself git would take the merged ones halfway."""
+        if not await self._git.runs_what_lies_there(main):
+            yield main
+            return
+        with tempfile.TemporaryDirectory(prefix="gwt-bot-") as folder:
+            options = ("--quiet", "--shared", "--template=", "--no-recurse-submodules")
+            copy = Path(folder) / "checkout"
+            await self._git.make("clone", *options, "--", str(main.top), str(copy), at=Path(folder))
+            yield replace(main, main=copy)
 
     async def _tip(self, held: Held, branch: str) -> str:
         tip = await self._tree.tip(held.main, branch)

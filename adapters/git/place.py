@@ -17,6 +17,8 @@ class Place:
     git_dir: Path
     common: Path
     top: Path
+    main: Path
+    """The top of the main checkout."""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -29,7 +31,7 @@ class Place:
 
     def linked(self, git_dir: Path, top: Path) -> Place:
         """A linked worktree of the same repository."""
-        return Place(git_dir=git_dir, common=self.common, top=top)
+        return Place(git_dir=git_dir, common=self.common, top=top, main=self.main)
 
 
 def main_checkout(repository: str) -> Place:
@@ -44,7 +46,7 @@ def main_checkout(repository: str) -> Place:
             f"repository not found at {repository}: it is not the main checkout of a repository",
             WAY_BACK,
         )
-    return Place(git_dir=git_dir, common=git_dir, top=top)
+    return Place(git_dir=git_dir, common=git_dir, top=top, main=top)
 
 
 def pointed_at(pointer: Path) -> Path | None:

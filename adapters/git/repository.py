@@ -140,6 +140,9 @@ class GitRepository:
             raise Refused(f"the commit {commit} is not in the repository")
         return await Named(self._git).at(main, commit, names)
 
+    async def programs(self, path: str) -> tuple[str, ...]:
+        return await self._git.programs(main_checkout(path))
+
     async def checkout(self, path: str) -> Checkout:
         main = main_checkout(path)
         await self._trust.check(main)

@@ -1,7 +1,8 @@
 """The one place that starts git. Its rule: an argument list, a clean environment, limits, and no program of the repository's.
 
 Hooks, file-system monitors, pagers, editors, signing and every network protocol are switched off for each call. What
-cannot be switched off (filters, merge drivers) is watched by `adapters.git.trust`.
+cannot be switched off (filters, merge drivers) is kept out of agents' trees by `adapters.git.programs`, and changes of it
+are noticed by `adapters.git.trust`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,15 @@ from pathlib import Path
 
 from adapters.git.environment import FIXED, SWITCHED_OFF
 from adapters.git.place import Place
+from adapters.git.programs import (
+    KEYS,
+    as_settings,
+    described,
+    may_lie_in_the_tree,
+    names_programs,
+    redirected,
+)
+from bot.domain.naming import whole_paths
 from bot.errors import Lost, PortError, Refused, Unavailable
 
 OUTPUT_LIMIT = 32 * 1024 * 1024
@@ -66,7 +76,8 @@ class Git:
         umask: int = INHERITED,
     ) -> None:
         source = os.environ if environment is None else environment
-        self._environment = {key: source[key] for key in ("PATH", "HOME") if key in source}
+        self._path = whole_paths(source.get("PATH", os.defpath))
+        self._environment = {"PATH": self._path} | {k: source[k] for k in ("HOME",) if k in source}
         self._program = program
         self._seconds = seconds
         self._umask = umask
@@ -101,6 +112,15 @@ class Git:
         extra = {"GIT_ALLOW_PROTOCOL": "file"}
         return await self._run(arguments, at, (0,), b"", OUTPUT_LIMIT, extra, None)
 
+    async def programs(self, at: Place) -> tuple[str, ...]:
+        """What people should know of the programs that the repository's configuration has git start, a sentence each."""
+        return described(await self._configured(at), at.main, self._path)
+
+    async def runs_what_lies_there(self, at: Place) -> bool:
+        """Whether a filter may be a program of the repository: its command is more than a program of the machine."""
+        told = await self._configured(at)
+        return any(may_lie_in_the_tree(key, told[key], at.main, self._path) for key in told)
+
     async def version(self) -> tuple[int, int]:
         """Of the git that is installed. One that does not say is taken for new."""
         answer = await self.read("version", at=Path("/"))
@@ -108,6 +128,35 @@ class Git:
         return (int(found[1]), int(found[2])) if found else (sys.maxsize, 0)
 
     async def _run(
+        self,
+        arguments: Sequence[str],
+        at: Place | Path,
+        ok: Sequence[int],
+        stdin: bytes,
+        limit: int,
+        extra: dict[str, str],
+        lock: int | None,
+    ) -> Answer:
+        if isinstance(at, Place):
+            extra = extra | as_settings(redirected(await self._configured(at), at.main, self._path))
+        return await self._answered(arguments, at, ok, stdin, limit, extra, lock)
+
+    async def _configured(self, at: Place) -> dict[str, str]:
+        """The filters and merge drivers that git would run there: key → command."""
+        files = (
+            at.common / "config",
+            at.common / "config.worktree",
+            at.git_dir / "config.worktree",
+        )
+        if not names_programs(files):
+            return {}
+        told = await self._answered(
+            ("config", "-z", "--get-regexp", KEYS), at, (0, 1), b"", OUTPUT_LIMIT, {}, None
+        )
+        pairs = (entry.partition("\n") for entry in told.fields)
+        return {key: command for key, _, command in pairs}
+
+    async def _answered(
         self,
         arguments: Sequence[str],
         at: Place | Path,

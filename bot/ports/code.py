@@ -58,6 +58,10 @@ class Repository(Protocol):
 
     async def commit_exists(self, path: str, commit: str) -> bool: ...
 
+    async def programs(self, path: str) -> tuple[str, ...]:
+        """Which programs of the repository its git configuration has git run, and where: a sentence each."""
+        ...
+
     async def checkout(self, path: str) -> Checkout:
         """How the main checkout looks now, read without touching its index."""
         ...

@@ -11,6 +11,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from bot.domain.naming import whole_paths
 from bot.errors import SettingsError
 
 CANARY = "GWT_CANARY_TOKEN"
@@ -27,6 +28,12 @@ def keep_to_itself() -> int:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     return os.umask(0o077)
+
+
+def search_whole_paths() -> None:
+    """Programs are found where they always are: with `.` in the PATH a repository would say what `git` is."""
+    if "PATH" in os.environ:
+        os.environ["PATH"] = whole_paths(os.environ["PATH"])
 
 
 def refuse_open(home: Path) -> None:

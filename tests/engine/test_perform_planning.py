@@ -283,3 +283,12 @@ async def test_the_base_is_that_of_the_branch_the_session_began_on(bench: Bench)
     moved = repository.commit("main", {"a.py": "1"}, "feat: a again")
     seen = (await planning.look_at_base(bench.world, session, LookAtBase())).base
     assert (seen.branch, seen.commit) == ("main", moved)
+
+
+async def test_what_git_is_to_run_of_the_repository_is_told_with_the_plan_and_masked(
+    bench: Bench,
+) -> None:
+    bench.repository.started = (f"The git filter z runs `{HIDDEN}`.",)
+    session = surveyed(repository=bench.repository.path, base_branch="main")
+    seen = await planning.look_at_base(bench.world, session, LookAtBase())
+    assert seen.brought == ("The git filter z runs `[MASKED:PASSWORD]`.",)

@@ -33,6 +33,8 @@ class FakeRepository:
     test_command: str = "make test"
     where: Callable[[], Mapping[str, str]] = dict
     """Which branch is checked out in which worktree."""
+    started: tuple[str, ...] = ()
+    """What its git configuration has git run, as it is told."""
     problem: PortError | None = None
     """Raised by every call of the port while it is set."""
 
@@ -170,6 +172,10 @@ class FakeRepository:
     async def commit_exists(self, path: str, commit: str) -> bool:
         await self._asked(path)
         return commit in self.commits
+
+    async def programs(self, path: str) -> tuple[str, ...]:
+        await self._asked(path)
+        return self.started
 
     async def checkout(self, path: str) -> Checkout:
         await self._asked(path)

@@ -13,7 +13,7 @@ from bot.engine.gate import Gate
 from bot.engine.world import World
 from bot.errors import SettingsError
 from bot.program.assemble import Plan, running_desk
-from bot.program.guard import CANARY, canary, refuse_open
+from bot.program.guard import CANARY, canary, refuse_open, search_whole_paths
 from tests.program.environment import Given
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +43,13 @@ def test_nobody_else_can_read_what_the_bot_makes_or_has_in_memory() -> None:
     before, *umasks, after = map(int, done.stdout.split())
     assert (before, after) == (2, 0), done.stderr
     assert umasks == [0o027, 0o077]
+
+
+def test_a_repository_never_says_which_program_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = "/usr/bin:.::node_modules/.bin:/home/ann/.worktrees/agent-x/bin:/opt/tools"
+    monkeypatch.setenv("PATH", entries)
+    search_whole_paths()
+    assert os.environ["PATH"] == "/usr/bin:/opt/tools"
 
 
 def test_a_home_that_others_can_read_is_refused_with_how_it_is_mended(tmp_path: Path) -> None:

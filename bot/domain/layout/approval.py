@@ -78,7 +78,7 @@ def _plan(card: ApprovalCard) -> Iterator[Element]:
     )
     yield Table(head=("Task", "What", "After", "Agent"), rows=rows)
     yield Fields(pairs=tuple(_facts(card)))
-    yield from _listed("Risk: what the repository has agents do", card.brought)
+    yield from _listed("Risk: what the repository starts", card.brought)
     if card.analysis:
         yield from _listed("Found in the plan", tuple(_findings(card.analysis)))
 

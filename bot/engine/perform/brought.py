@@ -12,13 +12,15 @@ from bot.engine.world import World
 async def brought(
     world: World, repository: str, commit: str, agents: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """A sentence for each such file, of all agents that may be used."""
+    """A sentence for each such file, of all agents that may be used; and for programs that git is to run there."""
     told: dict[str, None] = {}
     for agent in agents:
         names = world.agents.settings(agent)
         files = await world.repository.read(repository, commit, names) if names else {}
         told |= dict.fromkeys(world.agents.brought(agent, files) if files else ())
-    return tuple(told)
+    # names of files may hold anything
+    ran = await world.repository.programs(repository)
+    return (*told, *(world.masker.mask(one) for one in ran))
 
 
 async def changed(
