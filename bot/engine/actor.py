@@ -119,7 +119,9 @@ class Actor:
         deeds: list[Deed] = []
         if held_back(self.session, event) and isinstance(event, FromPerson):
             event = event.model_copy(update={"waited": True}) if isinstance(event, Said) else event
-            deeds.append(privately(event, "This session is paused; I come to that after resume."))
+            deeds.append(
+                privately(event, "This session is paused. I will come to that once it is resumed.")
+            )
         self._save(
             inbox=[*self._record.inbox, event],
             heard=[*self._record.heard, event.id][-REMEMBERED:],

@@ -55,7 +55,7 @@ from bot.flow.approve import is_yes
 
 log = logging.getLogger("bot.desk")
 SETTLING = 0.2
-TOO_MUCH_WAITS = "Too much waits in this session already. Write resume first."
+TOO_MUCH_WAITS = "Too many messages are waiting in this session already. Write resume first."
 NOTHING_HERE = "There is nothing here yet. Tell me what you would like to have built."
 
 
@@ -149,11 +149,7 @@ class Desk:
 
     async def take(self, thread: Thread, event: FromPeople) -> bool:
         """Returns when the event is on disk; False: it was refused, and the person told."""
-        # whether a form may be opened or sent is asked anew each time: the next channel may be one where they may
-        if (
-            not isinstance(event, Opened)
-            and (answered := await self._once.known(event)) is not None
-        ):
+        if (answered := await self._once.known(event)) is not None:
             return answered
         event = meant(event)
         if self._overheard(thread, event):

@@ -97,7 +97,7 @@ class Front:
             case _ if unknown := event.command.text:
                 return f"I know no command “{unknown}”", (Text(text=_nearest(unknown)),)
             case _:
-                return "What I understand", _help()
+                return "Commands", _help()
 
     def model(self) -> Answer:
         """Which model is asked, and how another one is chosen."""

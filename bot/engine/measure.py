@@ -58,7 +58,7 @@ class Measure:
         """Why that person may not begin a session, too, in a sentence; empty: they may, and it counts, once."""
         rules = self._rules
         if rules.most_sessions and open_now >= rules.most_sessions:
-            return f"There are {open_now} unfinished sessions. End some of them first: sessions lists them."
+            return f"There are {open_now} unfinished sessions. Finish or discard some of them first; sessions lists them."
         if not _fits(self._begun, by, id, at, now, _HOUR, rules.most_in_an_hour):
             return (
                 f"You have begun {rules.most_in_an_hour} sessions within an hour. Ask again later."

@@ -125,7 +125,7 @@ def usage(known: Iterable[Session], beside: Usage) -> tuple[Element, ...]:
     """Of every session there is something to tell of, of all together, and of what belongs to none."""
     spent = [one for one in known if one.usage.calls]
     if not spent and not beside.calls:
-        return (Text(text="No model was asked yet."),)
+        return (Text(text="No model has been asked yet."),)
     rows = tuple(
         (
             one.short,

@@ -121,7 +121,8 @@ def _approve(session: Session, event: FromPerson) -> Iterator[Deed]:
         )
     elif expired(session, event):
         yield telling.privately(
-            event, "The plan is older than 24 hours. I look whether the base has moved meanwhile."
+            event,
+            "The plan is older than 24 hours. I am checking whether the base has moved since then.",
         )
         session.recheck = True
     elif may_not_alone(session, event):
@@ -209,7 +210,7 @@ def _looked_at_base(session: Session, event: BaseSeen) -> Iterator[Deed]:
     revise.anew(session, f"{moved}: hold the plan against the repository as it is now.")
     session.enter(Phase.SPECIFYING)
     yield telling.news(
-        f"revising:{telling.revision(session)}", f"{moved}, so I look at the plan again."
+        f"revising:{telling.revision(session)}", f"{moved}, so I am checking the plan again."
     )
 
 

@@ -61,7 +61,7 @@ def decide(session: Session, change: Change, event: Event) -> Iterator[Deed]:
         case PlanAnalysed(revision=revision) if revision == change.revision:
             yield from _analysed(session, change, event)
         case OrderFailed(reason=reason, remedy=remedy):
-            yield from _give_up(session, sentences(f"It could not be planned: {reason}", remedy))
+            yield from _give_up(session, sentences(f"I could not plan it: {reason}", remedy))
         case Pressed():
             yield from _pressed(session, change, event)
         case Said(text=text) if approve.is_yes(text) and _is_early(change, event):
@@ -92,7 +92,9 @@ def begin(session: Session, words: Words, decision: Question | None = None) -> I
     else:
         yield from _more(session, session.change, words)
     yield telling.news(
-        f"change:{session.changes}", "A change of plan: looking at what it touches.", words.text
+        f"change:{session.changes}",
+        "A change of plan: I am looking at what it affects.",
+        words.text,
     )
 
 
@@ -138,7 +140,7 @@ def _judged(session: Session, change: Change, event: ImpactJudged) -> Iterator[D
         f"Goes on: {', '.join(goes_on) or 'nothing'}",
         *((event.reason,) if event.reason else ()),
     )
-    title = "A change of plan: planning what it touches anew."
+    title = "A change of plan: I am planning again what it affects."
     yield telling.news(f"change:{session.changes}", title, *lines)
 
 

@@ -16,7 +16,7 @@ COMPARED = 600
 def seen(past: Sequence[str], kind: str, happened: str) -> str:
     """Why no further step is taken, in a sentence; empty: on with it. `past` has `kind>choice: what happened` each."""
     if len(past) >= MOST_STEPS:
-        return f"That were {MOST_STEPS} steps already."
+        return f"These are {MOST_STEPS} steps already."
     if _repeats([*(_pattern(entry) for entry in past), kind]):
         return "The same has happened in the same order before."
     if _alike(past, kind, happened):

@@ -100,9 +100,7 @@ def begin(session: Session, at: AwareDatetime) -> Iterator[Deed]:
     questions = session.intent.open_questions
     if not questions:
         session.enter(Phase.SPECIFYING)
-        yield telling.news(
-            "no-questions", "No questions: the request says it all. Writing the plan."
-        )
+        yield telling.news("no-questions", "I have no questions, so I am writing the plan.")
         return
     texts = "\n".join(_told(question) for question in questions)
     session.say(Speaker.ASSISTANT, texts, at)

@@ -241,7 +241,7 @@ def _woken(session: Session, event: Woken) -> Iterator[Deed]:
     if not event.restarted or session.over:
         return
     dialogs.after_restart(session)
-    yield from mishaps.trouble_over(session, "I was started again, and try anew.")
+    yield from mishaps.trouble_over(session, "I was restarted, and am trying again.")
     if event.hold and session.status in (Status.ACTIVE, Status.QUEUED):
         yield from _pause(session, event, "the restart (ON_RESTART=ask)")
         return

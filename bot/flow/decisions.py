@@ -74,7 +74,7 @@ def _while_planning(
     if wizard.is_over(session):
         wizard.go_on(session)
     if session.phase is Phase.APPROVING:
-        yield telling.approval_wanted(session, telling.decided("Planned anew", event))
+        yield telling.approval_wanted(session, telling.decided("Planned again", event))
         session.enter(Phase.SPECIFYING)
     session.say(Speaker.USER, _wish(question, text or "open again"), event.at)
     if text:
@@ -82,7 +82,7 @@ def _while_planning(
         revise.anew(session, _wish(question, text))
         yield telling.news(
             f"revising:{telling.revision(session)}",
-            f"{question.decision} is decided anew; planning with it.",
+            f"{question.decision} has a new answer, and I am planning again with it.",
         )
     else:
         # the plan is made anew when it is answered

@@ -131,7 +131,9 @@ def _refused(task: Task, run: Run, reason: str) -> Iterator[Deed]:
 
 def _answered(task: Task, run: Run, event: DialogAnswered) -> Iterator[Deed]:
     if not event.moved:
-        yield from _not_typed(task, run, "I typed it, but the screen did not change. Try again")
+        yield from _not_typed(
+            task, run, "I typed it, but the screen did not change. Please try again"
+        )
         return
     task.update_run(run.become(RunState.RUNNING, dialog=None, reply=""))
 

@@ -58,7 +58,7 @@ def fail(
 
 def try_again(session: Session, event: FromPerson) -> Iterator[Deed]:
     session.become(Status.ACTIVE)
-    yield from failure_over(session, f"Trying again, as {event.by} asked.")
+    yield from failure_over(session, f"I am trying again, as {event.by} asked.")
 
 
 def failure_over(session: Session, reason: str) -> Iterator[Deed]:

@@ -59,9 +59,9 @@ def seen(session: Session, event: CollisionsSeen) -> Iterator[Deed]:
     )
     yield telling.news(
         f"collisions:{len(session.collisions)}",
-        "Work that is going on would not merge",
+        "Work in progress would conflict when it is merged",
         *lines,
-        "Whoever comes later is told to settle it; say so in the thread if you want it done otherwise.",
+        "The agent that finishes later will be told to resolve it. Say so in the thread if you want it done differently.",
         tone=Tone.PROGRESS,
     )
 

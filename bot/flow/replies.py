@@ -25,7 +25,7 @@ NOT_UNDERSTOOD = (
 def noted(session: Session, event: Said, text: str) -> Iterator[Deed]:
     """Before the plan is made nothing has to be judged: it goes into the plan."""
     session.say(Speaker.USER, text, event.at)
-    yield telling.privately(event, "Noted; I take it into account when I plan.")
+    yield telling.privately(event, "Noted. I will take it into account in the plan.")
 
 
 def heard(session: Session, event: Said, text: str) -> Iterator[Deed]:
@@ -37,7 +37,7 @@ def wait(session: Session, event: Said, text: str) -> Iterator[Deed]:
     """Until the model has judged it."""
     if len(session.words) >= MOST:
         yield telling.privately(
-            event, "Too much waits to be read already; please say that again later."
+            event, "I am still reading earlier messages. Please say that again later."
         )
         return
     session.words = (*session.words, words_of(event, text, mention=event.mention))

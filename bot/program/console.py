@@ -237,5 +237,5 @@ async def _tell_of_falls(desk: Desk, chat: ConsoleChat) -> None:
     while True:
         session_id = await desk.fell_over()
         await chat.tell(
-            f"Session {session_id[:8]} fell over; the log has the details. Start again to go on with it."
+            f"Session {session_id[:8]} stopped after an error in the bot. The log has the details; start the bot again to go on with it."
         )

@@ -82,7 +82,7 @@ async def usage(*, as_json: bool) -> None:
         _out_json([{key: line[key] for key in keys} for line in lines])
         return
     if not lines:
-        _out(Sheet(title="Usage", body=(Text(text="No model was asked yet."),)))
+        _out(Sheet(title="Usage", body=(Text(text="No model has been asked yet."),)))
         return
     calls, tokens = (sum(int(_text(one, key)) for one in lines) for key in keys[3:5])
     total = Fields(pairs=(("Model calls", f"{calls:,}"), ("Model tokens", f"about {tokens:,}")))

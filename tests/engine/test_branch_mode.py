@@ -119,7 +119,7 @@ async def test_what_two_talk_of_alone_is_neither_told_to_the_model_nor_summed_up
 async def test_what_its_summary_cost_is_told_among_the_usage(stage: Stage) -> None:
     person_works(stage)
     await stage.commands_(Word.USAGE, thread=CHANNEL)
-    assert "No model was asked yet" in whispered(stage)
+    assert "No model has been asked yet" in whispered(stage)
     await stage.commands_(Word.BRANCH, "feature/a", SECOND)
     await stage.commands_(Word.USAGE, thread=CHANNEL)
     assert "Branches and intents" in whispered(stage)

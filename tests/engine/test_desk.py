@@ -293,15 +293,6 @@ async def test_what_has_long_been_over_sleeps_until_somebody_speaks_there(stage:
     assert [actor.session.thread for actor in desk.actors()] == [SECOND, THREAD]
 
 
-async def test_whether_a_form_may_be_sent_is_asked_again_each_time(stage: Stage) -> None:
-    form = opened(Verb.MERGE, STARTER, id="form")
-    assert not await take(stage, form)
-    assert not await take(stage, form)
-    assert titles(stage) == [REFUSED, REFUSED]
-    allowed = form.model_copy(update={"by": ANNA})
-    assert await take(stage, allowed)
-
-
 async def test_an_edited_request_is_planned_and_an_edit_of_what_nobody_heard_is_ignored(
     stage: Stage,
 ) -> None:

@@ -53,7 +53,7 @@ async def at_once(stage: Stage, event: FromPeople, thread: Thread) -> list[bool]
 ThreeTimes = Callable[[Stage, FromPeople, Thread], Awaitable[list[bool]]]
 ANSWERED_BY_NO_SESSION = [
     # the event, where, what the desk says to it, what the person reads
-    (commanded(Word.HELP), THREAD, True, "What I understand"),
+    (commanded(Word.HELP), THREAD, True, "Commands"),
     (commanded(Word.SESSIONS), UNKNOWN, True, "Sessions"),
     (commanded(Word.KEYS), CHANNEL, True, "Keys"),
     (commanded(Word.KEYS, by=STARTER), CHANNEL, False, REFUSED),

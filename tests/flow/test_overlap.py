@@ -116,9 +116,13 @@ def test_each_pair_is_announced_once_whichever_is_named_first() -> None:
     session = delivering(running("T001"), running("T002"))
     decide(session, collide(PAIR))
     turned = Collision(one="agent/t002", other="agent/t001", files=("c.py",))
-    assert "Work that is going on would not merge" not in titles(decide(session, collide(turned)))
+    assert "Work in progress would conflict when it is merged" not in titles(
+        decide(session, collide(turned))
+    )
     other = PAIR.model_copy(update={"other": "agent/t003"})
-    assert "Work that is going on would not merge" in titles(decide(session, collide(PAIR, other)))
+    assert "Work in progress would conflict when it is merged" in titles(
+        decide(session, collide(PAIR, other))
+    )
     assert len(session.collisions) == 2
 
 

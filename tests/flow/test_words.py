@@ -102,7 +102,7 @@ def test_words_that_ask_for_a_change_while_the_plan_is_written_begin_it_anew() -
 def test_before_the_plan_words_are_kept_for_it() -> None:
     session = surveyed()
     assert whispers(decide(session, said("in euros"))) == [
-        "Noted; I take it into account when I plan."
+        "Noted. I will take it into account in the plan."
     ]
     assert session.conversation[-1].content == "in euros"
 

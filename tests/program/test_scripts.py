@@ -70,7 +70,7 @@ def test_a_script_works_in_a_fresh_copy_and_is_told_where_and_prompts_nobody(ben
     assert (path / "basket.py").read_text() == "TOTAL = 0\n"
     assert "›" not in done.stdout
     # one after the other, as they were written
-    assert done.stdout.index("What I understand") < done.stdout.index("There are none yet")
+    assert done.stdout.index("Commands") < done.stdout.index("There are none yet")
 
 
 def test_what_it_says_is_there_before_the_script_goes_on(bench: Bench) -> None:
@@ -81,7 +81,7 @@ def test_what_it_says_is_there_before_the_script_goes_on(bench: Bench) -> None:
     script.stdin.write("help\n")
     script.stdin.flush()
     seen = ""
-    while "What I understand" not in seen:
+    while "Commands" not in seen:
         line = script.stdout.readline()
         assert line, seen
         seen += line
@@ -114,7 +114,7 @@ def test_a_line_that_does_nothing_is_an_error_and_the_next_is_still_carried_out(
 ) -> None:
     done = bench.run("console", script=f"{line}\nhelp\n")
     assert done.returncode == 1
-    assert "What I understand" in done.stdout
+    assert "Commands" in done.stdout
     if line.startswith("\x1b"):
         assert "Choosing with arrow keys needs a terminal" in done.stdout
 

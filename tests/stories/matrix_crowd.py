@@ -16,7 +16,7 @@ from tests.stories.matrix_person import MatrixPerson
 from tests.stories.serving import PATIENCE
 
 DEFAULTS, CHANGE = "✅ Use all defaults", "Name the cents in the receipt, please."
-STATUS, HELP = "how things stand", "What I understand"
+STATUS, HELP = "how things stand", "Commands"
 DOCUMENTS = ("spec.md", "plan.md", "tasks.md")
 ONCE = (
     "Got it",

@@ -96,7 +96,7 @@ class Crowd:
 
     def told(self) -> list[str]:
         """Every word about what the bot can do, to Mika alone."""
-        return [one.text for one in self.bed.ephemerals(MIKA) if "What I understand" in one.reads]
+        return [one.text for one in self.bed.ephemerals(MIKA) if "Commands" in one.reads]
 
     def wrong(self, sessions: list[Session]) -> Iterator[str]:
         """What there is too much of."""

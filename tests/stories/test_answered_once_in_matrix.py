@@ -24,7 +24,7 @@ from tests.stories.serving import Serving, in_matrix, serving
 
 pytestmark = [pytest.mark.tmux, pytest.mark.slow]
 
-ANSWER = "What I understand"
+ANSWER = "Commands"
 SENDS, REQUESTS = 3, 16
 """What a life of the bot may make of them: every other one ends at a message that it sends, the others at anything."""
 ENDS = (When.AFTER, When.SOON, When.BEFORE)

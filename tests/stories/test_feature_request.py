@@ -313,7 +313,7 @@ async def test_commands_about_no_session_are_answered_without_one(stage: Stage) 
     await stage.commands_(Word.SESSIONS)
     await stage.commands_(Word.KEYS)
     titles = [getattr(card, "title", "") for _, _, card in stage.chat.whispered]
-    assert titles == ["What I understand", "Sessions", "Keys"]
+    assert titles == ["Commands", "Sessions", "Keys"]
     assert stage.store.sessions() == []
 
 

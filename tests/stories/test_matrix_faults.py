@@ -160,7 +160,7 @@ async def test_what_was_said_while_it_was_away_is_answered_and_the_past_is_not(
         await away.reply("help")
         bot.start()
         await away.sees("A few questions")
-        await away.sees("What I understand")
+        await away.sees("Commands")
         assert await bot.end() == 0
         assert before.cards == []
         check(Scene(away, account, bot))

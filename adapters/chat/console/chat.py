@@ -245,7 +245,7 @@ class ConsoleChat:
             await self._hear(line, deliver)
         except PortError as problem:
             self.errors += 1
-            reason = sentences(f"This was not taken: {problem.reason}", problem.remedy)
+            reason = sentences(f"I could not take that: {problem.reason}", problem.remedy)
             await self._transcript.say(reason, style="bold red")
 
     async def _taken(self, thread: Thread, event: FromPeople, deliver: Deliver) -> None:

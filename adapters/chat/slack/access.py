@@ -139,7 +139,9 @@ def code_behind(error: PortError) -> str:
 def _answered(error: SlackApiError, what: str) -> PortError:
     code, status = code_of(error), _status(error)
     if status == 429 or code in _TOO_FAST:
-        return Unavailable(f"Slack asks for patience ({what}).", retry_after=_wait(error))
+        return Unavailable(
+            f"Slack limits how much the bot may do ({what}).", retry_after=_wait(error)
+        )
     if status >= 500 or not code or code in _PASSING:
         told = code or f"HTTP {status}"
         return Unavailable(f"Slack does not serve just now ({what}): {told}.")

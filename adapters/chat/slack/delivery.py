@@ -124,8 +124,9 @@ class Delivery:
             case Opening(verb=verb):
                 return Opened(id=id, at=at, by=by, verb=verb)
             case Wish():
-                # whether they may is all that is asked before its thread is there
-                return Opened(id=f"{id}:may", at=at, by=by, verb=Verb.BEGIN)
+                # whether they may is all that is asked before its thread is there; after a no
+                # the same form may be sent again for another channel
+                return Opened(id=f"{id}:may:{self.thread.channel}", at=at, by=by, verb=Verb.BEGIN)
             case Visit():
                 return Visited(id=id, at=at, by=by)
             case Settings(base_url=base_url, model=model):

@@ -26,7 +26,7 @@ from bot.domain.cards import Card, HomeCard
 from bot.domain.people import Thread
 
 _NOT_ALLOWED = "You may not look at that here. Ask whoever runs this bot."
-_NOT_NOW = "I cannot take that just now. Please close this window, and try again in a moment."
+_NOT_NOW = "That did not work just now. Please close this window, and try again in a moment."
 
 
 class Screens:

@@ -30,7 +30,7 @@ from bot.domain.intent import Question
 from bot.domain.people import Thread
 
 FORGOTTEN = (
-    "I do not know these questions any more. "
+    "I no longer have these questions. "
     "Please answer in the thread, for instance: D1: yes, D2: the second one."
 )
 _CHANNEL = re.compile(r"[CG][A-Z0-9]{1,40}")

@@ -28,7 +28,7 @@ MOST = 200
 _OPENING = 10.0
 _WAITING = Sheet(title="One moment", body=(Text(text="I am looking it up."),))
 _FORGOTTEN = Sheet(
-    title="No longer known", body=(Text(text="Please close this window, and ask once more."),)
+    title="Out of date", body=(Text(text="Please close this window and ask again."),)
 )
 
 

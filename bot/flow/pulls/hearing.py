@@ -183,5 +183,5 @@ def taken_in(session: Session, event: BaseTakenIn) -> Iterator[Deed]:
     yield telling.news(
         f"collides:{task.key}:{rounds}",
         f"{task.key}: #{pull.number} collides with what was merged",
-        f"In {', '.join(event.conflicts[:8])}. Its agent settles it.",
+        f"In {', '.join(event.conflicts[:8])}. Its agent resolves the conflict.",
     )

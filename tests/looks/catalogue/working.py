@@ -122,7 +122,7 @@ def _news() -> tuple[Entry, ...]:
 
 
 def _without_questions() -> Show:
-    return telling.news("q", "No questions: the request says it all. Writing the plan.")
+    return telling.news("q", "I have no questions, so I am writing the plan.")
 
 
 def _shipped() -> Task:

@@ -145,6 +145,8 @@ async def test_whether_somebody_may_is_asked_of_the_channel_they_chose(bot: Whol
     bot.desk.lets = True
     assert await bot.bed.submit(form, {**WISH, "channel": PUBLIC}) == {}
     assert len(said(bot)) == 1
+    asked = [event.id for event in bot.desk.calls if isinstance(event, Opened)][1:]
+    assert len(set(asked)) == 2, "the no for one channel is none for the other"
 
 
 async def test_the_same_form_sent_again_and_again_begins_one_thread(bot: Whole) -> None:

@@ -213,7 +213,7 @@ async def test_a_window_that_is_not_known_any_more_says_so(bot: Whole) -> None:
     before = len(bot.bed.called("views.update"))
     await bot.bed.courier.send("interactive", strange).ack()
     await bot.bed.until(lambda: len(bot.bed.called("views.update")) > before, DEADLINE)
-    assert "No longer known" in str(bot.bed.called("views.update")[-1].args["view"])
+    assert "Out of date" in str(bot.bed.called("views.update")[-1].args["view"])
 
 
 async def test_told_again_and_again_of_one_press_it_opens_one_window(bot: Whole) -> None:
