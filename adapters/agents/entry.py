@@ -109,6 +109,9 @@ class AgentCli:
     """The shape of the ids where it chooses them itself: a pattern. An id of another shape is not one of its own."""
     auto_flags: str = ""
     """The options that let it work without asking. They stand in the command, and on the approval card."""
+    tried: bool = True
+    """Whether it is asked for its version before anybody has approved anything. What an operator's own command does
+    with `--version` is not known, so it is not started."""
     version: tuple[str, ...] = ()
     """The command that prints its version; empty: the program and `--version`."""
     oldest: str = ""

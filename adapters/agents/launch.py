@@ -78,7 +78,9 @@ class AgentClis:
         obstacle = self._obstacle(cli, repository) or await self._obstacle_of_sandbox(cli)
         if obstacle is not None:
             return obstacle
-        ready = await self._try_version(cli)
+        found = Path(self._found(cli.command[0]) or cli.command[0])
+        why = _untried(cli, found, Path(repository))
+        ready = _not_tried(cli, found, why) if why else await self._try_version(cli)
         return self._judged(cli, ready, repository, answered) if ready.ok else ready
 
     def settings(self, agent: str) -> tuple[str, ...]:
@@ -243,7 +245,7 @@ class AgentClis:
             problem = f"Nobody has logged in to `{cli.command[0]}`, as far as can be seen here."
             return _not_ready(cli.name, problem, cli.login.remedy if cli.login else "")
         asks = cli.asks(self._environ, repository, answered) if cli.asks else ()
-        return ready.model_copy(update={"warnings": asks})
+        return ready.model_copy(update={"warnings": (*ready.warnings, *asks)})
 
     async def _try_version(self, cli: AgentCli) -> AgentReady:
         program, *arguments = cli.version_command
@@ -278,8 +280,23 @@ def _other(command: str) -> AgentCli:
         command=words or ("",),
         # All of it is what people approve: there is no telling which of its words let it work without asking.
         auto_flags=command,
+        tried=False,
         prompt_by=PromptBy.ARGUMENT if placed else PromptBy.STDIN,
     )
+
+
+def _untried(cli: AgentCli, program: Path, repository: Path) -> str:
+    """Why it must not be started to be looked at; empty: it may."""
+    if not cli.tried:
+        return "It is not one that I know (GWT_AGENT_COMMAND)"
+    if any(one.is_relative_to(repository) for one in (program, program.resolve())):
+        return f"It lies in the repository ({program})"
+    return ""
+
+
+def _not_tried(cli: AgentCli, program: Path, why: str) -> AgentReady:
+    told = f"I have not tried whether `{program.name}` starts. {why}, so it first runs when a plan is approved."
+    return AgentReady(agent=cli.name, ok=True, warnings=(told,))
 
 
 def _misused(cli: AgentCli) -> bool:

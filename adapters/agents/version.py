@@ -1,4 +1,8 @@
-"""Asking a program for its version: that it answers is the proof that it can be started here."""
+"""Asking a program for its version: that it answers is the proof that it can be started here.
+
+It is asked before anybody has approved anything, so it runs in an empty folder: shims of version managers read settings
+of the folder they are called in, and a wrapper that does something else than answer does not do it in a repository.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import re
 import signal
 from collections.abc import Mapping
 from contextlib import suppress
+from tempfile import TemporaryDirectory, gettempdir
 
 _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 
@@ -24,8 +29,23 @@ class NoVersion(Exception):  # noqa: N818 - what was found, rather than an error
 async def version_told(command: tuple[str, ...], env: Mapping[str, str], seconds: float) -> str:
     """Empty: it runs, and says nothing that looks like a version."""
     try:
+        with TemporaryDirectory(prefix="gwt-version-", ignore_cleanup_errors=True) as folder:
+            return await _told(command, env, seconds, folder)
+    except OSError as error:
+        where = error.filename or gettempdir()
+        raise NoVersion(
+            f"cannot be asked for its version: {where}: {error.strerror}.",
+            "Make room for temporary files, or say by TMPDIR where they go.",
+        ) from error
+
+
+async def _told(
+    command: tuple[str, ...], env: Mapping[str, str], seconds: float, folder: str
+) -> str:
+    try:
         process = await asyncio.create_subprocess_exec(
             *command,
+            cwd=folder,
             env=env,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,

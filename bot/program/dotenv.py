@@ -51,5 +51,10 @@ def _is_tracked(env_file: Path) -> bool:
         )
     except FileNotFoundError:
         return False
+    except subprocess.TimeoutExpired as error:
+        raise SettingsError(
+            f"git does not say within {error.timeout:g} seconds whether {env_file} is part of a repository.\n"
+            "  Look what is wrong with that repository, or put your settings into ~/.gwt/.env."
+        ) from error
     # an old git does not say it all the same
     return answer.returncode == 0 or b"dubious ownership" in answer.stderr

@@ -22,11 +22,17 @@ _PR_SET_DUMPABLE = 4
 def keep_to_itself() -> int:
     """What is made from now on is its owner's alone. The umask there was, for files in people's repositories.
 
+    Programs are taken from absolute folders of the PATH only: where a relative one (`./node_modules/.bin`) leads is decided
+    by the folder a program is started in, and git is started in the worktrees of agents.
+
     On Linux no other program of the same user can read the bot's memory, environment and open files, either. Programs the bot
     starts are not concerned; root can read everything all the same.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    if path := os.environ.get("PATH"):
+        absolute = [folder for folder in path.split(os.pathsep) if Path(folder).is_absolute()]
+        os.environ["PATH"] = os.pathsep.join(absolute) or os.defpath
     return os.umask(0o077)
 
 

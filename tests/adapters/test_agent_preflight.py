@@ -182,3 +182,59 @@ async def test_versions_are_compared_as_numbers(
 ) -> None:
     programs.add("claude", f"#!/bin/sh\necho '{version} (Claude Code)'\n")
     assert (await AgentClis(programs.environ).ready("claude", str(repository))).ok is ok
+
+
+NOTES_ITS_FOLDER = """\
+#!/bin/sh
+ls -A > "$(dirname "$0")/found"; pwd > "$(dirname "$0")/folder"
+echo 99.1.2
+"""
+
+
+async def test_a_known_cli_tells_its_version_in_an_empty_folder(
+    programs: AgentPrograms, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shims of version managers read settings of the folder they are called in."""
+    write(repository / ".tool-versions", "claude 1\n")
+    monkeypatch.chdir(repository)
+    programs.add("codex", NOTES_ITS_FOLDER)
+    ready = await AgentClis(programs.environ).ready("codex", str(repository))
+    assert (ready.version, ready.warnings) == ("99.1.2", ())
+    assert (programs.bin / "found").read_text() == ""
+    folder = Path((programs.bin / "folder").read_text().strip())
+    assert not folder.is_relative_to(repository)
+    assert not list(folder.parent.glob(folder.name))
+
+
+@pytest.mark.parametrize("where", ["command", "folder", "link"])
+async def test_a_program_that_is_not_known_or_of_the_repository_is_not_started_to_be_looked_at(
+    programs: AgentPrograms, repository: Path, where: str
+) -> None:
+    (own := AgentPrograms(repository / "tools")).add("codex", NOTES_ITS_FOLDER)
+    environ, command = programs.environ, f"{own.bin / 'codex'} {{prompt_file}}"
+    if where == "folder":
+        environ["PATH"] = f"{own.bin}:{environ['PATH']}"
+    elif where == "link":
+        (programs.bin / "codex").unlink()
+        (programs.bin / "codex").symlink_to(own.bin / "codex")
+    clis = AgentClis(environ, other_command=command)
+    ready = await clis.ready("other" if where == "command" else "codex", str(repository))
+    assert (ready.ok, ready.version) == (True, "")
+    assert "not tried whether `codex` starts" in ready.warnings[0]
+    assert not (own.bin / "found").exists()
+
+
+async def test_an_own_command_that_is_not_there_is_not_ready(
+    programs: AgentPrograms, repository: Path
+) -> None:
+    clis = AgentClis(programs.environ, other_command="no-such-agent {prompt}")
+    assert "not on the PATH" in (await clis.ready("other", str(repository))).problem
+
+
+async def test_that_a_version_cannot_be_asked_for_want_of_a_folder_is_told(
+    programs: AgentPrograms, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(repository / "gone"))
+    ready = await AgentClis(programs.environ).ready("codex", str(repository))
+    assert "gone" in ready.problem
+    assert "TMPDIR" in ready.remedy

@@ -73,10 +73,17 @@ class Console:
         }
 
     async def start(self) -> None:
+        await self._begin("console", "--project-mode", "fixed", "--project-root", self.repository)
+
+    async def runs(self, command: str) -> int:
+        """Another command, to its end. The exit code."""
+        await self._begin(command)
+        return await self._code()
+
+    async def _begin(self, *arguments: str | Path) -> None:
         self.shown = ""
         self._process = await asyncio.create_subprocess_exec(
-            *(PROGRAM, "console", "--project-mode", "fixed"),
-            *("--project-root", str(self.repository)),
+            *(PROGRAM, *arguments),
             cwd=self.repository,
             env=self.environ,
             stdin=asyncio.subprocess.PIPE,
@@ -99,6 +106,9 @@ class Console:
 
     async def shows(self, *texts: str) -> None:
         await self._until(lambda: all(text in self._words for text in texts), str(texts))
+
+    async def until_there(self, path: Path) -> None:
+        await self._until(path.exists, str(path))
 
     async def ends(self) -> int:
         """The pipe is closed. The exit code."""
@@ -358,6 +368,40 @@ async def test_an_unknown_agent_is_told_with_those_there_are_and_can_be_mended(
     await sample.is_asked("1", QUESTIONS)
     assert await sample.ends() == WAITS
     assert sample.requests_kept() == [REQUEST]
+
+
+WRAPPER = """\
+#!/bin/sh
+echo "$0 in $PWD" >> "{notes}"
+git commit --quiet --allow-empty -m "Whatever I was asked for"
+"""
+"""A program that does its work whatever its arguments say: `--version`, too."""
+
+
+async def test_nothing_of_the_users_is_started_before_approval(
+    sample: Console, model: PlayedModel, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes"
+    (tools := sample.repository / "tools").mkdir()
+    for program in (wrapper := tools / "agent", tools / "git", tools / "gh", tools / "tmux"):
+        program.write_text(WRAPPER.format(notes=notes))
+        program.chmod(0o755)
+    sample.uses(model)
+    sample.environ |= {
+        "PATH": f"./tools:tools:{sample.bin}",
+        "GWT_AGENT": "other",
+        "GWT_AGENT_COMMAND": str(wrapper),
+    }
+    await sample.runs("doctor")
+    assert "tried whether `agent` starts" in sample.shown
+    await sample.start()
+    await sample.is_asked(REQUEST, "tried whether `agent` starts", QUESTIONS)
+    await sample.is_asked("1", "Shall I build")
+    assert not notes.exists()
+    await sample.is_asked("1")
+    await sample.until_there(notes)
+    assert f"{wrapper} in {sample.repository}/.worktrees/" in notes.read_text()
+    await sample.terminated()
 
 
 async def test_wrong_settings_are_all_told_at_once(sample: Console) -> None:

@@ -100,6 +100,6 @@ async def test_a_program_that_cannot_start_in_it_is_told_with_what_to_show(
     programs.add("codex", "#!/bin/sh\nexec /nowhere/to/be/seen --version\n")
     add(bin_folder, '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n')
     clis = AgentClis(programs.environ, sandbox=sandbox(tmp_path, bin_folder))
-    ready = await clis.ready("codex", str(tmp_path))
+    ready = await clis.ready("codex", str(tmp_path / "repository"))
     assert not ready.ok
     assert "SANDBOX_READ" in ready.remedy
