@@ -26,6 +26,11 @@ class Access:
     """The installation's number; empty: GitHub is asked which one the repository has."""
     environ: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
+    @property
+    def names_app(self) -> bool:
+        """Whether a GitHub App is configured, if only in part."""
+        return bool(self.app_id or self.app_key_file or self.installation)
+
 
 @dataclass(frozen=True)
 class Pace:

@@ -52,6 +52,17 @@ class App:
     def forget(self) -> None:
         self._kept.clear()
 
+    def require(self) -> None:
+        """Raise Refused where the app is configured in part, or its key cannot be used. Nobody is asked."""
+        access = self._access
+        wanted = {"GITHUB_APP_ID": access.app_id, "GITHUB_APP_KEY_FILE": access.app_key_file}
+        if lacking := [name for name, value in wanted.items() if not value]:
+            raise Refused(
+                f"a GitHub App is configured in part: {' and '.join(lacking)} is missing",
+                "Set what is missing, or take the other GITHUB_APP_ settings away.",
+            )
+        self._signed(self._key())
+
     async def _asked(self, slug: str) -> _Kept:
         number = self._access.installation or await self._installation_of(slug)
         answer = await self._send("POST", f"/app/installations/{number}/access_tokens")
@@ -105,24 +116,25 @@ class App:
         try:
             return Auth.AppAuth(self._access.app_id, key).create_jwt()
         except Exception:  # noqa: BLE001 - each library below has its own error for a key; all mean this
-            raise _no_key("it is no private key in PEM form") from None
+            raise self._no_key("it is no private key in PEM form") from None
 
     def _key(self) -> str:
         try:
             with Path(self._access.app_key_file).open("rb") as file:
                 key = file.read(_LONGEST_KEY).decode("ascii")
-        except (OSError, ValueError):
-            raise _no_key("it cannot be read") from None
+        except OSError as error:
+            raise self._no_key(error.strerror or "it cannot be read") from None
+        except ValueError:
+            raise self._no_key("it is no text") from None
         if "PRIVATE KEY" not in key:
-            raise _no_key("it is no private key in PEM form")
+            raise self._no_key("it is no private key in PEM form")
         return key
 
-
-def _no_key(why: str) -> Refused:
-    return Refused(
-        f"the private key of the GitHub App cannot be used: {why}",
-        "Set GITHUB_APP_KEY_FILE to the file that was downloaded from the app's settings page.",
-    )
+    def _no_key(self, why: str) -> Refused:
+        return Refused(
+            f"the private key of the GitHub App cannot be used ({self._access.app_key_file}): {why}",
+            "Set GITHUB_APP_KEY_FILE to the file that was downloaded from the app's settings page.",
+        )
 
 
 def _lasts(until: datetime) -> float:

@@ -44,6 +44,8 @@ class GitHub:
         address = address_of(access.api_url)
         tokens = Tokens(access, address, pace, learned)
         git = Git(access.environ, seconds=pace.git)
+        self.require = tokens.require
+        """Raises Refused where what is configured cannot be used. Nobody is asked."""
         self._client = Client(address, tokens, pace)
         self._pulls = Pulls(self._client, pace)
         self._merging = Merging(self._client, self._pulls, pace, merge_method)

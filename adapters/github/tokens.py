@@ -48,9 +48,15 @@ class Tokens:
             if self._of_gh is None:
                 self._of_gh = await asked_of_gh(self._host, self._access.environ)
             found = self._of_gh
-        if not found and self._access.app_id:
+        if not found and self._access.names_app:
+            self._app.require()
             found = await self._app.token(slug)
         return self._checked(found) if found else ""
+
+    def require(self) -> None:
+        """Raise Refused where what is configured cannot be used, whether it is needed or not. Nobody is asked."""
+        if self._access.names_app:
+            self._app.require()
 
     def forget(self) -> None:
         """It was refused: a newer one may be there by now."""

@@ -5,7 +5,7 @@ A chat's library is loaded only where the chat is used: without it everything el
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -31,16 +31,18 @@ class Configured:
     door: Door
     build: Callable[[], AbstractAsyncContextManager[Chat]]
     """Checks, when it is entered, that the platform lets the bot in."""
+    tried: Callable[[], Awaitable[str]]
+    """Asks the platform whether it would let the bot in now, and changes nothing. What it says; a PortError where not."""
 
 
 def configured(settings: Settings) -> list[Configured]:
     """Every platform that has a key or an account. SettingsError names all that is missing, of all of them."""
     builders: list[Callable[[Settings], Configured]] = []
     missing: list[str] = []
-    if settings.slack_bot_token or settings.slack_app_token or settings.slack_signing_secret:
+    if _wants_slack(settings):
         missing += (*_missing_of_slack(settings), *_missing_packages("Slack", "slack"))
         builders.append(_slack)
-    if settings.matrix_homeserver or settings.matrix_user or settings.matrix_access_token:
+    if _wants_matrix(settings):
         missing += (*_missing_of_matrix(settings), *_missing_packages("Matrix", "matrix"))
         builders.append(_matrix)
     if not builders:
@@ -50,6 +52,20 @@ def configured(settings: Settings) -> list[Configured]:
     if missing:
         raise SettingsError("\n  ".join(["The settings do not allow a start:", *missing]))
     return [build(settings) for build in builders]
+
+
+def wanted(settings: Settings) -> bool:
+    """Whether any chat is configured, if only in part."""
+    return _wants_slack(settings) or _wants_matrix(settings)
+
+
+def _wants_slack(settings: Settings) -> bool:
+    keys = (settings.slack_bot_token, settings.slack_app_token, settings.slack_signing_secret)
+    return any(keys)
+
+
+def _wants_matrix(settings: Settings) -> bool:
+    return bool(settings.matrix_homeserver or settings.matrix_user or settings.matrix_access_token)
 
 
 def comes_into(door: Door, inviter: str, room: str, direct: bool) -> bool:
@@ -107,7 +123,7 @@ def _missing_packages(platform: str, adapter: str) -> Iterator[str]:
 
 
 def _slack(settings: Settings) -> Configured:
-    from adapters.chat.slack import SlackAccess, SlackChat
+    from adapters.chat.slack import SlackAccess, SlackChat, tried
 
     door = _door(
         settings.slack_users,
@@ -128,12 +144,15 @@ def _slack(settings: Settings) -> Configured:
     places, shared = settings.slack_channels, settings.slack_shared_channels
     asks = partial(may_ask, "slack", door)
     return Configured(
-        "slack", door, lambda: SlackChat(access, folder, places, shared=shared, may_ask=asks)
+        "slack",
+        door,
+        lambda: SlackChat(access, folder, places, shared=shared, may_ask=asks),
+        partial(tried, access, places),
     )
 
 
 def _matrix(settings: Settings) -> Configured:
-    from adapters.chat.matrix import MatrixAccess, MatrixChat
+    from adapters.chat.matrix import MatrixAccess, MatrixChat, tried
 
     door = _door(
         settings.matrix_users,
@@ -157,6 +176,7 @@ def _matrix(settings: Settings) -> Configured:
         "matrix",
         door,
         lambda: MatrixChat(access, folder, welcome, by_words=by_words, may_ask=asks),
+        partial(tried, access),
     )
 
 

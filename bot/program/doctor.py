@@ -1,4 +1,4 @@
-"""`gwt-bot doctor`: everything the bot needs, looked at one after the other, each with how it is mended. It changes nothing."""
+"""`gwt-bot doctor`: everything the bot needs, tried one after the other, each with how it is mended. It changes nothing."""
 
 from __future__ import annotations
 
@@ -6,31 +6,39 @@ import asyncio
 import getpass
 import json
 import os
+import shutil
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from adapters.agents.launch import AgentClis
 from adapters.git import GitRepository
 from adapters.store.audit import check, told_of
+from adapters.store.disk import unavailable
 from bot import settings
 from bot.domain.masking import Masker
 from bot.errors import BotError, PortError, Refused
 from bot.program.assemble import forge_of, listed, panes_of, sandbox_of
-from bot.program.chats import configured
+from bot.program.chats import configured, wanted
 from bot.program.dotenv import refuse_foreign
+from bot.program.guard import refuse_open
 from bot.program.secrets import LearningMasker, secrets_in
 from bot.settings import Provider, Settings, pane_environment
 
 AGENTS = ("claude", "codex", "gemini", "opencode")
 """Looked at besides the one that is set: perhaps another would do."""
+SECONDS = 20.0
+"""For each row: more than its own time-outs, so that one that hangs is told with the rest."""
+TRIED = 64 * 1024
+"""Bytes written where something is to be kept, and removed again."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """`needed`: without it nothing can be built."""
+    """`needed`: without it nothing can be built, or something that is configured does not work."""
 
     what: str
     ok: bool
@@ -72,26 +80,64 @@ def told(found: Found) -> str:
 
 
 async def look(current: Settings, masker: Masker) -> AsyncGenerator[Found]:
+    for line in current.bad_lines:
+        yield Found("settings", False, str(line), "The line is not used.")
+    yield await _looked("home", lambda: asyncio.to_thread(_home, current))
     yield await _looked("tmux", lambda: _tmux(current, masker))
     for name, path in current.repositories.items():
         what = "repository" if len(current.repositories) == 1 else f"repository {name}"
         yield await _looked(what, partial(_repository, current, path))
     yield await _looked("sandbox", lambda: _sandbox(current))
     yield _model(current)
-    for found in await _agents(current):
+    async for found in _agents(current):
         yield found
-    yield await _looked("pull requests", lambda: _forge(current, masker), needed=False)
-    yield _chats(current)
+    yield await _looked(
+        "pull requests", lambda: _forge(current, masker), needed=_names_github(current)
+    )
+    async for found in _chats(current):
+        yield found
     yield await _looked("audit log", lambda: asyncio.to_thread(_audit, current))
 
 
 async def _looked(
-    what: str, look_at: Callable[[], Awaitable[str]], *, needed: bool = True
+    what: str, look_at: Callable[[], Awaitable[str]], *, needed: bool = True, hint: str = ""
 ) -> Found:
+    """`hint`: what to do where the trouble itself does not say."""
     try:
-        return Found(what, True, await look_at(), needed=needed)
+        async with asyncio.timeout(SECONDS):
+            return Found(what, True, await look_at(), needed=needed)
+    except TimeoutError:
+        says, remedy = f"no answer within {SECONDS:.0f} seconds", ""
     except PortError as problem:
-        return Found(what, False, problem.reason, problem.remedy, needed)
+        says, remedy = problem.reason, problem.remedy
+    except BotError as problem:
+        says, remedy = str(problem), ""
+    return Found(what, False, says, remedy or hint, needed)
+
+
+def _home(current: Settings) -> str:
+    """Nothing is left of what is written, and the home is not made."""
+    refuse_open(current.gwt_home)
+    there = (one for one in (current.gwt_home, *current.gwt_home.parents) if one.exists())
+    folder = next(there)
+    _write(folder)
+    begun = "" if folder == current.gwt_home else ", made at the first start"
+    return f"{current.gwt_home}{begun}, {_room(folder)}"
+
+
+def _write(folder: Path) -> None:
+    """Raise Unavailable where no file can be kept there."""
+    try:
+        with TemporaryFile(dir=folder) as file:
+            file.write(bytes(TRIED))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise unavailable(error, folder) from error
+
+
+def _room(folder: Path) -> str:
+    return f"{shutil.disk_usage(folder).free / 1e9:,.1f} GB free"
 
 
 async def _tmux(current: Settings, masker: Masker) -> str:
@@ -106,8 +152,10 @@ async def _tmux(current: Settings, masker: Masker) -> str:
 async def _repository(current: Settings, path: str) -> str:
     repository = GitRepository(current.gwt_home, pane_environment())
     base = await repository.base(path)
+    await asyncio.to_thread(_write, Path(base.repository))
     changed = f", {base.uncommitted} files with changes of yours" if base.uncommitted else ""
-    return f"{base.repository}, {base.branch} at {base.commit[:10]}{changed}"
+    room = _room(Path(base.repository))
+    return f"{base.repository}, {base.branch} at {base.commit[:10]}{changed}, {room}"
 
 
 async def _sandbox(current: Settings) -> str:
@@ -132,24 +180,27 @@ def _model(current: Settings) -> Found:
     return Found("model", False, f"AI settings are required: {name}", remedy)
 
 
-async def _agents(current: Settings) -> list[Found]:
-    clis = AgentClis(
-        dict(os.environ),
-        other_command=current.gwt_agent_command or None,
-        passed_on=listed(current.gwt_agent_env),
-        sandbox=sandbox_of(current, pane_environment()),
-    )
+async def _agents(current: Settings) -> AsyncGenerator[Found]:
+    try:
+        clis = AgentClis(
+            dict(os.environ),
+            other_command=current.gwt_agent_command or None,
+            passed_on=listed(current.gwt_agent_env),
+            sandbox=sandbox_of(current, pane_environment()),
+        )
+    except PortError as problem:
+        yield Found("agent other", False, problem.reason, problem.remedy)
+        return
     wanted = (current.gwt_agent, *listed(current.gwt_other_agents))
     names = dict.fromkeys((*wanted, *AGENTS))
-    found: list[Found] = []
     for name in names:
         ready = await clis.ready(name, str(current.gwt_repository))
         says = f"{ready.version or 'is there'}" if ready.ok else ready.problem
         needed = name == current.gwt_agent
-        found.append(Found(f"agent {name}", ready.ok, says, ready.remedy, needed))
+        yield Found(f"agent {name}", ready.ok, says, ready.remedy, needed)
         told = (*ready.warnings, *(await _brought(current, clis, name) if ready.ok else ()))
-        found += [Found(f"agent {name}", True, warning) for warning in told]
-    return found
+        for warning in told:
+            yield Found(f"agent {name}", True, warning)
 
 
 async def _brought(current: Settings, clis: AgentClis, name: str) -> tuple[str, ...]:
@@ -163,11 +214,18 @@ async def _brought(current: Settings, clis: AgentClis, name: str) -> tuple[str, 
     return clis.brought(name, files)
 
 
+def _names_github(current: Settings) -> bool:
+    """Whether somebody has set what opens it: the login of `gh` is not meant for the bot alone."""
+    app = (current.github_app_id, current.github_app_key_file, current.github_app_installation)
+    return current.gwt_pull_requests and any((current.github_token, *app))
+
+
 async def _forge(current: Settings, masker: Masker) -> str:
     learned = masker.learn if isinstance(masker, LearningMasker) else None
     forge = forge_of(current, os.environ, learned) if learned else None
     if forge is None:
         return "switched off (GWT_PULL_REQUESTS)"
+    forge.require()
     hosted = await forge.find(str(current.gwt_repository))
     if hosted is None:
         return "no GitHub token, or no remote there: work stays on its branches"
@@ -183,10 +241,16 @@ def _audit(current: Settings) -> str:
     return found.told
 
 
-def _chats(current: Settings) -> Found:
+async def _chats(current: Settings) -> AsyncGenerator[Found]:
+    """Each platform is asked whether it lets the bot in; nothing is posted and nobody is listened to."""
     try:
-        names = ", ".join(platform.name for platform in configured(current))
-    except BotError as none:
-        why = " ".join(str(none).split()).removeprefix("The settings do not allow a start: ")
-        return Found("chats", False, why, "The console needs none: gwt-bot console.", False)
-    return Found("chats", True, names, needed=False)
+        platforms = configured(current)
+    except BotError as wrong:
+        why = "; ".join(line.strip() for line in str(wrong).splitlines()[1:])
+        half = wanted(current)
+        remedy = "Set what is missing." if half else "The console needs none: gwt-bot console."
+        yield Found("chats", False, why, remedy, half)
+        return
+    for platform in platforms:
+        hint = "Look at the network, at a proxy in between, and at the address in the settings."
+        yield await _looked(platform.name, platform.tried, hint=hint)

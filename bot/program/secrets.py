@@ -11,8 +11,12 @@ _TELLING = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNOREC
 
 
 def secrets_in(environ: Mapping[str, str]) -> dict[str, str]:
-    """Values of variables whose names say that they are secret."""
-    return {name: value for name, value in environ.items() if _TELLING.search(name)}
+    """Values of variables whose names say that they are secret. Where a key lies is none, and people have to be told."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if _TELLING.search(name) and not name.upper().endswith(("_FILE", "_PATH"))
+    }
 
 
 class LearningMasker(Masker):

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+
+from bot.program.doctor import Found, look
+from bot.program.secrets import LearningMasker
+from tests.beds.slack import APP_TOKEN, BOT_TOKEN, MIKA, PUBLIC, TEAM, SlackBed
+from tests.beds.synapse import Homeserver, People
+from tests.program.environment import Given
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"  # noqa: S105 - it opens nothing
 
 
-def doctor(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def doctor(
+    folder: Path, *options: str, begin: Callable[[], None] | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     clean = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
@@ -32,6 +42,7 @@ def doctor(folder: Path, *options: str, **environment: str) -> subprocess.Comple
         text=True,
         check=False,
         timeout=60,
+        preexec_fn=begin,
     )
 
 
@@ -120,3 +131,141 @@ def test_programs_read_the_same_as_people_and_no_token(repository: Path, tmp_pat
     assert not found["model"]["ok"]
     assert found["model"]["remedy"]
     assert TOKEN not in done.stdout
+
+
+def test_a_line_of_the_settings_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / ".env").touch(0o600)
+    (tmp_path / ".env").write_text('OPENAI_API_KEY="sk-abcdefghijklmnopqrstuvwxyz\n')
+    done = doctor(tmp_path)
+    assert "line 1 (OPENAI_API_KEY): its quotation mark" in line_of(done.stdout, "settings")
+    assert "sk-" not in done.stdout + done.stderr
+
+
+def test_a_home_in_which_nothing_can_be_kept_is_told_and_not_made(
+    repository: Path, tmp_path: Path
+) -> None:
+    def full() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    done = doctor(tmp_path, begin=full, GWT_REPOSITORY=str(repository))
+    for what in ("home", "repository"):
+        assert line_of(done.stdout, what).startswith("✗"), done.stdout
+        assert "the disk is full" in line_of(done.stdout, what)
+    (tmp_path / "file").touch()
+    done = doctor(tmp_path, GWT_HOME=str(tmp_path / "file" / "home"))
+    assert "so nothing can be kept under" in line_of(done.stdout, "home")
+    done = doctor(tmp_path)
+    assert line_of(done.stdout, "home").startswith("✓")
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_home_that_others_can_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir(mode=0o755)
+    (tmp_path / "home" / "index.json").touch(0o644)
+    assert "can be read by others" in line_of(doctor(tmp_path).stdout, "home")
+
+
+@pytest.mark.parametrize(
+    ("set", "told"),
+    [
+        ({"GITHUB_APP_ID": "12"}, "in part: GITHUB_APP_KEY_FILE is missing"),
+        ({"GITHUB_APP_KEY_FILE": "key.pem"}, "in part: GITHUB_APP_ID is missing"),
+        ({"GITHUB_APP_INSTALLATION": "7"}, "GITHUB_APP_ID and GITHUB_APP_KEY_FILE is missing"),
+        ({"GITHUB_APP_ID": "12", "GITHUB_APP_KEY_FILE": "/no/key.pem"}, "(/no/key.pem): No such"),
+        ({"GITHUB_APP_ID": "12", "GITHUB_APP_KEY_FILE": "/dev"}, "Is a directory"),
+        ({"GITHUB_APP_ID": "12", "GITHUB_APP_KEY_FILE": "/dev/null"}, "no private key in PEM"),
+        ({"GITHUB_API_URL": "http://example.org", "GITHUB_TOKEN": TOKEN}, "over https only"),
+    ],
+)
+def test_half_of_what_opens_github_is_told_where_nothing_is_hosted_yet(
+    repository: Path, tmp_path: Path, set: dict[str, str], told: str
+) -> None:
+    done = doctor(tmp_path, begin=None, **set, GWT_REPOSITORY=str(repository))
+    row = line_of(done.stdout, "pull requests")
+    assert row.startswith("✗")
+    assert told in row
+    assert done.returncode == 1
+
+
+def test_half_of_what_opens_a_chat_is_told(repository: Path, tmp_path: Path) -> None:
+    done = doctor(tmp_path, GWT_REPOSITORY=str(repository), SLACK_BOT_TOKEN="xoxb-1")  # noqa: S106
+    row = line_of(done.stdout, "chats")
+    assert row.startswith("✗")
+    assert "SLACK_APP_TOKEN is missing" in row
+
+
+def test_a_command_of_an_agent_that_cannot_be_read_hides_no_other_row(tmp_path: Path) -> None:
+    done = doctor(tmp_path, GWT_AGENT_COMMAND="agent 'half")
+    assert "cannot be read" in line_of(done.stdout, "agent other")
+    assert line_of(done.stdout, "audit log").startswith("✓")
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[SlackBed]:
+    async with SlackBed() as bed:
+        bed.leeway.forgiven |= {"missing_scope", "not_allowed_token_type"}
+        yield bed
+
+
+def of_slack(bed: SlackBed) -> dict[str, str]:
+    return {
+        "SLACK_BOT_TOKEN": BOT_TOKEN,
+        "SLACK_APP_TOKEN": APP_TOKEN,
+        "SLACK_USERS": f"{TEAM}:{MIKA}",
+        "SLACK_CHANNELS": f"{TEAM}:{PUBLIC}",
+        "SLACK_API_URL": bed.api_url,
+    }
+
+
+async def row(given: Given, what: str, **environ: str) -> Found:
+    looked = look(given(**environ), LearningMasker({}))
+    (found,) = [one async for one in looked if one.what == what]
+    return found
+
+
+async def test_slack_is_asked_and_nothing_is_changed_there(given: Given, slack: SlackBed) -> None:
+    found = await row(given, "slack", **of_slack(slack))
+    assert (found.ok, slack.sockets.opened) == (True, 0)
+    assert f"as gwt in the workspace {TEAM}" in found.says
+
+
+@pytest.mark.parametrize(
+    ("method", "error"),
+    [("auth.test", "token_revoked"), ("apps.connections.open", "invalid_auth")],
+)
+async def test_a_token_that_slack_refuses_is_told(
+    given: Given, slack: SlackBed, method: str, error: str
+) -> None:
+    slack.faults.refuse(error, method)
+    found = await row(given, "slack", **of_slack(slack))
+    assert (found.ok, found.needed) == (False, True)
+    assert error in found.says
+    assert "SLACK_" in found.remedy
+
+
+async def test_a_slack_that_is_away_is_told(given: Given, slack: SlackBed) -> None:
+    environ = of_slack(slack)
+    await slack.go_away()
+    found = await row(given, "slack", **environ)
+    assert "cannot be reached" in found.says
+    assert "proxy" in found.remedy
+
+
+async def test_the_homeserver_is_asked_who_the_bot_is(
+    given: Given, homeserver: Homeserver, people: People
+) -> None:
+    login = people("bot").login
+    environ = {
+        "MATRIX_HOMESERVER": homeserver.url,
+        "MATRIX_USER": login.user_id,
+        "MATRIX_ACCESS_TOKEN": login.access_token,
+        "MATRIX_USERS": "@anna:hs",
+        "MATRIX_ROOMS": "dm",
+    }
+    found = await row(given, "matrix", **environ)
+    assert found.ok
+    assert login.user_id in found.says
+    homeserver.revoke(login)
+    found = await row(given, "matrix", **environ)
+    assert (found.ok, found.needed) == (False, True)
+    assert "MATRIX_ACCESS_TOKEN" in found.remedy

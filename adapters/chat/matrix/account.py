@@ -56,6 +56,13 @@ async def connect(access: MatrixAccess) -> AsyncClient:
     return client
 
 
+async def tried(access: MatrixAccess) -> str:
+    """What the homeserver says of the token. Nothing changes there; the reason is raised where it says no."""
+    client = await connect(access)
+    await client.close()
+    return f"the homeserver lets it in as {client.user_id}, with the device {client.device_id}"
+
+
 async def _log_in(client: AsyncClient, access: MatrixAccess) -> None:
     client.access_token = access.access_token
     told = await ask("Logging in to Matrix", client.whoami())

@@ -22,7 +22,7 @@ from adapters.chat.slack.known import Known
 from adapters.chat.slack.missed import Missed
 from adapters.chat.slack.named import Named
 from adapters.chat.slack.people import People
-from adapters.chat.slack.preflight import Identity, identity, require_way_in
+from adapters.chat.slack.preflight import Identity, let_in
 from adapters.chat.slack.reception import Reception
 from adapters.chat.slack.screens import Screens
 from adapters.chat.slack.seen import Seen
@@ -33,7 +33,7 @@ from adapters.chat.slack.wishes import Wishes
 from adapters.posting import Ledger, Turns
 from bot.domain.cards import Card
 from bot.domain.people import Person, Thread
-from bot.errors import Refused, Unavailable
+from bot.errors import Unavailable
 from bot.ports import Deliver, MayAsk, nobody
 
 log = logging.getLogger("bot.slack")
@@ -184,13 +184,7 @@ class SlackChat:
                 pause = min(pause * 2, LONGEST_PAUSE)
 
     async def _introduce(self) -> Identity:
-        us = await identity(self._client)
-        if not any(place.partition(":")[0] == us.team for place in self._places):
-            raise Refused(
-                f"No channel in SLACK_CHANNELS is in the workspace of this token, {us.team}.",
-                f"Write channels as {us.team}:C…, people as {us.team}:U….",
-            )
-        await require_way_in(self._client, self._access)
+        us = await let_in(self._client, self._access, self._places)
         self._us = us
         return us
 

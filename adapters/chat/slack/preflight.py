@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.slack.access import SlackAccess, asking, code_behind
+from adapters.chat.slack.access import SlackAccess, asking, code_behind, new_client, new_session
 from bot.errors import Refused
 
 REQUIRED_SCOPES = frozenset(
@@ -37,6 +38,26 @@ class Identity:
     bot: str
     """What stands beside its own messages."""
     name: str = ""
+
+
+async def tried(access: SlackAccess, places: Collection[str]) -> str:
+    """What Slack says to who would begin to listen now. Nothing changes there; the reason is raised where it says no."""
+    async with new_session() as session:
+        us = await let_in(new_client(access, session), access, places)
+    way = "by socket" if access.by_socket else f"by requests to {access.host}:{access.port}"
+    return f"Slack lets it in as {us.name or us.user} in the workspace {us.team}; it hears {way}"
+
+
+async def let_in(client: AsyncWebClient, access: SlackAccess, places: Collection[str]) -> Identity:
+    """All that has to be true before the bot listens. `places`: the channels of the allow-list, by full id."""
+    us = await identity(client)
+    if not any(place.partition(":")[0] == us.team for place in places):
+        raise Refused(
+            f"No channel in SLACK_CHANNELS is in the workspace of this token, {us.team}.",
+            f"Write channels as {us.team}:C…, people as {us.team}:U….",
+        )
+    await require_way_in(client, access)
+    return us
 
 
 async def identity(client: AsyncWebClient) -> Identity:
