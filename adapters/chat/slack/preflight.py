@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.slack.access import SlackAccess, asking, code_behind, new_client, new_session
+from adapters.chat.slack.access import SlackAccess, asking, code_behind, new_client, session_for
 from bot.errors import Refused
 
 REQUIRED_SCOPES = frozenset(
@@ -42,7 +42,7 @@ class Identity:
 
 async def tried(access: SlackAccess, places: Collection[str]) -> str:
     """What Slack says to who would begin to listen now. Nothing changes there; the reason is raised where it says no."""
-    async with new_session() as session:
+    async with session_for(access) as session:
         us = await let_in(new_client(access, session), access, places)
     way = "by socket" if access.by_socket else f"by requests to {access.host}:{access.port}"
     return f"Slack lets it in as {us.name or us.user} in the workspace {us.team}; it hears {way}"
