@@ -269,7 +269,10 @@ class Settings(BaseSettings):
     @field_validator("gwt_home", "gwt_repository")
     @classmethod
     def _absolute(cls, path: Path) -> Path:
-        return _from_here(path)
+        found = _from_here(path)
+        if len(str(found).splitlines()) > 1:
+            raise ValueError("there is a line break in this path: rename the folder")
+        return found
 
     @field_validator("openai_base_url", "matrix_homeserver", "slack_api_url", "github_api_url")
     @classmethod

@@ -269,3 +269,10 @@ def test_that_the_folder_one_is_in_was_removed_is_told(
     gone.rmdir()
     with pytest.raises(SettingsError, match="was removed"):
         settings.load(Path("none"))
+
+
+@pytest.mark.parametrize("name", ["GWT_HOME", "GWT_REPOSITORY"])
+def test_a_path_with_a_line_break_is_told(given: Given, tmp_path: Path, name: str) -> None:
+    """Neither git's answers nor tmux's commands can be read with it."""
+    with pytest.raises(SettingsError, match=f"{name}: there is a line break in this path"):
+        given(**{name: str(tmp_path / "two\nlines")})

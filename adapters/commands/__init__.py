@@ -7,6 +7,7 @@ import errno
 import hashlib
 import os
 import re
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from adapters.commands.reported import Reported
 from bot.domain.checks.reports import readable
 from bot.domain.world import Executed
 from bot.errors import Refused, Unavailable
+from bot.machine import require_room
 from bot.ports import Sandbox
 
 ALLOWED = re.compile(
@@ -91,6 +93,8 @@ class ShellCommands:
                 await _undisturbed(asyncio.create_task(all_ended(process, marker)))
             took = time.monotonic() - began
             await listening.last_words()
+        if code:
+            await asyncio.to_thread(require_room, command, Path(cwd), Path(tempfile.gettempdir()))
         said = readable(output.text()) if reported else output.text()
         shown = await asyncio.to_thread(self._written, said, log)
         return Executed(exit_code=code, seconds=took, output=shown, output_path=log)

@@ -6,7 +6,6 @@ is ours, and of how the repository's configuration was before agents worked.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 from collections.abc import Mapping
@@ -15,7 +14,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from bot.errors import Refused, Unavailable
+from bot.errors import Refused
+from bot.machine import of_the_machine
 
 
 class Stage(StrEnum):
@@ -110,8 +110,8 @@ class Ledger:
             _written(temporary, page.model_dump_json().encode())
             temporary.replace(path)
         except OSError as error:
-            if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EIO}:
-                raise Unavailable("the disk is full", "Make room on the disk.") from error
+            if trouble := of_the_machine(error, path):
+                raise trouble from error
             raise Refused(f"{path} cannot be written: {error.strerror}") from error
 
     def drop(self, top: Path) -> None:

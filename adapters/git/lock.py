@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import fcntl
 import os
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from bot.errors import Refused, Unavailable
+from bot.machine import of_the_machine
 
 FILE = "gwt-bot.lock"
 SECONDS = 600.0
@@ -56,8 +56,8 @@ def _opened(path: Path) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EIO}:
-            raise Unavailable("the disk is full", "Make room on the disk.") from error
+        if trouble := of_the_machine(error, path):
+            raise trouble from error
         raise Refused(f"{path} cannot be written: {error.strerror}") from error
 
 

@@ -33,7 +33,7 @@ def copied(source: Path, target: Path, names: Iterable[str], stop: threading.Eve
             if not target.is_dir():
                 raise Refused(f"the worktree {target} is missing") from error
         except OSError as error:
-            raise translated(error, name) from error
+            raise translated(error, target, name) from error
     return done
 
 

@@ -17,7 +17,7 @@ from adapters.git.named import Named
 from adapters.git.place import WAY_BACK, Place, is_directory, main_checkout, resolved
 from adapters.git.run import INHERITED, Git
 from adapters.git.scan import SECONDS, scanned
-from adapters.git.standing import WORKTREES
+from adapters.git.standing import WORKTREES, require_folder
 from adapters.git.trust import Trust
 from bot.domain.branches import BranchDetails, BranchList
 from bot.domain.world import Base, Checkout, Scan
@@ -59,6 +59,7 @@ class GitRepository:
                 "the repository has a branch named agent, so no branch agent/… can be made",
                 "Rename it: git branch -m agent <new name>",
             )
+        require_folder(main.top / WORKTREES)
         return Base(
             repository=str(main.top),
             branch=branch,
@@ -168,6 +169,11 @@ class GitRepository:
         if not is_directory(path):
             raise Refused(f"there is no directory {path}", "Name the directory of a repository.")
         path = self._outside_worktrees(resolved(path))
+        if len(str(path).splitlines()) > 1:
+            raise Refused(
+                f"there is a line break in the path {str(path)!r}",
+                "Rename that folder: neither git's answers nor tmux's commands can be read with it.",
+            )
         asked = await self._git.read(
             *("rev-parse", "--path-format=absolute"),
             *("--is-bare-repository", "--is-inside-git-dir", "--git-dir", "--git-common-dir"),

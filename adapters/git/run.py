@@ -29,11 +29,14 @@ from adapters.git.programs import (
 )
 from bot.domain.naming import whole_paths
 from bot.errors import Lost, PortError, Refused, Unavailable
+from bot.machine import require_room
 
 OUTPUT_LIMIT = 32 * 1024 * 1024
 ERROR_LIMIT = 64 * 1024
 SECONDS = 300.0
 GRACE_SECONDS = 2.0
+FATAL = 128
+"""From this exit code on git could not do what it was to do."""
 
 _VERSION = re.compile(r"git version (\d+)\.(\d+)")
 _BUSY = (".lock': File exists",)
@@ -180,6 +183,11 @@ class Git:
         except BaseException:
             await _end(process)
             raise
+        reads = "GIT_OPTIONAL_LOCKS" in extra
+        if not reads and answer.code and (answer.code not in ok or answer.code >= FATAL):
+            # its words for it are many: "couldn't write x.lock", "Aborting commit due to empty commit message"
+            top = at.top if isinstance(at, Place) else at
+            require_room(f"git {command}", top, *([at.common] if isinstance(at, Place) else []))
         if answer.code in ok or answer.truncated:
             return answer
         raise translated(command, answer)

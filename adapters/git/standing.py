@@ -67,17 +67,26 @@ def checked_branch(branch: str) -> str:
     return branch
 
 
-def checked_path(main: Place, path: str) -> Path:
-    """A worktree's path: directly below `.worktrees`, which must be a real directory of the repository's."""
-    directory = main.top / WORKTREES
-    asked = Path(path)
-    # the given path may reach the repository through a link above it; git notes the resolved one
-    if not _NAME.fullmatch(asked.name) or asked.parent.name != WORKTREES or ".." in asked.parts:
-        raise Refused(f"{path} is no place for a worktree: it must lie directly in {directory}")
+def require_folder(directory: Path) -> None:
+    """Raise Refused where something else than a real directory stands where the worktrees are to lie."""
     if directory.is_symlink():
         raise Refused(
             f"{directory} is a symbolic link", "Remove the link; worktrees lie in the repository."
         )
+    if directory.exists() and not directory.is_dir():
+        raise Refused(
+            f"{directory} is a file, and the worktrees are made in a folder of that name",
+            "Rename it, or move it away.",
+        )
+
+
+def checked_path(main: Place, path: str) -> Path:
+    """A worktree's path: directly below `.worktrees`, which must be a real directory of the repository's."""
+    require_folder(directory := main.top / WORKTREES)
+    asked = Path(path)
+    # the given path may reach the repository through a link above it; git notes the resolved one
+    if not _NAME.fullmatch(asked.name) or asked.parent.name != WORKTREES or ".." in asked.parts:
+        raise Refused(f"{path} is no place for a worktree: it must lie directly in {directory}")
     if asked.parent.parent.resolve() != main.top:
         raise Refused(f"{path} is no place for a worktree: it must lie directly in {directory}")
     found = directory / asked.name

@@ -35,6 +35,8 @@ from adapters.git.tree import Tree
 from adapters.git.trust import Trust
 from adapters.git.writing import checked, write_inside
 from bot.domain.world import Collision, Commit, Merged, Removal, Work
+from bot.errors import Refused
+from bot.machine import of_the_machine
 
 
 class GitWorktrees:
@@ -204,7 +206,12 @@ class GitWorktrees:
         async with self._locks.held(main.common) as lock:
             # looked at under the lock, so a page is never saved over a newer one
             page = await self._trust.page(main)
-            yield Held(main, lock, self._ledger, page, self._let_go)
+            try:
+                yield Held(main, lock, self._ledger, page, self._let_go)
+            except OSError as error:
+                where = error.filename or main.top
+                refused = Refused(f"{where} cannot be written: {error.strerror}")
+                raise of_the_machine(error, main.top) or refused from error
 
     async def _readable(self, path: str) -> Place:
         main, place = _located(path)

@@ -9,6 +9,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 from bot.errors import Refused, Unavailable
+from bot.machine import of_the_machine
 
 TEMPORARY = ".gwt-bot.new"
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -32,7 +33,7 @@ def write_inside(top: Path, files: dict[str, str]) -> None:
             with _directory(top, parts[:-1]) as directory:
                 _write(directory, parts[-1], content.encode())
         except OSError as error:
-            raise translated(error, "/".join(parts)) from error
+            raise translated(error, top, "/".join(parts)) from error
 
 
 @contextlib.contextmanager
@@ -62,9 +63,9 @@ def _write(directory: int, name: str, content: bytes) -> None:
     os.replace(TEMPORARY, name, src_dir_fd=directory, dst_dir_fd=directory)
 
 
-def translated(error: OSError, path: str) -> Refused | Unavailable:
-    if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EIO}:
-        return Unavailable("the disk is full", "Make room on the disk.")
+def translated(error: OSError, top: Path, path: str) -> Refused | Unavailable:
+    if trouble := of_the_machine(error, top):
+        return trouble
     if error.errno in {errno.ELOOP, errno.ENOTDIR}:
         return Refused(f"a directory of {path} is a symbolic link or a file")
     return Refused(f"{path} cannot be written: {error.strerror}")

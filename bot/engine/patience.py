@@ -11,6 +11,7 @@ from typing import TypeVar
 from bot.domain.events import Event, TroubleBegan, TroubleEnded
 from bot.engine.world import World
 from bot.errors import Unavailable
+from bot.machine import of_the_machine
 
 T = TypeVar("T")
 LONGEST = 60.0
@@ -36,7 +37,7 @@ async def patiently(
     told = False
     for pause in pauses():
         try:
-            result = await attempt()
+            result = await _tried(attempt)
         except Unavailable as trouble:
             if not (told or quiet):
                 told = True
@@ -47,6 +48,16 @@ async def patiently(
                 tell(TroubleEnded(**world.mark(), order=order))
             return result
     raise AssertionError("pauses never end")
+
+
+async def _tried(attempt: Callable[[], Awaitable[T]]) -> T:
+    """A full disk is met wherever something is written: it is the machine's, whoever meets it."""
+    try:
+        return await attempt()
+    except OSError as error:
+        if trouble := of_the_machine(error):
+            raise trouble from error
+        raise
 
 
 def _began(world: World, order: str, trouble: Unavailable) -> TroubleBegan:

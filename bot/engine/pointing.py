@@ -30,6 +30,8 @@ _OWN_ARGUMENT = frozenset({Word.LOGS, Word.REOPEN, Word.TAKEOVER, Word.HANDBACK,
 _FIT = {Word.STOP: (Status.ACTIVE, Status.QUEUED), Word.RESUME: (Status.PAUSED,)}
 _BY_ID = {**_FIT, Word.RESUME: (Status.PAUSED, Status.FAILED)}
 """What has failed is tried again by whoever names it, and stands in nobody's way who does not."""
+_GOES_ON = (Status.FAILED, Status.ACTIVE, Status.QUEUED)
+"""What `resume` means where nothing is paused: what failed, or what a bot that has ended had not done."""
 
 
 @dataclass(frozen=True)
@@ -94,10 +96,12 @@ class Pointing:
     async def _without_id(self, thread: Thread, event: Commanded) -> bool:
         """The one session it can only mean, or a choice."""
         word, argument = event.command.word, event.command.argument
-        if word is Word.CONTINUE and (newest := self._newest_finished(thread)):
+        if word is Word.CONTINUE and (newest := self._newest(thread, Status.COMPLETED)):
             return await self._with_id(thread, event, newest)
         meant = self._heard_already(event) if argument not in MINE else []
         meant = meant or sessions_meant(word, argument, self.awake(), thread, event.by)
+        if not meant and word is Word.RESUME and (newest := self._newest(thread, *_GOES_ON)):
+            return await self._with_id(thread, event, newest)
         if not meant:
             what = f" to {word}" if word in _VERBS else ""
             return await self.say(thread, event, f"There is no session here{what}.")
@@ -109,14 +113,14 @@ class Pointing:
             return await self.whisper(thread, event.by, picker(word, meant, f"answer:{event.id}"))
         return await self.say(thread, event, f"Of which session? Write {word} and its id.")
 
-    def _newest_finished(self, thread: Thread) -> str:
-        """The session of this channel that ended last; empty: none has."""
-        ended = [
+    def _newest(self, thread: Thread, *statuses: Status) -> str:
+        """The session of this channel that stands so and that something happened in last; empty: there is none."""
+        fit = [
             listed
             for listed in self.world.store.sessions()
-            if listed.status == Status.COMPLETED and listed.thread.place == thread.place
+            if listed.status in statuses and listed.thread.place == thread.place
         ]
-        return max(ended, key=lambda one: one.updated_at).id if ended else ""
+        return max(fit, key=lambda one: one.updated_at).id if fit else ""
 
     def _heard_already(self, event: Commanded) -> list[Session]:
         """Where it comes again, the session it was for is meant, though another would fit by now."""

@@ -197,6 +197,9 @@ def resume(session: Session, event: FromPerson) -> Iterator[Deed]:
         yield from mishaps.try_again(session, event)
         yield from pending.card(session)
         return
+    if session.status in (Status.ACTIVE, Status.QUEUED):
+        yield telling.privately(event, "This session is not stopped: it goes on by itself.")
+        return
     if session.status is not Status.PAUSED:
         yield telling.privately(
             event, f"Nothing to resume: this session is {session.status.lower()}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator
 
 import pytest
@@ -528,3 +529,24 @@ async def test_a_model_that_is_back_is_told_how_things_stand_now(stage: Stage) -
     [judged] = [call for call in asked if call.system.startswith("# words")]
     assert '"state": "Verifying"' in judged.data
     assert '"state": "Running"' not in judged.data
+
+
+async def test_a_full_disk_that_nobody_has_named_is_waited_for(stage: Stage) -> None:
+    """Wherever it was met: it is no bug of the bot's."""
+    full = [True]
+
+    def model(call: Call) -> str:
+        if full[0]:
+            raise OSError(errno.ENOSPC, "No space left on device", "/work/specs")
+        return stage.model(call)
+
+    stage.llm = type(stage.llm)(model)
+    await stage.open()
+    await stage.says("Add discounts")
+    assert stage.session().status is Status.ACTIVE
+    [told] = [card for card in stage.chat.cards() if "disk is full" in str(card)]
+    assert "/work/specs" in str(told)
+    full[0] = False
+    await stage.clock.advance(60)
+    await stage.settle()
+    assert stage.session().phase is not Phase.INTAKE

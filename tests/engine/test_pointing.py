@@ -12,7 +12,7 @@ from bot.domain.people import Thread
 from bot.domain.states import Status
 from bot.engine.gate import Door, Gate
 from bot.engine.pointing import MANY
-from bot.errors import Unavailable
+from bot.errors import Refused, Unavailable
 from tests.engine.at_the_desk import (
     ANDY,
     CHANNEL,
@@ -219,3 +219,19 @@ async def test_to_continue_without_an_id_means_the_session_that_ended_last_here(
 
     heard = [stage.store.find(session.id) for session in (older, newer, elsewhere)]
     assert [len(record.heard) for record in heard if record] == [1, 2, 1]
+
+
+async def test_what_failed_is_resumed_without_its_id_where_nothing_is_paused(stage: Stage) -> None:
+    stage.repository.problem = Refused("no such repository")
+    failed = await begun(stage, CHANNEL)
+    assert statuses(stage, failed) == [Status.FAILED]
+    stage.repository.problem = None
+    await command(stage, Word.RESUME)
+    assert statuses(stage, failed) == [ACTIVE]
+
+
+async def test_of_what_is_under_way_resume_says_that_it_goes_on(stage: Stage) -> None:
+    session = await begun(stage, CHANNEL)
+    await command(stage, Word.RESUME)
+    assert "This session is not stopped: it goes on by itself." in titles(stage)
+    assert statuses(stage, session) == [ACTIVE]

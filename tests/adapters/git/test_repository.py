@@ -164,3 +164,19 @@ async def test_reading_changes_nothing(top: Path, repository: GitRepository) -> 
     await repository.scan(str(top), sha)
     await repository.branches(str(top))
     assert {path: path.stat().st_mtime_ns for path in (top / ".git").rglob("*")} == before
+
+
+async def test_a_line_break_in_the_path_is_told(tmp_path: Path, repository: GitRepository) -> None:
+    top = new_repository(tmp_path / "two\nlines" / "repository")
+    with pytest.raises(Refused, match=r"a line break in the path .*two.nlines") as refusal:
+        await repository.base(str(top))
+    assert "Rename" in refusal.value.remedy
+
+
+async def test_a_file_where_the_worktrees_are_to_lie_is_told_before_any_work(
+    top: Path, repository: GitRepository
+) -> None:
+    write(top, {".worktrees": ""})
+    with pytest.raises(Refused, match=r"\.worktrees is a file") as refusal:
+        await repository.base(str(top))
+    assert "Rename" in refusal.value.remedy
