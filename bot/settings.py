@@ -169,6 +169,7 @@ class Settings(BaseSettings):
     github_app_installation: str = ""
     github_merge_method: MergeMethod | None = None
     github_poll_seconds: float = Field(default=60, ge=1, le=A_DAY)
+    github_checks_seconds: float = Field(default=600, ge=1, le=A_DAY)
 
     slack_bot_token: SecretStr = SecretStr("")
     slack_app_token: SecretStr = SecretStr("")

@@ -124,6 +124,16 @@ class CheckRun(Told):
     app: App | None = None
 
 
+class CheckSuite(Told):
+    """All check runs of one app on a commit; of GitHub Actions, those of one workflow."""
+
+    id: int
+    status: str | None = None
+    conclusion: str | None = None
+    latest_check_runs_count: int = 0
+    app: App | None = None
+
+
 class Annotation(Told):
     path: str = ""
     start_line: int | None = None
@@ -141,3 +151,54 @@ class Status(Told):
 
 class Statuses(Told):
     statuses: tuple[Status, ...]
+
+
+class StatusChecks(Told):
+    contexts: tuple[str, ...] = ()
+
+
+class BranchProtection(Told):
+    required_status_checks: StatusChecks | None = None
+
+
+class BranchTold(Told):
+    protection: BranchProtection | None = None
+
+
+class StatusCheck(Told):
+    context: str
+
+
+class RuleParameters(Told):
+    required_status_checks: tuple[StatusCheck, ...] = ()
+
+
+class Rule(Told):
+    """Of a branch, from whichever ruleset it comes."""
+
+    type: str
+    parameters: RuleParameters | None = None
+
+
+class Entry(Told):
+    """Of a folder."""
+
+    name: str
+    path: str
+    sha: str
+    size: int = 0
+    type: str = "file"
+
+
+class Blob(Told):
+    content: str
+    encoding: str = "base64"
+
+
+class Workflow(Told):
+    path: str
+    state: str = "active"
+
+
+class FileOfPull(Told):
+    filename: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from adapters.github.access import Address, Pace
-from adapters.github.answers import Annotation, CheckRun, Status, Statuses
+from adapters.github.answers import Annotation, CheckRun, CheckSuite, Status, Statuses
 from adapters.github.aside import aside
 from adapters.github.client import Client
 from adapters.github.logs import read_log, telling
@@ -21,6 +22,21 @@ _REMEMBERED = 200
 _GOOD = frozenset({"success", "neutral", "skipped"})
 _WAITS_FOR_PEOPLE = "action_required"
 _OF_JOBS = "github-actions"
+_OVER = frozenset({CiState.NONE, CiState.PASSED})
+
+
+@dataclass(frozen=True)
+class Said:
+    """All that robots say of a commit, together."""
+
+    state: CiState
+    failures: tuple[CiFailure, ...] = ()
+    names: tuple[str, ...] = ()
+    """Of all checks that have appeared."""
+    running: tuple[str, ...] = ()
+    """Of those that have not ended."""
+    readable: bool = True
+    """Whether the token may read check runs: most CI says nothing elsewhere."""
 
 
 class Checks:
@@ -30,17 +46,34 @@ class Checks:
         self._pace = pace
         self._outputs: OrderedDict[str, str] = OrderedDict()
 
-    async def of(self, slug: str, commit: str) -> tuple[CiState, tuple[CiFailure, ...]]:
-        runs = await self._runs(slug, commit)
+    async def of(self, slug: str, commit: str) -> Said:
+        found = await self._runs(slug, commit)
+        runs = found or []
         statuses = await self._statuses(slug, commit)
-        states = [*map(_state_of_run, runs), *map(_state_of_status, statuses)]
+        told = [(run.name, _state_of_run(run)) for run in runs]
+        told += [(one.context, _state_of_status(one)) for one in statuses]
         failed = [run for run in runs if _state_of_run(run) is CiState.FAILED]
         failures = [await self._failure(slug, run, commit) for run in failed[:MOST_FAILURES]]
         bad = [one for one in statuses if _state_of_status(one) is CiState.FAILED]
         failures += [_failed_status(one, commit) for one in bad]
-        return _worst(states), tuple(failures[:MOST_FAILURES])
+        if found is not None and _worst(state for _, state in told) in _OVER:
+            suites = await self._suites(slug, commit)
+            told += [(_name_of(suite), _state_of_suite(suite)) for suite in suites]
+            failures += [_failed_suite(suite, commit) for suite in suites if _broke(suite)]
+        return Said(
+            state=_worst(state for _, state in told),
+            failures=tuple(failures[:MOST_FAILURES]),
+            names=tuple(dict.fromkeys(name for name, _ in told)),
+            running=tuple(name for name, state in told if state is CiState.PENDING),
+            readable=found is not None,
+        )
 
-    async def _runs(self, slug: str, commit: str) -> list[CheckRun]:
+    async def any(self, slug: str, commit: str) -> bool:
+        """Whether any robot has ever said anything of it."""
+        return bool(await self._runs(slug, commit) or await self._statuses(slug, commit))
+
+    async def _runs(self, slug: str, commit: str) -> list[CheckRun] | None:
+        """None: the token may not read them."""
         path = f"/repos/{slug}/commits/{commit}/check-runs"
         try:
             return await self._client.pages(
@@ -49,7 +82,21 @@ class Checks:
         except NotDone as refused:
             if refused.answer.status not in {403, 404}:
                 raise
+            return None
+
+    async def _suites(self, slug: str, commit: str) -> list[CheckSuite]:
+        """Those that tell more than their check runs do: the run of a job that needs another one appears when that has
+        ended, so for a moment all runs have passed while the workflow goes on."""
+        path = f"/repos/{slug}/commits/{commit}/check-suites"
+        try:
+            found = await self._client.pages(
+                slug, path, CheckSuite, "show its checks", under="check_suites"
+            )
+        except NotDone as refused:
+            if refused.answer.status not in {403, 404}:
+                raise
             return []
+        return [one for one in found if _broke(one) or _state_of_suite(one) is CiState.PENDING]
 
     async def _statuses(self, slug: str, commit: str) -> tuple[Status, ...]:
         path = f"/repos/{slug}/commits/{commit}/status?per_page=100"
@@ -126,6 +173,27 @@ def _state_of_run(run: CheckRun) -> CiState:
     return CiState.PASSED if run.conclusion in _GOOD else CiState.FAILED
 
 
+def _state_of_suite(suite: CheckSuite) -> CiState:
+    """GitHub makes an empty suite for each app that might check something; most of them stay empty."""
+    if suite.status == "completed":
+        return CiState.FAILED if _broke(suite) else CiState.PASSED
+    counts = suite.latest_check_runs_count > 0 or _is_of_jobs(suite)
+    return CiState.PENDING if counts else CiState.PASSED
+
+
+def _broke(suite: CheckSuite) -> bool:
+    """A workflow that cannot be read makes no check run that could fail."""
+    return suite.conclusion == "startup_failure"
+
+
+def _is_of_jobs(suite: CheckSuite) -> bool:
+    return suite.app is not None and suite.app.slug == _OF_JOBS
+
+
+def _name_of(suite: CheckSuite) -> str:
+    return "GitHub Actions" if _is_of_jobs(suite) else suite.app.slug if suite.app else "checks"
+
+
 def _state_of_status(status: Status) -> CiState:
     known = {"success": CiState.PASSED, "pending": CiState.PENDING}
     return known.get(status.state, CiState.FAILED)
@@ -135,6 +203,14 @@ def _worst(states: Iterable[CiState]) -> CiState:
     said = set(states)
     order = (CiState.FAILED, CiState.PENDING, CiState.PASSED)
     return next((state for state in order if state in said), CiState.NONE)
+
+
+def _failed_suite(suite: CheckSuite, commit: str) -> CiFailure:
+    return CiFailure(
+        key=f"suite:{suite.id}:{commit}",
+        name=_name_of(suite),
+        output="A workflow could not be started: look whether its file below .github/workflows is valid.",
+    )
 
 
 def _failed_run(run: CheckRun, key: str, output: str) -> CiFailure:

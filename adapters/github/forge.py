@@ -16,7 +16,15 @@ from adapters.github.place import checked
 from adapters.github.publishing import Publishing
 from adapters.github.pulls import Pulls
 from adapters.github.tokens import Learned, Tokens
-from bot.domain.hosting import Fetched, Hosted, MergeTried, Pull, PullWanted
+from bot.domain.hosting import (
+    NOTHING_KNOWN,
+    ChecksWanted,
+    Fetched,
+    Hosted,
+    MergeTried,
+    Pull,
+    PullWanted,
+)
 from bot.domain.naming import is_agent_branch
 from bot.errors import Refused, SettingsError
 
@@ -48,8 +56,8 @@ class GitHub:
         """Raises Refused where what is configured cannot be used. Nobody is asked."""
         self._client = Client(address, tokens, pace)
         self._pulls = Pulls(self._client, pace)
-        self._merging = Merging(self._client, self._pulls, pace, merge_method)
         checks = Checks(self._client, address, pace)
+        self._merging = Merging(self._client, self._pulls, checks, pace, merge_method)
         self._looking = Looking(self._client, self._pulls, checks, Notes(self._client), pace)
         self._publishing = Publishing(home, address, tokens, git)
         self._finding = Finding(address, tokens, self._client, git, repository)
@@ -76,9 +84,11 @@ class GitHub:
         """It is a draft no longer."""
         return pull_of(await self._pulls.make_ready(checked(slug), number))
 
-    async def merge(self, slug: str, number: int, head: str, title: str) -> MergeTried:
-        """Merge it if it stands at `head`."""
-        return await self._merging.merge(checked(slug), number, head, title)
+    async def merge(
+        self, slug: str, number: int, head: str, title: str, checks: ChecksWanted = NOTHING_KNOWN
+    ) -> MergeTried:
+        """Merge it if it stands at `head`, and if the checks of that head have passed."""
+        return await self._merging.merge(checked(slug), number, head, title, checks)
 
     async def fetch(self, slug: str, branch: str) -> Fetched:
         """Copy a branch of GitHub into a repository of the bot's own."""

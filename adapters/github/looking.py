@@ -12,6 +12,7 @@ from adapters.github.notes import Notes
 from adapters.github.pulls import Pulls
 from bot.domain.hosting import MergeState, Pull
 
+MOST_CHECKS = 200
 _THINKING_TRIES = 4
 _STATES = {
     "clean": MergeState.CLEAN,
@@ -37,10 +38,10 @@ class Looking:
     async def look(self, slug: str, number: int) -> Pull:
         self._client.quota.keep_reserve()
         told = await self._thought_about(slug, number)
-        ci, failures = await self._checks.of(slug, told.head.sha)
+        said = await self._checks.of(slug, told.head.sha)
         notes = await self._notes.of(slug, number)
-        seen = pull_of(told).model_dump() | {"ci": ci, "failures": failures, "notes": notes}
-        return Pull.model_validate(seen)
+        checks = {"ci": said.state, "checks": said.names[:MOST_CHECKS], "failures": said.failures}
+        return Pull.model_validate(pull_of(told).model_dump() | checks | {"notes": notes})
 
     async def _thought_about(self, slug: str, number: int) -> PullTold:
         """GitHub begins to think about whether it can be merged when it is first asked."""

@@ -90,6 +90,8 @@ class Pull(Fact):
     draft: bool = False
     merge_state: MergeState = MergeState.UNKNOWN
     ci: CiState = CiState.NONE
+    checks: tuple[str, ...] = ()
+    """The names of all checks that there are of its head."""
     failures: tuple[CiFailure, ...] = ()
     notes: tuple[ReviewNote, ...] = ()
     """Those that are not settled: replies and resolved threads are none."""
@@ -103,8 +105,34 @@ class Obstacle(StrEnum):
     """Its head is another one than was to be merged."""
     BEHIND = "behind"
     RULES = "rules"
+    """Of its base branch: reviews, for example."""
+    CHECKS = "checks"
+    """Some of its checks have not ended yet."""
+    CHECKS_MISSING = "checks_missing"
+    """Checks that are to be expected have not appeared yet."""
+    CHECKS_FAILED = "checks_failed"
     CLOSED = "closed"
     DRAFT = "draft"
+
+
+WAITS_FOR = frozenset(
+    {Obstacle.RULES, Obstacle.CHECKS, Obstacle.CHECKS_MISSING, Obstacle.CHECKS_FAILED}
+)
+"""What may be out of the way later, without the bot: reviews come, checks pass. Who wants it merged still does then."""
+
+
+class ChecksWanted(Fact):
+    """What is known of the checks that a head must have passed before it is merged."""
+
+    names: tuple[str, ...] = ()
+    """Of the checks that earlier heads of the same pull request had."""
+    expected: bool = False
+    """Other pull requests of the session had some."""
+    anyway: bool = False
+    """A person does not want to wait for those that have not appeared. Those that have must pass all the same."""
+
+
+NOTHING_KNOWN = ChecksWanted()
 
 
 class MergeTried(Fact):

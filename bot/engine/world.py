@@ -83,6 +83,8 @@ class Rules:
     """Agents that may be offered in place of the usual one."""
     poll_seconds: float = 60
     """How often open pull requests are looked at."""
+    checks_seconds: float = 600
+    """How long checks that have not appeared are waited for before a person is asked."""
     limits: TaskLimits = field(default_factory=TaskLimits)
     """What a task may use up before a person is asked."""
     context_window: Callable[[], int] = lambda: 0

@@ -66,7 +66,6 @@ from bot.flow import (
 )
 
 _ABOUT_PULLS = PullOpened | PullsSeen | PullMergeTried | BaseTakenIn
-_PULLS = (Verb.MERGE_PULL, Verb.MERGE_PULLS, Verb.UNNEEDED)
 
 
 def decide(session: Session, event: Event) -> Iterator[Deed]:
@@ -78,7 +77,8 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
     yield from pulls.attend(session, event)
     blocked.free(session)
     steps.advance(session, event)
-    if isinstance(event, _ABOUT_PULLS) or (isinstance(event, Pressed) and event.verb in _PULLS):
+    pressed = isinstance(event, Pressed) and event.verb in pulls.VERBS
+    if pressed or isinstance(event, _ABOUT_PULLS):
         yield from pulls.card(session)
     if place.all_settled(session) and session.change is None:
         session.enter(Phase.FINISHING)
@@ -156,7 +156,7 @@ def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
             yield from let_pass.pressed(session, event)
         case Verb.USE_AGENT | Verb.CHECK_AGAIN:
             yield from limits.pressed(session, event)
-        case Verb.MERGE_PULL | Verb.MERGE_PULLS | Verb.UNNEEDED | Verb.WATCH_AGAIN:
+        case verb if verb in pulls.VERBS:
             yield from pulls.pressed(session, event)
         case Verb.SHIP_AGAIN | Verb.KEEP:
             yield from ship.pressed(session, event)

@@ -108,9 +108,7 @@ def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
             yield from _choose(session, event, Ending.MERGE, "Merge chosen")
         case Verb.KEEP if _may_choose(session, event):
             yield from _choose(session, event, Ending.KEEP, "Kept on the branches")
-        case Verb.MERGE_PULL | Verb.MERGE_PULLS | Verb.UNNEEDED | Verb.WATCH_AGAIN if (
-            session.ending is None
-        ):
+        case verb if verb in pulls.VERBS and session.ending is None:
             yield from pulls.pressed(session, event)
             yield from _pulls_settled(session, event)
         case _:

@@ -8,7 +8,6 @@ from bot.domain.actions import Deed, Show
 from bot.domain.cards import Decided, NeedsYouCard
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.events import Happening, OrderFailed, Pressed, PullOpened
-from bot.domain.hosting import Pull
 from bot.domain.sentences import sentences
 from bot.domain.session import Session
 from bot.domain.sheets import Tone
@@ -97,7 +96,7 @@ def opened(session: Session, event: PullOpened) -> Iterator[Deed]:
     if task is None or task.state is not TaskState.INTEGRATING:
         return
     former = task.pull_request
-    task.pull_request = _pull_request(former, event.pull, event.commit)
+    task.pull_request = _pull_request(former, event)
     task.problem = ""
     task.note_evidence(event.evidence)
     pull = event.pull
@@ -112,18 +111,24 @@ def opened(session: Session, event: PullOpened) -> Iterator[Deed]:
     yield from complete(session, task, event)
 
 
-def _pull_request(former: PullRequest | None, pull: Pull, commit: str) -> PullRequest:
+def _pull_request(former: PullRequest | None, event: PullOpened) -> PullRequest:
     """What was delivered stays delivered. Wanted stays wanted: what came back from people or checks has ended that already."""
+    pull = event.pull
     known = former if former and former.number == pull.number else None
     return PullRequest(
         number=pull.number,
         url=pull.url,
         merged=pull.merged,
         seen=pull,
-        head=commit,
+        head=event.commit,
         delivered=known.delivered if known else (),
         wanted_by=known.wanted_by if known else None,
         taken_in=known.taken_in if known else (),
+        checks=known.checks if known else (),
+        checks_since=known.checks_since if known and known.head == event.commit else event.at,
+        unchecked=known.unchecked if known else "",
+        times_asked=known.times_asked if known else 0,
+        without_checks=known.without_checks if known else "",
     )
 
 

@@ -7,7 +7,15 @@ from datetime import datetime
 from typing import Protocol
 
 from bot.domain.branches import BranchDetails, BranchList
-from bot.domain.hosting import Fetched, Hosted, MergeTried, Pull, PullWanted
+from bot.domain.hosting import (
+    NOTHING_KNOWN,
+    ChecksWanted,
+    Fetched,
+    Hosted,
+    MergeTried,
+    Pull,
+    PullWanted,
+)
 from bot.domain.world import Base, Checkout, Collision, Commit, Merged, Removal, Scan, Work
 
 
@@ -200,8 +208,13 @@ class Forge(Protocol):
         """It is a draft no longer."""
         ...
 
-    async def merge(self, slug: str, number: int, head: str, title: str) -> MergeTried:
-        """Merge it if it stands at `head`. It may be merged already: then that is the answer."""
+    async def merge(
+        self, slug: str, number: int, head: str, title: str, checks: ChecksWanted = NOTHING_KNOWN
+    ) -> MergeTried:
+        """Merge it if it stands at `head`, and if the checks of that head have passed, as read right before.
+
+        Where checks may still appear it is not merged before they have. It may be merged already: then that is the answer.
+        """
         ...
 
     async def fetch(self, slug: str, branch: str) -> Fetched:

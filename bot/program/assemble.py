@@ -248,6 +248,7 @@ def _rules(plan: Plan, settings: Settings) -> Rules:
         copied_files=listed(settings.gwt_copy_files),
         other_agents=listed(settings.gwt_other_agents),
         poll_seconds=settings.github_poll_seconds,
+        checks_seconds=settings.github_checks_seconds,
         limits=settings.limits,
         sandboxed=settings.sandbox is SandboxKind.BWRAP,
         user=getpass.getuser(),

@@ -71,6 +71,10 @@ class ForgeWorld(Protocol):
         """A rule of the base branch is not kept."""
         ...
 
+    def has_ci(self, name: str) -> None:
+        """From now on the repository has a check of that name, which has not appeared anywhere yet."""
+        ...
+
     def loses_next_answer(self, call: str) -> None:
         """`open` or `merge`: it is done, but nobody is told."""
         ...
@@ -144,6 +148,10 @@ class RealForgeWorld:
     def blocks(self, number: int) -> None:
         self._shop.protect(self._shop.pull(number).base, Protection(reviews=1))
 
+    def has_ci(self, name: str) -> None:
+        workflow = f"on: [push]\njobs:\n  {name}:\n    runs-on: ubuntu-latest\n"
+        self._shop.people.push("main", {".github/workflows/ci.yml": workflow})
+
     def loses_next_answer(self, call: str) -> None:
         verb, path = {"open": ("POST", "*/pulls"), "merge": ("PUT", "*/merge")}[call]
         self._bed.faults.lose_answer(verb, path)
@@ -203,6 +211,9 @@ class FakeForgeWorld:
 
     def blocks(self, number: int) -> None:
         self._fake.pulls[number].blocked = True
+
+    def has_ci(self, name: str) -> None:
+        self._fake.has_ci = True
 
     def loses_next_answer(self, call: str) -> None:
         self._fake.lost = Unavailable(f"the answer to {call} was lost")

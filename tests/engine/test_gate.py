@@ -23,7 +23,7 @@ from tests.flow import scenes
 from tests.stories.stage import Stage
 
 NEEDS = {
-    "start": """command-continue press-check_again open-check_again press-ship_again open-ship_again press-watch_again open-watch_again press-more open-more
+    "start": """command-continue press-check_again open-check_again press-ship_again open-ship_again press-watch_again open-watch_again press-wait_longer open-wait_longer press-more open-more
         said-to-the-bot said-in-passing
         command-status command-sessions command-resume command-tasks command-usage command-info
         command-logs command-help command-reopen command-decisions
@@ -42,6 +42,7 @@ NEEDS = {
         open-approve open-discard open-give_up open-merge
         command-takeover command-handback
         press-reply press-always press-accept press-send_back press-use_agent press-merge_pull press-merge_pulls press-unneeded
+        press-merge_unchecked open-merge_unchecked
         open-reply open-always open-accept open-send_back open-use_agent open-merge_pull open-merge_pulls open-unneeded
         press-hint open-hint
         press-merge_branch open-merge_branch press-delete_branch open-delete_branch

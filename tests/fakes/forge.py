@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from itertools import count
 
 from bot.domain.hosting import (
+    NOTHING_KNOWN,
+    ChecksWanted,
     CiFailure,
     CiState,
     Fetched,
@@ -40,6 +42,8 @@ class FakeForge:
         """Raised by every call while it is set."""
         self.lost: PortError | None = None
         """Raised once, after the next thing was done: its answer is lost on the way."""
+        self.has_ci = False
+        """Whether there will be checks of every head, sooner or later."""
         self.calls: list[str] = []
         """The names of the port's calls, in order."""
         self._repositories = {repository.path: repository}
@@ -139,11 +143,18 @@ class FakeForge:
         self._lose()
         return pull.seen(self.hub)
 
-    async def merge(self, slug: str, number: int, head: str, title: str) -> MergeTried:
+    async def merge(
+        self,
+        slug: str,
+        number: int,
+        head: str,
+        title: str,
+        checks: ChecksWanted = NOTHING_KNOWN,
+    ) -> MergeTried:
         await self._asked("merge", slug)
         pull = self._pull(number)
         if pull.state != "merged":
-            if obstacle := self._obstacle(pull, head):
+            if obstacle := self._obstacle(pull, head) or self._unproved(pull, checks):
                 return MergeTried(merged=False, obstacle=obstacle, reason=f"it is {obstacle}")
             self._merge(pull, title)
         self._lose()
@@ -225,6 +236,13 @@ class FakeForge:
         if clashes(self.hub, self.hub.heads[pull.base], pull.head):
             return Obstacle.CONFLICT
         return Obstacle.RULES if pull.blocked else None
+
+    def _unproved(self, pull: FakePull, checks: ChecksWanted) -> Obstacle | None:
+        known = {CiState.FAILED: Obstacle.CHECKS_FAILED, CiState.PENDING: Obstacle.CHECKS}
+        if pull.ci_state in known:
+            return known[pull.ci_state]
+        missing = {*checks.names} - {*pull.ci} or (not pull.ci and (checks.expected or self.has_ci))
+        return Obstacle.CHECKS_MISSING if missing and not checks.anyway else None
 
     def _merge(self, pull: FakePull, title: str) -> str:
         """Squashed: the base has the files, and not the commits."""

@@ -67,6 +67,7 @@ class FakePull:
     def looked_at(self, hub: FakeRepository) -> Pull:
         said = {
             "ci": self.ci_state,
+            "checks": tuple(self.ci),
             "failures": tuple(failure for _, failure in self.ci.values() if failure),
             "notes": tuple(self.notes),
         }

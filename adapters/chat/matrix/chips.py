@@ -41,6 +41,8 @@ EMOJI = {
     Verb.WATCH_AGAIN: "🔁",
     Verb.MERGE_PULL: "🔀",
     Verb.MERGE_PULLS: "✅",
+    Verb.MERGE_UNCHECKED: "🔀",
+    Verb.WAIT_LONGER: "⏳",
     Verb.UNNEEDED: "🏁",
     Verb.SHOW_BRANCH: "🔎",
     Verb.MERGE_BRANCH: "🔀",

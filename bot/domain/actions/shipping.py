@@ -45,14 +45,18 @@ class WatchPulls(Wish):
 
 
 class MergePull(Wish):
+    """Merge it at that head as soon as its checks have passed there. It goes on until that, or until this is called off."""
+
     kind: Literal["merge_pull"] = "merge_pull"
     task_id: str
     number: int
     head: str
+    anyway: bool = False
+    """A person does not want to wait for checks that have not appeared."""
 
     @property
     def key(self) -> str:
-        return f"merge-pull:{self.number}:{self.head}"
+        return f"merge-pull:{self.number}:{self.head}{':anyway' if self.anyway else ''}"
 
 
 class TakeInBase(Wish):

@@ -170,6 +170,8 @@ class PullMergeTried(Result):
     kind: Literal["pull_merge_tried"] = "pull_merge_tried"
     task_id: str
     tried: MergeTried
+    overdue: bool = False
+    """Checks that have not appeared were waited for as long as they are."""
 
 
 class BaseTakenIn(Result):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import AwareDatetime
+
 from bot.domain.facts import Fact
 from bot.domain.hosting import Pull
 from bot.domain.people import Person
@@ -29,7 +31,17 @@ class PullRequest(Fact):
     wanted_by: Person | None = None
     """Who wants it merged by the bot."""
     problem: str = ""
-    """Why the last try to merge it did not work."""
+    """Why it is not merged yet, though somebody wanted it."""
+    checks: tuple[str, ...] = ()
+    """The names of checks that its heads have had so far."""
+    checks_since: AwareDatetime | None = None
+    """Since when checks of its head are waited for."""
+    unchecked: str = ""
+    """The head for which a person was asked, because checks have not appeared; empty: nobody is asked."""
+    times_asked: int = 0
+    """How often that was."""
+    without_checks: str = ""
+    """The head that a person wants merged though checks have not appeared."""
     unneeded: bool = False
     """A person said that the session need not wait for it."""
     taken_in: tuple[str, ...] = ()

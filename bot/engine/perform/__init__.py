@@ -156,7 +156,7 @@ async def _shipped(world: World, session: Session, order: Shipping, tell: Tell) 
         case WatchPulls():
             return await shipping.watch_pulls(world, session, order, tell)
         case MergePull():
-            return await shipping.merge_pull(world, session, order)
+            return await shipping.merge_pull(world, session, order, tell)
         case TakeInBase():
             return await shipping.take_in_base(world, session, order)
         case JudgeWhole():

@@ -8,7 +8,7 @@ from functools import partial
 from bot.domain import pull_body
 from bot.domain.actions import MergePull, OpenPull, TakeInBase, WatchPulls
 from bot.domain.events import BaseTakenIn, Event, PullMergeTried, PullOpened, PullsSeen
-from bot.domain.hosting import Pull, PullWanted
+from bot.domain.hosting import WAITS_FOR, ChecksWanted, Obstacle, Pull, PullWanted
 from bot.domain.session import Session
 from bot.domain.tasks import Task
 from bot.engine.patience import patiently
@@ -102,17 +102,46 @@ def _heard(pull: Pull) -> Pull:
     return pull.model_copy(update={"notes": tuple(one for one in pull.notes if one.trusted)})
 
 
-async def merge_pull(world: World, session: Session, order: MergePull) -> PullMergeTried:
-    """Safe to do twice: what is merged is merged."""
+async def merge_pull(
+    world: World, session: Session, order: MergePull, tell: Callable[[Event], None]
+) -> PullMergeTried:
+    """Merge it as soon as nothing is in its way that passes by itself. Safe to do twice: what is merged is merged."""
     forge, slug = _forge(world, session)
     task, _ = task_in(session, order.task_id)
     title = world.masker.mask(task.pull_text.title if task.pull_text else task.name)
-    tried = await forge.merge(slug, order.number, order.head, f"{title} (#{order.number})")
-    return PullMergeTried(
-        **world.mark(),
-        answers=order.key,
-        task_id=task.id,
-        tried=world.masker.mask_model(tried),
+    since = (task.pull_request and task.pull_request.checks_since) or world.clock.now()
+    told = ""
+    while True:
+        tried = await forge.merge(
+            slug,
+            order.number,
+            order.head,
+            f"{title} (#{order.number})",
+            _checks_wanted(session, task, order),
+        )
+        waited = (world.clock.now() - since).total_seconds() >= world.rules.checks_seconds
+        overdue = tried.obstacle is Obstacle.CHECKS_MISSING and waited and not order.anyway
+        event = PullMergeTried(
+            **world.mark(),
+            answers=order.key,
+            task_id=task.id,
+            tried=world.masker.mask_model(tried),
+            overdue=overdue,
+        )
+        if overdue or tried.obstacle not in WAITS_FOR:
+            return event
+        if tried.reason != told:
+            told = tried.reason
+            tell(event)
+        await world.clock.sleep(world.rules.poll_seconds)
+
+
+def _checks_wanted(session: Session, task: Task, order: MergePull) -> ChecksWanted:
+    pulls = [one.pull_request for one in session.tasks if one.pull_request]
+    return ChecksWanted(
+        names=task.pull_request.checks if task.pull_request else (),
+        expected=any(pull.checks for pull in pulls),
+        anyway=order.anyway,
     )
 
 

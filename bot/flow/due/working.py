@@ -19,7 +19,6 @@ from bot.domain.actions import (
     ListBranches,
     LookAtWork,
     MergeLocally,
-    MergePull,
     OpenPull,
     Order,
     PrepareWorkspace,
@@ -103,8 +102,7 @@ def _watching(session: Session) -> Iterator[Order]:
         yield WatchPulls(numbers=numbers)
     for task in waited_for:
         if task.pull_request and pulls.ready_to_merge(session, task):
-            number, head = task.pull_request.number, task.pull_request.head
-            yield MergePull(task_id=task.id, number=number, head=head)
+            yield pulls.merge_order(task, task.pull_request)
 
 
 def _under_way(session: Session, task: Task) -> Iterator[Order]:

@@ -5,19 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bot.domain.actions import Deed
+from bot.domain.choices import Verb
 from bot.domain.events import BaseTakenIn, OrderFailed, PullMergeTried, PullsSeen
 from bot.domain.sentences import sentences
 from bot.domain.session import Session
 from bot.flow import blocked
 from bot.flow.pulls.hearing import attend, seen, taken_in
-from bot.flow.pulls.merging import merge_tried, not_merged, pressed, ready_to_merge
+from bot.flow.pulls.merging import merge_order, merge_tried, not_merged, pressed, ready_to_merge
 from bot.flow.pulls.showing import card, trouble
 from bot.flow.pulls.standing import still_open, with_pull
 
+VERBS = frozenset(
+    {
+        Verb.MERGE_PULL,
+        Verb.MERGE_PULLS,
+        Verb.MERGE_UNCHECKED,
+        Verb.WAIT_LONGER,
+        Verb.UNNEEDED,
+        Verb.WATCH_AGAIN,
+    }
+)
+"""The buttons about pull requests."""
+
 __all__ = [
+    "VERBS",
     "attend",
     "card",
     "decide",
+    "merge_order",
     "pressed",
     "ready_to_merge",
     "still_open",

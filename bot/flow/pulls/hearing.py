@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bot.domain.actions import Deed
+from bot.domain.cards import Decided
 from bot.domain.collided import told_of_base
 from bot.domain.events import BaseTakenIn, Happening, PullsSeen
 from bot.domain.hosting import CiState, MergeState, Pull
@@ -14,11 +15,16 @@ from bot.domain.sheets import Tone
 from bot.domain.states import TaskState
 from bot.domain.tasks import PullRequest, Task, Why
 from bot.flow import blocked, ship, telling
+from bot.flow.pulls.missing import asked_no_more
 from bot.flow.pulls.settled import closed, merged
 from bot.flow.pulls.standing import base_missing, with_pull
 
 MAX_ROUNDS = 3
 """Of failed checks or review notes, and of collisions: then a person is asked."""
+MOST_TIMES_TAKEN_IN = 20
+"""A base that others merge into all the time is not run after for ever."""
+MOST_CHECKS = 200
+"""Names of checks that are remembered of a pull request."""
 TOLD = 12_000
 """Characters of outputs and notes that an agent is told in one round."""
 
@@ -33,11 +39,26 @@ def seen(session: Session, event: PullsSeen, pull: Pull) -> Iterator[Deed]:
     former = task.pull_request
     if former.merged and not pull.merged:
         return  # a look from before the merge
-    task.pull_request = former.model_copy(update={"seen": pull, "merged": pull.merged})
+    if former.unchecked and _is_settled(former, pull):
+        what = "Merged" if pull.merged else "There is something new"
+        decided = Decided(what=what, by="GitHub", at=event.at)
+        yield from asked_no_more(task, former, decided)
+        former = task.pull_request.model_copy(update={"checks_since": event.at})
+    checks = tuple(dict.fromkeys((*former.checks, *pull.checks)))[-MOST_CHECKS:]
+    same = former.seen is not None and former.seen.ci is pull.ci
+    problem = former.problem if same else ""
+    seen = {"seen": pull, "merged": pull.merged, "checks": checks, "problem": problem}
+    task.pull_request = former.model_copy(update=seen)
     if pull.merged and not former.merged:
         yield from merged(session, task, event, former.number)
     elif not pull.open and former.open:
         yield from closed(session, task, event, former.number)
+
+
+def _is_settled(asked: PullRequest, pull: Pull) -> bool:
+    """Nobody need say any more what to do without its checks."""
+    appeared = asked.seen is not None and set(pull.checks) - set(asked.seen.checks)
+    return bool(appeared) or not pull.open or pull.head != asked.unchecked
 
 
 def attend(session: Session, event: Happening) -> Iterator[Deed]:
@@ -125,7 +146,8 @@ def _is_next(session: Session, task: Task) -> bool:
 def take_in_once(task: Task, pull: PullRequest) -> bool:
     """For each commit at most: what still collides then is not settled by doing it again."""
     mark = f"conflict:{pull.head}"
-    if mark in pull.taken_in:
+    times = sum(one.startswith("conflict:") for one in pull.taken_in)
+    if mark in pull.taken_in or times >= MOST_TIMES_TAKEN_IN:
         return False
     take_in_first(task, (mark,))
     return True

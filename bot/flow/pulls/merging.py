@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bot.domain.actions import Deed
+from bot.domain.actions import Deed, MergePull
 from bot.domain.choices import Verb
 from bot.domain.events import FromPerson, Pressed, PullMergeTried
-from bot.domain.hosting import CiState, Obstacle
+from bot.domain.hosting import WAITS_FOR, CiState, Obstacle
 from bot.domain.session import Session, Speaker
 from bot.domain.states import TaskState
 from bot.domain.tasks import PullRequest, Task
 from bot.flow import ship, telling
 from bot.flow.pulls.hearing import take_in_once
+from bot.flow.pulls.missing import ask, asked_no_more
 from bot.flow.pulls.settled import merged
 from bot.flow.pulls.showing import about_all, about_one, about_trouble, trouble
 from bot.flow.pulls.standing import base_missing, still_open
+
+_BASE_MOVED = (Obstacle.CONFLICT, Obstacle.BEHIND)
+"""What taking the base in may settle."""
 
 
 def ready_to_merge(session: Session, task: Task) -> bool:
@@ -30,9 +34,16 @@ def ready_to_merge(session: Session, task: Task) -> bool:
         return False
     if pull.seen is None or pull.seen.head != pull.head or pull.seen.draft:
         return False
+    if pull.unchecked == pull.head:
+        return False  # a person is asked
     if pull.seen.ci in (CiState.PENDING, CiState.FAILED) or ship.depends_on(session, task):
         return False
     return not base_missing(session, task, pull)
+
+
+def merge_order(task: Task, pull: PullRequest) -> MergePull:
+    anyway = pull.without_checks == pull.head
+    return MergePull(task_id=task.id, number=pull.number, head=pull.head, anyway=anyway)
 
 
 def merge_tried(session: Session, event: PullMergeTried) -> Iterator[Deed]:
@@ -50,7 +61,13 @@ def merge_tried(session: Session, event: PullMergeTried) -> Iterator[Deed]:
         )
         task.pull_request = pull.model_copy(update={"merged": True, "seen": seen, "problem": ""})
         yield from merged(session, task, event, pull.number)
-    elif tried.obstacle is not Obstacle.CONFLICT or not take_in_once(task, pull):
+    elif event.answers != merge_order(task, pull).key:
+        return  # about another commit, or from before somebody decided
+    elif event.overdue:
+        yield from ask(task, pull, tried.reason)
+    elif tried.obstacle in WAITS_FOR:
+        task.pull_request = pull.model_copy(update={"problem": tried.reason})
+    elif tried.obstacle not in _BASE_MOVED or not take_in_once(task, pull):
         not_merged(task, pull, tried.reason)
 
 
@@ -65,6 +82,8 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
             yield from _want(session, event, wanted)
         case Verb.MERGE_PULLS if event.about == about_all(session):
             yield from _want(session, event, still_open(session))
+        case Verb.MERGE_UNCHECKED | Verb.WAIT_LONGER:
+            yield from _about_missing_checks(session, event)
         case Verb.UNNEEDED if event.about == about_all(session):
             for task in still_open(session):
                 if task.pull_request:
@@ -78,6 +97,24 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
             session.pulls_problem = ""
         case _:
             yield telling.stale(session, event)
+
+
+def _about_missing_checks(session: Session, event: Pressed) -> Iterator[Deed]:
+    asked = [task for task in still_open(session) if about_one(task) == event.about]
+    pulls = [(task, task.pull_request) for task in asked]
+    found = next(((t, pull) for t, pull in pulls if pull and pull.unchecked == pull.head), None)
+    if found is None:
+        yield telling.stale(session, event)
+        return
+    task, pull = found
+    if event.verb is Verb.MERGE_UNCHECKED:
+        session.say(Speaker.USER, f"Merge #{pull.number} without checks", event.at)
+        yield from asked_no_more(task, pull, telling.decided("Merge without checks", event))
+        changes = {"without_checks": pull.head, "wanted_by": event.by, "problem": ""}
+    else:
+        yield from asked_no_more(task, pull, telling.decided("Wait longer", event))
+        changes = {"checks_since": event.at}
+    task.pull_request = task.pull_request.model_copy(update=changes) if task.pull_request else None
 
 
 def _want(session: Session, event: FromPerson, tasks: list[Task]) -> Iterator[Deed]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -50,6 +50,28 @@ class Status:
     @property
     def outcome(self) -> str:
         return {"success": "good", "pending": "pending"}.get(self.state, "bad")
+
+
+@dataclass
+class Ci:
+    """A robot that checks the head of every pull request, but takes its time to begin.
+
+    Time is counted in looks at the checks of a commit: nobody can be quicker than it by looking only once.
+    """
+
+    name: str
+    finds: Callable[[str], str]
+    """What it comes to at a commit: a conclusion."""
+    begins: int
+    """At which look its check run appears; GitHub shows nothing of it before."""
+    ends: int
+    """At which look it has come to an end."""
+    app: str = "GitHub Actions"
+    looks: dict[str, int] = field(default_factory=dict[str, int])
+
+    def looked_at(self, sha: str) -> int:
+        self.looks[sha] = self.looks.get(sha, 0) + 1
+        return self.looks[sha]
 
 
 def latest_runs(runs: Iterable[CheckRun], sha: str) -> list[CheckRun]:

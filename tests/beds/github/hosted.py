@@ -74,6 +74,13 @@ class Hosted:
         """From now on, so; None: not at all."""
         self._repository.protect(branch, protection)
 
+    def require(self, *checks: str) -> None:
+        """A ruleset of the repository requires these checks, whatever the protection of a branch says."""
+        self._repository.rules = checks
+
+    def switch_workflows_off(self) -> None:
+        self._repository.workflows_off = True
+
     def refuse_pushes(self, branch: str, message: str) -> None:
         """Pushes to branches of this pattern are refused with that message; an empty one ends it."""
         self._repository.refuse_pushes(branch, message)

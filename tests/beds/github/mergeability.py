@@ -49,7 +49,7 @@ def demand(repository: Repository, pull: PullRequest, sha: str | None) -> None:
     if repository.git.merged(pull.base_sha, pull.head_sha) is None:
         raise Refusal(405, "Pull Request is not mergeable")
     if problem := _protest(repository, pull):
-        raise Refusal(405, problem)
+        raise Refusal(repository.habits.refusal, problem)
     if pull.base in repository.raced:
         repository.raced.discard(pull.base)
         raise Refusal(405, "Base branch was modified. Review and try the merge again.")
@@ -59,7 +59,7 @@ def _protest(repository: Repository, pull: PullRequest) -> str:
     """What the protection of the base has against it."""
     rules = repository.protected.get(pull.base, _FREE)
     waiting = _waiting(repository, pull)
-    count = len(rules.checks)
+    count = len(_required(repository, pull))
     if _behind(repository, pull):
         return f"{count} of {count} required status checks are expected."
     if len(waiting) == 1 and count == 1:
@@ -80,8 +80,12 @@ def _protest(repository: Repository, pull: PullRequest) -> str:
 def _waiting(repository: Repository, pull: PullRequest) -> dict[str, str]:
     """The required checks that have not succeeded, and how they are."""
     said = dict(outcomes(repository.checks, repository.statuses, pull.head_sha))
-    required = repository.protected.get(pull.base, _FREE).checks
+    required = _required(repository, pull)
     return {name: how for name in required if (how := said.get(name, "missing")) != "good"}
+
+
+def _required(repository: Repository, pull: PullRequest) -> tuple[str, ...]:
+    return (*repository.protected.get(pull.base, _FREE).checks, *repository.rules)
 
 
 def _unreviewed(repository: Repository, pull: PullRequest) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from tests.beds.github.checks import CheckRun, Status
+from tests.beds.github.checks import CheckRun, Ci, Status
 from tests.beds.github.comments import Comment, InlineComment, Review
 from tests.beds.github.git import Git, outside
 from tests.beds.github.names import now
@@ -52,6 +52,8 @@ class Habits:
     """Whether there can be drafts: not in a private repository without a plan."""
     unknown_reads: int = 1
     """So often a pull request is read before GitHub knows whether it can be merged."""
+    refusal: int = 405
+    """The status with which a merge is refused that the rules of the base do not allow: 405, or 422."""
     race_after_merge: bool = False
     """Whether the merge right after another one into the same base is refused once."""
 
@@ -75,6 +77,11 @@ class Repository:
     reviews: list[Review] = field(default_factory=list[Review])
     statuses: list[Status] = field(default_factory=list[Status])
     checks: list[CheckRun] = field(default_factory=list[CheckRun])
+    ci: list[Ci] = field(default_factory=list[Ci])
+    rules: tuple[str, ...] = ()
+    """Checks that a ruleset requires of every branch."""
+    workflows_off: bool = False
+    """GitHub Actions is switched off, as in a fork."""
     labels: dict[str, Label] = field(default_factory=dict[str, Label])
     raced: set[str] = field(default_factory=set[str])
     """The bases into which the next merge comes too early."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from tests.beds.github.checks import CheckRun, Status
+from tests.beds.github.checks import CheckRun, Ci, Status
 from tests.beds.github.names import CannotDo, Json, now
 from tests.beds.github.repositories import Repository
 from tests.beds.github.world import World
@@ -52,6 +52,29 @@ class Robots:
         """It has come to an end."""
         with self._world.lock:
             run.status, run.conclusion, run.completed_at = "completed", conclusion, now()
+
+    def check_late(
+        self,
+        name: str,
+        finds: Callable[[str], str] = lambda _: "success",
+        *,
+        begins: int = 3,
+        ends: int = 5,
+    ) -> Ci:
+        """From now on each head of a pull request is checked, but the run appears only after some looks."""
+        ci = Ci(name, finds, begins, ends)
+        self._repository.ci.append(ci)
+        return ci
+
+    def came_to(self, sha: str) -> dict[str, str | None]:
+        """What each check of a commit ended as; None: it has not ended."""
+        return {one.name: one.conclusion for one in self._repository.checks if one.sha == sha}
+
+    def read(self, sha: str, path: str) -> str:
+        """A file of a commit; empty: there is none."""
+        git = self._repository.git
+        there = git.holds("cat-file", "-e", f"{sha}:{path}")
+        return git.run("show", f"{sha}:{path}") if there else ""
 
     def status(
         self,

@@ -13,7 +13,7 @@ from tests.beds.github.pulls import PullRequest
 from tests.beds.github.repositories import Repository
 from tests.beds.github.world import World
 
-_GREEDY = ("ref", "branch", "basehead")
+_GREEDY = ("ref", "branch", "basehead", "path")
 """Names that may have a slash in them."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tests.beds.github.checks import CheckRun, Status, latest_runs
-from tests.beds.github.names import Json, not_found, stamp
+from tests.beds.github.names import Json, not_found, now, stamp
 from tests.beds.github.payloads.checks import (
     check_run,
     check_suite,
@@ -14,6 +14,7 @@ from tests.beds.github.payloads.checks import (
     suite_id,
 )
 from tests.beds.github.payloads.repositories import url_of
+from tests.beds.github.repositories import Repository
 from tests.beds.github.rest.asking import Answer, Ask, Route
 
 _REPO = "/repos/{owner}/{repo}"
@@ -65,6 +66,7 @@ def create_status(ask: Ask) -> Answer:
 
 def listed_runs(ask: Ask) -> Answer:
     sha, query = ask.commit(ask.names["ref"]), ask.query
+    _let_ci_work(ask.repository, sha)
     if query.get("filter") == "all":
         runs = [one for one in reversed(ask.repository.checks) if one.sha == sha]
     else:
@@ -128,6 +130,19 @@ def logs(ask: Ask) -> Answer:
         raise not_found()
     place = f"{ask.world.base}/_logs/{ask.repository.full_name}/{run.id}?sig=bed"
     return Answer(status=302, text="", headers={"Location": place})
+
+
+def _let_ci_work(repository: Repository, sha: str) -> None:
+    if all(pull.head_sha != sha for pull in repository.pulls.values()):
+        return
+    for ci in repository.ci:
+        look = ci.looked_at(sha)
+        if look == ci.begins:
+            made = (next(repository.ids), sha, ci.name, ci.app, "in_progress", None)
+            repository.checks.append(CheckRun(*made))
+        if look == ci.ends:
+            run = [one for one in repository.checks if (one.sha, one.name) == (sha, ci.name)][-1]
+            run.status, run.conclusion, run.completed_at = "completed", ci.finds(sha), now()
 
 
 def _run(ask: Ask) -> CheckRun:

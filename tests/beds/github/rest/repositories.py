@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable
 
 from tests.beds.github.git import NOTHING
@@ -19,6 +20,10 @@ def routes() -> Iterable[Route]:
         Route("GET", "/user", "", read_user),
         Route("GET", "/rate_limit", "", read_quota),
         Route("GET", _REPO, "metadata", read),
+        Route("GET", _REPO + "/rules/branches/{branch}", "metadata", read_ruleset, "any"),
+        Route("GET", _REPO + "/contents/{path}", "contents", read_folder, "any"),
+        Route("GET", _REPO + "/git/blobs/{sha}", "contents", read_blob, "any"),
+        Route("GET", _REPO + "/actions/workflows", "actions", workflows, "any"),
         Route("GET", _REPO + "/branches/{branch}/protection", "administration", read_rules, "any"),
         Route("GET", _REPO + "/branches/{branch}", "contents", read_branch),
         Route("POST", _REPO + "/git/refs", "contents", create_ref),
@@ -61,6 +66,52 @@ def read_rules(ask: Ask) -> Answer:
     if ask.names["branch"] not in ask.repository.protected:
         raise Refusal(404, "Branch not protected")
     return Answer(protection(ask.world, ask.repository, ask.names["branch"]))
+
+
+def read_ruleset(ask: Ask) -> Answer:
+    """What all rulesets together ask of a branch; of one that does not exist, too."""
+    checks = [{"context": name, "integration_id": None} for name in ask.repository.rules]
+    given = {"strict_required_status_checks_policy": False, "required_status_checks": checks}
+    found: Json = {"type": "required_status_checks", "parameters": given, "ruleset_id": 1}
+    plain: Json = {"type": "deletion", "ruleset_id": 1}
+    return Answer(items=[plain, found] if checks else [])
+
+
+def read_folder(ask: Ask) -> Answer:
+    """A folder alone: of a file GitHub tells the content, too."""
+    git, path = ask.repository.git, ask.names["path"]
+    commit = git.commit_of(ask.query.get("ref", ask.repository.default_branch))
+    if not commit or not git.holds("cat-file", "-e", f"{commit}:{path}"):
+        raise not_found()
+    lines = git.run("ls-tree", "-l", f"{commit}:{path}").splitlines()
+    return Answer([_entry(ask, path, line) for line in lines])
+
+
+def _entry(ask: Ask, folder: str, line: str) -> Json:
+    told, _, name = line.partition("\t")
+    _, kind, sha, length = told.split()
+    path = f"{folder}/{name}"
+    url = f"{url_of(ask.world, ask.repository)}/contents/{path}"
+    size, type_ = (int(length), "file") if kind == "blob" else (0, "dir")
+    return {"type": type_, "name": name, "path": path, "sha": sha, "size": size, "url": url}
+
+
+def read_blob(ask: Ask) -> Answer:
+    git, sha = ask.repository.git, ask.names["sha"]
+    if not git.holds("cat-file", "-e", sha):
+        raise not_found()
+    content = git.run("cat-file", "blob", sha)
+    text = base64.encodebytes(content.encode()).decode()
+    return Answer({"sha": sha, "size": len(content), "encoding": "base64", "content": text})
+
+
+def workflows(ask: Ask) -> Answer:
+    """Those of the default branch."""
+    git, branch = ask.repository.git, ask.repository.default_branch
+    names = git.run("ls-tree", "-r", "--name-only", branch, ".github/workflows/").splitlines()
+    state = "disabled_fork" if ask.repository.workflows_off else "active"
+    items = [{"id": n, "name": path, "path": path, "state": state} for n, path in enumerate(names)]
+    return Answer(items=items, under="workflows")
 
 
 def create_ref(ask: Ask) -> Answer:
