@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.hosting import CiState, MergeState, Obstacle, Pull, PullWanted
+from bot.domain.hosting import ChecksWanted, CiState, MergeState, Obstacle, Pull, PullWanted
 from bot.errors import Refused, Unavailable
 from tests.beds.github import GithubBed
 from tests.contract.forge_worlds import FakeForgeWorld, ForgeWorld, RealForgeWorld
@@ -240,6 +240,39 @@ async def test_a_head_that_moved_is_an_obstacle(world: ForgeWorld, commit: str, 
     tried = await world.forge.merge(world.slug, pull.number, commit, "feat: log in")
     assert tried.obstacle is Obstacle.MOVED
     assert (await world.forge.look(world.slug, pull.number)).head == moved
+
+
+async def test_only_a_head_whose_checks_have_passed_is_merged(
+    world: ForgeWorld, commit: str, pull: Pull
+) -> None:
+    async def tried(**known: object) -> Obstacle | None:
+        checks = ChecksWanted.model_validate(known)
+        done = await world.forge.merge(world.slug, pull.number, commit, "feat: log in", checks)
+        assert done.merged or done.reason
+        return done.obstacle
+
+    assert await tried(expected=True) is Obstacle.CHECKS_MISSING
+    assert await tried(names=("unit",)) is Obstacle.CHECKS_MISSING
+    world.has_ci("unit")
+    assert await tried() is Obstacle.CHECKS_MISSING
+    world.robot_says(pull.number, "lint", CiState.PASSED, "")
+    assert await tried(names=("lint", "unit")) is Obstacle.CHECKS_MISSING
+    world.robot_says(pull.number, "unit", CiState.PENDING, "")
+    assert await tried(anyway=True) is Obstacle.CHECKS
+    world.robot_says(pull.number, "unit", CiState.FAILED, "no")
+    assert await tried(anyway=True) is Obstacle.CHECKS_FAILED
+    world.robot_says(pull.number, "unit", CiState.PASSED, "")
+    seen = await world.forge.look(world.slug, pull.number)
+    assert (seen.ci, set(seen.checks)) == (CiState.PASSED, {"lint", "unit"})
+    assert await tried(names=("lint", "unit"), expected=True) is None
+
+
+async def test_who_does_not_wait_for_checks_merges_without_those_that_never_came(
+    world: ForgeWorld, commit: str, pull: Pull
+) -> None:
+    world.has_ci("unit")
+    checks = ChecksWanted(expected=True, names=("unit",), anyway=True)
+    assert (await world.forge.merge(world.slug, pull.number, commit, "t", checks)).merged
 
 
 async def test_a_closed_one_a_draft_and_the_rules_are_obstacles(

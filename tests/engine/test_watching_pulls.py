@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.domain.actions import WatchPulls
-from bot.domain.events import Event, PullsSeen
-from bot.domain.hosting import PullWanted
+from bot.domain.actions import MergePull, WatchPulls
+from bot.domain.events import Event, PullMergeTried, PullsSeen
+from bot.domain.hosting import CiState, MergeTried, Obstacle, PullWanted
+from bot.domain.session import Session
 from bot.domain.tasks import PullRequest
 from bot.engine.perform import shipping
 from bot.errors import Unavailable
@@ -29,6 +30,21 @@ class Watched(Bench):
         self.told: list[Event] = []
 
     async def begin(self) -> asyncio.Task[None]:
+        session, number, _ = await self._opened()
+        order = WatchPulls(numbers=(number,))
+        watching = shipping.watch_pulls(self.world, session, order, self.told.append)
+        return asyncio.create_task(watching)
+
+    async def merge(self) -> PullMergeTried:
+        session, number, head = await self._opened()
+        order = MergePull(task_id=session.tasks[0].id, number=number, head=head)
+        return await shipping.merge_pull(self.world, session, order, self.told.append)
+
+    @property
+    def tried(self) -> list[MergeTried]:
+        return [event.tried for event in self.told if isinstance(event, PullMergeTried)]
+
+    async def _opened(self) -> tuple[Session, int, str]:
         one = await self.looked_at("T001")
         assert one.workspace
         branch, commit = one.workspace.branch, head(one)
@@ -38,9 +54,7 @@ class Watched(Bench):
         one.pull_request = PullRequest(number=made.number, url=made.url, head=commit)
         session = self.session(one)
         session.hosted = HOSTED.model_copy(update={"slug": SLUG})
-        order = WatchPulls(numbers=(made.number,))
-        watching = shipping.watch_pulls(self.world, session, order, self.told.append)
-        return asyncio.create_task(watching)
+        return session, made.number, commit
 
     @property
     def kinds(self) -> list[str]:
@@ -88,3 +102,27 @@ async def test_what_strangers_say_wakes_nobody_and_is_not_kept(watched: Watched)
     seen = watched.told[-1]
     assert isinstance(seen, PullsSeen)
     assert [note.text for note in seen.pulls[0].notes] == ["Rename it"]
+
+
+async def test_a_wanted_merge_waits_for_its_checks_and_is_told_of_once() -> None:
+    bench = Watched()
+    merging = asyncio.create_task(bench.merge())
+    bench.forge.has_ci = True
+    await bench.clock.advance(130)
+    assert [tried.obstacle for tried in bench.tried] == [Obstacle.CHECKS_MISSING]
+    bench.forge.robot_says(1, "unit", CiState.PENDING)
+    await bench.clock.advance(7200)
+    assert [tried.obstacle for tried in bench.tried][1:] == [Obstacle.CHECKS]
+    bench.forge.robot_says(1, "unit", CiState.PASSED)
+    await bench.clock.advance(60)
+    assert (await merging).tried.merged
+
+
+async def test_checks_that_do_not_appear_in_time_end_the_wait_without_a_merge() -> None:
+    bench = Watched()
+    bench.forge.has_ci = True
+    merging = asyncio.create_task(bench.merge())
+    await bench.clock.advance(bench.world.rules.checks_seconds + 60)
+    done = await merging
+    assert (done.overdue, done.tried.obstacle) == (True, Obstacle.CHECKS_MISSING)
+    assert bench.forge.pulls[1].state == "open"

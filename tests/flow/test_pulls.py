@@ -17,6 +17,7 @@ from bot.domain.events import (
     PullsSeen,
 )
 from bot.domain.hosting import (
+    WAITS_FOR,
     CiFailure,
     CiState,
     MergeState,
@@ -448,7 +449,102 @@ def test_what_somebody_has_pushed_to_is_merged_by_people_and_says_so() -> None:
     assert "merge_pull" not in kinds(session)
 
 
-@pytest.mark.parametrize("obstacle", [Obstacle.MOVED, Obstacle.RULES, Obstacle.BEHIND])
+@pytest.mark.parametrize("obstacle", sorted(WAITS_FOR))
+def test_what_passes_by_itself_is_waited_for_and_the_wish_stays(obstacle: Obstacle) -> None:
+    session = finishing()
+    wanted(session)
+    reason = "It is not approved yet."
+    deeds = tried(session, 7, MergeTried(merged=False, obstacle=obstacle, reason=reason))
+    line = pulls_card(deeds).pulls[0]
+    assert (line.problem, "to be merged for" in line.state) == (reason, True)
+    assert "T001: #7 is merged" in titles(tried(session, 7, MERGED))
+
+
+def overdue(session: Session) -> NeedsYouCard:
+    order = ordered(session, "merge_pull")
+    missing = MergeTried(merged=False, obstacle=Obstacle.CHECKS_MISSING, reason="no unit yet")
+    told = {"id": "m", "at": later(), "answers": order.key, "task_id": "id-T001"}
+    [card] = needs(
+        decide(session, PullMergeTried.model_validate({**told, "tried": missing, "overdue": True}))
+    )
+    assert "merge_pull" not in kinds(session)
+    return card
+
+
+def test_checks_that_do_not_appear_are_asked_about_and_a_person_may_wait_longer() -> None:
+    session = finishing()
+    wanted(session)
+    card = overdue(session)
+    assert card.reason == "no unit yet"
+    decide(session, press(card, Verb.WAIT_LONGER, at=later(700)))
+    assert of(session.tasks[0]).checks_since == later(700)
+    again = overdue(session)
+    assert again.key != card.key, "people are notified by new cards only"
+    assert whispers(decide(session, press(card, Verb.MERGE_UNCHECKED))) == []
+
+
+def test_who_wants_it_merged_without_checks_gets_it_merged_at_that_head_alone() -> None:
+    session = finishing()
+    wanted(session)
+    card = overdue(session)
+    decide(session, press(card, Verb.MERGE_UNCHECKED))
+    order = ordered(session, "merge_pull")
+    assert isinstance(order, MergePull)
+    assert (order.anyway, order.head) == (True, HEAD)
+    look(session, pull(7, ci=CiState.PENDING, checks=("unit",)))
+    assert "merge_pull" not in kinds(session), "now there are some: they must pass"
+    look(session, failing(7))
+    mended(session, "2" * 40)
+    decide(session, pressed(Verb.MERGE_PULL, showing.about_one(session.tasks[0])))
+    order = ordered(session, "merge_pull")
+    assert isinstance(order, MergePull)
+    assert not order.anyway
+    assert whispers(decide(session, press(card, Verb.MERGE_UNCHECKED)))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"ci": CiState.PASSED, "checks": ("unit",)},
+        {"head": "2" * 40},
+        {"merged": True, "open": False},
+    ],
+)
+def test_what_happens_meanwhile_answers_the_question_about_checks(
+    changes: dict[str, object],
+) -> None:
+    session = finishing()
+    wanted(session)
+    card = overdue(session)
+    settled = needs(look(session, pull(7, **changes)))
+    assert [(one.key, bool(one.decided), one.choices) for one in settled] == [(card.key, True, ())]
+    assert whispers(decide(session, press(card, Verb.WAIT_LONGER)))
+    assert ("merge_pull" in kinds(session)) == ("checks" in changes)
+
+
+def test_a_word_about_a_former_commit_stops_no_merge() -> None:
+    session = finishing()
+    wanted(session)
+    late = PullMergeTried(
+        id="m",
+        at=later(),
+        answers=f"merge-pull:7:{'0' * 40}",
+        task_id="id-T001",
+        tried=MergeTried(merged=False, obstacle=Obstacle.MOVED, reason="Moved."),
+    )
+    decide(session, late)
+    assert ordered(session, "merge_pull")
+
+
+def test_the_checks_a_pull_request_has_had_are_remembered_over_its_heads() -> None:
+    session = finishing()
+    look(session, pull(7, ci=CiState.FAILED, checks=("lint", "unit"), failures=failing(7).failures))
+    mended(session, "2" * 40)
+    look(session, pull(7, head="2" * 40, ci=CiState.PASSED, checks=("lint",)))
+    assert of(session.tasks[0]).checks == ("lint", "unit")
+
+
+@pytest.mark.parametrize("obstacle", [Obstacle.MOVED, Obstacle.CLOSED])
 def test_a_merge_that_is_not_possible_says_why_and_waits_for_a_person(obstacle: Obstacle) -> None:
     session = finishing()
     wanted(session)
@@ -470,10 +566,13 @@ def test_a_refused_merge_says_why_and_is_not_tried_again_by_itself() -> None:
     assert "merge_pull" not in kinds(session)
 
 
-def test_a_collision_takes_the_base_in_and_merges_afterwards_for_the_one_who_wanted_it() -> None:
+@pytest.mark.parametrize("obstacle", [Obstacle.CONFLICT, Obstacle.BEHIND])
+def test_a_base_that_moved_is_taken_in_and_it_is_merged_afterwards_for_who_wanted_it(
+    obstacle: Obstacle,
+) -> None:
     session = finishing()
     wanted(session)
-    tried(session, 7, MergeTried(merged=False, obstacle=Obstacle.CONFLICT))
+    tried(session, 7, MergeTried(merged=False, obstacle=obstacle))
     assert session.phase is Phase.EXECUTING
     gets_place(session)
     taken_in(session, head="2" * 40)

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from bot.domain.hosting import MergeTried, Pull, PullWanted
+from bot.domain.hosting import NOTHING_KNOWN, ChecksWanted, MergeTried, Pull, PullWanted
 from bot.domain.masking import Masker
 from bot.domain.record import Record
 from bot.domain.world import Executed, Launch, Pane
@@ -186,6 +186,13 @@ class WatchedForge(FakeForge):
         self._watch.opened(self)
         return pull
 
-    async def merge(self, slug: str, number: int, head: str, title: str) -> MergeTried:
+    async def merge(
+        self,
+        slug: str,
+        number: int,
+        head: str,
+        title: str,
+        checks: ChecksWanted = NOTHING_KNOWN,
+    ) -> MergeTried:
         self._watch.merges(self.pulls[number].branch)
-        return await super().merge(slug, number, head, title)
+        return await super().merge(slug, number, head, title, checks)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stories.github import returning
+from tests.stories.github import checking, returning
 from tests.stories.github.workshop import workshop
 
 pytestmark = [pytest.mark.tmux, pytest.mark.slow]
@@ -32,3 +32,8 @@ async def test_after_three_rounds_of_mending_a_person_is_asked(tmp_path: Path) -
 async def test_what_collides_with_the_base_is_settled_by_its_agent(tmp_path: Path) -> None:
     async with workshop(tmp_path) as shop:
         await returning.settles_a_conflict(shop)
+
+
+async def test_nothing_is_merged_before_a_ci_that_takes_its_time_has_passed(tmp_path: Path) -> None:
+    async with workshop(tmp_path) as shop:
+        await checking.waits_for_a_late_ci(shop)

@@ -184,8 +184,14 @@ async def test_obstacles_are_told_with_githubs_reason(stage: ForgeStage) -> None
     pull = await stage.opened(forge)
     stage.shop.protect("main", Protection(checks=("unit",)))
     tried = await forge.merge(SLUG, pull.number, stage.commit, "t")
-    assert tried.obstacle is Obstacle.RULES
-    assert tried.reason == 'Required status check "unit" is expected.'
+    assert tried.obstacle is Obstacle.CHECKS_MISSING
+    assert tried.reason == "not all checks have appeared: unit"
+    stage.shop.protect("main", Protection(reviews=1))
+    for _ in range(2):
+        tried = await forge.merge(SLUG, pull.number, stage.commit, "t")
+        assert tried.obstacle is Obstacle.RULES
+        assert tried.reason.startswith("At least 1 approving review is required")
+    assert len(stage.bed.called("PUT", "/merge")) == 1, "it is not asked again what it has said"
     stage.shop.protect("main", Protection(up_to_date=True))
     stage.shop.people.push("main", {"other.py": "1\n"})
     assert (await forge.merge(SLUG, pull.number, stage.commit, "t")).obstacle is Obstacle.BEHIND

@@ -80,6 +80,8 @@ class Repository:
     ci: list[Ci] = field(default_factory=list[Ci])
     rules: tuple[str, ...] = ()
     """Checks that a ruleset requires of every branch."""
+    between_jobs: set[str] = field(default_factory=set[str])
+    """Commits with a workflow whose next job has not appeared yet."""
     workflows_off: bool = False
     """GitHub Actions is switched off, as in a fork."""
     labels: dict[str, Label] = field(default_factory=dict[str, Label])

@@ -46,12 +46,17 @@ class Robots:
                 completed_at=now() if conclusion else None,
             )
             self._repository.checks.append(run)
+            self._repository.between_jobs.discard(run.sha)
             return run
 
     def finish(self, run: CheckRun, conclusion: str) -> None:
         """It has come to an end."""
         with self._world.lock:
             run.status, run.conclusion, run.completed_at = "completed", conclusion, now()
+
+    def next_job_comes(self, of: str) -> None:
+        """A job of GitHub Actions needs one that is over; its own run appears a moment later."""
+        self._repository.between_jobs.add(self._commit(of))
 
     def check_late(
         self,

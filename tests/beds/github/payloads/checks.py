@@ -49,7 +49,7 @@ def suite_id(run: CheckRun) -> int:
 def check_suite(world: World, one: Repository, runs: list[CheckRun]) -> Json:
     """The suite of these runs, which are all of one app on one commit."""
     first = runs[0]
-    over = all(run.status == "completed" for run in runs)
+    over = all(run.status == "completed" for run in runs) and first.sha not in one.between_jobs
     bad = [run.conclusion for run in runs if run.outcome == "bad"]
     url = f"{url_of(world, one)}/check-suites/{suite_id(first)}"
     return {
