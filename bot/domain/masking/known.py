@@ -119,8 +119,8 @@ class KnownSecrets:
     def _in_window(self, window: str) -> Iterator[Span]:
         for view in self._views:
             yield from view.found(window)
-        unescaped = _Unescaped(window)
-        if unescaped.text != window:
+        unescaped = Rewritten(window, _ESCAPE, _meant)
+        if unescaped.text is not window:
             for view in self._views:
                 for span in view.found(unescaped.text):
                     yield unescaped.origin(span)
@@ -210,19 +210,21 @@ class _Positions:
         return self._texts[run] + at - self._views[run]
 
 
-class _Unescaped:
-    """A text with what its escapes stand for, and where in the original each character stands."""
+class Rewritten:
+    """A text in which something is written another way, and where in the original each character stands."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(
+        self, text: str, pattern: re.Pattern[str], meant: Callable[[re.Match[str]], str]
+    ) -> None:
         self._ends = [0]
-        """Where in this text each escape's character ends, and by how much the original is ahead of it there."""
         self._ahead = [0]
+        """By how much the original is ahead behind each of the places that were rewritten."""
         parts: list[str] = []
         done = length = 0
-        for escape in _ESCAPE.finditer(text):
-            parts += [text[done : escape.start()], _meant(escape)]
+        for match in pattern.finditer(text):
+            parts += [text[done : match.start()], meant(match)]
             length += len(parts[-2]) + len(parts[-1])
-            done = escape.end()
+            done = match.end()
             self._ends.append(length)
             self._ahead.append(done - length)
         self.text = "".join([*parts, text[done:]]) if parts else text

@@ -1,40 +1,44 @@
-"""Where the value behind a label ends, and whether it is a secret at all or a placeholder, code or prose."""
+"""Where a value ends, and whether it is a secret at all or a placeholder, code or prose."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
-Bounds = tuple[int, int]
-
-_HEAD = 80
+HEAD = 80
 """Whether it is a secret is judged by its beginning, so that a refusal is cheap however long the value is."""
 _LONGEST = 1_000_000
 
-_CREDENTIALS = re.compile(
-    r"""(?: (?i:digest|aws4-hmac-sha256|oauth|hawk|signature)[ ]
-              (?: [^\r\n"'\\] | (?<==)(?P<quote>\\?")[^"\\\r\n]{0,2000}(?P=quote) ){1,4000}+
-          | (?i:bearer|basic|token|api-?key|negotiate|ntlm|ssws|splunk|bot)[ \t]{1,4} (?P<value>[^\s"'\\]{1,1000000}+)
-          | (?P<bare>[^\s"'\\,;]{8,1000000}+) )""",
+
+class Value(NamedTuple):
+    start: int
+    end: int
+    quote: str
+    """The quotation mark in front of it, with its backslashes; empty where it stands bare."""
+    head: str
+    """Its first characters."""
+
+
+_OPENING = re.compile(
+    r"""[ \t]{0,4}
+        (?: !{1,2}[\w.]{1,20}[ \t]+ | &\w{1,40}[ \t]+                          # tags and anchors of YAML
+          | [\w.]{0,30}Secret(?:Str|Bytes|String)\([ ]? | base64: | django-insecure-
+          | <!\[CDATA\[ | [A-Z][a-z]{2,8}[ ](?=\\{0,3}["']) )?
+        (?P<prefix> [rbfuRBFUN@$]{1,2}(?=["'`]) )?
+        (?P<quote> \\{0,7}(?:"{3}|'{3}|["'`]) | &quot; | %22 | [“‘„«「『] | \{(?=[^{\s%]) )?""",
     re.VERBOSE,
 )
-_PAIR = r"""[^\s=;,"'\\]{1,128}+ = (?: "[^"\r\n]{0,4000}+" | [^;\r\n"'\\]{0,4000}+ )"""
-_COOKIES = re.compile(
-    rf"{_PAIR} (?: ; [ ]? (?: {_PAIR} | [A-Za-z-]{{1,40}} ) ){{0,100}}", re.VERBOSE
-)
-_BEARER = re.compile(r"[A-Za-z0-9._~+/=-]{6,1000000}+")
-_USERINFO = re.compile(r"""[^\s/"'<>]{1,640}(?=@)""")
-_USER = re.compile(r"(?:\[MASKED:[A-Z0-9_]{1,100}\]|[^:]){0,640}+:")
-_UNQUOTED = re.compile(r"""(?:[^\s"'`,;&<>(){}\[\]|\\]|&(?![\w.-]{1,40}=)){1,1000000}+""")
+_CLOSING = {"“": "”", "‘": "’", "„": "“", "«": "»", "「": "」", "『": "』", "{": "}"}
+_BARE = re.compile(r"""(?:[^\s"'`,;&<>(){}\[\]|\\“”’」]|&(?![\w.-]{1,40}=)){1,1000000}+""")
 _ENV = re.compile(r"""(?:[^\s"'`;&<>|\\]|&(?![\w.-]{1,40}=)){1,1000000}+""")
 _QUOTED = {quote: re.compile(rf"(?:[^{quote}\\\r\n]|\\[^\r\n]){{1,1000000}}+") for quote in "\"'`"}
 
 _PLACEHOLDER = re.compile(
-    r"""\[MASKED: .* | [<$%{*.#~] .* | \(.* | (?: x{3,} | X{3,} ) .* | .* (?: \*{3} | \.{3} | … ) .*
+    r"""\[MASKED: .* | [<$%{*.\#~] .* | \(.* | (?: x{3,} | X{3,} ) .* | .* (?: \*{3} | \.{3} | … ) .* | .*\{[\w.!:]*\}.*
     | (?i: none | nil | null | true | false | yes | no | undefined | string | str | text | number | integer | int
-      | boolean | bool | bytes | object | array | optional | required | any | empty | redacted | masked | hidden
+      | boolean | bool | bytes | object | array | optional | required | any | empty | \[?redacted\]? | \[?masked\]? | hidden
       | example | sample | test | dummy | fake | mock | placeholder | changeme | change[_-]me | todo | tbd | default
       | bearer | basic | (?:your|my|the|some|a|an|new|old|test|dummy|fake|example)[_ -][a-z_ -]{1,40}
       | (?:md5|sha-?[0-9]{1,3}|bcrypt|scrypt|argon2[a-z]{0,2}|base64|utf-?8|x509|oauth2?|ed25519|es256|hs256|rs256|rsa-?[0-9]{0,4}) )""",
@@ -45,140 +49,110 @@ _CODE = re.compile(
           | [A-Za-z_][A-Za-z0-9_]{0,19} (?: (?:\.|->|::) [A-Za-z_][A-Za-z0-9_]{0,19} ){1,6} $ ) .*""",
     re.VERBOSE,
 )
-_LOCATION = re.compile(r"(?:[a-z][a-z0-9+.-]{1,20}://|\.{0,2}/|[A-Z]:\\).*", re.IGNORECASE)
+_LOCATION = re.compile(r"(?:[a-z][a-z0-9+.-]{1,20}://|\.{0,2}/|~/|[A-Z]:\\).*", re.IGNORECASE)
 _LABEL_WORD = re.compile(r"(?i:pass(?:word|wd|phrase)|secret|token|credential|key|pwd)")
-_PASSWORD = re.compile(r"pass|pwd")
 _SIGNED = re.compile(r"\w[!@#$%^*+?~]")
-_BARE_KEY = re.compile(
-    r"(?<![a-z])(?<!(?:api|aes)[_.-])(?<!secret[_.-])(?<!access[_.-])(?<!private[_.-])key\W*$"
+_HYPHENED = re.compile(r"[a-z]{3,12}(?:[-_.][a-z]{3,12}){3,11}")
+_NO_PASSPHRASE = re.compile(
+    r"\b(?:an?|and|are|as|at|be|been|by|can|cannot|could|does|for|from|has|have|if|in|into|is|it|its|may|must|not|of|on|or|should"
+    r"|so|than|that|the|their|then|there|these|they|this|to|too|was|we|were|when|which|will|with|would|you|your|no|new|enter|please"
+    r"|password|token|secret|key|use|used|name|value|string|invalid|valid|wrong|default|user|file|set|get|function|return)\b"
 )
-_TOKEN = re.compile(r"(?=(?:[^0-9]*[0-9]){4})[A-Za-z0-9+/=_-]{24,80}")
-_OPENING = re.compile(r"""\\{0,3}["'`]$""")
+_WORDS = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){2,23}")
+_TOKEN = re.compile(r"[A-Za-z0-9+/=_-]{24,80}")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_NUMBERED = re.compile(r"v?[0-9]+(?:[._-][0-9a-z]+)+|[0-9.,:/-]+[a-zA-Z%]{0,3}")
+_JOINT = re.compile(r"[0-9](?=[A-Za-z])|[A-Za-z](?=[0-9])|[a-z](?=[A-Z](?![a-z]))|[!@#$%^*+?~=](?=\w)")
 
 
-def _placeholder(value: str) -> bool:
-    head = value[:_HEAD]
+def read(text: str, at: int, *, env: bool = False) -> Value | None:
+    """The value that begins there: up to the end of its quotation, its line or its word."""
+    opening = _OPENING.match(text, at)
+    quote, start = (opening["quote"] or "", opening.end()) if opening else ("", at)
+    end = _end(text, start, quote, env, start + HEAD)
+    return Value(start, end, quote, text[start:end]) if end > start else None
+
+
+def whole(text: str, value: Value, *, env: bool = False) -> Value:
+    """The value to its end. Its head was judged before, so that a long one which is none is not read."""
+    end = _end(text, value.start, value.quote, env, value.start + _LONGEST)
+    return value._replace(end=max(end, value.end))
+
+
+def _end(text: str, start: int, quote: str, env: bool, stop: int) -> int:
+    if quote in _QUOTED or not quote:
+        match = _QUOTED.get(quote, _ENV if env else _BARE).match(text, start, stop)
+        return match.end() if match else start
+    closing = _CLOSING.get(quote, quote)
+    found = text.find(closing, start, stop)
+    line = -1 if len(quote) == 3 and quote[0] == quote[1] else text.find("\n", start, stop)
+    return min((end for end in (found, line) if end >= 0), default=min(stop, len(text)))
+
+
+def placeholder(value: str) -> bool:
+    head = value[:HEAD]
     if _PLACEHOLDER.fullmatch(head):
         return True
     words = not any(sign.isdigit() for sign in head) and re.fullmatch(r"[\w \-.:]+", head)
     return bool(words and _LABEL_WORD.search(head))
 
 
-def _entropy(value: str) -> float:
+def code(value: str) -> bool:
+    named = bool(_LABEL_WORD.search(value)) or not jumbled(value)
+    return named and bool(_CODE.fullmatch(value))
+
+
+def location(value: str) -> bool:
+    return bool(_LOCATION.fullmatch(value))
+
+
+def entropy(value: str) -> float:
     """Bits per character."""
     counts = Counter(value).values()
     return -sum(n / len(value) * math.log2(n / len(value)) for n in counts)
 
 
-def _mixed(value: str) -> bool:
+def mixed(value: str) -> bool:
     return any(sign.isdigit() for sign in value) and any(sign.isalpha() for sign in value)
 
 
-def _header(text: str, label: re.Match[str]) -> Bounds | None:
-    head = _CREDENTIALS.match(text, label.end(), label.end() + _HEAD)
-    if head is None or (head["value"] and _placeholder(head["value"])):
-        return None
-    if head["bare"] and (_placeholder(head["bare"]) or not _mixed(head["bare"])):
-        return None
-    whole = _CREDENTIALS.match(text, label.end())
-    return whole.span() if whole else None
+def passphrase(value: str) -> bool:
+    """Several plain words that make no sentence."""
+    plain = _HYPHENED.fullmatch(value) or _WORDS.fullmatch(value)
+    return bool(plain) and not _NO_PASSPHRASE.search(re.sub("[-_.]", " ", value))
 
 
-def _cookie(text: str, label: re.Match[str]) -> Bounds | None:
-    head = _COOKIES.match(text, label.end(), label.end() + _HEAD)
-    if head is None or _placeholder(head[0]):
-        return None
-    whole = _COOKIES.match(text, label.end())
-    return whole.span() if whole else None
+def password(value: str) -> bool:
+    """Whether what stands bare behind the word for a password may be one."""
+    return value.isdigit() or mixed(value) or bool(_SIGNED.search(value)) or passphrase(value)
 
 
-def _bearer(text: str, label: re.Match[str]) -> Bounds | None:
-    match = _BEARER.match(text, label.end())
-    if match is None or _placeholder(match[0]):
-        return None
-    return match.span() if len(match[0]) >= 20 or re.search("[0-9]", match[0]) else None
+def secret(value: str) -> bool:
+    return len(value) >= 8 and ((mixed(value) and entropy(value) >= 2.5) or passphrase(value))
 
 
-def _userinfo(text: str, label: re.Match[str]) -> Bounds | None:
-    match = _USERINFO.match(text, label.end())
-    if match is None:
-        return None
-    user = _USER.match(match[0])
-    start = match.start() + (user.end() if user else 0)
-    password = text[start : match.end()]
-    if user is None and (len(password) < 20 or not _mixed(password)):
-        return None
-    return None if not password or _placeholder(password) else (start, match.end())
+def row_of_words(text: str, at: int) -> int:
+    """Where a passphrase of several words ends that takes the rest of its line; `at` itself, where there is none."""
+    words = _WORDS.match(text, at, at + 400)
+    if words is None or not text.startswith(("\n", "\r"), words.end()) and words.end() < len(text):
+        return at
+    return words.end() if passphrase(words[0]) else at
 
 
-def _json(text: str, label: re.Match[str]) -> Bounds | None:
-    return None if _placeholder(_read(text, label, _ENV, _HEAD)) else _whole(text, label, _ENV)
-
-
-def _env(text: str, label: re.Match[str]) -> Bounds | None:
-    head = _read(text, label, _ENV, _HEAD)
-    if len(head) < 2 or _placeholder(head) or _LOCATION.fullmatch(head):
-        return None
-    bare = _opening(label) == ""
-    if bare and (_CODE.fullmatch(head) or (head.isdigit() and len(head) < 4)):
-        return None
-    return _whole(text, label, _ENV)
-
-
-def _generic(text: str, label: re.Match[str]) -> Bounds | None:
-    head = _read(text, label, _UNQUOTED, _HEAD)
-    if len(head) < 4 or _placeholder(head) or _LOCATION.fullmatch(head):
-        return None
-    bare = _opening(label) == ""
-    called = text[label.end() + len(head) :][:1] in {"(", "[", "{"}
-    if bare and (called or _CODE.fullmatch(head)):
-        return None
+def token(value: str) -> bool:
+    """Whether it is one behind a label as weak as `key`."""
     return (
-        _whole(text, label, _UNQUOTED) if _likely(label[0].lower(), head, quoted=not bare) else None
+        bool(_TOKEN.fullmatch(value))
+        and not _UUID.fullmatch(value)
+        and mixed(value)
+        and (sum(sign.isdigit() for sign in value) >= 4 or jumbled(value))
+        and entropy(value) >= 3.2
     )
 
 
-def _likely(label: str, value: str, *, quoted: bool) -> bool:
-    """The weaker the label, the more the value must look like a secret."""
-    if " " in value:
+def jumbled(value: str) -> bool:
+    """Letters, digits and signs mixed as no name, version, date or path has them."""
+    if len(value) < 8 or _NUMBERED.fullmatch(value) or location(value):
         return False
-    if _PASSWORD.search(label):
-        return quoted or value.isdigit() or _mixed(value) or bool(_SIGNED.search(value))
-    if _BARE_KEY.search(label):
-        token = _TOKEN.fullmatch(value) and not _UUID.fullmatch(value)
-        return bool(token) and _mixed(value) and _entropy(value) >= 3.2
-    return len(value) >= 8 and _mixed(value) and _entropy(value) >= 2.5
-
-
-def _opening(label: re.Match[str]) -> str:
-    """The quotation mark the label ends with, with its backslashes."""
-    found = _OPENING.search(label[0])
-    return found[0] if found else ""
-
-
-def _read(text: str, label: re.Match[str], unquoted: re.Pattern[str], limit: int) -> str:
-    """The value up to the end of its quotation, its line or its word, at most `limit` characters of it."""
-    start, stop, opening = label.end(), label.end() + limit, _opening(label)
-    if len(opening) > 1:
-        ends = (text.find(opening, start, stop), text.find("\n", start, stop))
-        return text[start : min((end for end in ends if end >= 0), default=stop)]
-    match = _QUOTED.get(opening, unquoted).match(text, start, stop)
-    return match[0] if match else ""
-
-
-def _whole(text: str, label: re.Match[str], unquoted: re.Pattern[str]) -> Bounds | None:
-    value = _read(text, label, unquoted, _LONGEST)
-    return (label.end(), label.end() + len(value)) if value else None
-
-
-VALUES: Mapping[str, Callable[[str, re.Match[str]], Bounds | None]] = {
-    "AUTH_HEADER": _header,
-    "SET_COOKIE": _cookie,
-    "COOKIE": _cookie,
-    "JSON_CREDENTIAL": _json,
-    "ENV_CREDENTIAL": _env,
-    "BEARER_TOKEN": _bearer,
-    "URL_PASSWORD": _userinfo,
-    "GENERIC_SECRET": _generic,
-}
+    joints = len(_JOINT.findall(value))
+    return mixed(value) and joints >= 3 and entropy(value) >= 2.5

@@ -1,0 +1,207 @@
+"""Secrets told by where they stand: in an option of a command, in a call, in a line of a file of a known format.
+
+Every rule has an anchor, a word that is looked up at the speed of memory. The patterns are tried where one was found only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from bot.domain.masking import values
+from bot.domain.masking.known import Span
+
+
+def _argument(value: str) -> bool:
+    """What stands where a command takes a password: anything but a variable, an option or a placeholder."""
+    return len(value) >= 4 and value[0] not in "-$<{|&%" and not values.placeholder(value)
+
+
+def _plausible(value: str) -> bool:
+    return _argument(value) and (values.password(value) or values.passphrase(value))
+
+
+def _jumbled(value: str) -> bool:
+    return values.jumbled(value) and not values.placeholder(value)
+
+
+class Rule(NamedTuple):
+    anchor: str
+    pattern: re.Pattern[str]
+    """It is tried at the anchor. The group that has matched is what may be secret."""
+    secret: Callable[[str], bool]
+
+
+_ARGUMENT = r"""(?:"([^"\n]{1,400})"|'([^'\n]{1,400})'|([^\s"'|;&<>`]{1,400}))"""
+_AFTER_USER = r"""(?:"[^\s:"$]{1,80}:([^"\n]{1,400})"|'[^\s:'$]{1,80}:([^'\n]{1,400})'|[^\s:"'$]{1,80}:(?!//)([^\s"'|;&<>]{1,400}))"""
+_OPTIONS = r"[^\n|;&]{0,300}?[ \t]"
+
+
+def _rule(anchor: str, pattern: str, secret: Callable[[str], bool] = _argument) -> Rule:
+    return Rule(anchor, re.compile(pattern), secret)
+
+
+_RULES = (
+    # commands
+    *(
+        _rule(name, rf"{name.rstrip()}{_OPTIONS}(?:-u|--user|--proxy-user|-U|-a|--auth)(?:=|[ ]?){_AFTER_USER}")
+        for name in ("curl ", "http ", "https ", "xh ", "wget ")
+    ),
+    _rule("curl ", rf"curl{_OPTIONS}(?:-b|--cookie)[ =]?(?:'[^\s='\n]{{1,60}}=([^'\n]{{8,4000}})'|\"[^\s=\"\n]{{1,60}}=([^\"\n]{{8,4000}})\")"),
+    _rule("creds", rf"creds[ =]{_AFTER_USER}"),
+    *(
+        _rule(name, rf"{name.rstrip()}{_OPTIONS}-p(?=[^\s-])(?!ort|roto)(?!assword){_ARGUMENT}", _argument)
+        for name in ("mysql ", "mysqldump ", "mariadb ", "mariadb-dump ", "mysqlshow ", "7z ", "7za ")
+    ),
+    *(
+        _rule(name, rf"{name.rstrip()}{_OPTIONS}-p[ ]{_ARGUMENT}", _plausible)
+        for name in ("docker login", "podman login", "buildah login", "registry login", "az login", "twine ", "mongosh ", "mongo ", "mongodump ", "mongorestore ", "useradd ", "usermod ")
+    ),
+    _rule("sshpass ", rf"sshpass[ ]+-p[ ]?{_ARGUMENT}"),
+    _rule("mysqladmin", rf"mysqladmin{_OPTIONS}password[ ]{_ARGUMENT}"),
+    _rule("openssl ", r"openssl [^\n|;&]{0,300}?[ ]-pass(?:in|out)?[ ]pass:([^\s\"'|;&<>]{1,400})"),
+    _rule("openssl ", rf"openssl enc {_OPTIONS}-[kK][ ]{_ARGUMENT}"),
+    _rule("aws ssm", rf"aws ssm put-parameter{_OPTIONS}--value[ =]{_ARGUMENT}", _plausible),
+    _rule("--secret-string", rf"--secret-string[ =]{_ARGUMENT}"),
+    _rule("secret set ", rf"secret set [A-Z0-9_]{{1,80}}{_OPTIONS}(?:--body[ =]|-b[ =]?){_ARGUMENT}"),
+    _rule("--from-literal", rf"--from-literal[ =][\w.-]{{1,60}}={_ARGUMENT}", _plausible),
+    _rule("htpasswd ", rf"htpasswd -[a-zA-Z]*b[a-zA-Z]* (?:-[^\s]+ )*(?:[^\s|;&]+ )?[^\s|;&]+ {_ARGUMENT}"),
+    *(_rule(name, rf"{name.rstrip()}{_OPTIONS}-P[ ]{_ARGUMENT}", _plausible) for name in ("zip ", "sqlcmd ", "bcp ")),
+    _rule("ssh-keygen ", rf"ssh-keygen{_OPTIONS}-N[ ]{_ARGUMENT}"),
+    _rule("vault login", rf"vault login (?:-[^\s]+ )*{_ARGUMENT}", _jumbled),
+    _rule("operator unseal", rf"operator unseal (?:-[^\s]+ )*{_ARGUMENT}", _jumbled),
+    _rule("redis-cli ", rf"redis-cli{_OPTIONS}-a[ ]{_ARGUMENT}"),
+    _rule("AUTH ", rf"AUTH (?:[\w-]{{1,40}} )?{_ARGUMENT}(?=\s|$)", _jumbled),
+    *(_rule(name, rf"{name.rstrip()}{_OPTIONS}-w[ ]{_ARGUMENT}", _plausible) for name in ("ldapsearch ", "ldapmodify ", "ldapadd ", "generic-password ", "internet-password ")),
+    _rule("net use", rf"net use [^\s]+ \\\\[^\s]+ {_ARGUMENT}", _plausible),
+    _rule("net user", rf"net user [^\s]+ {_ARGUMENT}", _plausible),
+    _rule("smbclient ", rf"smbclient{_OPTIONS}-U[ ]?[\"']?[^\s%\"']{{1,60}}%([^\s\"'|;&<>]{{1,400}})"),
+    _rule("freerdp", rf"freerdp{_OPTIONS}/p:{_ARGUMENT}"),
+    _rule("lftp ", rf"lftp{_OPTIONS}-u[ ][^\s,]{{1,60}},{_ARGUMENT}"),
+    _rule("oathtool ", rf"oathtool {_OPTIONS}-b[ ]{_ARGUMENT}"),
+    _rule("assword:", rf"assword:[ ]?[\"'}})\s{{]{{1,6}}send (?:-- )?\"([^\"\n\\]{{4,200}})"),
+    *(
+        _rule(
+            name,
+            rf"(?:{name})(?:-n |-e |-ne |'%s' |'%s\\n' )?(?:\"([^\"\n]{{4,400}})\"|'([^'\n]{{4,400}})'|([^\s\"'|;&<>]{{4,400}}))"
+            r"[ ]?\|[ ]?(?:sudo (?:[\w-]+ )?)?(?:sudo|-S|docker|podman|helm|passwd|chpasswd|wrangler|cryptsetup|gh|vault|[\w-]{1,30} login|[^\n|]{1,100}--?(?:password-)?stdin)\b",
+            _plausible,
+        )
+        for name in ("echo ", "printf ")
+    ),
+    _rule("sudo ", rf"sudo {_OPTIONS}<<< {_ARGUMENT}"),
+    _rule("sudo ", rf"sudo -S [^\n|;&]{{0,200}}?<<<[ ]?{_ARGUMENT}"),
+    # calls
+    *(
+        _rule(name, rf"{name}[ ]?\(\s?(?:[\w.]{{1,40}}, ?)?[rbf@]?[\"'][^\"'\n]{{1,80}}[\"'], ?[rbf@]?{_ARGUMENT}", _plausible)
+        for name in ("NetworkCredential", "HTTPBasicAuth", "HTTPDigestAuth", "BasicAuth", "auth=", ".login", "getConnection", "basic_auth", "UsernamePasswordCredentials", "PasswordAuthentication")
+    ),
+    _rule("SecretStr(", rf"SecretStr\([ ]?{_ARGUMENT}", _plausible),
+    _rule("ConvertTo-SecureString", rf"ConvertTo-SecureString (?:-String )?{_ARGUMENT}", _plausible),
+    # databases
+    _rule("dentified", rf"dentified (?:with [\w']{{1,40}} )?by (?:values |password )?{_ARGUMENT}"),
+    _rule("DENTIFIED", rf"DENTIFIED (?:WITH [\w']{{1,40}} )?BY (?:VALUES |PASSWORD )?{_ARGUMENT}"),
+    _rule("pgp_sym_", rf"pgp_sym_(?:en|de)crypt(?:_bytea)?\([^'\n]{{1,200}}, ?{_ARGUMENT}", _plausible),
+    # files
+    _rule(" on >", r" on >([^\s]{4,200})", _jumbled),
+    _rule("community ", rf"community {_ARGUMENT} R[OW]\b", _plausible),
+    _rule("BUNDLE_", rf"BUNDLE_[A-Z0-9_]{{1,80}}: [\"']?[^\s:\"']{{1,60}}:([^\s\"']{{4,200}})"),
+    *(
+        _rule(kind, rf"{re.escape(kind)}([A-Za-z0-9./$,=+-]{{20,200}})")
+        for kind in ("$6$", "$5$", "$1$", "$y$", "$apr1$", "$2a$", "$2b$", "$2y$", "$argon2id$", "$argon2i$")
+    ),
+    _rule("\tTRUE\t", r"\tTRUE\t[0-9]{1,12}\t[^\t\n]{1,80}\t([^\s]{8,4000})"),
+    _rule("\tFALSE\t", r"\tFALSE\t[0-9]{1,12}\t[^\t\n]{1,80}\t([^\s]{8,4000})"),
+    # sentences
+    *(
+        _rule(word, rf"{word}[^\n/]{{0,40}}[ ][\w@.-]{{2,40}} / {_ARGUMENT}", _jumbled)
+        for word in ("Login", "login", "Log in", "log in", "redentials")
+    ),
+    _rule("code is", r"(?<=verification )code is:? ([0-9]{4,8})(?![0-9])", str.isdigit),
+    _rule("code: ", r"(?<=verification )code: ([0-9]{4,8})(?![0-9])", str.isdigit),
+    _rule("PIN: ", r"PIN: ([0-9]{4,8})(?![0-9.])", str.isdigit),
+)
+
+_BEFORE = (
+    ("@tcp(", re.compile(r"(?:^|[^\w.-])[\w.-]{1,60}:([^\s:/\"'<>]{4,120})\Z"), _plausible),
+    ("@unix(", re.compile(r"(?:^|[^\w.-])[\w.-]{1,60}:([^\s:/\"'<>]{4,120})\Z"), _plausible),
+    ("@//", re.compile(r"(?:^|[^\w.-])[\w.-]{1,60}/([^\s:/\"'<>]{4,120})\Z"), _plausible),
+)
+"""Passwords in front of an anchor, in addresses of databases: `user:…@tcp(host)`, `user/…@//host`."""
+_REACH = 200
+_PGPASS = re.compile(r"[^\s:]{1,100}:(?:[0-9]{2,5}|\*):[^\s:]{1,80}:[^\s:]{1,80}:(\S{4,200})[ \t]*$", re.MULTILINE)
+_VALUE_FIRST = re.compile(
+    r"""["']value["'][ ]?:[ ]?["']([^"'\n]{4,400})["'],\s{0,20}["'](?:name|key)["'][ ]?:[ ]?["'][\w.-]{0,60}(?:pass|pwd|secret|token|key)""",
+    re.IGNORECASE,
+)
+_KUBERNETES = re.compile(r"^(?:data|stringData):[ ]*\n((?:[ ]+[^\n]*(?:\n|\Z)){1,100})", re.MULTILINE)
+_ENTRY = re.compile(r"^[ ]+[\w.-]{1,100}:[ ]+[\"']?([^\s\"'|>]{6,4000})", re.MULTILINE)
+_COLUMNS = re.compile(r"^(?:[\w .-]{1,40},){0,20}(?:password|passwd|secret|token|passwort)(?:,[\w .-]{1,40}){0,20}\r?$", re.MULTILINE | re.IGNORECASE)
+_MOST_ROWS = 1_000
+
+
+def in_commands(text: str) -> Iterator[Span]:
+    for rule in _RULES:
+        at = text.find(rule.anchor)
+        while at >= 0:
+            end = at + len(rule.anchor)
+            match = rule.pattern.match(text, at)
+            if match and match.lastindex and rule.secret(match[match.lastindex]):
+                span = match.span(match.lastindex)
+                yield Span(*span, "GENERIC_SECRET")
+                end = max(end, span[1])
+            at = text.find(rule.anchor, end)
+    yield from _in_files(text)
+
+
+def _in_files(text: str) -> Iterator[Span]:
+    for anchor, pattern, secret in _BEFORE:
+        at = text.find(anchor)
+        while at >= 0:
+            begin = max(0, at - _REACH)
+            match = pattern.search(text[begin:at])
+            if match and secret(match[1]):
+                yield Span(begin + match.start(1), at, "GENERIC_SECRET")
+            at = text.find(anchor, at + 1)
+    for anchor in (":5432:", "*:*:", ":*:"):
+        if anchor in text:
+            yield from _groups(_PGPASS, text, _jumbled)
+            break
+    if '"value"' in text or "'value'" in text:
+        yield from _groups(_VALUE_FIRST, text, _jumbled)
+    if "kind: Secret\n" in text:
+        for block in _KUBERNETES.finditer(text):
+            yield from _groups(_ENTRY, text, _jumbled, *block.span(1))
+    for columns in _COLUMNS.finditer(text) if "," in text else ():
+        yield from _column(text, columns)
+
+
+def _groups(
+    pattern: re.Pattern[str],
+    text: str,
+    secret: Callable[[str], bool],
+    start: int = 0,
+    end: int = 1 << 62,
+) -> Iterator[Span]:
+    for match in pattern.finditer(text, start, end):
+        if secret(match[1]):
+            yield Span(*match.span(1), "GENERIC_SECRET")
+
+
+def _column(text: str, columns: re.Match[str]) -> Iterator[Span]:
+    """A column of passwords in a table of comma-separated values."""
+    names = columns[0].lower().split(",")
+    at = columns.end() + 1
+    for _ in range(_MOST_ROWS):
+        end = text.find("\n", at)
+        row = text[at : end if end >= 0 else len(text)]
+        cells = row.split(",")
+        if len(cells) != len(names) or len(names) < 2:
+            return
+        for name, cell in zip(names, cells, strict=True):
+            if re.search("pass|secret|token", name) and _jumbled(cell.strip()):
+                yield Span(at, at + len(cell), "GENERIC_SECRET")
+            at += len(cell) + 1
+        if end < 0:
+            return
