@@ -26,8 +26,17 @@ _UNSEEN = re.compile(
 )
 
 
+_SEPARATOR = re.compile(r"(?<!\x00[^\x00])\x00+(?![^\x00]\x00)")
+"""A zero between two texts, as in `/proc/*/environ`; not one behind each letter, as in UTF-16."""
+
+
 def clean(text: str) -> str:
-    """The text without escapes, control, bidirectional and zero-width characters; lines end with \\n."""
-    if text.isascii() and text.isprintable():
+    """The text without escapes, control, bidirectional and zero-width characters; lines end with \\n.
+
+    What zeros separate stands on lines of its own, so that it does not become one word.
+    """
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
+    if "\0" in text:
+        text = _SEPARATOR.sub("\n", text)
     return _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -27,6 +27,8 @@ def _jumbled(value: str) -> bool:
 
 
 class Rule(NamedTuple):
+    word: str
+    """Letters and digits, in the anchor as a rule. All words of a text are known at once, the anchors only by searching."""
     anchor: str
     pattern: re.Pattern[str]
     """It is tried at the anchor. The group that has matched is what may be secret."""
@@ -39,24 +41,56 @@ _OPTIONS = r"[^\n|;&]{0,300}?[ \t]"
 
 
 def _rule(anchor: str, pattern: str, secret: Callable[[str], bool] = _argument) -> Rule:
-    return Rule(anchor, re.compile(pattern), secret)
+    word = max(re.findall("[A-Za-z0-9]+", anchor), key=len)
+    return Rule(word, anchor, re.compile(pattern), secret)
 
 
 _RULES = (
     # commands
     *(
-        _rule(name, rf"{name.rstrip()}{_OPTIONS}(?:-u|--user|--proxy-user|-U|-a|--auth)(?:=|[ ]?){_AFTER_USER}")
+        _rule(
+            name,
+            rf"{name.rstrip()}{_OPTIONS}(?:-u|--user|--proxy-user|-U|-a|--auth)(?:=|[ ]?){_AFTER_USER}",
+        )
         for name in ("curl ", "http ", "https ", "xh ", "wget ")
     ),
-    _rule("curl ", rf"curl{_OPTIONS}(?:-b|--cookie)[ =]?(?:'[^\s='\n]{{1,60}}=([^'\n]{{8,4000}})'|\"[^\s=\"\n]{{1,60}}=([^\"\n]{{8,4000}})\")"),
+    _rule(
+        "curl ",
+        rf"curl{_OPTIONS}(?:-b|--cookie)[ =]?(?:'[^\s='\n]{{1,60}}=([^'\n]{{8,4000}})'|\"[^\s=\"\n]{{1,60}}=([^\"\n]{{8,4000}})\")",
+    ),
     _rule("creds", rf"creds[ =]{_AFTER_USER}"),
     *(
-        _rule(name, rf"{name.rstrip()}{_OPTIONS}-p(?=[^\s-])(?!ort|roto)(?!assword){_ARGUMENT}", _argument)
-        for name in ("mysql ", "mysqldump ", "mariadb ", "mariadb-dump ", "mysqlshow ", "7z ", "7za ")
+        _rule(
+            name,
+            rf"{name.rstrip()}{_OPTIONS}-p(?=[^\s-])(?!ort|roto)(?!assword){_ARGUMENT}",
+            _argument,
+        )
+        for name in (
+            "mysql ",
+            "mysqldump ",
+            "mariadb ",
+            "mariadb-dump ",
+            "mysqlshow ",
+            "7z ",
+            "7za ",
+        )
     ),
     *(
         _rule(name, rf"{name.rstrip()}{_OPTIONS}-p[ ]{_ARGUMENT}", _plausible)
-        for name in ("docker login", "podman login", "buildah login", "registry login", "az login", "twine ", "mongosh ", "mongo ", "mongodump ", "mongorestore ", "useradd ", "usermod ")
+        for name in (
+            "docker login",
+            "podman login",
+            "buildah login",
+            "registry login",
+            "az login",
+            "twine ",
+            "mongosh ",
+            "mongo ",
+            "mongodump ",
+            "mongorestore ",
+            "useradd ",
+            "usermod ",
+        )
     ),
     _rule("sshpass ", rf"sshpass[ ]+-p[ ]?{_ARGUMENT}"),
     _rule("mysqladmin", rf"mysqladmin{_OPTIONS}password[ ]{_ARGUMENT}"),
@@ -64,23 +98,42 @@ _RULES = (
     _rule("openssl ", rf"openssl enc {_OPTIONS}-[kK][ ]{_ARGUMENT}"),
     _rule("aws ssm", rf"aws ssm put-parameter{_OPTIONS}--value[ =]{_ARGUMENT}", _plausible),
     _rule("--secret-string", rf"--secret-string[ =]{_ARGUMENT}"),
-    _rule("secret set ", rf"secret set [A-Z0-9_]{{1,80}}{_OPTIONS}(?:--body[ =]|-b[ =]?){_ARGUMENT}"),
+    _rule(
+        "secret set ", rf"secret set [A-Z0-9_]{{1,80}}{_OPTIONS}(?:--body[ =]|-b[ =]?){_ARGUMENT}"
+    ),
     _rule("--from-literal", rf"--from-literal[ =][\w.-]{{1,60}}={_ARGUMENT}", _plausible),
-    _rule("htpasswd ", rf"htpasswd -[a-zA-Z]*b[a-zA-Z]* (?:-[^\s]+ )*(?:[^\s|;&]+ )?[^\s|;&]+ {_ARGUMENT}"),
-    *(_rule(name, rf"{name.rstrip()}{_OPTIONS}-P[ ]{_ARGUMENT}", _plausible) for name in ("zip ", "sqlcmd ", "bcp ")),
+    _rule(
+        "htpasswd ",
+        rf"htpasswd -[a-zA-Z]*b[a-zA-Z]* (?:-[^\s]+ )*(?:[^\s|;&]+ )?[^\s|;&]+ {_ARGUMENT}",
+    ),
+    *(
+        _rule(name, rf"{name.rstrip()}{_OPTIONS}-P[ ]{_ARGUMENT}", _plausible)
+        for name in ("zip ", "sqlcmd ", "bcp ")
+    ),
     _rule("ssh-keygen ", rf"ssh-keygen{_OPTIONS}-N[ ]{_ARGUMENT}"),
     _rule("vault login", rf"vault login (?:-[^\s]+ )*{_ARGUMENT}", _jumbled),
     _rule("operator unseal", rf"operator unseal (?:-[^\s]+ )*{_ARGUMENT}", _jumbled),
     _rule("redis-cli ", rf"redis-cli{_OPTIONS}-a[ ]{_ARGUMENT}"),
     _rule("AUTH ", rf"AUTH (?:[\w-]{{1,40}} )?{_ARGUMENT}(?=\s|$)", _jumbled),
-    *(_rule(name, rf"{name.rstrip()}{_OPTIONS}-w[ ]{_ARGUMENT}", _plausible) for name in ("ldapsearch ", "ldapmodify ", "ldapadd ", "generic-password ", "internet-password ")),
+    *(
+        _rule(name, rf"{name.rstrip()}{_OPTIONS}-w[ ]{_ARGUMENT}", _plausible)
+        for name in (
+            "ldapsearch ",
+            "ldapmodify ",
+            "ldapadd ",
+            "generic-password ",
+            "internet-password ",
+        )
+    ),
     _rule("net use", rf"net use [^\s]+ \\\\[^\s]+ {_ARGUMENT}", _plausible),
     _rule("net user", rf"net user [^\s]+ {_ARGUMENT}", _plausible),
-    _rule("smbclient ", rf"smbclient{_OPTIONS}-U[ ]?[\"']?[^\s%\"']{{1,60}}%([^\s\"'|;&<>]{{1,400}})"),
-    _rule("freerdp", rf"freerdp{_OPTIONS}/p:{_ARGUMENT}"),
+    _rule(
+        "smbclient ", rf"smbclient{_OPTIONS}-U[ ]?[\"']?[^\s%\"']{{1,60}}%([^\s\"'|;&<>]{{1,400}})"
+    ),
+    _rule("xfreerdp", rf"xfreerdp{_OPTIONS}/p:{_ARGUMENT}"),
     _rule("lftp ", rf"lftp{_OPTIONS}-u[ ][^\s,]{{1,60}},{_ARGUMENT}"),
     _rule("oathtool ", rf"oathtool {_OPTIONS}-b[ ]{_ARGUMENT}"),
-    _rule("assword:", rf"assword:[ ]?[\"'}})\s{{]{{1,6}}send (?:-- )?\"([^\"\n\\]{{4,200}})"),
+    _rule("send", r'send (?:-- )?"([^"\n\\]{4,200})\\r"', _jumbled),
     *(
         _rule(
             name,
@@ -94,34 +147,65 @@ _RULES = (
     _rule("sudo ", rf"sudo -S [^\n|;&]{{0,200}}?<<<[ ]?{_ARGUMENT}"),
     # calls
     *(
-        _rule(name, rf"{name}[ ]?\(\s?(?:[\w.]{{1,40}}, ?)?[rbf@]?[\"'][^\"'\n]{{1,80}}[\"'], ?[rbf@]?{_ARGUMENT}", _plausible)
-        for name in ("NetworkCredential", "HTTPBasicAuth", "HTTPDigestAuth", "BasicAuth", "auth=", ".login", "getConnection", "basic_auth", "UsernamePasswordCredentials", "PasswordAuthentication")
+        _rule(
+            name,
+            rf"{name}[ ]?\(\s?(?:[\w.]{{1,40}}, ?)?[rbf@]?[\"'][^\"'\n]{{1,80}}[\"'], ?[rbf@]?{_ARGUMENT}",
+            _plausible,
+        )
+        for name in (
+            "NetworkCredential",
+            "HTTPBasicAuth",
+            "HTTPDigestAuth",
+            "BasicAuth",
+            "SetBasicAuth",
+            "auth=",
+            ".login",
+            "getConnection",
+            "basic_auth",
+            "UsernamePasswordCredentials",
+            "PasswordAuthentication",
+        )
     ),
     _rule("SecretStr(", rf"SecretStr\([ ]?{_ARGUMENT}", _plausible),
-    _rule("ConvertTo-SecureString", rf"ConvertTo-SecureString (?:-String )?{_ARGUMENT}", _plausible),
-    # databases
-    _rule("dentified", rf"dentified (?:with [\w']{{1,40}} )?by (?:values |password )?{_ARGUMENT}"),
-    _rule("DENTIFIED", rf"DENTIFIED (?:WITH [\w']{{1,40}} )?BY (?:VALUES |PASSWORD )?{_ARGUMENT}"),
-    _rule("pgp_sym_", rf"pgp_sym_(?:en|de)crypt(?:_bytea)?\([^'\n]{{1,200}}, ?{_ARGUMENT}", _plausible),
-    # files
-    _rule(" on >", r" on >([^\s]{4,200})", _jumbled),
-    _rule("community ", rf"community {_ARGUMENT} R[OW]\b", _plausible),
-    _rule("BUNDLE_", rf"BUNDLE_[A-Z0-9_]{{1,80}}: [\"']?[^\s:\"']{{1,60}}:([^\s\"']{{4,200}})"),
-    *(
-        _rule(kind, rf"{re.escape(kind)}([A-Za-z0-9./$,=+-]{{20,200}})")
-        for kind in ("$6$", "$5$", "$1$", "$y$", "$apr1$", "$2a$", "$2b$", "$2y$", "$argon2id$", "$argon2i$")
+    _rule(
+        "ConvertTo-SecureString", rf"ConvertTo-SecureString (?:-String )?{_ARGUMENT}", _plausible
     ),
+    # databases
+    _rule(
+        "identified",
+        rf"identified (?:with [\w']{{1,40}} )?by (?:values |password )?{_ARGUMENT}",
+        _plausible,
+    ),
+    _rule(
+        "IDENTIFIED",
+        rf"IDENTIFIED (?:WITH [\w']{{1,40}} )?BY (?:VALUES |PASSWORD )?{_ARGUMENT}",
+        _plausible,
+    ),
+    _rule(
+        "pgp_sym_encrypt", rf"pgp_sym_encrypt(?:_bytea)?\([^'\n]{{1,200}}, ?{_ARGUMENT}", _plausible
+    ),
+    # files
+    _rule("user ", r"user [^\s]{1,60} on [^\n>]{0,60}>([^\s]{4,200})", _jumbled),
+    _rule("community ", rf"community {_ARGUMENT} R[OW]\b", _plausible),
+    _rule("BUNDLE_", r"BUNDLE_[A-Z0-9_]{1,80}: [\"']?[^\s:\"']{1,60}:([^\s\"']{4,200})"),
     _rule("\tTRUE\t", r"\tTRUE\t[0-9]{1,12}\t[^\t\n]{1,80}\t([^\s]{8,4000})"),
     _rule("\tFALSE\t", r"\tFALSE\t[0-9]{1,12}\t[^\t\n]{1,80}\t([^\s]{8,4000})"),
     # sentences
     *(
         _rule(word, rf"{word}[^\n/]{{0,40}}[ ][\w@.-]{{2,40}} / {_ARGUMENT}", _jumbled)
-        for word in ("Login", "login", "Log in", "log in", "redentials")
+        for word in ("Login", "login", "Log in", "log in", "Credentials", "credentials")
     ),
-    _rule("code is", r"(?<=verification )code is:? ([0-9]{4,8})(?![0-9])", str.isdigit),
-    _rule("code: ", r"(?<=verification )code: ([0-9]{4,8})(?![0-9])", str.isdigit),
+    _rule(
+        "verification code",
+        r"verification code(?: is|:)(?: now|:)? ([0-9]{4,8})(?![0-9])",
+        str.isdigit,
+    ),
     _rule("PIN: ", r"PIN: ([0-9]{4,8})(?![0-9.])", str.isdigit),
 )
+
+_BY_WORD: dict[str, list[Rule]] = {}
+for _each in _RULES:
+    _BY_WORD.setdefault(_each.word, []).append(_each)
 
 _BEFORE = (
     ("@tcp(", re.compile(r"(?:^|[^\w.-])[\w.-]{1,60}:([^\s:/\"'<>]{4,120})\Z"), _plausible),
@@ -130,32 +214,49 @@ _BEFORE = (
 )
 """Passwords in front of an anchor, in addresses of databases: `user:…@tcp(host)`, `user/…@//host`."""
 _REACH = 200
-_PGPASS = re.compile(r"[^\s:]{1,100}:(?:[0-9]{2,5}|\*):[^\s:]{1,80}:[^\s:]{1,80}:(\S{4,200})[ \t]*$", re.MULTILINE)
+_PGPASS = re.compile(
+    r"[^\s:]{1,100}:(?:[0-9]{2,5}|\*):[^\s:]{1,80}:[^\s:]{1,80}:(\S{4,200})[ \t]*$", re.MULTILINE
+)
 _VALUE_FIRST = re.compile(
     r"""["']value["'][ ]?:[ ]?["']([^"'\n]{4,400})["'],\s{0,20}["'](?:name|key)["'][ ]?:[ ]?["'][\w.-]{0,60}(?:pass|pwd|secret|token|key)""",
     re.IGNORECASE,
 )
-_KUBERNETES = re.compile(r"^(?:data|stringData):[ ]*\n((?:[ ]+[^\n]*(?:\n|\Z)){1,100})", re.MULTILINE)
+_KUBERNETES = re.compile(
+    r"^(?:data|stringData):[ ]*\n((?:[ ]+[^\n]*(?:\n|\Z)){1,100})", re.MULTILINE
+)
 _ENTRY = re.compile(r"^[ ]+[\w.-]{1,100}:[ ]+[\"']?([^\s\"'|>]{6,4000})", re.MULTILINE)
-_COLUMNS = re.compile(r"^(?:[\w .-]{1,40},){0,20}(?:password|passwd|secret|token|passwort)(?:,[\w .-]{1,40}){0,20}\r?$", re.MULTILINE | re.IGNORECASE)
+_COLUMN = re.compile(
+    r",(?:password|passwd|secret|token)(?=[,\r\n])|(?:password|passwd|secret|token),"
+)
+_COLUMN_NAMES = {"password", "passwd", "secret", "token"}
+_COLUMNS = re.compile(r"[\w .-]{1,40}(?:,[\w .-]{1,40}){1,20}\r?$", re.MULTILINE)
+_LONGEST_HEAD = 400
 _MOST_ROWS = 1_000
+_HASHED = re.compile(r"\$(?:[156y]|apr1|2[abxy]|argon2id?)\$([A-Za-z0-9./$,=+-]{20,200})")
+_WORDS = bytes(code if chr(code).isalnum() else 0x20 for code in range(128)) + b" " * 128
 
 
 def in_commands(text: str) -> Iterator[Span]:
-    for rule in _RULES:
-        at = text.find(rule.anchor)
-        while at >= 0:
-            end = at + len(rule.anchor)
-            match = rule.pattern.match(text, at)
-            if match and match.lastindex and rule.secret(match[match.lastindex]):
-                span = match.span(match.lastindex)
-                yield Span(*span, "GENERIC_SECRET")
-                end = max(end, span[1])
-            at = text.find(rule.anchor, end)
-    yield from _in_files(text)
+    words = set(text.encode("ascii", "replace").translate(_WORDS).decode("ascii").split())
+    for word in _BY_WORD.keys() & words:
+        for rule in _BY_WORD[word]:
+            yield from _ruled(rule, text)
+    yield from _in_files(text, words)
 
 
-def _in_files(text: str) -> Iterator[Span]:
+def _ruled(rule: Rule, text: str) -> Iterator[Span]:
+    at = text.find(rule.anchor)
+    while at >= 0:
+        end = at + len(rule.anchor)
+        match = rule.pattern.match(text, at)
+        if match and match.lastindex and rule.secret(match[match.lastindex]):
+            span = match.span(match.lastindex)
+            yield Span(*span, "GENERIC_SECRET")
+            end = max(end, span[1])
+        at = text.find(rule.anchor, end)
+
+
+def _in_files(text: str, words: set[str]) -> Iterator[Span]:
     for anchor, pattern, secret in _BEFORE:
         at = text.find(anchor)
         while at >= 0:
@@ -164,17 +265,19 @@ def _in_files(text: str) -> Iterator[Span]:
             if match and secret(match[1]):
                 yield Span(begin + match.start(1), at, "GENERIC_SECRET")
             at = text.find(anchor, at + 1)
-    for anchor in (":5432:", "*:*:", ":*:"):
-        if anchor in text:
-            yield from _groups(_PGPASS, text, _jumbled)
-            break
+    if ":5432:" in text or "*:*:" in text:
+        yield from _groups(_PGPASS, text, _jumbled)
     if '"value"' in text or "'value'" in text:
         yield from _groups(_VALUE_FIRST, text, _jumbled)
-    if "kind: Secret\n" in text:
+    if "$" in text:
+        yield from _groups(_HASHED, text, _argument)
+    if "Secret" in words and "kind: Secret\n" in text:
         for block in _KUBERNETES.finditer(text):
             yield from _groups(_ENTRY, text, _jumbled, *block.span(1))
-    for columns in _COLUMNS.finditer(text) if "," in text else ():
-        yield from _column(text, columns)
+    for named in _COLUMN.finditer(text) if words & _COLUMN_NAMES else ():
+        begin = text.rfind("\n", max(0, named.start() - _LONGEST_HEAD), named.start()) + 1
+        if columns := _COLUMNS.match(text, begin):
+            yield from _column(text, columns)
 
 
 def _groups(

@@ -76,11 +76,18 @@ _RULES: tuple[tuple[str, str, re.Pattern[str], Callable[[str, int], Bounds | Non
         re.compile(r"""\\{0,7}["']?(?:[ \t]{0,4}[:=,][ \t]{0,4}|[ ](?=["']))\\{0,7}["'`]?"""),
         _credentials,
     ),
-    ("SET_COOKIE", "set-cookie", re.compile(r"""\\{0,7}["']?[ \t]{0,4}:[ \t]{0,4}\\{0,7}["']?"""), _cookies),
+    (
+        "SET_COOKIE",
+        "set-cookie",
+        re.compile(r"""\\{0,7}["']?[ \t]{0,4}:[ \t]{0,4}\\{0,7}["']?"""),
+        _cookies,
+    ),
     (
         "COOKIE",
         "cookie",
-        re.compile(r"""(?<!set-cookie)(?:\\{0,7}["']?[ \t]{0,4}:[ \t]{0,4}|[ ](?=["']))\\{0,7}["']?"""),
+        re.compile(
+            r"""(?<!set-cookie)(?:\\{0,7}["']?[ \t]{0,4}:[ \t]{0,4}|[ ](?=["']))\\{0,7}["']?"""
+        ),
         _cookies,
     ),
     ("BEARER_TOKEN", "bearer", re.compile(r"(?<![a-z]bearer)[ \t]{1,4}"), _bearer),

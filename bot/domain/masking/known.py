@@ -7,7 +7,7 @@ import html
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 from urllib.parse import quote, quote_plus
@@ -21,10 +21,12 @@ MASK = re.compile(r"\[MASKED:[A-Z][A-Z0-9]{0,15}(?:_[A-Z0-9]{1,15}){0,5}\]")
 _WINDOW = 64 * 1024
 _BETWEEN_LETTERS = re.compile(r"[\W_]+")
 _BETWEEN_SIGNS = re.compile(r"[\s|\u2500-\u259f]+")
+_ASCII_SPACES = b" \t\n\r\v\f\x1c\x1d\x1e\x1f|"
 _ASCII_SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
 _ESCAPE = re.compile(
     r"""  % (?:25){0,3} (?P<percent> [0-9A-Fa-f]{2} )
-        | \\{1,4} (?: x (?P<x> [0-9A-Fa-f]{2} ) | u (?P<u> [0-9A-Fa-f]{4} ) | (?P<space> [nrt] ) )
+        | \\{1,4} (?: x (?P<x> [0-9A-Fa-f]{2} ) | u (?P<u> [0-9A-Fa-f]{4} ) )
+        | \\ (?<=[A-Za-z0-9]\\) (?P<space> \\{0,3} [nrt] ) (?=[A-Za-z0-9])
         | & \# (?: [xX] (?P<entity> [0-9A-Fa-f]{1,5} ) | (?P<number> [0-9]{1,6} ) ) ;
         | & (?: amp | lt | gt | quot | apos ) ;
         | = (?P<printable> 3D )
@@ -96,6 +98,7 @@ class KnownSecrets:
         views = (_View(letters, _letters, _BETWEEN_LETTERS), _View(signs, _visible, _BETWEEN_SIGNS))
         self._views = [view for view in views if view.forms]
         # Escapes make a secret up to six times as long, and what breaks it up comes on top.
+        self._reach = max(512, 4 * longest)
         self._overlap = max(8 * 1024, 8 * longest)
 
     def mask(self, text: str) -> str:
@@ -119,11 +122,24 @@ class KnownSecrets:
     def _in_window(self, window: str) -> Iterator[Span]:
         for view in self._views:
             yield from view.found(window)
-        unescaped = Rewritten(window, _ESCAPE, _meant)
-        if unescaped.text is not window:
+        for start, end in around((one.start() for one in _ESCAPE.finditer(window)), self._reach):
+            unescaped = Rewritten(window[start:end], _ESCAPE, _meant)
             for view in self._views:
                 for span in view.found(unescaped.text):
-                    yield unescaped.origin(span)
+                    yield unescaped.origin(span, start)
+
+
+def around(places: Iterable[int], reach: int) -> Iterator[tuple[int, int]]:
+    """The parts of a text within reach of these places, which come in order."""
+    begin, end = 0, -1
+    for place in places:
+        if place - reach > end:
+            if end >= 0:
+                yield begin, end
+            begin = max(0, place - reach)
+        end = place + reach
+    if end >= 0:
+        yield begin, end
 
 
 def _form(name: str, written: str, between: re.Pattern[str]) -> Form:
@@ -140,6 +156,8 @@ def _letters(text: str) -> str:
 
 
 def _visible(text: str) -> str:
+    if text.isascii():
+        return text.encode("ascii").translate(None, _ASCII_SPACES).decode("ascii")
     return _BETWEEN_SIGNS.sub("", text)
 
 
@@ -170,7 +188,9 @@ class _View:
         length = self._length
         pieces = {view[at : at + length] for at in range(0, len(view), self._step)}
         wanted = {
-            form.bare: form for piece in pieces & self._pieces.keys() for form in self._pieces[piece]
+            form.bare: form
+            for piece in pieces & self._pieces.keys()
+            for form in self._pieces[piece]
         }
         hits = [(at, form) for form in wanted.values() for at in _places(view, form.bare)]
         if not hits:
@@ -229,8 +249,10 @@ class Rewritten:
             self._ahead.append(done - length)
         self.text = "".join([*parts, text[done:]]) if parts else text
 
-    def origin(self, span: Span) -> Span:
-        return Span(self._after(span.start), self._after(span.end), span.name)
+    def origin(self, span: Span, start: int = 0) -> Span:
+        """Where it stands in the original, which itself begins at `start`."""
+        first, last = self._after(span.start), self._after(span.end)
+        return Span(start + first, start + last, span.name)
 
     def _after(self, at: int) -> int:
         """Where the original goes on behind the first `at` characters."""

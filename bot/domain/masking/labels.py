@@ -35,7 +35,7 @@ class Label(NamedTuple):
 
 _LATIN = (
     r"kennw[oö]rt(?:er)?|passw[oö]rt(?:er)?|mots? de passe|contrase[nñ]as?|senhas?|parola d['’]ordine|wachtwoord(?:en)?"
-    r"|has[lł]o|l[öo]senord|adgangskode|salasana|[sş]ifre"
+    r"|has[lł]o|l[öo]senord|adgangskode|salasana|sifre|şifre"
 )
 _OTHER = "парол[ья]|пароль|パスワード|パスフレーズ|暗証番号|秘密鍵|アクセストークン|密码|密碼|口令|密钥|密鑰|비밀번호|암호"
 _WORDS = rf"""(?:pass(?:words?|wds?|phrases?|codes?)?|pwd|pw|psk|secrets?|tokens?|credentials?|keys?|auth|mnemonic|seed[ _-]?phrase
@@ -49,7 +49,9 @@ _NAME = "abcdefghijklmnopqrstuvwxyz0123456789_.-"
 _LONGEST_NAME = 48
 _STRETCH = 64 * 1024
 
-_PASSWORD = re.compile(rf"pass|pwd|pw|psk|mnemonic|seed|pin|requirepass|masterauth|storepass|keypass|{_LATIN}|{_OTHER}")
+_PASSWORD = re.compile(
+    rf"pass|pwd|pw|psk|mnemonic|seed|pin|requirepass|masterauth|storepass|keypass|{_LATIN}|{_OTHER}"
+)
 _SECRET = re.compile(r"secrets?|tokens?|credentials?|samlresponse|assertion")
 _ANYWHERE = re.compile(r"pass(?:word|wd|phrase)|secret|token|credential|sess|storepass|keypass")
 """These are labels also as the last part of a longer word; of the others many words are made."""
@@ -94,14 +96,22 @@ def _sort(text: str, low: str, word: re.Match[str]) -> Sort | None:
         if "public" in low[max(0, start - 7) : start]:
             return None
     elif _ANYWHERE.match(called) or not called.isascii():
-        return Sort.PASSWORD if _PASSWORD.match(called) else Sort.SECRET if _SECRET.match(called) else Sort.WEAK
+        return (
+            Sort.PASSWORD
+            if _PASSWORD.match(called)
+            else Sort.SECRET
+            if _SECRET.match(called)
+            else Sort.WEAK
+        )
     inside = start > 0 and low[start - 1].isalpha()
     if inside and not (text[start].isupper() and text[start - 1].islower()):
         return None
     return Sort.PASSWORD if _PASSWORD.match(called) else Sort.WEAK
 
 
-_FOLLOWS = re.compile(r"""\\{0,7}["'`*\])}]{0,3}[ \t\n\r]{0,8}[=:,(|│┃>：＝→—–?!{\["'`“-]|[ \t]|%|&quot;|は|</|\n""")
+_FOLLOWS = re.compile(
+    r"""\\{0,7}["'`*\])}]{0,3}[ \t\n\r]{0,8}[=:,(|│┃>：＝→—–?!{\["'`“-]|[ \t]|%|&quot;|は|</|\n"""
+)
 """What a value may follow upon. The first look behind a label: most of them are no more than a word."""
 _ASSIGN = re.compile(
     r"""
@@ -128,11 +138,15 @@ _BLANK = re.compile(r"""[ \t]{1,4}(?:0[ ]|5[ ]|7[ ])?(?=[^\s|;&<>=])""")
 _IS = re.compile(r"""[ ](?:is|was|are|lautet|ist|est|es|é|to)(?:[ ]now)?:?[ ](?=\S)|は""")
 _CELL = re.compile(r"[ \t`*]{0,40}[|│┃][ \t`*]{0,40}(?=\S)")
 _LATER = re.compile(r"[ ][^\n:]{2,60}:[ ]?(?:\r?\n[ \t]*){0,2}(?=\S)")
-_NEXT_ITEM = re.compile(r"""\\{0,7}["'][ ]?,\s{0,20}(?=\\{0,7}["'])|["'][ ]?->[ ]?(?=["'])|-\]\{\+""")
+_NEXT_ITEM = re.compile(
+    r"""\\{0,7}["'][ ]?,\s{0,20}(?=\\{0,7}["'])|["'][ ]?->[ ]?(?=["'])|-\]\{\+"""
+)
 _WORD = re.compile(r"[^\s|│]{1,80}")
 _LIST = re.compile(r"""\s{0,4}\[\s{0,20}(?=\\{0,7}["'])""")
 _BLOCK = re.compile(r"[ \t]*(?P<mark>[|>][+-]?[0-9]?)?[ \t]*\r?\n")
-_LINE = re.compile(r"(?P<indent>[+-]?[ \t]*)(?P<item>(?:-|[0-9]{1,2}[.)])[ \t]+)?(?P<value>[^\s#][^\r\n]{0,200})")
+_LINE = re.compile(
+    r"(?P<indent>[+-]?[ \t]*)(?P<item>(?:-|[0-9]{1,2}[.)])[ \t]+)?(?P<value>[^\s#][^\r\n]{0,200})"
+)
 _MOST_ITEMS = 50
 _PHRASE = re.compile(r"phrase|mnemonic")
 _COMPARED = {"==", "===", "!=", "!=="}
@@ -166,7 +180,11 @@ def _assigned(text: str, label: Label, match: re.Match[str]) -> Iterator[Span]:
     value = values.read(text, at, env=env)
     if value is None:
         return
-    phrase = values.row_of_words(text, value.start) if _PHRASE.search(label.name) and not value.quote else value.start
+    phrase = (
+        values.row_of_words(text, value.start)
+        if _PHRASE.search(label.name) and not value.quote
+        else value.start
+    )
     if phrase > value.start:
         value = value._replace(end=phrase)
     elif not _counts(text, label, value, op, env=env, close=close):
@@ -174,7 +192,11 @@ def _assigned(text: str, label: Label, match: re.Match[str]) -> Iterator[Span]:
     else:
         value = values.whole(text, value, env=env)
     name = "ENV_CREDENTIAL" if env and label.sort is not Sort.WEAK else "GENERIC_SECRET"
-    name = "JSON_CREDENTIAL" if close and op == ":" and value.quote and label.sort is not Sort.WEAK else name
+    name = (
+        "JSON_CREDENTIAL"
+        if close and op == ":" and value.quote and label.sort is not Sort.WEAK
+        else name
+    )
     yield Span(value.start, value.end, name)
     if following := _NEXT_ITEM.match(text, value.end):
         again = values.read(text, following.end())
@@ -201,7 +223,12 @@ def _counts(text: str, label: Label, value: Value, op: str, *, env: bool, close:
         return values.jumbled(head)
     if value.quote == "{":
         return values.jumbled(head) and not values.code(head)
-    if close and op == ":" and value.quote[-1:] in {'"', "'", "`", "2", ";"} and value.quote[-2:] not in {'""', "''"}:
+    if (
+        close
+        and op == ":"
+        and value.quote[-1:] in {'"', "'", "`", "2", ";"}
+        and value.quote[-2:] not in {'""', "''"}
+    ):
         return True
     if values.location(head):
         return False
@@ -259,7 +286,9 @@ def _items(text: str, label: Label, at: int) -> Iterator[Span]:
         value = values.read(text, at)
         if value is None:
             return
-        good = values.mixed(value.head) if label.name.endswith("codes") else values.jumbled(value.head)
+        good = (
+            values.mixed(value.head) if label.name.endswith("codes") else values.jumbled(value.head)
+        )
         if good and not values.placeholder(value.head):
             yield Span(value.start, value.end, "GENERIC_SECRET")
         following = _NEXT_ITEM.match(text, value.end)
@@ -281,7 +310,9 @@ def _elsewhere(text: str, low: str, label: Label) -> Iterator[Value | None]:
 
 def _element(text: str, low: str, label: Label) -> Value | None:
     """`<password>…</password>`, `<property name="password">…</`, `<key>Password</key><string>…</`."""
-    match = _ELEMENT.match(text, label.end) if text.find(">", label.end, label.end + 110) >= 0 else None
+    match = (
+        _ELEMENT.match(text, label.end) if text.find(">", label.end, label.end + 110) >= 0 else None
+    )
     if match is None:
         return None
     value = match["value"].rstrip()

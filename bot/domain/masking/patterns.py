@@ -20,7 +20,17 @@ _SHORT = 512
 """Characters of a text that is worth remembering: titles, names and states come again with every card."""
 _MOST_REMEMBERED = 1_024
 """Such texts: a session has some ninety."""
-_BY_LABEL = ("SERVICE_TOKEN", "AUTH_HEADER", "SET_COOKIE", "COOKIE", "JSON_CREDENTIAL", "ENV_CREDENTIAL", "BEARER_TOKEN", "URL_PASSWORD", "GENERIC_SECRET")
+_BY_LABEL = (
+    "SERVICE_TOKEN",
+    "AUTH_HEADER",
+    "SET_COOKIE",
+    "COOKIE",
+    "JSON_CREDENTIAL",
+    "ENV_CREDENTIAL",
+    "BEARER_TOKEN",
+    "URL_PASSWORD",
+    "GENERIC_SECRET",
+)
 """Names that say less than those of the other shapes, the more telling first."""
 _RANK = {name: rank for rank, name in enumerate(_BY_LABEL, 1)}
 
@@ -48,7 +58,13 @@ def _masked(text: str) -> str:
 def _masked_once(text: str) -> str:
     # İ alone becomes two characters in lower case, and every place behind it would be wrong.
     low = text.replace("\u0130", "i").lower()
-    spans = [*private_keys(text), *tokens(text), *in_headers(text, low), *labelled(text, low), *in_commands(text)]
+    spans = [
+        *private_keys(text),
+        *tokens(text),
+        *in_headers(text, low),
+        *labelled(text, low),
+        *in_commands(text),
+    ]
     if not spans:
         return text
     parts: list[str] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Callable
 
 _FILES = r"png|jpe?g|gif|svg|webp|ico|css|js|json|service|socket|timer|target|mount"
 _MAIL = rf"""
@@ -18,40 +18,53 @@ _PHONE = rf"""
     (?![\w-]|\.\d)"""
 
 
-class _Kind(NamedTuple):
-    mask: str
-    first: re.Pattern[str]
-    glued: re.Pattern[str]
-    """The same directly behind another one, where nothing parts them."""
-
-    @classmethod
-    def of(cls, mask: str, before: str, body: str) -> _Kind:
-        return cls(mask, re.compile(before + body, re.VERBOSE), re.compile(body, re.VERBOSE))
-
-
-_KINDS = (
-    _Kind.of("[MASKED:EMAIL]", r"(?<![A-Za-z0-9._%+-])", _MAIL),
-    _Kind.of("[MASKED:PHONE]", r"(?<![\w.+-])", _PHONE),
-)
+_MAIL_ADDRESS = re.compile(_MAIL, re.VERBOSE)
+_PHONE_NUMBER = re.compile(_PHONE, re.VERBOSE)
+_AT = re.compile("@|%40")
+_BEFORE_AT = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-"
+_LONGEST_NAME = 64
+_FIRST_OF_NUMBER = re.compile(r"[+(02-9\uff10](?<![\w.+-].)")
 
 
 def mask_personal_data(text: str) -> str:
-    for kind in _KINDS:
-        text = _without(text, kind)
-    return text
+    text = _without(text, "[MASKED:EMAIL]", _MAIL_ADDRESS, _mail_address)
+    return _without(text, "[MASKED:PHONE]", _PHONE_NUMBER, _phone_number)
 
 
-def _without(text: str, kind: _Kind) -> str:
+def _without(
+    text: str,
+    mask: str,
+    glued: re.Pattern[str],
+    following: Callable[[str, int], re.Match[str] | None],
+) -> str:
+    """`glued` is the same directly behind another one, where nothing parts them."""
     parts: list[str] = []
     done = at = 0
-    while match := (kind.glued.match(text, at) if 0 < at == done else None) or kind.first.search(
-        text, at
-    ):
+    while match := (glued.match(text, at) if 0 < at == done else None) or following(text, at):
         at = match.end()
-        if "@" in match[0] or "%40" in match[0] or _is_phone(match[0]):
-            parts += [text[done : match.start()], kind.mask]
+        if glued is _MAIL_ADDRESS or _is_phone(match[0]):
+            parts += [text[done : match.start()], mask]
             done = at
     return "".join([*parts, text[done:]])
+
+
+def _mail_address(text: str, at: int) -> re.Match[str] | None:
+    """The next one from there on. The sign is looked for first: few characters are one, and most may begin a name."""
+    for sign in _AT.finditer(text, at):
+        name = text[max(at, sign.start() - _LONGEST_NAME) : sign.start()]
+        start = sign.start() - len(name) + len(name.rstrip(_BEFORE_AT))
+        if start and text[start - 1] in _BEFORE_AT + "%":
+            continue
+        if match := _MAIL_ADDRESS.match(text, start):
+            return match
+    return None
+
+
+def _phone_number(text: str, at: int) -> re.Match[str] | None:
+    for first in _FIRST_OF_NUMBER.finditer(text, at):
+        if match := _PHONE_NUMBER.match(text, first.start()):
+            return match
+    return None
 
 
 def _is_phone(number: str) -> bool:

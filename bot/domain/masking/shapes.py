@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bot.domain.masking.known import Rewritten, Span
+from bot.domain.masking.known import Rewritten, Span, around
 
 _SHAPES = {
     "ANTHROPIC_KEY": r"sk-ant-[A-Za-z0-9_-]{20}",
@@ -14,7 +14,7 @@ _SHAPES = {
              | [A-Za-z0-9]{20}
              | (?!ssh-|ecdsa-)[a-z0-9]{2,12}-(?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20} )""",
     "JWT": r"""
-        (?<![_-]) eyJ[A-Za-z0-9_-]{8,4000}+
+        (?<![A-Za-z0-9][_-]) eyJ[A-Za-z0-9_-]{8,4000}+
         \.(?: eyJ[A-Za-z0-9_-]{4,16000}+ (?: \.[A-Za-z0-9_-]{0,16000}+ ){0,3}
             | [A-Za-z0-9_-]{0,4000}+ (?: \.[A-Za-z0-9_-]{1,16000}+ ){1,3} )""",
     "GITHUB_TOKEN": r"""
@@ -93,17 +93,21 @@ _UNNAMED = r"""(?!sha[0-9]|md5|blake|base64|crc)[a-z][a-z0-9]{1,9}[_-](?:(?:live
 
 
 # A candidate is looked at more closely from its beginning: long ones need not be there whole.
-_ANY = "|".join(["eyJ[A-Za-z0-9_-]{8}", *(_SHAPES[name] for name in _SHAPES if name != "JWT"), _UNNAMED])
+_ANY = "|".join(
+    ["eyJ[A-Za-z0-9_-]{8}", *(_SHAPES[name] for name in _SHAPES if name != "JWT"), _UNNAMED]
+)
 _NAMED = {name: re.compile(shape, re.VERBOSE) for name, shape in _SHAPES.items()}
 _OTHER = re.compile(_UNNAMED, re.VERBOSE)
-_CANDIDATE = re.compile(
-    rf"""
-    [^A-Za-z0-9]
-    (?: (?<=%)[0-9A-Fa-f]{{2}} | (?<=\\)(?:[nrtbf]|x[0-9a-fA-F]{{2}}|u[0-9a-fA-F]{{4}}) )?
-    (?= [A-Za-z0-9_.:/$+=~@-]{{16}} )  # no token is shorter: this look ahead refuses nearly all places
-    (?= {_ANY} )""",
-    re.VERBOSE,
+# No token is shorter than sixteen characters: this look ahead refuses nearly all places.
+_LOOK = rf"(?=[A-Za-z0-9_.:/$+=~@-]{{16}})(?={_ANY})"
+_CANDIDATES = (
+    re.compile(rf"[^A-Za-z0-9]{_LOOK}", re.VERBOSE),
+    re.compile(
+        rf"(?: %[0-9A-Fa-f]{{2}} | \\(?:[nrtbf]|x[0-9a-fA-F]{{2}}|u[0-9a-fA-F]{{4}}) ){_LOOK}",
+        re.VERBOSE,
+    ),
 )
+"""Where a token may begin: behind a character that is in none, or behind one that is written as an escape."""
 _STRETCH = 64 * 1024
 """Characters searched at once: as long as one search takes, nothing else in this program goes on."""
 _REACH = 1024
@@ -113,12 +117,17 @@ _FEWEST_SIGNS = 6
 """Different characters in a token; `ghp_xxxxxxxxxxxxxxxxxxxxxxxx` stands for one and is none."""
 
 _BREAK = re.compile(
-    r"""(?<=[A-Za-z0-9_.+/=~-])
-        (?: [=\\]?\n (?: [>|+\u2502][ ]? ){0,4} | <wbr[ ]?/?> )
-        (?=[A-Za-z0-9_.+/=~-])""",
+    r"""(?: \n (?<=[A-Za-z0-9_.+/=~-]\n) | [=\\]\n (?<=[A-Za-z0-9_.+/=~-][=\\]\n) | <wbr[ ]?/?> )
+        (?: [>|+\u2502][ ]? ){0,4}
+        (?= [A-Za-z0-9_.+/=~-] )""",
     re.VERBOSE,
 )
 """Where the end of a line may cut a token in two: nothing but marks of a quotation, a diff or a box between its halves."""
+_LONGEST_HALF = 320
+_BEFORE = re.compile(r"[0-9][A-Za-z_.+/=~-]{0,40}\Z")
+_BEHIND = re.compile(r"[A-Za-z_.+/=~-]{0,40}[0-9]")
+_ENCODED = re.compile(r"%(?:25)?(2[0-9A-Fa-f]|3[A-Fa-f])")
+"""Signs as they stand in addresses."""
 
 _BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
@@ -137,17 +146,27 @@ _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{8,128}")
 
 
 def tokens(text: str) -> Iterator[Span]:
-    """Tokens that stand in one piece, and those that the end of a line cuts in two."""
+    """Tokens that stand in one piece, encoded as part of an address, or cut in two by the end of a line."""
     whole = list(_whole_tokens(text))
     yield from whole
-    joined = Rewritten(text, _BREAK, lambda _: "")
-    if joined.text is text:
-        return
+    if "%2" in text or "%3" in text:
+        decoded = Rewritten(text, _ENCODED, lambda code: chr(int(code[1], 16)))
+        yield from map(decoded.origin, _whole_tokens(decoded.text))
     known = {span.start: span for span in whole}
-    for span in _whole_tokens(joined.text):
-        found = joined.origin(span)
-        if found.end - found.start > span.end - span.start:
-            yield from _cut_token(text, found, known.get(found.start))
+    for start, end in around(_broken(text), _LONGEST_HALF):
+        joined = Rewritten(text[start:end], _BREAK, lambda _: "")
+        for span in _whole_tokens(joined.text):
+            found = joined.origin(span, start)
+            if found.end - found.start > span.end - span.start:
+                yield from _cut_token(text, found, known.get(found.start))
+
+
+def _broken(text: str) -> Iterator[int]:
+    """Where lines end within what may be a token: hardly any part of one is without a digit."""
+    for gap in _BREAK.finditer(text):
+        before = text[max(0, gap.start() - 41) : gap.start()]
+        if _BEHIND.match(text, gap.end()) or _BEFORE.search(before):
+            yield gap.start()
 
 
 def _cut_token(text: str, found: Span, whole: Span | None) -> Iterator[Span]:
@@ -181,14 +200,13 @@ def _whole_tokens(text: str) -> Iterator[Span]:
             yield _to_its_end(text, other, "SERVICE_TOKEN")
 
 
-def _candidates(text: str) -> Iterator[int]:
-    yield 0
+def _candidates(text: str) -> list[int]:
+    found = [0]
     for start in range(0, len(text), _STRETCH):
-        end = start + _STRETCH
-        for match in _CANDIDATE.finditer(text, start, end + _REACH):
-            if match.start() >= end:
-                break
-            yield match.end()
+        for candidate in _CANDIDATES:
+            for match in candidate.finditer(text, start, start + _STRETCH + _REACH):
+                found.append(match.end())
+    return sorted(set(found))
 
 
 def _token_at(text: str, at: int) -> Span | None:

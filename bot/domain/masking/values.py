@@ -38,7 +38,7 @@ _QUOTED = {quote: re.compile(rf"(?:[^{quote}\\\r\n]|\\[^\r\n]){{1,1000000}}+") f
 _PLACEHOLDER = re.compile(
     r"""\[MASKED: .* | [<$%{*.\#~] .* | \(.* | (?: x{3,} | X{3,} ) .* | .* (?: \*{3} | \.{3} | … ) .* | .*\{[\w.!:]*\}.*
     | (?i: none | nil | null | true | false | yes | no | undefined | string | str | text | number | integer | int
-      | boolean | bool | bytes | object | array | optional | required | any | empty | \[?redacted\]? | \[?masked\]? | hidden
+      | pass | pwd | pw | user | username | boolean | bool | bytes | object | array | optional | required | any | empty | \[?redacted\]? | \[?masked\]? | hidden
       | example | sample | test | dummy | fake | mock | placeholder | changeme | change[_-]me | todo | tbd | default
       | bearer | basic | (?:your|my|the|some|a|an|new|old|test|dummy|fake|example)[_ -][a-z_ -]{1,40}
       | (?:md5|sha-?[0-9]{1,3}|bcrypt|scrypt|argon2[a-z]{0,2}|base64|utf-?8|x509|oauth2?|ed25519|es256|hs256|rs256|rsa-?[0-9]{0,4}) )""",
@@ -62,7 +62,9 @@ _WORDS = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){2,23}")
 _TOKEN = re.compile(r"[A-Za-z0-9+/=_-]{24,80}")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _NUMBERED = re.compile(r"v?[0-9]+(?:[._-][0-9a-z]+)+|[0-9.,:/-]+[a-zA-Z%]{0,3}")
-_JOINT = re.compile(r"[0-9](?=[A-Za-z])|[A-Za-z](?=[0-9])|[a-z](?=[A-Z](?![a-z]))|[!@#$%^*+?~=](?=\w)")
+_JOINT = re.compile(
+    r"[0-9](?=[A-Za-z])|[A-Za-z](?=[0-9])|[a-z](?=[A-Z](?![a-z]))|[!@#$%^*+?~=](?=\w)"
+)
 
 
 def read(text: str, at: int, *, env: bool = False) -> Value | None:
