@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
 from bot.domain.masking import Masker, clean
+from tests.domain import secret_shapes as shapes
 
 NOBODY = Masker({})
 
@@ -262,43 +263,73 @@ def test_no_shape_leaks(embedding: str) -> None:
         assert secret[len(secret) // 2 :][:8] not in masked, name
 
 
-LABELS: dict[str, Callable[[str], str]] = {
-    "variable": lambda secret: f"export SHOP_PASSWORD={secret}",
-    "quoted variable": lambda secret: f'SHOP_API_KEY="{secret}"',
-    "json": lambda secret: json.dumps({"access_token": secret}),
-    "yaml": lambda secret: f"password: {secret}",
-    "code": lambda secret: f"client_secret = {secret!r}",
-    "header": lambda secret: f"Authorization: Bearer {secret}",
-    "address": lambda secret: f"postgres://shop:{quote(secret, safe='')}@db.example/shop",
-    "option": lambda secret: f"deploy --token {secret} --now",
-}
+def remains(masked: str, secret: str) -> bool:
+    """Is it still there, or eight characters from its middle?"""
+    middle = len(secret) // 2
+    return secret in masked or (len(secret) >= 12 and secret[middle - 4 : middle + 4] in masked)
 
 
-def test_of_sixty_kinds_behind_eight_labels_hardly_one_is_missed() -> None:
-    """What nobody knows beforehand, and may have no shape: only the label in front of it tells. Passphrases of words are
-    left out, and keys of many lines."""
-    one_line = {name: secret for name, secret in KNOWN.items() if not re.search(r"\s", secret)}
-    kinds = {name: secret for name, secret in one_line.items() if re.search("[0-9]", secret)}
-    missed = [
-        (label, name)
-        for label, written in LABELS.items()
-        for name, secret in kinds.items()
-        if secret[len(secret) // 2 :][:8] in NOBODY.mask(written(secret))
+def missed_labels(seeds: int = 3) -> list[str]:
+    """Of the table's labelled shapes, each with so many secrets, those that leak."""
+    return [
+        shape.name
+        for shape in shapes.LABELLED
+        for seed in range(seeds)
+        for text, secrets in (shape.make(shapes.seeded(f"{shape.name} {seed}")),)
+        if any(remains(NOBODY.mask(text), secret) for secret in secrets)
     ]
-    assert len(kinds) >= 55
-    assert len(KNOWN) >= 60
-    assert len(LABELS) >= 8
-    assert len(missed) <= 0.05 * len(kinds) * len(LABELS), missed
 
 
-def test_of_a_megabyte_of_code_ten_places_are_masked_at_most_that_are_none() -> None:
+TOKENS = {token.name: token.make(shapes.seeded(token.name)) for token in shapes.TOKENS}
+KNOWS_TOKENS = Masker(TOKENS)
+
+
+def leaking_tokens(masker: Masker, embedding: shapes.Embedding) -> list[str]:
+    """Of the table's tokens those of which a piece is left, in this embedding."""
+    return [
+        name
+        for name, token in TOKENS.items()
+        for text, pieces in (embedding.make(token),)
+        for masked in (masker.mask(text),)
+        if any(piece in masked for piece in pieces)
+    ]
+
+
+def test_of_hundreds_of_labelled_shapes_hardly_one_is_missed() -> None:
+    """Made by somebody who had not seen the patterns. Only the label, or where it stands, tells such a secret."""
+    assert len(shapes.LABELLED) >= 380
+    missed = missed_labels()
+    assert len(missed) <= 0.01 * 3 * len(shapes.LABELLED), missed
+
+
+def test_no_known_token_leaks_in_any_embedding() -> None:
+    assert len(TOKENS) >= 160
+    assert len(shapes.EMBEDDINGS) >= 70
+    leaking = {one.name: leaking_tokens(KNOWS_TOKENS, one) for one in shapes.EMBEDDINGS}
+    assert {name: some for name, some in leaking.items() if some} == {}
+
+
+def test_hardly_a_token_that_nobody_knows_leaks_where_its_shape_can_be_seen() -> None:
+    seen = [one for one in shapes.EMBEDDINGS if not one.known_only]
+    whole = [(one.name, leaking_tokens(NOBODY, one)) for one in seen if one.found == "shape"]
+    assert sum(len(some) for _, some in whole) <= 0.001 * len(whole) * len(TOKENS), whole
+    parted = [(one.name, leaking_tokens(NOBODY, one)) for one in seen if one.found == "joined"]
+    assert sum(len(some) for _, some in parted) <= 0.03 * len(parted) * len(TOKENS), parted
+
+
+@pytest.mark.parametrize("benign", shapes.BENIGN, ids=lambda one: one.name)
+def test_what_only_looks_like_a_secret_stays(benign: shapes.Benign) -> None:
+    assert NOBODY.mask(benign.text) == clean(benign.text)
+
+
+def test_of_a_megabyte_of_code_two_places_are_masked_at_most_that_are_none() -> None:
     """The standard library has no secrets. A part of it here; `benchmarks/masking.py` reads more of it."""
     top = Path(sysconfig.get_path("stdlib"))
     texts = [path.read_text("utf-8", "replace") for path in sorted(top.glob("*.py"))[::6]]
     size = sum(map(len, texts))
     masks = sum(NOBODY.mask(text).count("[MASKED:") - text.count("[MASKED:") for text in texts)
     assert size > 500_000
-    assert masks <= 10 * size / 1_000_000
+    assert masks <= 2 * size / 1_000_000
 
 
 class Labelled(NamedTuple):
@@ -613,7 +644,10 @@ def test_a_masker_does_not_show_what_it_knows() -> None:
 
 HARD = [
     "token", "token=", "password=", "PASSWORD=", "-----BEGIN PRIVATE KEY-----\n", "-----END PRIVATE KEY-----", "eyJ", "eyJ-", "://a:",
-    '"token":"', "Cookie: a=***", "a@", "+1 ", "A", "\n", "MIIabcdefghij\n", "authorization:", "bearer a", "\x1b]", "[MASKED:",
+    '"token":"', "Cookie: a=***", "a@", "+1 ", "A", "\n", "MIIabcdefghij\n", "authorization:", "bearer a", "\x1b]", "[MASKED:", "key=", "password is ", "password: |\n  a1\n",
+    '"value":"a1b2c3d4","name":"x",', "curl -u a:", "echo a | ", "mysql -p", "a:b@tcp(", "a&sig=1", "username,password\n",
+    "a1=\n", "%41", "\\x41", "&#65;", "<password>", 'secrets: ["aB3dE5gH",', "ghp_", "eyJ.eyJ", "user a on >", "kind: Secret\ndata:\n a: b\n",
+    '"password": {"value": ', "passphrase: aaa bbb ccc ", "\x00", "│ password │ ", "パスワード：", "$1$a", "key_" + letters("hard", 34) + "_",
 ]  # fmt: skip
 
 

@@ -230,8 +230,8 @@ _COLUMN = re.compile(
 )
 _COLUMN_NAMES = {"password", "passwd", "secret", "token"}
 _COLUMNS = re.compile(r"[\w .-]{1,40}(?:,[\w .-]{1,40}){1,20}\r?$", re.MULTILINE)
-_LONGEST_HEAD = 400
-_MOST_ROWS = 1_000
+_LONGEST_ROW = 1_000
+_ROW = re.compile(r"[^\n]{1,1000}$", re.MULTILINE)
 _HASHED = re.compile(r"\$(?:[156y]|apr1|2[abxy]|argon2id?)\$([A-Za-z0-9./$,=+-]{20,200})")
 _WORDS = bytes(code if chr(code).isalnum() else 0x20 for code in range(128)) + b" " * 128
 
@@ -241,6 +241,7 @@ def in_commands(text: str) -> Iterator[Span]:
     for word in _BY_WORD.keys() & words:
         for rule in _BY_WORD[word]:
             yield from _ruled(rule, text)
+    yield from _in_addresses(text)
     yield from _in_files(text, words)
 
 
@@ -256,7 +257,7 @@ def _ruled(rule: Rule, text: str) -> Iterator[Span]:
         at = text.find(rule.anchor, end)
 
 
-def _in_files(text: str, words: set[str]) -> Iterator[Span]:
+def _in_addresses(text: str) -> Iterator[Span]:
     for anchor, pattern, secret in _BEFORE:
         at = text.find(anchor)
         while at >= 0:
@@ -265,6 +266,9 @@ def _in_files(text: str, words: set[str]) -> Iterator[Span]:
             if match and secret(match[1]):
                 yield Span(begin + match.start(1), at, "GENERIC_SECRET")
             at = text.find(anchor, at + 1)
+
+
+def _in_files(text: str, words: set[str]) -> Iterator[Span]:
     if ":5432:" in text or "*:*:" in text:
         yield from _groups(_PGPASS, text, _jumbled)
     if '"value"' in text or "'value'" in text:
@@ -274,10 +278,8 @@ def _in_files(text: str, words: set[str]) -> Iterator[Span]:
     if "Secret" in words and "kind: Secret\n" in text:
         for block in _KUBERNETES.finditer(text):
             yield from _groups(_ENTRY, text, _jumbled, *block.span(1))
-    for named in _COLUMN.finditer(text) if words & _COLUMN_NAMES else ():
-        begin = text.rfind("\n", max(0, named.start() - _LONGEST_HEAD), named.start()) + 1
-        if columns := _COLUMNS.match(text, begin):
-            yield from _column(text, columns)
+    if words & _COLUMN_NAMES:
+        yield from _in_columns(text)
 
 
 def _groups(
@@ -292,19 +294,22 @@ def _groups(
             yield Span(*match.span(1), "GENERIC_SECRET")
 
 
-def _column(text: str, columns: re.Match[str]) -> Iterator[Span]:
-    """A column of passwords in a table of comma-separated values."""
-    names = columns[0].lower().split(",")
-    at = columns.end() + 1
-    for _ in range(_MOST_ROWS):
-        end = text.find("\n", at)
-        row = text[at : end if end >= 0 else len(text)]
-        cells = row.split(",")
-        if len(cells) != len(names) or len(names) < 2:
-            return
-        for name, cell in zip(names, cells, strict=True):
-            if re.search("pass|secret|token", name) and _jumbled(cell.strip()):
-                yield Span(at, at + len(cell), "GENERIC_SECRET")
-            at += len(cell) + 1
-        if end < 0:
-            return
+def _in_columns(text: str) -> Iterator[Span]:
+    """Columns of passwords in tables of comma-separated values."""
+    done = 0
+    for named in _COLUMN.finditer(text):
+        begin = text.rfind("\n", max(done, named.start() - _LONGEST_ROW), named.start()) + 1
+        columns = _COLUMNS.match(text, begin) if begin or named.start() < _LONGEST_ROW else None
+        if columns is None or named.start() < done:
+            continue
+        names = columns[0].lower().split(",")
+        done = columns.end() + 1
+        for row in _ROW.finditer(text, done):
+            cells = row[0].split(",")
+            if row.start() != done or len(cells) != len(names):
+                break
+            at, done = row.start(), row.end() + 1
+            for name, cell in zip(names, cells, strict=True):
+                if re.search("pass|secret|token", name) and _jumbled(cell.strip()):
+                    yield Span(at, at + len(cell), "GENERIC_SECRET")
+                at += len(cell) + 1

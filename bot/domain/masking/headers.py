@@ -31,7 +31,8 @@ def _credentials(text: str, at: int) -> Bounds | None:
     head = _CREDENTIALS.match(text, at, at + HEAD)
     if head is None or (head["value"] and placeholder(head["value"])):
         return None
-    if head["bare"] and (placeholder(head["bare"]) or not mixed(head["bare"])):
+    bare = head["bare"]
+    if bare and (placeholder(bare) or not mixed(bare) or "(" in bare or "[" in bare):
         return None
     found = _CREDENTIALS.match(text, at)
     return found.span() if found else None
@@ -73,7 +74,9 @@ _RULES: tuple[tuple[str, str, re.Pattern[str], Callable[[str, int], Bounds | Non
     (
         "AUTH_HEADER",
         "authorization",
-        re.compile(r"""\\{0,7}["']?(?:[ \t]{0,4}[:=,][ \t]{0,4}|[ ](?=["']))\\{0,7}["'`]?"""),
+        re.compile(
+            r"""\\{0,7}["']?(?:[ \t]{0,4}[:=][ \t]{0,4}|,[ ]?(?=["'](?:bearer|basic|token)[ ])|[ ](?=["']))\\{0,7}["'`]?"""
+        ),
         _credentials,
     ),
     (

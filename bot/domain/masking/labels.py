@@ -149,6 +149,9 @@ _LINE = re.compile(
 )
 _MOST_ITEMS = 50
 _PHRASE = re.compile(r"phrase|mnemonic")
+_QUOTES = {'"', "'", "`", "%22", "&quot;"}
+_ARROWS = {"->", "→", "—", "–"}
+_FALLBACK = {"||", "??"}
 _COMPARED = {"==", "===", "!=", "!=="}
 
 
@@ -212,33 +215,32 @@ def _json(text: str, at: int) -> bool:
 
 def _counts(text: str, label: Label, value: Value, op: str, *, env: bool, close: str) -> bool:
     """Whether what is assigned is a secret."""
-    head, quoted = value.head, bool(value.quote)
-    if len(head) < 2 or values.placeholder(head):
+    head = value.head
+    if len(head) < 2 or values.placeholder(head) or (op in _COMPARED and not value.quote):
         return False
-    if not quoted and op in _COMPARED:
+    if op in _ARROWS:
+        return values.jumbled(head)
+    if label.sort is not Sort.WEAK:
+        if close and op == ":" and value.quote.lstrip("\\") in _QUOTES:
+            return True
+        if env and not values.location(head):
+            short = head.isdigit() and len(head) < 4
+            return bool(value.quote) or not (values.code(head) or short)
+    return _likely(text, label, value, op)
+
+
+def _likely(text: str, label: Label, value: Value, op: str) -> bool:
+    """The weaker the label, the more the value must look like a secret."""
+    head, quoted = value.head, value.quote not in {"", "{"}
+    if len(head) < 4 or values.location(head):
+        return False
+    called = text.startswith(("(", "[", "{"), value.end)
+    if not quoted and (called or values.code(head) or op in _FALLBACK):
         return False
     if label.sort is Sort.WEAK:
-        return values.token(head) and (quoted or not values.code(head))
-    if op in {"->", "→", "—", "–"}:
-        return values.jumbled(head)
+        return values.token(head)
     if value.quote == "{":
-        return values.jumbled(head) and not values.code(head)
-    if (
-        close
-        and op == ":"
-        and value.quote[-1:] in {'"', "'", "`", "2", ";"}
-        and value.quote[-2:] not in {'""', "''"}
-    ):
-        return True
-    if values.location(head):
-        return False
-    if env:
-        return quoted or not (values.code(head) or (head.isdigit() and len(head) < 4))
-    if len(head) < 4:
-        return False
-    if not quoted:
-        if text.startswith(("(", "[", "{"), value.end) or values.code(head) or op in {"||", "??"}:
-            return False
+        return values.jumbled(head)
     if " " in head:
         return values.passphrase(head)
     if label.sort is Sort.PASSWORD:
@@ -341,7 +343,7 @@ def _argument(text: str, label: Label) -> Value | None:
 
 
 def _good(value: Value) -> bool:
-    return not values.placeholder(value.head) and (
+    return not (values.placeholder(value.head) or values.code(value.head)) and (
         values.jumbled(value.head) or (bool(value.quote) and values.passphrase(value.head))
     )
 
@@ -356,6 +358,7 @@ def _flag(text: str, low: str, label: Label) -> Value | None:
     head = value.head
     if value.quote in {'"', "'", "`", "“", "‘"}:
         good = values.password(head) if label.sort is Sort.PASSWORD else values.secret(head)
+        good = good if label.name != "pass" else values.jumbled(head)
         good = good and len(head) >= 6 and (" " not in head or values.passphrase(head))
     elif option:
         good = len(head) >= 4 and (values.password(head) or values.secret(head))

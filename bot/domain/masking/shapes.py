@@ -188,32 +188,34 @@ def _random(piece: str) -> bool:
 
 
 def _whole_tokens(text: str) -> Iterator[Span]:
-    done = 0
+    done = other_done = 0
     for at in _candidates(text):
         if at < done:
             continue
-        if span := _token_at(text, at):
-            done = span.end
-            yield span
-        elif other := _OTHER.match(text, at):
+        if token := _token_at(text, at):
+            done = token.end
+            if len(set(text[at:done])) >= _FEWEST_SIGNS:
+                yield token
+        elif at >= other_done and (other := _OTHER.match(text, at)):
             # no maker known; one that is may begin further on, and gives the mask its name
-            yield _to_its_end(text, other, "SERVICE_TOKEN")
+            token = _to_its_end(text, other, "SERVICE_TOKEN")
+            other_done = token.end
+            yield token
 
 
 def _candidates(text: str) -> list[int]:
     found = [0]
     for start in range(0, len(text), _STRETCH):
         for candidate in _CANDIDATES:
-            for match in candidate.finditer(text, start, start + _STRETCH + _REACH):
-                found.append(match.end())
+            matches = candidate.finditer(text, start, start + _STRETCH + _REACH)
+            found += [match.end() for match in matches]
     return sorted(set(found))
 
 
 def _token_at(text: str, at: int) -> Span | None:
     for name, shape in _NAMED.items():
         if match := shape.match(text, at):
-            span = _to_its_end(text, match, name)
-            return span if len(set(text[at : span.end])) >= _FEWEST_SIGNS else None
+            return _to_its_end(text, match, name)
     return None
 
 

@@ -49,6 +49,7 @@ _CODE = re.compile(
           | [A-Za-z_][A-Za-z0-9_]{0,19} (?: (?:\.|->|::) [A-Za-z_][A-Za-z0-9_]{0,19} ){1,6} $ ) .*""",
     re.VERBOSE,
 )
+_IDENTIFIER = re.compile(r"[A-Za-z_][\w.:]*")
 _LOCATION = re.compile(r"(?:[a-z][a-z0-9+.-]{1,20}://|\.{0,2}/|~/|[A-Z]:\\).*", re.IGNORECASE)
 _LABEL_WORD = re.compile(r"(?i:pass(?:word|wd|phrase)|secret|token|credential|key|pwd)")
 _SIGNED = re.compile(r"\w[!@#$%^*+?~]")
@@ -100,8 +101,9 @@ def placeholder(value: str) -> bool:
 
 
 def code(value: str) -> bool:
-    named = bool(_LABEL_WORD.search(value)) or not jumbled(value)
-    return named and bool(_CODE.fullmatch(value))
+    if _LABEL_WORD.search(value) and _IDENTIFIER.fullmatch(value):
+        return True
+    return bool(_CODE.fullmatch(value)) and len(_JOINT.findall(value)) < 2
 
 
 def location(value: str) -> bool:
@@ -136,7 +138,9 @@ def secret(value: str) -> bool:
 def row_of_words(text: str, at: int) -> int:
     """Where a passphrase of several words ends that takes the rest of its line; `at` itself, where there is none."""
     words = _WORDS.match(text, at, at + 400)
-    if words is None or not text.startswith(("\n", "\r"), words.end()) and words.end() < len(text):
+    if words is None or (
+        not text.startswith(("\n", "\r"), words.end()) and words.end() < len(text)
+    ):
         return at
     return words.end() if passphrase(words[0]) else at
 
