@@ -25,6 +25,7 @@ READS_JAPANESE = (
     "flow/clarify",
     "domain/choices",
     "domain/estimate",
+    "domain/masking/labels",
     "domain/results/speculative",
     "domain/vague",
     "domain/spec_kit/",

@@ -96,13 +96,9 @@ def _sort(text: str, low: str, word: re.Match[str]) -> Sort | None:
         if "public" in low[max(0, start - 7) : start]:
             return None
     elif _ANYWHERE.match(called) or not called.isascii():
-        return (
-            Sort.PASSWORD
-            if _PASSWORD.match(called)
-            else Sort.SECRET
-            if _SECRET.match(called)
-            else Sort.WEAK
-        )
+        if _PASSWORD.match(called):
+            return Sort.PASSWORD
+        return Sort.SECRET if _SECRET.match(called) else Sort.WEAK
     inside = start > 0 and low[start - 1].isalpha()
     if inside and not (text[start].isupper() and text[start - 1].islower()):
         return None
@@ -183,23 +179,18 @@ def _assigned(text: str, label: Label, match: re.Match[str]) -> Iterator[Span]:
     value = values.read(text, at, env=env)
     if value is None:
         return
-    phrase = (
-        values.row_of_words(text, value.start)
-        if _PHRASE.search(label.name) and not value.quote
-        else value.start
-    )
-    if phrase > value.start:
-        value = value._replace(end=phrase)
-    elif not _counts(text, label, value, op, env=env, close=close):
-        return
-    else:
+    phrase = _PHRASE.search(label.name) and not value.quote
+    words = values.row_of_words(text, value.start) if phrase else value.start
+    if words > value.start:
+        value = value._replace(end=words)
+    elif _counts(text, label, value, op, env=env, close=close):
         value = values.whole(text, value, env=env)
-    name = "ENV_CREDENTIAL" if env and label.sort is not Sort.WEAK else "GENERIC_SECRET"
-    name = (
-        "JSON_CREDENTIAL"
-        if close and op == ":" and value.quote and label.sort is not Sort.WEAK
-        else name
-    )
+    else:
+        return
+    name = "GENERIC_SECRET"
+    if label.sort is not Sort.WEAK:
+        quoted = close and op == ":" and value.quote
+        name = "JSON_CREDENTIAL" if quoted else "ENV_CREDENTIAL" if env else name
     yield Span(value.start, value.end, name)
     if following := _NEXT_ITEM.match(text, value.end):
         again = values.read(text, following.end())

@@ -30,6 +30,7 @@ _OPENING = re.compile(
         (?P<quote> \\{0,7}(?:"{3}|'{3}|["'`]) | &quot; | %22 | [“‘„«「『] | \{(?=[^{\s%]) )?""",
     re.VERBOSE,
 )
+_SEVERAL_LINES = {'"' * 3, "'" * 3}
 _CLOSING = {"“": "”", "‘": "’", "„": "“", "«": "»", "「": "」", "『": "』", "{": "}"}
 _BARE = re.compile(r"""(?:[^\s"'`,;&<>(){}\[\]|\\“”’」]|&(?![\w.-]{1,40}=)){1,1000000}+""")
 _ENV = re.compile(r"""(?:[^\s"'`;&<>|\\]|&(?![\w.-]{1,40}=)){1,1000000}+""")
@@ -88,7 +89,9 @@ def _end(text: str, start: int, quote: str, env: bool, stop: int) -> int:
         return match.end() if match else start
     closing = _CLOSING.get(quote, quote)
     found = text.find(closing, start, stop)
-    line = -1 if len(quote) == 3 and quote[0] == quote[1] else text.find("\n", start, stop)
+    if found >= 0 and quote in _SEVERAL_LINES:
+        return found
+    line = text.find("\n", start, stop)
     return min((end for end in (found, line) if end >= 0), default=min(stop, len(text)))
 
 
