@@ -14,13 +14,15 @@ from adapters.git.checkout import Checkouts
 from adapters.git.exclude import is_registry
 from adapters.git.ledger import Ledger
 from adapters.git.named import Named
+from adapters.git.origin import origin_tip
 from adapters.git.place import WAY_BACK, Place, is_directory, main_checkout, resolved
 from adapters.git.run import INHERITED, Git
 from adapters.git.scan import SECONDS, scanned
 from adapters.git.standing import WORKTREES, require_folder
+from adapters.git.tree import Tree
 from adapters.git.trust import Trust
 from bot.domain.branches import BranchDetails, BranchList
-from bot.domain.world import Base, Checkout, Scan
+from bot.domain.world import Apart, Base, Checkout, Scan
 from bot.errors import Away, Refused, Unavailable
 
 OLDEST = (2, 36)
@@ -44,6 +46,7 @@ class GitRepository:
         self._trust = Trust(self._git, self._ledger)
         self._checkouts = Checkouts(self._git)
         self._branches = Branches(self._git, self._trust)
+        self._tree = Tree(self._git)
 
     async def base(self, path: str) -> Base:
         await self._require_git()
@@ -133,6 +136,16 @@ class GitRepository:
         main = main_checkout(path)
         await self._trust.check(main)
         return await self._is_commit(main, commit)
+
+    async def apart(self, path: str, one: str, other: str) -> Apart:
+        main = main_checkout(path)
+        await self._trust.check(main)
+        return await self._tree.apart(main, one, other)
+
+    async def origin_tip(self, path: str, branch: str) -> str:
+        main = main_checkout(path)
+        await self._trust.check(main)
+        return await origin_tip(self._git, main, branch)
 
     async def read(self, path: str, commit: str, names: tuple[str, ...]) -> dict[str, str]:
         main = main_checkout(path)

@@ -124,6 +124,11 @@ class Git:
         told = await self._configured(at)
         return any(may_lie_in_the_tree(key, told[key], at.main, self._path) for key in told)
 
+    async def reach(self, *arguments: str, protocol: str) -> Answer:
+        """Ask another repository something, from inside of none: no configuration is read, and no login is known."""
+        extra = {"GIT_ALLOW_PROTOCOL": protocol, "HOME": "/nonexistent"}
+        return await self._run(arguments, Path("/"), (0,), b"", OUTPUT_LIMIT, extra, None)
+
     async def version(self) -> tuple[int, int]:
         """Of the git that is installed. One that does not say is taken for new."""
         answer = await self.read("version", at=Path("/"))

@@ -44,10 +44,13 @@ class TakingIn:
             *("update-ref", "--no-deref", KEPT + commit, commit), at=held.main, lock=held.lock
         )
 
-    async def let_go(self, held: Held) -> None:
-        """Once the bot has no worktree here, nothing needs them: what was merged is on a branch."""
-        kept = await self._kept(held)
-        if not kept or held.is_at_work:
+    async def let_go(self, held: Held, keep: frozenset[str]) -> None:
+        """Once the bot has no worktree here, nothing needs them but a plan that is not carried out yet: what was merged
+        is on a branch."""
+        if held.is_at_work:
+            return
+        kept = [commit for commit in await self._kept(held) if commit not in keep]
+        if not kept:
             return
         orders = "".join(f"delete {KEPT}{commit} {commit}\n" for commit in kept)
         await self._git.write(

@@ -10,11 +10,13 @@ from pathlib import Path
 
 from adapters.git.place import Place
 from adapters.git.run import Git
-from bot.domain.world import Commit, Work
+from bot.domain.world import Apart, Commit, Work
 from bot.errors import Refused
 
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 STATUS_LIMIT = 4 * 1024 * 1024
+NAMES_LIMIT = 256 * 1024
+"""Of the files that differ between two commits."""
 
 
 class Tree:
@@ -59,6 +61,21 @@ class Tree:
         entries = answer.out.decode("utf-8", "replace").split("\0")
         lines = (entry.partition(" ") for entry in entries if entry)
         return tuple(Commit(sha=sha, subject=subject.strip()) for sha, _, subject in lines)
+
+    async def apart(self, at: Place, one: str, other: str) -> Apart:
+        one, other = await self.commit(at, one), await self.commit(at, other)
+        told = await self._git.read(
+            "rev-list", "--count", "--left-right", f"{one}...{other}", at=at
+        )
+        behind, ahead = map(int, told.text.split())
+        differ = await self._git.read(
+            *("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--ignore-submodules=dirty"),
+            *(one, other),
+            at=at,
+            limit=NAMES_LIMIT,
+        )
+        files = differ.fields[: -1 if differ.truncated else None]
+        return Apart(ahead=ahead, behind=behind, files=tuple(map(readable, files)))
 
     async def dirt(self, at: Place, *, tracked_only: bool = False) -> tuple[str, ...]:
         """Paths with uncommitted changes, untracked files included."""

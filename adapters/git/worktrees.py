@@ -110,6 +110,10 @@ class GitWorktrees:
         async with self._held(repository) as held:
             await self._taking_in.take_in(held, Path(source), commit)
 
+    async def let_go(self, repository: str, keep: frozenset[str]) -> None:
+        async with self._held(repository) as held:
+            await self._taking_in.let_go(held, keep)
+
     async def merge(self, path: str, branch: str, message: str, *, plan: str = "") -> Merged:
         folder = "/".join(checked(plan.rstrip("/"))) if plan else ""
         main, place = _located(path)
@@ -178,9 +182,7 @@ class GitWorktrees:
         kept = Elsewhere(merged_into, merged_tip, folder)
         async with self._held(repository) as held:
             place = checked_path(held.main, path)
-            removal = await self._removing.remove(held, place, branch, kept)
-            await self._taking_in.let_go(held)
-            return removal
+            return await self._removing.remove(held, place, branch, kept)
 
     async def delete_branch(
         self, repository: str, branch: str, commit: str, lost: int, *, worktree: str = ""

@@ -90,9 +90,13 @@ class GitHub:
         """Merge it if it stands at `head`, and if the checks of that head have passed."""
         return await self._merging.merge(checked(slug), number, head, title, checks)
 
-    async def fetch(self, slug: str, branch: str) -> Fetched:
-        """Copy a branch of GitHub into a repository of the bot's own."""
-        return await self._publishing.fetch(checked(slug), branch)
+    async def tip(self, slug: str, branch: str) -> str:
+        """The commit a branch stands at there; empty: there is no such branch."""
+        return await self._publishing.tip(checked(slug), branch)
+
+    async def fetch(self, slug: str, branch: str, *, near: str = "") -> Fetched:
+        """Copy a branch of GitHub into a repository of the bot's own; what `near` has need not come from there."""
+        return await self._publishing.fetch(checked(slug), branch, near)
 
     async def unpublish(self, slug: str, branch: str, commit: str) -> str:
         """Remove the branch there if it stands at that commit. Why it was left; empty: it is gone."""

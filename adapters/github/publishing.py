@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import re
 from pathlib import Path
 
@@ -22,9 +24,16 @@ _BRANCH = re.compile(
     r"(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)|/\.|\.$|/$))[A-Za-z0-9_][^\s~^:?*\[\\\x00-\x20\x7f]{0,240}"
 )
 
+ASKING = 30.0
+"""Seconds for a question that moves no objects."""
+log = logging.getLogger("adapters.github")
+
 
 class Publishing:
-    def __init__(self, home: Path, address: Address, tokens: Tokens, git: Git) -> None:
+    def __init__(
+        self, home: Path, address: Address, tokens: Tokens, git: Git, asking: float = ASKING
+    ) -> None:
+        self._asking = asking
         self._mirrors = home / "mirrors"
         self._address = address
         self._tokens = tokens
@@ -50,12 +59,23 @@ class Publishing:
             mirror.pushed.note(branch, commit)
             await self._push(mirror, slug, branch, commit, seen)
 
-    async def fetch(self, slug: str, branch: str) -> Fetched:
+    async def tip(self, slug: str, branch: str) -> str:
+        """Where it stands on GitHub; empty: there is none. People wait for this: it has less time than a transfer."""
+        _check_name(branch)
+        mirror = self._mirror(slug)
+        try:
+            async with asyncio.timeout(self._asking), mirror.held():
+                return await self._tip(mirror, slug, branch)
+        except TimeoutError as error:
+            raise Unavailable("GitHub does not say which branches it has", TRIES_AGAIN) from error
+
+    async def fetch(self, slug: str, branch: str, near: str = "") -> Fetched:
         """Copy a branch of GitHub here."""
-        if not _BRANCH.fullmatch(branch):
-            raise Refused(f"{branch[:200]!r} is no name of a branch")
+        _check_name(branch)
         mirror, ref = self._mirror(slug), ref_of("theirs", branch)
         async with mirror.held():
+            if near:
+                await self._begin_with(mirror, near, branch)
             arguments = (
                 "fetch",
                 "--no-tags",
@@ -71,6 +91,13 @@ class Publishing:
                 raise excuse(said.err, slug, f"copy the branch {branch}")
             commit = (await mirror.git("rev-parse", "--verify", f"{ref}^{{commit}}")).text
             return Fetched(path=str(mirror.path), commit=commit)
+
+    async def _begin_with(self, mirror: Mirror, near: str, branch: str) -> None:
+        """A repository of gigabytes is not copied over the network to learn of two commits."""
+        try:
+            await mirror.take_from(near, branch)
+        except Refused as refused:
+            log.info("not taken from the checkout", extra={"data": {"why": refused.reason}})
 
     async def unpublish(self, slug: str, branch: str, commit: str) -> str:
         """Let it go if it stands at that commit. Why it was left; empty: it is gone."""
@@ -164,6 +191,11 @@ class Publishing:
         if key not in self._known:
             self._known[key] = Mirror(self._mirrors, self._address, slug, self._git)
         return self._known[key]
+
+
+def _check_name(branch: str) -> None:
+    if not _BRANCH.fullmatch(branch):
+        raise Refused(f"{branch[:200]!r} is no name of a branch")
 
 
 def _check(branch: str, commit: str) -> None:

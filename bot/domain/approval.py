@@ -37,6 +37,11 @@ def _digest(
     return sha256(json.dumps(bound, sort_keys=True, separators=(",", ":")))
 
 
+def is_complete(session: Session) -> bool:
+    """All who must approve have done so; it is only being looked at where the base stands now."""
+    return session.recheck and len(session.approvals) >= session.approvers
+
+
 def offer(session: Session) -> str:
     """What a button to approve is about: this plan, as it was shown last. Shown afresh, it is another offer."""
     return _shown(digest(session), session.documents_shown_at)

@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from pydantic import AwareDatetime
 
+from bot.domain import approval
 from bot.domain.choices import Command, Verb, Word
 from bot.domain.events import (
     Commanded,
@@ -123,7 +124,7 @@ def came_of(before: Session, event: Event, after: Session) -> AuditEntry | None:
     """What was decided on what somebody wants; and every approval, whoever gave it."""
     given = _given(before, after)
     if given:
-        by, what = given.by, "approved" if given == after.approval else "approved, one of several"
+        by, what = given.by, _approved(before, after, given)
     elif isinstance(event, FromPerson) and wanted(event):
         by, what = event.by, wanted(event)
     else:
@@ -154,6 +155,14 @@ def _given(before: Session, after: Session) -> Approval | None:
         return after.approval
     more = len(after.approvals) > len(before.approvals)
     return after.approvals[-1] if more else None
+
+
+def _approved(before: Session, after: Session, given: Approval) -> str:
+    """Where the base is looked at first, an approval is told when it is given, and once more when it takes effect."""
+    if given in before.approvals:
+        return "begun as approved"
+    enough = given == after.approval or approval.is_complete(after)
+    return "approved" if enough else "approved, one of several"
 
 
 def _changed(before: Session, after: Session) -> list[str]:

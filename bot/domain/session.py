@@ -23,7 +23,7 @@ from bot.domain.steps import Step
 from bot.domain.tasks import Task, Workspace
 from bot.domain.verbosity import Verbosity
 from bot.domain.words import Change, Words
-from bot.domain.world import Collision, Removal, Scan, Usage
+from bot.domain.world import Collision, Removal, Scan, Upstream, Usage
 
 SCHEMA = 3
 """The version of the saved form. A newer one is left alone and told, an older one is brought up (`snapshot/forms.py`)."""
@@ -99,6 +99,8 @@ class Session(Living):
     base_branch: str = ""
     base_commit: str = ""
     base_uncommitted: int = 0
+    upstream: Upstream | None = None
+    """Its base branch on the host, as it was seen last."""
     agent: str = ""
     """The agent CLI its tasks use unless they name another."""
     agent_flags: str = ""

@@ -12,8 +12,29 @@ from bot.domain.facts import Fact
 from bot.domain.states import Outcome
 
 
+class Upstream(Fact):
+    """The base branch as it stands on its host, compared with the same branch of the checkout."""
+
+    host: str
+    """As people call it: GitHub, origin."""
+    commit: str = ""
+    """Where it stands there; empty: that is not known."""
+    local: str = ""
+    """Where the checkout's branch stands; empty: there is no such branch any more."""
+    ahead: int | None = 0
+    """Commits there that the checkout's branch lacks; none: some, but nobody has counted them."""
+    unpushed: int = 0
+    """Commits of the checkout's branch that are not there."""
+    used: bool = False
+    """The session builds on the host's branch."""
+    missing: bool = False
+    """There is no such branch there."""
+    problem: str = ""
+    """Why it is not known where it stands there."""
+
+
 class Base(Fact):
-    """Where a session starts from: the branch and commit current when it began."""
+    """Where a session starts from: a branch, and the commit it stands at on its host, or in the checkout without one."""
 
     repository: str
     """The main checkout's top directory, absolute."""
@@ -21,6 +42,19 @@ class Base(Fact):
     commit: str
     uncommitted: int = 0
     """How many files of the main checkout have uncommitted changes. They are never touched."""
+    upstream: Upstream | None = None
+    """None: it is hosted nowhere, and has no `origin` that could be asked."""
+
+
+class Apart(Fact):
+    """How two commits differ."""
+
+    ahead: int
+    """Commits that only the second one has."""
+    behind: int
+    """Commits that only the first one has."""
+    files: tuple[str, ...] = ()
+    """What differs between their trees, the first few thousand."""
 
 
 class BuildSystem(StrEnum):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 from bot.domain import approval
 from bot.domain.actions import Deed
+from bot.domain.cards import Decided
 from bot.domain.choices import Verb
 from bot.domain.events import (
     BaseSeen,
@@ -26,7 +27,7 @@ from bot.domain.session import Approval, Session, Speaker
 from bot.domain.sheets import Tone
 from bot.domain.states import IntentStatus, Phase
 from bot.domain.words import WordKind
-from bot.flow import finish, mishaps, place, replies, revise, standing, telling
+from bot.flow import finish, mishaps, moved_base, place, replies, revise, standing, telling
 
 _YES = frozenset(
     {"approve", "approved", "yes", "y", "ok", "lgtm", "go", "承認", "はい", "実行して"}
@@ -86,7 +87,7 @@ def alone(session: Session, event: Happening) -> Iterator[Deed]:
     """Low risk starts without a person, where the operator lets it, and nothing speaks against it."""
     low = session.alone and session.intent.risk is Risk.LOW
     if low and not session.dry_run and _is_as_judged(session):
-        yield from _start(session, OPERATOR, event)
+        yield from _accept(session, OPERATOR, event)
 
 
 def _is_as_judged(session: Session) -> bool:
@@ -114,7 +115,10 @@ def _said(session: Session, event: Said, text: str) -> Iterator[Deed]:
 
 
 def _approve(session: Session, event: FromPerson) -> Iterator[Deed]:
-    if session.analysis and session.analysis.critical:
+    if approval.is_complete(session):
+        given = session.approvals[-1]
+        yield telling.privately(event, f"Already approved by {given.by}; it starts in a moment.")
+    elif session.analysis and session.analysis.critical:
         yield telling.privately(
             event,
             "This plan has critical findings and cannot be approved. Say what should be different.",
@@ -131,7 +135,7 @@ def _approve(session: Session, event: FromPerson) -> Iterator[Deed]:
         given = _given(session, event.by, event)
         yield from one_of_several(session, event, given, telling.approval_wanted)
     else:
-        yield from _start(session, event.by, event)
+        yield from _accept(session, event.by, event)
 
 
 def may_not_alone(session: Session, event: FromPerson) -> bool:
@@ -166,19 +170,31 @@ def _given(session: Session, by: Person, event: Happening) -> Approval:
     )
 
 
-def _start(session: Session, by: Person, event: Happening) -> Iterator[Deed]:
-    revision = telling.revision(session)
-    session.approval = _given(session, by, event)
-    session.approvals = (*session.approvals, session.approval)
+def _accept(session: Session, by: Person, event: Happening) -> Iterator[Deed]:
+    """Where there is a host, the base may have moved there since the plan was made."""
+    given = _given(session, by, event)
+    session.approvals = (*session.approvals, given)
+    if session.hosted is None:
+        yield from _start(session, given, event)
+    else:
+        session.recheck = True
+        yield telling.approval_wanted(session, _approved(session, given))
+
+
+def _approved(session: Session, given: Approval) -> Decided:
+    return telling.decided_by(f"Revision {given.revision} approved", given.by, given.at)
+
+
+def _start(session: Session, given: Approval, event: Happening) -> Iterator[Deed]:
+    session.approval = given
     if session.intent.status is IntentStatus.PROPOSED:
         session.intend(IntentStatus.APPROVED)
     if session.intent.status is not IntentStatus.EXECUTING:  # more was wanted before it was merged
         session.intend(IntentStatus.EXECUTING)
     session.dry_run = False
-    session.say(Speaker.USER, f"Approved revision {revision}", event.at)
+    session.say(Speaker.USER, f"Approved revision {given.revision}", event.at)
     session.enter(Phase.EXECUTING)
-    what = f"Revision {revision} approved"
-    yield telling.approval_wanted(session, telling.decided_by(what, by, event.at))
+    yield telling.approval_wanted(session, _approved(session, given))
     if place.all_settled(session):  # what is wanted is there already
         session.enter(Phase.FINISHING)
         yield from finish.begin(session, event)
@@ -192,10 +208,13 @@ def expired(session: Session, event: FromPerson) -> bool:
 
 
 def _looked_at_base(session: Session, event: BaseSeen) -> Iterator[Deed]:
-    """A plan that has waited for long is shown afresh; if the base has moved it is made anew."""
-    session.recheck = False
-    old, new = session.base_commit, event.base.commit
-    if old == new:
+    """A plan that has waited for long is shown afresh. It is made anew if the base has moved in what it is about."""
+    accepted, session.recheck = approval.is_complete(session), False
+    session.upstream = event.base.upstream or session.upstream
+    moved = moved_base.moved(session, event)
+    if accepted and not (moved and moved_base.concerns_plan(session, event)):
+        yield from _started_from(session, event, moved)
+    elif not moved:
         session.documents_shown_at, session.approvals = event.at, ()
         yield telling.approval_wanted(session)
         yield telling.news(
@@ -203,11 +222,25 @@ def _looked_at_base(session: Session, event: BaseSeen) -> Iterator[Deed]:
             "The base has not moved: the plan stands as it was shown. Approve it once more.",
             tone=Tone.NEEDS_YOU,
         )
-        return
-    moved = f"{session.base_branch} moved from {old[:10]} to {new[:10]}"
+    else:
+        yield from _planned_anew(session, event, moved)
+
+
+def _started_from(session: Session, event: BaseSeen, moved: str) -> Iterator[Deed]:
+    given = session.approvals[-1]
+    if why := moved_base.unknown(event):
+        yield moved_base.not_seen(session, why, event.at)
+    if moved:
+        yield moved_base.taken_up(session, event, moved)
+        moved_base.take_up(session, event)
+    yield from _start(session, given, event)
+
+
+def _planned_anew(session: Session, event: BaseSeen, moved: str) -> Iterator[Deed]:
     yield telling.approval_wanted(session, telling.decided_by(moved, OPERATOR, event.at))
-    session.base_commit, session.brought = new, event.brought
+    session.base_commit, session.brought = event.base.commit, event.brought
     revise.anew(session, f"{moved}: hold the plan against the repository as it is now.")
+    session.recheck = False  # it was looked at just now
     session.enter(Phase.SPECIFYING)
     yield telling.news(
         f"revising:{telling.revision(session)}", f"{moved}, so I am checking the plan again."

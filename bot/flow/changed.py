@@ -62,7 +62,7 @@ def wanted(session: Session, change: Change, decided: Decided | None = None) -> 
             revision=change.revision,
             digest=approval.digest_of_change(session, change),
             offer=approval.offer_of_change(session, change),
-            base=f"{session.base_branch} at {session.base_commit[:10]}",
+            base=telling.base_of(session),
             tasks=tuple(
                 _planned(session, draft)
                 for draft in change.drafts

@@ -73,7 +73,7 @@ def _info(session: Session) -> Fields:
         ("Session", session.id),
         ("Status", stands(session.status, session.phase)),
         ("Repository", session.repository),
-        ("Base", f"{session.base_branch} at {session.base_commit[:10]}"),
+        ("Base", telling.base_of(session)),
         ("Spec", spec),
         ("Asked by", str(session.owner)),
         ("Since", f"{session.created_at:%Y-%m-%d %H:%M} UTC"),

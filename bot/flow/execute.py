@@ -9,6 +9,7 @@ from bot.domain.actions import Deed, HoldPlace
 from bot.domain.choices import Verb
 from bot.domain.collided import told_of_task
 from bot.domain.events import (
+    BaseSeen,
     BaseTakenIn,
     BranchesListed,
     CheckRan,
@@ -53,6 +54,7 @@ from bot.flow import (
     finish,
     let_pass,
     limits,
+    moved_base,
     overlap,
     place,
     pulls,
@@ -140,12 +142,12 @@ def _came_back(session: Session, event: Result) -> Iterator[Deed]:  # noqa: C901
             finish.described(session, event)
         case DocumentsCommitted() if session.spec:
             session.spec = session.spec.model_copy(update={"commit": event.commit})
+        case BaseSeen() | OrderFailed(what="look_at_base"):
+            yield from moved_base.decide(session, event)
         case OrderFailed(what="judge_words"):
             yield from replies.not_judged(session, event)
         case OrderFailed():
             yield from blocked.hold(session, event)
-        case _:
-            pass
 
 
 def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
@@ -186,6 +188,7 @@ def _place_or_workspace(
             session.has_place, session.queue_position = True, None
             if session.status is Status.QUEUED:
                 session.become(Status.ACTIVE)
+            moved_base.look_before_start(session, event.at)
         case PlaceAwaited(position=position, waiting=waiting):
             session.queue_position, session.queue_waiting = position or None, waiting
         case BranchesListed(names=names):

@@ -120,7 +120,7 @@ def _begin(session: Session, event: Surveyed) -> None:
     base = event.base
     session.repository = base.repository
     session.base_branch, session.base_commit = base.branch, base.commit
-    session.base_uncommitted = base.uncommitted
+    session.base_uncommitted, session.upstream = base.uncommitted, base.upstream
     session.agent, session.agent_flags = event.agent.agent, event.agent_flags
     session.context_window, session.most_at_once = event.context_window, event.most_at_once
     session.limits, session.hosted = event.limits, event.hosted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bot.domain import approval
 from bot.domain.actions import Deed, Show
 from bot.domain.cards import Decided, StoppedCard
 from bot.domain.session import Session
@@ -24,7 +25,7 @@ def card(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
         yield telling.questions(session, decided)
     elif session.phase is Phase.EXECUTING:
         yield from _at_work(session, decided)
-    elif session.phase is Phase.APPROVING:
+    elif session.phase is Phase.APPROVING and not approval.is_complete(session):
         yield telling.approval_wanted(session, decided)
     elif session.phase is Phase.FINISHING and session.ending is None:
         yield from _at_the_end(session, decided)

@@ -82,9 +82,11 @@ def is_free(session: Session, task: Task) -> bool:
 
 
 def may_begin(session: Session, task: Task) -> bool:
-    """A branch of its own starts from the committed plan; one that is there already goes on."""
+    """A branch of its own starts from the committed plan, on a base that was looked at; one that is there already goes on."""
     committed = session.spec is None or bool(session.spec.commit)
-    return committed or bool(task.runs and task.workspace and task.workspace.start)
+    return (committed and not session.recheck) or bool(
+        task.runs and task.workspace and task.workspace.start
+    )
 
 
 def all_settled(session: Session) -> bool:

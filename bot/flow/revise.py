@@ -21,6 +21,7 @@ def anew(session: Session, wish: str) -> None:
     session.documents, session.documents_shown_at = (), None
     session.analysis, session.analysed, session.repairs = None, False, 0
     session.approvals = ()
+    session.recheck = session.recheck or session.hosted is not None
     session.spec = session.spec.model_copy(
         update={"revision": session.spec.revision + 1, "commit": ""}
     )

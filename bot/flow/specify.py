@@ -30,9 +30,8 @@ from bot.flow import approve, mishaps, place, replies, revise, telling, wizard
 
 def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - one case per event
     match event:
-        case BaseSeen(base=base):
-            session.recheck = False
-            session.base_commit, session.base_uncommitted = base.commit, base.uncommitted
+        case BaseSeen():
+            yield from _looked_at_base(session, event)
         case Scanned(scan=scan):
             session.scan = scan
             session.test_command = scan.test_command or session.test_command
@@ -64,6 +63,16 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
             yield telling.stale(session, event)
         case _:
             pass
+
+
+def _looked_at_base(session: Session, event: BaseSeen) -> Iterator[Deed]:
+    """Each revision is made for the base as it is then; the first card says which one that is."""
+    session.recheck = False
+    base, before = event.base, (session.base_commit, session.upstream)
+    session.base_commit, session.base_uncommitted = base.commit, base.uncommitted
+    session.upstream, session.brought = base.upstream or session.upstream, event.brought
+    if (session.base_commit, session.upstream) != before:
+        yield telling.received(session)
 
 
 def _is_current(session: Session, event: DocumentWritten | PlanAnalysed) -> bool:

@@ -22,6 +22,7 @@ from bot.domain.cards import (
 )
 from bot.domain.choices import Choice, Verb
 from bot.domain.events import FromPerson, Pressed
+from bot.domain.layout import counted
 from bot.domain.parts import Going
 from bot.domain.people import Person
 from bot.domain.sentences import sentences, shortened
@@ -41,14 +42,15 @@ def received(session: Session) -> Show:
     spec_branch = session.spec.workspace.branch if session.spec else ""
     notes = (f"Spec, plan and tasks go to the branch {spec_branch}.",) if spec_branch else ()
     if session.base_commit:
-        notes = (*notes, _pull_requests(session), *session.warnings, *session.brought)
+        notes = (*notes, *_upstream(session), _pull_requests(session))
+        notes = (*notes, *session.warnings, *session.brought)
     return Show(
         card=ReceivedCard(
             key="received",
             session=session.short,
             request=shortened(session.intent.body, SHOWN),
             repository=session.repository if session.base_commit else "",
-            branch=session.base_branch,
+            branch=branch_of(session),
             commit=session.base_commit,
             uncommitted=session.base_uncommitted,
             agent=session.agent,
@@ -57,6 +59,48 @@ def received(session: Session) -> Show:
             notes=notes,
         )
     )
+
+
+def branch_of(session: Session) -> str:
+    """The base branch, and where it is meant."""
+    upstream = session.upstream
+    return session.base_branch + (f" on {upstream.host}" if upstream and upstream.used else "")
+
+
+def base_of(session: Session) -> str:
+    return f"{branch_of(session)} at {session.base_commit[:10]}"
+
+
+def _upstream(session: Session) -> tuple[str, ...]:
+    """How the base branch on its host differs from the one people have before them."""
+    if (there := session.upstream) is None:
+        return ()
+    branch, host = session.base_branch, there.host
+    if there.problem:
+        reason = f"I could not see where {branch} stands on {host}: {there.problem}"
+        return (sentences(reason, "I plan from yours, and look again before work begins"),)
+    if there.missing:
+        return (
+            f"{branch} is not on {host}. I build on yours; push it, as pull requests need it there.",
+        )
+    if not there.used:
+        ahead = f"is {counted(there.ahead, 'commit')} ahead" if there.ahead else "is ahead"
+        return (
+            f"{branch} at {host} {ahead} of yours. I build on yours: pull first if it matters.",
+        )
+    unpushed = counted(there.unpushed, "commit")
+    if there.ahead and there.unpushed:
+        ahead = counted(there.ahead, "commit")
+        apart = f"{branch} on {host} and yours have parted: {ahead} there, {unpushed} here."
+        return (f"{apart} I build on {host}'s. Push yours if they should be part of this.",)
+    if there.unpushed:
+        return (
+            f"Your {branch} has {unpushed} that {host} lacks: not part of this unless you push.",
+        )
+    if there.ahead:
+        ahead = counted(there.ahead, "commit")
+        return (f"{branch} on {host} is {ahead} ahead of yours: I build on {host}'s.",)
+    return ()
 
 
 def _pull_requests(session: Session) -> str:
@@ -136,7 +180,7 @@ def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
             revision=revision(session),
             digest=approval.digest(session),
             offer=approval.offer(session),
-            base=f"{session.base_branch} at {session.base_commit[:10]}",
+            base=base_of(session),
             tasks=tuple(
                 _planned(session, task) for task in session.tasks if task.state not in shared.GONE
             ),

@@ -16,7 +16,7 @@ from bot.domain.hosting import (
     Pull,
     PullWanted,
 )
-from bot.domain.world import Base, Checkout, Collision, Commit, Merged, Removal, Scan, Work
+from bot.domain.world import Apart, Base, Checkout, Collision, Commit, Merged, Removal, Scan, Work
 
 
 class Repository(Protocol):
@@ -70,6 +70,15 @@ class Repository(Protocol):
         """Which programs of the repository its git configuration has git run, and where: a sentence each."""
         ...
 
+    async def apart(self, path: str, one: str, other: str) -> Apart:
+        """How two commits of the repository differ."""
+        ...
+
+    async def origin_tip(self, path: str, branch: str) -> str:
+        """Where the remote `origin` has that branch now. Only asked where that needs no login: a path of this machine,
+        or http(s). Empty: there is none, or it cannot be reached."""
+        ...
+
     async def checkout(self, path: str) -> Checkout:
         """How the main checkout looks now, read without touching its index."""
         ...
@@ -115,6 +124,10 @@ class Worktrees(Protocol):
 
     async def take_in(self, repository: str, source: str, commit: str) -> None:
         """Have a commit of another repository on this machine at hand here, on no branch."""
+        ...
+
+    async def let_go(self, repository: str, keep: frozenset[str]) -> None:
+        """Commits that were taken in are held no longer once the bot has no worktree here, but for those in `keep`."""
         ...
 
     async def commit_files(self, path: str, files: dict[str, str], message: str) -> str:
@@ -217,8 +230,15 @@ class Forge(Protocol):
         """
         ...
 
-    async def fetch(self, slug: str, branch: str) -> Fetched:
-        """Copy a branch of the forge to this machine, into no checkout."""
+    async def tip(self, slug: str, branch: str) -> str:
+        """The commit a branch stands at on the forge; empty: there is no such branch."""
+        ...
+
+    async def fetch(self, slug: str, branch: str, *, near: str = "") -> Fetched:
+        """Copy a branch of the forge to this machine, into no checkout.
+
+        `near`: a repository on this machine; what its branch of that name has is not copied over the network.
+        """
         ...
 
     async def unpublish(self, slug: str, branch: str, commit: str) -> str:

@@ -316,3 +316,15 @@ async def test_another_repository_is_refused(world: ForgeWorld, commit: str) -> 
         await world.forge.look("acme/other", 1)
     with pytest.raises(Refused):
         await world.forge.fetch("acme/other", "main")
+
+
+async def test_where_a_branch_stands_is_told_without_copying_it(world: ForgeWorld) -> None:
+    theirs = world.person_pushes("main", {"theirs.py": "1\n"})
+    assert await world.forge.tip(world.slug, "main") == theirs
+    assert await world.forge.tip(world.slug, "nowhere") == ""
+
+
+async def test_what_the_checkout_has_need_not_come_from_the_forge(world: ForgeWorld) -> None:
+    theirs = world.person_pushes("main", {"theirs.py": "1\n"})
+    for near in (world.path, "/nowhere"):
+        assert (await world.forge.fetch(world.slug, "main", near=near)).commit == theirs

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.domain.world import Apart
 from bot.errors import Away, Refused
 from tests.adapters.git.worlds import FakeWorld, RealWorld, World
 
@@ -67,6 +68,24 @@ async def test_the_tip_of_a_branch_is_found_whatever_is_checked_out(world: World
     assert await world.repository.tip(world.path, "main") == world.tip("main")
     with pytest.raises(Refused, match="no branch gone"):
         await world.repository.tip(world.path, "gone")
+
+
+async def test_how_two_commits_differ_is_counted_from_both_sides(world: World) -> None:
+    first = world.tip("main") or ""
+    world.person_creates("other", first)
+    mine = world.person_commits("main", {"code.py": "one = 2\n"})
+    world.person_commits("other", {"new.py": "n\n"})
+    theirs = world.person_commits("other", {"sub/new.py": "n\n"})
+    apart = await world.repository.apart(world.path, mine, theirs)
+    assert (apart.ahead, apart.behind) == (2, 1)
+    assert apart.files == ("code.py", "new.py", "sub/new.py")
+    assert await world.repository.apart(world.path, mine, mine) == Apart(ahead=0, behind=0)
+    with pytest.raises(Refused, match="no commit"):
+        await world.repository.apart(world.path, mine, "0" * 39 + "1")
+
+
+async def test_without_an_origin_nobody_knows_where_it_stands(world: World) -> None:
+    assert await world.repository.origin_tip(world.path, "main") == ""
 
 
 async def test_a_place_without_a_repository_is_refused(world: World, tmp_path: Path) -> None:

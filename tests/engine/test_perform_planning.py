@@ -21,7 +21,7 @@ from bot.domain.session import Session
 from bot.domain.states import Status, TaskState
 from bot.domain.words import Words
 from bot.engine.logbook import Logbook
-from bot.engine.perform import planning
+from bot.engine.perform import planning, upstream
 from bot.engine.world import Rules, World
 from bot.errors import Refused, Unavailable
 from tests.fakes.agents import FakeAgents
@@ -273,15 +273,15 @@ async def test_the_base_is_that_of_the_branch_the_session_began_on(bench: Bench)
     repository = bench.repository
     begun = repository.heads["main"]
     session = surveyed(repository=repository.path, base_commit=begun)
-    assert (await planning.look_at_base(bench.world, session, LookAtBase())).base.commit == begun
+    assert (await upstream.look_at_base(bench.world, session, LookAtBase())).base.commit == begun
     repository.heads["other"] = begun
     repository.branch = "other"
     repository.commit("other", {"b.py": ""}, "feat: b")
-    seen = (await planning.look_at_base(bench.world, session, LookAtBase())).base
+    seen = (await upstream.look_at_base(bench.world, session, LookAtBase())).base
     assert (seen.branch, seen.commit) == ("main", begun)
     repository.commit("main", {"a.py": ""}, "feat: a")
     moved = repository.commit("main", {"a.py": "1"}, "feat: a again")
-    seen = (await planning.look_at_base(bench.world, session, LookAtBase())).base
+    seen = (await upstream.look_at_base(bench.world, session, LookAtBase())).base
     assert (seen.branch, seen.commit) == ("main", moved)
 
 
@@ -290,5 +290,5 @@ async def test_what_git_is_to_run_of_the_repository_is_told_with_the_plan_and_ma
 ) -> None:
     bench.repository.started = (f"The git filter z runs `{HIDDEN}`.",)
     session = surveyed(repository=bench.repository.path, base_branch="main")
-    seen = await planning.look_at_base(bench.world, session, LookAtBase())
+    seen = await upstream.look_at_base(bench.world, session, LookAtBase())
     assert seen.brought == ("The git filter z runs `[MASKED:PASSWORD]`.",)

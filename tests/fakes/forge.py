@@ -160,7 +160,11 @@ class FakeForge:
         self._lose()
         return MergeTried(merged=True, commit=pull.merge_commit)
 
-    async def fetch(self, slug: str, branch: str) -> Fetched:
+    async def tip(self, slug: str, branch: str) -> str:
+        await self._asked("tip", slug)
+        return self.hub.heads.get(branch, "")
+
+    async def fetch(self, slug: str, branch: str, *, near: str = "") -> Fetched:
         await self._asked("fetch", slug)
         if branch not in self.hub.heads:
             raise Refused(f"the forge has no branch {branch}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from bot.domain.branches import Branch, BranchDetails, BranchList, ChangedFile
-from bot.domain.world import Base, BuildSystem, Checkout, Commit, Scan
+from bot.domain.world import Apart, Base, BuildSystem, Checkout, Commit, Scan
 from bot.errors import Away, PortError, Refused
 
 EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
@@ -41,6 +41,8 @@ class FakeRepository:
     def __post_init__(self) -> None:
         self.commits: dict[str, FakeCommit] = {}
         self.heads: dict[str, str] = {}
+        self.origin: dict[str, str] = {}
+        """Where the remote `origin` has its branches, if it can be reached."""
         self.changes: dict[str, str] = {}
         """Uncommitted files of the main checkout."""
         self.ignored: dict[str, str] = {}
@@ -176,6 +178,22 @@ class FakeRepository:
     async def programs(self, path: str) -> tuple[str, ...]:
         await self._asked(path)
         return self.started
+
+    async def apart(self, path: str, one: str, other: str) -> Apart:
+        await self._asked(path)
+        before, now = self.found(one), self.found(other)
+        if before is None or now is None:
+            raise Refused(f"there is no commit {one!r} or {other!r} in the repository")
+        names = {*before.files, *now.files}
+        return Apart(
+            ahead=len(self.between(before.sha, now.sha)),
+            behind=len(self.between(now.sha, before.sha)),
+            files=tuple(sorted(n for n in names if before.files.get(n) != now.files.get(n))),
+        )
+
+    async def origin_tip(self, path: str, branch: str) -> str:
+        await self._asked(path)
+        return self.origin.get(branch, "")
 
     async def checkout(self, path: str) -> Checkout:
         await self._asked(path)

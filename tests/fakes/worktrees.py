@@ -110,6 +110,10 @@ class FakeWorktrees:
         wanted = elsewhere.ancestors(commit) - there.commits.keys()
         there.commits |= {sha: it for sha, it in elsewhere.commits.items() if sha in wanted}
 
+    async def let_go(self, repository: str, keep: frozenset[str]) -> None:
+        """In memory nothing is ever tidied away."""
+        await self._asked(repository)
+
     async def merge(self, path: str, branch: str, message: str, *, plan: str = "") -> Merged:
         here = await self._worktree(path)
         other = commit_of(here.repository, branch)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.stories.console_person import at_a_terminal
 from tests.stories.conversation import Scene
-from tests.stories.github import shipping
+from tests.stories.github import building_on, shipping
 from tests.stories.github.hosting import hosting
 from tests.stories.matrix_talker import in_a_room
 from tests.stories.slack_talker import in_a_channel
@@ -39,3 +39,9 @@ async def test_three_pull_requests_one_upon_another_are_merged_in_order_and_noth
 ) -> None:
     async with hosting(tmp_path) as github, opened(**github.environ) as scene:
         await shipping.merges_all_in_order(scene, github)
+
+
+@pytest.mark.timeout(240)
+async def test_the_next_session_builds_on_what_was_merged_on_github(tmp_path: Path) -> None:
+    async with hosting(tmp_path) as github, in_a_channel(tmp_path, **github.environ) as scene:
+        await building_on.what_was_merged_there(scene, github)

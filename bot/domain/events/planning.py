@@ -103,6 +103,12 @@ class BaseSeen(Result):
     kind: Literal["base_seen"] = "base_seen"
     base: Base
     brought: tuple[str, ...] = ()
+    commits: int = 0
+    """How many came since the commit the plan was made for."""
+    files: tuple[str, ...] = ()
+    """What they changed."""
+    scan: Scan | None = None
+    """Of the new commit, where it is another one."""
 
 
 class WordsJudged(Result):

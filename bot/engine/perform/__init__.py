@@ -65,6 +65,7 @@ from bot.engine.perform import (
     shipping,
     surveying,
     telling,
+    upstream,
 )
 from bot.engine.world import World
 
@@ -96,7 +97,7 @@ async def _planned(world: World, session: Session, order: Planning) -> Event:  #
         case AnalysePlan():
             return await planning.analyse_plan(world, session, order)
         case LookAtBase():
-            return await planning.look_at_base(world, session, order)
+            return await upstream.look_at_base(world, session, order)
         case CommitDocuments():
             return await planning.commit_documents(world, session, order)
         case JudgeWords():

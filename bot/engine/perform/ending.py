@@ -18,6 +18,7 @@ from bot.engine.perform.checking import check_of, finished, found
 from bot.engine.world import World
 from bot.errors import PortError, Refused
 from bot.flow.shared import pull_of
+from bot.ports.keeping import Listed
 
 log = logging.getLogger("bot.perform")
 
@@ -133,12 +134,28 @@ async def clean_up(world: World, session: Session, order: CleanUp) -> CleanedUp:
         await _removed(world, session, workspace, base, pull)
         for workspace, pull in _workspaces(session)
     ]
+    await _let_go(world, session)
     return CleanedUp(
         **world.mark(),
         answers=order.key,
         removals=tuple(removals),
         evidence=await found(world, session),
     )
+
+
+async def _let_go(world: World, session: Session) -> None:
+    """Commits of the host's that no other session begins from are held no longer."""
+    records = (world.store.find(one.id) for one in world.store.sessions() if _goes_on(one, session))
+    needed = frozenset(record.session.base_commit for record in records if record)
+    try:
+        await world.worktrees.let_go(session.repository, needed)
+    except Refused as refusal:
+        log.warning("not let go", extra={"data": {"id": session.id, "why": refusal.reason}})
+
+
+def _goes_on(other: Listed, session: Session) -> bool:
+    ended = other.status in (Status.COMPLETED, Status.DISCARDED)
+    return not ended and other.id != session.id and other.repository == session.repository
 
 
 def _workspaces(session: Session) -> Iterator[tuple[Workspace, PullRequest | None]]:

@@ -9,7 +9,6 @@ from bot.domain.actions import (
     AnalysePlan,
     CommitDocuments,
     FindQuestions,
-    LookAtBase,
     ReadAnswers,
     WriteDocument,
 )
@@ -17,7 +16,6 @@ from bot.domain.approval import sha256
 from bot.domain.documents import Document, DocumentKind
 from bot.domain.events import (
     AnswersRead,
-    BaseSeen,
     DocumentsCommitted,
     DocumentWritten,
     PlanAnalysed,
@@ -35,7 +33,6 @@ from bot.domain.tampering.settings import reaches_further
 from bot.domain.tasks import Workspace
 from bot.engine import brain
 from bot.engine.brain import EarlierSession
-from bot.engine.perform.brought import brought
 from bot.engine.world import Rules, World
 from bot.errors import Refused
 
@@ -170,20 +167,6 @@ def policy(rules: Rules, session: Session) -> Policy:
         alone=rules.low_risk_alone and risk is Risk.LOW and trusted and not reaches,
         approvers=max(1, rules.high_risk_approvers) if high else 1,
         others=high and not rules.asker_counts,
-    )
-
-
-async def look_at_base(world: World, session: Session, order: LookAtBase) -> BaseSeen:
-    """Of the branch the session began on, also where somebody has checked out another one since."""
-    seen = await world.repository.base(session.repository)
-    commit = await world.repository.tip(session.repository, session.base_branch)
-    base = seen.model_copy(update={"branch": session.base_branch, "commit": commit})
-    agents = (session.agent, *session.other_agents)
-    return BaseSeen(
-        **world.mark(),
-        answers=order.key,
-        base=base,
-        brought=await brought(world, session.repository, commit, agents),
     )
 
 

@@ -21,6 +21,7 @@ from bot.domain.states import Status
 from bot.domain.world import AgentReady
 from bot.engine.patience import patiently
 from bot.engine.perform.brought import brought
+from bot.engine.perform.upstream import base_of
 from bot.engine.world import World
 from bot.errors import Refused, Unavailable
 
@@ -39,6 +40,8 @@ async def survey(world: World, session: Session, order: Survey) -> Surveyed:
     if not agent.ok:
         agent = _not_needed_yet(session, agent)
     others = await _other_agents(world, agent.agent, base.repository)
+    hosted = await _hosted(world, base.repository)
+    base = await base_of(world, base, hosted)
     agents = (agent.agent, *others)
     return Surveyed(
         **world.mark(),
@@ -53,7 +56,7 @@ async def survey(world: World, session: Session, order: Survey) -> Surveyed:
         unattended=world.rules.unattended,
         sandboxed=world.rules.sandboxed,
         user=world.rules.user,
-        hosted=await _hosted(world, base.repository),
+        hosted=hosted,
         other_agents=others,
     )
 

@@ -17,6 +17,7 @@ from bot.domain.actions import (
     JudgeWhole,
     JudgeWork,
     ListBranches,
+    LookAtBase,
     LookAtWork,
     MergeLocally,
     OpenPull,
@@ -42,7 +43,9 @@ def executing(session: Session) -> Iterator[Order]:
     if session.wants_place_since:
         rework = any(t.pull_request and t.state in place.MOVING for t in session.tasks)
         yield HoldPlace(since=session.wants_place_since, rework=rework)
-    if session.spec and not session.spec.commit:
+    if session.recheck:
+        yield LookAtBase()
+    elif session.spec and not session.spec.commit:
         yield CommitDocuments(revision=session.spec.revision)
     if session.change:
         yield from _changing(session.change)

@@ -108,5 +108,16 @@ async def test_taken_commits_go_with_the_last_worktree(world: RealWorld) -> None
     for name, left in (("one", True), ("two", False)):
         removal = await world.worktrees.remove(world.path, world.at(name), f"agent/{name}", commit)
         assert removal.branch_gone
+        await world.worktrees.let_go(world.path, frozenset())
         assert (f"refs/gwt-bot/{commit}" in references(world)) is left
     assert "refs/gwt-bot/somebody-s" in references(world)
+
+
+async def test_a_commit_that_another_plan_begins_from_stays(world: RealWorld) -> None:
+    elsewhere, commit = world.somebody_commits_elsewhere({"theirs.py": "t\n"})
+    await world.worktrees.take_in(world.path, elsewhere, commit)
+    await world.worktrees.let_go(world.path, frozenset({commit}))
+    git(world.top, "gc", "--quiet", "--prune=now")
+    assert git(world.top, "cat-file", "-t", commit) == "commit"
+    await world.worktrees.let_go(world.path, frozenset())
+    assert references(world) == ["refs/heads/main"]
