@@ -136,7 +136,7 @@ def _came_back(session: Session, event: Result) -> Iterator[Deed]:  # noqa: C901
             yield from pulls.decide(session, event)
         case StepChosen() | OrderFailed(what="choose_step"):
             yield from steps.chosen(session, event)
-        case WordsJudged():
+        case WordsJudged() | OrderFailed(what="judge_words"):
             yield from _judged(session, event)
         case WorkDescribed() | OrderFailed(what="describe_work"):
             finish.described(session, event)
@@ -144,10 +144,10 @@ def _came_back(session: Session, event: Result) -> Iterator[Deed]:  # noqa: C901
             session.spec = session.spec.model_copy(update={"commit": event.commit})
         case BaseSeen() | OrderFailed(what="look_at_base"):
             yield from moved_base.decide(session, event)
-        case OrderFailed(what="judge_words"):
-            yield from replies.not_judged(session, event)
         case OrderFailed():
             yield from blocked.hold(session, event)
+        case _:
+            pass
 
 
 def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
@@ -166,8 +166,11 @@ def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
             yield from blocked.pressed(session, event)
 
 
-def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
+def _judged(session: Session, event: WordsJudged | OrderFailed) -> Iterator[Deed]:
     """What people want changed is a change; the rest is answered, or let be."""
+    if isinstance(event, OrderFailed):
+        yield from replies.not_judged(session, event)
+        return
     words = replies.judged(session, event.words_id)
     if words is None:
         return
