@@ -43,6 +43,8 @@ async def test_three_pull_requests_one_upon_another_are_merged_in_order_and_noth
 
 @pytest.mark.timeout(240)
 async def test_the_next_session_builds_on_what_was_merged_on_github(tmp_path: Path) -> None:
-    channel: Open = partial(in_a_channel, tmp_path)
-    async with hosting(tmp_path) as github, channel(**github.environ) as scene:
+    async with (
+        hosting(tmp_path) as github,
+        in_a_channel(tmp_path, late=False, **github.environ) as scene,
+    ):
         await building_on.what_was_merged_there(scene, github)
