@@ -84,7 +84,7 @@ def test_commits_that_change_nothing_of_the_plan_are_taken_up_without_asking_aga
 ) -> None:
     session = approved()
     heard = titles(decide(session, seen(NEW, *files)))
-    assert heard[0].startswith("main on GitHub moved from bbbbbbbbbb to eeeeeeeeee. I build on")
+    assert heard[0].startswith("Main on GitHub moved from bbbbbbbbbb to eeeeeeeeee. I build on")
     assert (session.phase, session.base_commit) == (Phase.EXECUTING, NEW)
     assert session.scan == Scan(commit=NEW, test_command="make test")
     assert "commit_documents" in kinds(session)

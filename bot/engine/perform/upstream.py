@@ -90,7 +90,7 @@ async def look_at_base(world: World, session: Session, order: LookAtBase) -> Bas
     agents = (session.agent, *session.other_agents)
     moved = seen.commit != session.base_commit
     apart, scan = Apart(ahead=0, behind=0), None
-    if moved:
+    if moved and session.hosted is not None:
         apart = await world.repository.apart(session.repository, session.base_commit, seen.commit)
         scan = await world.repository.scan(session.repository, seen.commit)
     return BaseSeen(
