@@ -1,7 +1,7 @@
 """The base branch has moved since the plan was made: what that means for the plan, and for tasks that have not begun.
 
 What was approved is a plan for the code as it was. Commits that change nothing the plan is about are taken up without
-asking again: a busy branch moves all the time. See docs/decisions/0030.
+asking again: a busy branch moves all the time. See docs/decisions/0032.
 """
 
 from __future__ import annotations
