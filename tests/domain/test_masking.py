@@ -225,6 +225,22 @@ def test_no_known_value_leaks_however_it_is_written(embedding: str) -> None:
     assert leaking == []
 
 
+@pytest.mark.parametrize("secret", [*UNSHAPED.values(), "a b/c?d=e&f%g", "Tr0ub4dor&3!x"])
+def test_no_known_value_leaks_however_an_address_is_encoded(secret: str) -> None:
+    """Every browser, library and proxy leaves other signs as they are, and some encode twice."""
+    masker = Masker({"it": secret})
+    whole = "".join(f"%{byte:02x}" for byte in secret.encode())
+    for written in (
+        *(quote(secret, safe=safe) for safe in ("", "/", "!'()*", ";,/?:@&=+$#", "@$!*")),
+        quote(quote(secret, safe=""), safe=""),
+        quote(secret, safe="").lower() if secret == secret.lower() else whole,
+        whole,
+        quote(secret, safe="").replace("%20", "+"),
+    ):
+        masked = masker.mask(f"GET /login?x={written}&y=1 HTTP/1.1")
+        assert masked == "GET /login?x=[MASKED:IT]&y=1 HTTP/1.1"
+
+
 @pytest.mark.parametrize("at", [2**17 - 300, 2**17 - 130, 2**17 - 20, 2**17 - 1, 2**17, 2**17 + 9])
 def test_no_known_value_leaks_in_a_huge_text(at: int) -> None:
     secret = UNSHAPED["hex 64"]

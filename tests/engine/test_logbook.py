@@ -119,7 +119,8 @@ async def test_what_a_full_disk_refused_comes_with_the_next_note(
         note(book)
         async with asyncio.timeout(DEADLINE):
             await book.written()
-    assert [record.levelname for record in caplog.records] == ["WARNING"] * 3
+    told = [record.levelname for record in caplog.records if record.name == "bot.logbook"]
+    assert told == ["WARNING"] * 3
     fake.full = False
     note(book, "s-2")
     async with asyncio.timeout(DEADLINE):
