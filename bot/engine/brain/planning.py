@@ -83,10 +83,12 @@ async def document(
     """One of the three, from the request, the decisions, and those that stand before it."""
     match kind:
         case DocumentKind.SPEC:
-            text, usage = await _prose(llm, "specify", session, _check_spec(session), plain_spec)
+            text, usage = await _prose(
+                llm, "specify", session, today, _check_spec(session), plain_spec
+            )
             return Written(_with_decisions(session, text, today)), usage
         case DocumentKind.PLAN:
-            text, usage = await _prose(llm, "plan", session, spec_kit.check_plan, plain_plan)
+            text, usage = await _prose(llm, "plan", session, today, spec_kit.check_plan, plain_plan)
             return Written(text), usage
         case DocumentKind.TASKS:
             graded, usage = await break_down(llm, session)
@@ -99,6 +101,7 @@ async def _prose(
     llm: Llm,
     name: str,
     session: Session,
+    today: date,
     check: Callable[[str], list[str]],
     fallback: Callable[[Session], str],
 ) -> tuple[str, Usage]:
@@ -113,8 +116,19 @@ async def _prose(
             raise ValueError("missing: " + "; ".join(missing))
         return markdown.rstrip() + "\n"
 
-    data = told(session, name, findings=findings(session))
+    data = told(session, name, findings=findings(session), facts=_facts(session, today))
     return await ask(llm, name, data, parse, lambda: fallback(session), None, prose=str)
+
+
+def _facts(session: Session, today: date) -> dict[str, str]:
+    """What the head of a document names: a model that is not told makes it up."""
+    spec = session.spec
+    return {
+        "today": today.isoformat(),
+        "created": session.created_at.date().isoformat(),
+        "spec_branch": spec.workspace.branch if spec else "",
+        "spec_path": f"{spec.directory}/{DocumentKind.SPEC.file}" if spec else "",
+    }
 
 
 def _check_spec(session: Session) -> Callable[[str], list[str]]:

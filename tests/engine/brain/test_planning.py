@@ -200,3 +200,17 @@ async def test_of_a_running_plan_the_change_is_analysed() -> None:
         drafts=drafts,
     )
     assert [one.where for one in await found_in(session)] == ["FR-001"]
+
+
+@pytest.mark.parametrize("kind", [DocumentKind.SPEC, DocumentKind.PLAN])
+async def test_what_the_head_of_a_document_names_is_given_and_not_made_up(
+    kind: DocumentKind,
+) -> None:
+    llm = ScriptedLlm(["1", "2", "3"])
+    await document(llm, planned(), kind, TODAY)
+    assert json.loads(llm.calls[0].data)["facts"] == {
+        "today": TODAY.isoformat(),
+        "created": "2026-01-02",
+        "spec_branch": "agent/spec-7682b3a8",
+        "spec_path": "specs/SPEC-7682b3a8/spec.md",
+    }
