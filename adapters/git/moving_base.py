@@ -42,7 +42,7 @@ class MovingBase:
         if done := await self._done(held, path, (tip, *branches.values())):
             return Merged(commit=done)
         await self._preparing.scratch(held, path, tip)
-        at = _scratch(held, path)
+        at = scratch_place(held, path)
         if at is None:
             raise Refused(f"git made no worktree at {path}")
         merged = Merged(commit=tip)
@@ -125,7 +125,7 @@ class MovingBase:
 
     async def _done(self, held: Held, path: Path, wanted: tuple[str, ...]) -> str | None:
         """The result of an earlier call for the same commits, where its worktree still stands."""
-        at = _scratch(held, path)
+        at = scratch_place(held, path)
         if at is None:
             return None
         head = await self._tree.commit_or_none(at, "HEAD")
@@ -135,7 +135,8 @@ class MovingBase:
         return head if all(contained) else None
 
 
-def _scratch(held: Held, path: Path) -> Place | None:
+def scratch_place(held: Held, path: Path) -> Place | None:
+    """Where a scratch worktree of the bot's stands; none: there is none that is whole."""
     made = held.made(path)
     entry = at_path(standing(held.main), path)
     if made is None or entry is None or made.stage is not Stage.SCRATCH or not made.git_dir:

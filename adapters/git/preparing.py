@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from adapters.git.by_hand import ByHand
 from adapters.git.held import Held
 from adapters.git.ledger import Made, Stage
-from adapters.git.place import is_there
+from adapters.git.place import Place, is_there
 from adapters.git.recovery import Recovery, remove_stale_locks
 from adapters.git.run import Git
 from adapters.git.standing import (
@@ -54,6 +55,19 @@ class Preparing:
         await self.remove_scratch(held, path)
         held.note(path, Made(stage=Stage.SCRATCH, start=commit))
         await self._add(held, path, commit, "--detach")
+
+    async def restore(self, held: Held, at: Place, files: Collection[str], since: str) -> None:
+        """Have these files as they were at a commit; what was not there goes."""
+        commit = await self._tree.commit(held.main, since)
+        for name in files:
+            which = ("--", f":(top,literal){name}")
+            there = await self._git.read("ls-tree", "--name-only", commit, *which, at=at)
+            how = (
+                ("checkout", "--quiet", commit)
+                if there.text
+                else ("rm", "--force", "--quiet", "--ignore-unmatch")
+            )
+            await self._git.write(*how, *which, at=at, lock=held.lock)
 
     async def remove_scratch(self, held: Held, path: Path) -> None:
         made = held.made(path)

@@ -6,7 +6,7 @@ The one exception is `move_base`, which a person has confirmed.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
 from pathlib import Path
 
 from adapters.git.branches import Branches
@@ -19,7 +19,7 @@ from adapters.git.held import Held, LetGo
 from adapters.git.ledger import Ledger
 from adapters.git.lock import Locks
 from adapters.git.merging import Merges
-from adapters.git.moving_base import MovingBase
+from adapters.git.moving_base import MovingBase, scratch_place
 from adapters.git.named import Named
 from adapters.git.patches import Patches
 from adapters.git.place import Place, main_checkout
@@ -190,6 +190,25 @@ class GitWorktrees:
         async with self._held(repository) as held:
             place = checked_path(held.main, worktree) if worktree else None
             await self._deleting.delete(held, branch, commit, lost, place)
+
+    async def scratch(
+        self,
+        repository: str,
+        path: str,
+        commit: str,
+        *,
+        restored: Collection[str] = (),
+        since: str = "",
+    ) -> None:
+        async with self._held(repository) as held:
+            place = checked_path(held.main, path)
+            keep_out_of_status(held.main)
+            await self._preparing.scratch(held, place, await self._tree.commit(held.main, commit))
+            if restored:
+                at = scratch_place(held, place)
+                if at is None:
+                    raise Refused(f"git made no worktree at {path}")
+                await self._preparing.restore(held, at, restored, since)
 
     async def remove_scratch(self, repository: str, path: str) -> None:
         async with self._held(repository) as held:

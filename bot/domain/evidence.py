@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from pydantic import AwareDatetime
 
+from bot.domain.checks import Compared
 from bot.domain.facts import Fact
 from bot.domain.states import OverallStatus
 
@@ -24,10 +25,32 @@ class Check(Fact):
     output: str = ""
     output_path: str = ""
     at: AwareDatetime
+    tests: Compared | None = None
+    """What its runner told, held against the base. None: it was not asked."""
+    restored: tuple[str, ...] = ()
+    """Files that decide how tests are run, taken as they were before the task."""
 
     @property
     def passed(self) -> bool:
-        return self.exit_code == 0
+        """By what the runner tells; what fails at the base as well does not count."""
+        tests = self.tests
+        if tests is None or not tests.seen:
+            return self.exit_code == 0
+        if tests.new_failures or self.exit_code is None:
+            return False
+        return self.exit_code == 0 or (tests.known_failures > 0 and tests.complete)
+
+    @property
+    def result(self) -> str:
+        """In words, with what it proves."""
+        if self.exit_code is None:
+            return "ended at its time limit"
+        tests = self.tests
+        if self.passed:
+            return f"passed{tests.told if tests else ''}"
+        if tests and tests.new_failures:
+            return f"failed: {tests.failing}"
+        return f"failed with {self.exit_code}"
 
 
 class Judgement(StrEnum):

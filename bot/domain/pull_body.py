@@ -102,10 +102,7 @@ def _shown(task: Task) -> str:
     check = task.check
     if check is None:
         return NO_EVIDENCE
-    result = "passed" if check.passed else f"failed with {check.exit_code}"
-    if check.exit_code is None:
-        result = "ended at its time limit"
-    return f"{_cell(check.command)} {result} on {_cell(check.commit[:12])}"
+    return f"{_cell(check.command)} {_cell(check.result)} on {_cell(check.commit[:12])}"
 
 
 def _accepted(task: Task) -> str:

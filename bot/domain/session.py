@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, Field
 
 from bot.domain.dialogs import StandingAnswer
 from bot.domain.documents import Document, DocumentKind
-from bot.domain.evidence import EvidenceInventory, ExecutionResult, TaskLimits, Verdict
+from bot.domain.evidence import Check, EvidenceInventory, ExecutionResult, TaskLimits, Verdict
 from bot.domain.facts import Fact, Living
 from bot.domain.hosting import Hosted
 from bot.domain.intent import Intent
@@ -109,6 +109,8 @@ class Session(Living):
     let_agents: tuple[str, ...] = ()
     """Those of them that somebody who may approve has let work here."""
     test_command: str = ""
+    base_check: Check | None = None
+    """What the tests came to at the base, with that command. None: they were not run there yet."""
     warnings: tuple[str, ...] = ()
     """What whoever approves should know of the repository and its agent."""
     brought: tuple[str, ...] = ()

@@ -103,12 +103,11 @@ def _choices(session: Session) -> Iterator[Choice]:
 
 def _check_line(task: Task) -> CheckLine:
     check = task.checks[-1]
-    result = "passed" if check.passed else f"failed ({check.exit_code})"
     return CheckLine(
         task=task.key,
         command=check.command,
         commit=check.commit,
-        result=result,
+        result=check.result,
         tries=len(task.checks),
     )
 

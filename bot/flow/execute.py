@@ -10,6 +10,7 @@ from bot.domain.choices import Verb
 from bot.domain.collided import told_of_task
 from bot.domain.events import (
     BaseSeen,
+    BaseChecked,
     BaseTakenIn,
     BranchesListed,
     CheckRan,
@@ -120,7 +121,7 @@ def _came_back(session: Session, event: Result) -> Iterator[Deed]:  # noqa: C901
             yield from verify.ended(session, event)
         case DialogOpened() | DialogClosed() | DialogAnswered() | OrderFailed(what="answer_dialog"):
             yield from dialogs.decide(session, event)
-        case WorkSeen() | CheckRan() | WorkJudged():
+        case BaseChecked() | WorkSeen() | CheckRan() | WorkJudged():
             yield from verify.decide(session, event)
         case TaskReplanned() | OrderFailed(what="replan_task"):
             yield from replan.decide(session, event)

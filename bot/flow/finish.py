@@ -198,7 +198,8 @@ def _merged(session: Session, event: MergedLocally) -> Iterator[Deed]:
 def _tested(event: MergedLocally) -> str:
     if event.check is None:
         return "No test command is known, so the merged whole was not tested."
-    return f"`{event.check.command}` passed on the merged whole in {event.check.seconds:.0f} s."
+    check = event.check
+    return f"`{check.command}` {check.result} on the merged whole in {check.seconds:.0f} s."
 
 
 def _not_merged(session: Session, problem: str) -> Iterator[Deed]:

@@ -40,8 +40,14 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
 def _accepted(session: Session, task: Task, event: Pressed) -> Iterator[Deed]:
     match task.held:
         case Hold.FLAGS:
-            task.accepted = (*task.accepted, task.work.head if task.work else "")
+            head = task.work.head if task.work else ""
+            passed = dict.fromkeys((head, *(verify.acceptance(task, one) for one in task.flags)))
+            task.accepted = (*task.accepted, *passed)
             task.become(TaskState.VERIFYING)
+            if task.check and task.check.restored:
+                task.checked_of = (
+                    ""  # what decides how tests are run is accepted: now they run with it
+                )
             yield from verify.go_on(session, task, event)
         case Hold.LIMIT:
             task.accepted = (*task.accepted, task.violations[-1].limit_type)

@@ -83,7 +83,7 @@ def _summary(session: Session, task: Task) -> str:
         parts.append(f"{commits} commit{'s' if commits != 1 else ''} on {task.workspace.branch}")
     check = task.check
     if check and check.passed and task.commits:
-        parts.append(f"`{check.command}` passed in {check.seconds:.0f} s")
+        parts.append(f"`{check.command}` {check.result} in {check.seconds:.0f} s")
     elif not session.test_command and task.commits:
         parts.append("no test command is known, so nothing was tested")
     if task.type is TaskType.INVESTIGATION:

@@ -6,17 +6,26 @@ from collections.abc import Iterator
 
 from bot.domain.actions import Deed
 from bot.domain.cards import Decided
-from bot.domain.events import CheckRan, Happening, OrderFailed, RunEnded, WorkJudged, WorkSeen
-from bot.domain.evidence import Judgement, Verdict
+from bot.domain.events import (
+    BaseChecked,
+    CheckRan,
+    Happening,
+    OrderFailed,
+    RunEnded,
+    WorkJudged,
+    WorkSeen,
+)
+from bot.domain.evidence import Check, Judgement, Verdict
 from bot.domain.sentences import continued
 from bot.domain.session import Session
 from bot.domain.sheets import Tone
 from bot.domain.states import Outcome, TaskState
 from bot.domain.tampering import Flag, Sign
 from bot.domain.tasks import Hold, Run, Task, TaskType, Why
-from bot.flow import blocked, dialogs, limits, ship, steps, telling
+from bot.flow import baseline, blocked, dialogs, limits, ship, steps, telling
 
-MAX_FAILED_CHECKS = 3
+MAX_REPAIRS = 3
+"""Tries to mend failing tests after the first failure; then a person is asked."""
 MAX_FAILED_RUNS = 3
 MAX_EVIDENCE_ASKS = 2
 MAX_JUDGE_CONTINUES = 3
@@ -86,8 +95,11 @@ def _how(event: RunEnded) -> str:
 
 
 def decide(
-    session: Session, event: WorkSeen | CheckRan | WorkJudged | OrderFailed
+    session: Session, event: BaseChecked | WorkSeen | CheckRan | WorkJudged | OrderFailed
 ) -> Iterator[Deed]:
+    if isinstance(event, BaseChecked):
+        yield from baseline.checked(session, event)
+        return
     task = session.task(event.task_id)
     if task is None or task.state is not TaskState.VERIFYING or task.run is None:
         return
@@ -115,7 +127,7 @@ def _seen(session: Session, task: Task, run: Run, event: WorkSeen) -> Iterator[D
     yield from _main_touched(session, task, event)
     if missing := _missing(task, event):
         yield from _ask_for_evidence(session, task, event, missing)
-    elif task.flags and event.work.head not in task.accepted:
+    elif (left := unaccepted(task)) and not _shown_by_tests(session, task, run, left):
         yield from blocked.block(session, task, _flagged(task), event, Hold.FLAGS)
     else:
         yield from go_on(session, task, event)
@@ -128,8 +140,40 @@ def go_on(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
         yield from limits.files(session, task, event, task.work)
     if task.state is not TaskState.VERIFYING or run is None:
         return
+    if unaccepted(task) and not wants_check(session, task, run):
+        yield from blocked.block(session, task, _flagged(task), event, Hold.FLAGS)
+        return
     if task.work_of == task.judged_of == run.id and not wants_check(session, task, run):
         yield from ship.begin(session, task, event)
+
+
+def acceptance(task: Task, flag: Flag) -> str:
+    """What is noted once a person has let a sign pass at the commit that was looked at."""
+    head = task.work.head if task.work else ""
+    return f"{head}:tests" if flag.sign is Sign.TESTS_MISSING else head
+
+
+def unaccepted(task: Task) -> list[Flag]:
+    """Signs that nobody has let pass yet."""
+    return [flag for flag in task.flags if acceptance(task, flag) not in task.accepted]
+
+
+def restored(session: Session, task: Task) -> tuple[str, ...]:
+    """Files that decide how tests are run and that nobody has asked to change: the tests are run with them as they were.
+
+    Only where the tests at the base have shown that they run in a worktree made for them, and tell which ones ran.
+    """
+    if not baseline.is_seen(session) or task.work is None or task.work.head in task.accepted:
+        return ()
+    planned = {path for one in session.tasks if not one.parent for path in one.files}
+    found = (flag.path for flag in task.flags if flag.sign is Sign.TEST_SETTINGS_CHANGED)
+    return tuple(dict.fromkeys(path for path in found if path not in planned))
+
+
+def _shown_by_tests(session: Session, task: Task, run: Run, left: list[Flag]) -> bool:
+    """Whether a person sees more of the signs once the tests have run as they were run before the task."""
+    files = restored(session, task)
+    return all(flag.path in files for flag in left) and wants_check(session, task, run)
 
 
 def _main_touched(session: Session, task: Task, event: WorkSeen) -> Iterator[Deed]:
@@ -214,24 +258,59 @@ def _checked(session: Session, task: Task, run: Run, event: CheckRan) -> Iterato
     check = event.check
     task.checks.append(check)
     task.checked_of = run.id
+    task.flags = (*_but_tests(task.flags), *_signs(check))
     if check.passed:
         yield from limits.tests(session, task, event)
         yield from go_on(session, task, event)
         return
     failed = task.count("failed_checks")
-    what = f"exit code {check.exit_code}" if check.exit_code is not None else "time limit reached"
-    if failed >= MAX_FAILED_CHECKS:
-        yield from blocked.fail(session, task, f"the tests failed {failed} times", event)
+    if failed > MAX_REPAIRS:
+        reason = f"its tests still fail after {MAX_REPAIRS} repairs"
+        yield from blocked.fail(session, task, reason, event)
         return
     task.next_why = Why.CHECK_FAILED
     task.next_feedback = (
-        f"The tests were run on your commit {check.commit[:10]} with `{check.command}`: {what}. "
-        f"The end of the output:\n\n{check.output}\n\nMend the cause, not the test, and commit."
+        f"The tests were run on your commit {check.commit[:10]} with `{check.command}`: {_what(check)}. "
+        f"{_conditions(check)}The end of the output:\n\n{check.output}\n\n"
+        "Mend the cause, not the test, and commit."
     )
-    happened = f"the tests fail ({what}, {failed} of {MAX_FAILED_CHECKS})"
+    happened = f"the tests fail ({_what(check)}); this is repair {failed} of {MAX_REPAIRS}"
     cut = (steps.CUT,) if steps.may_be_cut(session, task) else ()
     options = (steps.AGAIN, steps.FRESH, *steps.other_agents(session, task), *cut, steps.ASK)
     yield from steps.offer(session, task, event, "check_failed", happened, *options)
+
+
+def _but_tests(flags: tuple[Flag, ...]) -> tuple[Flag, ...]:
+    return tuple(flag for flag in flags if flag.sign is not Sign.TESTS_MISSING)
+
+
+def _signs(check: Check) -> tuple[Flag, ...]:
+    """What the run itself shows: tests that did not run, or of which nobody can say whether they did."""
+    told = check.tests.signs if check.tests else ()
+    return tuple(Flag(sign=Sign.TESTS_MISSING, path=check.command, says=says) for says in told)
+
+
+def _what(check: Check) -> str:
+    if check.exit_code is None:
+        return "time limit reached"
+    if check.tests is None or not check.tests.new_failures:
+        return f"exit code {check.exit_code}"
+    though = ", though the command ended as if all had passed" if check.exit_code == 0 else ""
+    return f"{check.tests.failing}{though}"
+
+
+def _conditions(check: Check) -> str:
+    """What its agent has to know of how the tests were run."""
+    told = ""
+    if check.tests and check.tests.known_failures:
+        told += "Tests that failed before your work do not count. "
+    if check.restored:
+        files = ", ".join(check.restored)
+        told += (
+            f"They were run with {files} as before your work: the task does not ask to change how tests are run. "
+            "Undo that change, or say in your last message why it is needed. "
+        )
+    return told
 
 
 def _judged(session: Session, task: Task, run: Run, event: WorkJudged) -> Iterator[Deed]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Protocol
 
@@ -185,6 +185,21 @@ class Worktrees(Protocol):
         """Let a branch go that a person has looked at: it stood at `commit`, and `lost` commits were nowhere else.
 
         `worktree`: of the bot's own, which may go with it. Refused where anything is otherwise, or where it is checked out.
+        """
+        ...
+
+    async def scratch(
+        self,
+        repository: str,
+        path: str,
+        commit: str,
+        *,
+        restored: Collection[str] = (),
+        since: str = "",
+    ) -> None:
+        """A worktree of the bot's own at a commit, on no branch. What was left of an earlier one goes.
+
+        `restored`: files that are as they were at `since`; what was not there then is not there.
         """
         ...
 

@@ -22,6 +22,8 @@ class FakeWorktree:
     """Ignored files."""
     origin: str = ""
     """The commit its branch began with."""
+    restored: dict[str, str] = field(default_factory=dict[str, str])
+    """Files that are as they were at another commit."""
 
     @property
     def head(self) -> str:

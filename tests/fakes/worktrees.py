@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from bot.domain.world import Collision, Commit, Merged, Removal, Work
 from bot.errors import Lost, PortError, Refused
@@ -246,6 +246,20 @@ class FakeWorktrees:
         self.standing.pop(where, None)
         self.owned.pop(branch, None)
         del there.heads[branch]
+
+    async def scratch(
+        self,
+        repository: str,
+        path: str,
+        commit: str,
+        *,
+        restored: Collection[str] = (),
+        since: str = "",
+    ) -> None:
+        await self.remove_scratch(repository, path)
+        there = await self._asked(repository)
+        here = self.standing[path] = FakeWorktree(there, "", commit_of(there, commit).sha)
+        here.restored = dict.fromkeys(restored, since)
 
     async def remove_scratch(self, repository: str, path: str) -> None:
         await self._asked(repository)

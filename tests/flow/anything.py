@@ -172,6 +172,10 @@ class Answers:
                 seen = work("feat: it") if self.maybe(0.8) else work(uncommitted=("a.py",))
                 signs = (FLAG,) if self.maybe(0.1) else ()
                 return events.WorkSeen(**m, task_id=task, work=seen, flags=signs, evidence="e")
+            case actions.CheckBase(commit=commit, command=command):
+                ran = check(0, 0 if self.maybe(0.6) else 1, "E: broken")
+                ran = ran.model_copy(update={"commit": commit, "command": command})
+                return events.BaseChecked(**m, check=ran)
             case actions.RunCheck(task_id=task, number=number):
                 ran = check(number, 0 if self.maybe(0.6) else 1, "E: broken")
                 return events.CheckRan(**m, task_id=task, check=ran)

@@ -111,6 +111,7 @@ def executing(*tasks: Task, **changes: object) -> Session:
     session.phase = Phase.EXECUTING
     session.intent = session.intent.model_copy(update={"status": IntentStatus.EXECUTING})
     session.has_place, session.wants_place_since = True, T0
+    session.base_check = check(0, 0).model_copy(update={"commit": session.base_commit})
     for name, value in changes.items():
         setattr(session, name, value)
     return session

@@ -261,18 +261,20 @@ def test_failing_tests_go_back_to_the_same_conversation(exit_code: int | None) -
     assert "AssertionError: 3 != 4" in again.feedback
 
 
-def failed_three_times() -> Session:
+def failed_too_often() -> Session:
     session = executing(running("T001"), task("T002", dependencies=("id-T001",)), task("T003"))
     session.parallelism = 1
-    for number in (1, 2, 3):
+    for number in (1, 2, 3, 4):
         decide(session, seen("T001", work("feat: x"), ends(session)))
         decide(session, checked("T001", number, 1, f"failure {number}"))
         by_default(session)
     return session
 
 
-def test_the_third_failure_ends_the_task_and_holds_its_dependents_but_not_the_others() -> None:
-    session = failed_three_times()
+def test_a_failure_after_three_repairs_ends_the_task_and_holds_its_dependents_but_not_the_others() -> (
+    None
+):
+    session = failed_too_often()
     assert [t.state for t in session.tasks] == [
         TaskState.FAILED,
         TaskState.BLOCKED,
@@ -288,7 +290,7 @@ def choice(session: Session, verb: Verb) -> None:
 
 
 def test_retry_starts_anew_with_fresh_counters() -> None:
-    session = failed_three_times()
+    session = failed_too_often()
     session.parallelism = 2
     choice(session, Verb.RETRY)
     assert [t.state for t in session.tasks[:2]] == [TaskState.RUNNING, TaskState.PENDING]
@@ -297,7 +299,7 @@ def test_retry_starts_anew_with_fresh_counters() -> None:
 
 
 def test_skip_lets_the_dependents_go_on_without_it() -> None:
-    session = failed_three_times()
+    session = failed_too_often()
     session.parallelism = 2
     choice(session, Verb.SKIP)
     assert [t.state for t in session.tasks[:2]] == [TaskState.CANCELLED, TaskState.RUNNING]
@@ -305,13 +307,13 @@ def test_skip_lets_the_dependents_go_on_without_it() -> None:
 
 
 def test_give_up_takes_the_dependents_along() -> None:
-    session = failed_three_times()
+    session = failed_too_often()
     choice(session, Verb.GIVE_UP)
     assert [t.state for t in session.tasks[:2]] == [TaskState.CANCELLED, TaskState.CANCELLED]
 
 
 def test_a_press_for_an_earlier_failure_is_stale() -> None:
-    session = failed_three_times()
+    session = failed_too_often()
     assert whispers(decide(session, pressed(Verb.RETRY, "id-T001:1")))
     assert session.tasks[0].state is TaskState.FAILED
 
@@ -367,7 +369,7 @@ def test_a_check_that_cannot_run_is_tried_again_without_a_new_agent() -> None:
 
 
 def test_the_place_is_let_go_when_only_people_can_go_on() -> None:
-    session = failed_three_times()
+    session = failed_too_often()
     decide(session, seen("T003", work("feat: x"), ends(session, task=2)))
     decide(session, checked("T003", 1, 0))
     decide(session, verdict("T003"))

@@ -132,7 +132,7 @@ def test_a_second_press_and_a_press_on_an_earlier_card_do_nothing() -> None:
 
 def test_what_has_failed_cannot_be_accepted() -> None:
     session = executing(verifying("T001"))
-    session.tasks[0].counters = session.tasks[0].counters.model_copy(update={"failed_checks": 2})
+    session.tasks[0].counters = session.tasks[0].counters.model_copy(update={"failed_checks": 3})
     looked(session, work("feat: x"))
     [card] = needs(ran_tests(session, 1, "E"))
     assert Verb.ACCEPT not in verbs(card)

@@ -143,7 +143,7 @@ def test_what_waits_for_somebody_and_what_is_asked_for_is_shown_in_any_thread(
 
 def test_a_quiet_thread_is_asked_when_a_task_has_failed() -> None:
     session = executing(running("T001"), verbosity=Verbosity.QUIET)
-    session.tasks[0].counters = session.tasks[0].counters.model_copy(update={"failed_checks": 2})
+    session.tasks[0].counters = session.tasks[0].counters.model_copy(update={"failed_checks": 3})
     decide(session, ended("T001-r1"))
     looked(session, work("feat: x"))
     assert [card.title for card in needs(ran_tests(session, 1, "E"))] != []

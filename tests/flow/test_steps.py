@@ -96,7 +96,7 @@ def test_a_choice_that_comes_twice_or_late_counts_once() -> None:
 
 def test_the_bound_holds_whatever_the_model_would_like() -> None:
     session = failed_once()
-    for number in (2, 3):
+    for number in (2, 3, 4):
         by_default(session, "again")
         decide(session, seen("T001", work("feat: x"), ends(session)))
         decide(session, checked("T001", number, 1, f"failure {number}"))
@@ -183,6 +183,7 @@ def test_going_in_circles_is_brought_before_a_person() -> None:
         (["a>again: one", "b>again: two", "a>again: three"], "b", "four", True),
         (["a>again: one", "a>fresh: zwei"], "a", "drei", False),
         (["a>again: the same words", "a>fresh: the same words"], "a", "the same words", True),
+        (["check_failed>again: x", "check_failed>again: x"], "check_failed", "x", False),
         ([f"k{n}>again: {n * 'x'}" for n in range(circles.MOST_STEPS)], "z", "new", True),
     ],
 )

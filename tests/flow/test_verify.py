@@ -153,13 +153,15 @@ def test_failing_tests_are_never_put_before_the_judge() -> None:
     assert kinds(session) == ["look_at_work"]
 
 
-def test_the_third_failure_of_the_tests_is_a_persons() -> None:
+def test_failing_tests_are_repaired_three_times_and_then_a_person_is_asked() -> None:
     session = executing(running("T001"))
     shown: list[Deed] = []
-    for round in range(3):
+    for round in range(4):
+        assert session.tasks[0].state is TaskState.RUNNING
         runs_through(session, work("feat: x"))
         shown = ran_tests(session, 1, f"failure {round}")
         by_default(session)
+    assert len(session.tasks[0].runs) == 4
     assert session.tasks[0].state is TaskState.FAILED
     assert verbs(needs(shown)[0]) == [
         Verb.RETRY,

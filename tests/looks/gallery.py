@@ -33,7 +33,7 @@ MAIN = {
     "document": "document/spec",
     "approval": "approval/first revision",
     "status": "status/running, with screens",
-    "needs-you": "needs you/tests failed three times",
+    "needs-you": "needs you/tests fail after three repairs",
     "dialog": "needs you/dialog with options",
     "pull-requests": "pulls/three, one a draft",
     "summary": "summary/merged by pull requests",

@@ -170,6 +170,11 @@ class WatchedCommands(FakeCommands):
             return Executed(exit_code=1, seconds=20, output="AssertionError", output_path=log)
         return await super().run(cwd, command, seconds=seconds, log=log)
 
+    async def test(self, cwd: str, command: str, *, seconds: float, log: str) -> Executed:
+        if "/agent-base-" in cwd:
+            await asyncio.sleep(20)
+        return await super().test(cwd, command, seconds=seconds, log=log)
+
 
 class WatchedForge(FakeForge):
     def __init__(self, watch: Watch, repository: FakeRepository) -> None:

@@ -111,7 +111,9 @@ async def test_the_predecessors_work_is_in_the_dependents_branch_before_it_start
     )
 
 
-async def test_a_third_failure_asks_the_owner_and_skip_lets_the_rest_go_on(stage: Stage) -> None:
+async def test_a_failure_after_three_repairs_asks_the_owner_and_skip_lets_the_rest_go_on(
+    stage: Stage,
+) -> None:
     stage.commands.answer(FAILED)
     await stage.is_planned()
     await stage.approves()

@@ -61,8 +61,8 @@ async def test_what_failed_while_nobody_could_be_told_is_told_again(stuck: Stage
             await stuck.commands_(Word.RESUME)
     cards = asked(stuck)
     assert [card.title for card in cards] == [
-        "T001 failed: the tests failed 3 times",
-        "T002 failed: the tests failed 3 times",
+        "T001 failed: its tests still fail after 3 repairs",
+        "T002 failed: its tests still fail after 3 repairs",
     ]
     assert all("AssertionError" in card.output and card.choices for card in cards)
     await stuck.close()

@@ -45,6 +45,7 @@ from bot.domain.actions.wish import Wish
 from bot.domain.actions.working import (
     AnswerDialog,
     AwaitRun,
+    CheckBase,
     HoldPlace,
     JudgeWork,
     ListBranches,
@@ -62,6 +63,7 @@ __all__ = [
     "AnalysePlan",
     "AnswerDialog",
     "AwaitRun",
+    "CheckBase",
     "ChooseStep",
     "CleanUp",
     "CommitDocuments",

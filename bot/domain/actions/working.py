@@ -99,11 +99,25 @@ class WaitUntil(Wish):
         return f"wait:{self.task_id}:{self.at.isoformat()}"
 
 
+class CheckBase(Wish):
+    """Run the tests at the base before any agent starts: once for each commit and command."""
+
+    kind: Literal["check_base"] = "check_base"
+    commit: str
+    command: str
+
+    @property
+    def key(self) -> str:
+        return f"base:{self.commit[:12]}:{self.command}"
+
+
 class RunCheck(Wish):
     kind: Literal["run_check"] = "run_check"
     task_id: str
     commit: str
     number: int
+    restored: tuple[str, ...] = ()
+    """Files that decide how tests are run: they are taken as they were before the task."""
 
     @property
     def key(self) -> str:
@@ -144,6 +158,7 @@ Working = (
     | AnswerDialog
     | WaitUntil
     | LookAtWork
+    | CheckBase
     | RunCheck
     | JudgeWork
     | ReplanTask

@@ -29,8 +29,26 @@ class Compared(Fact):
     new_failures: int = 0
     known_failures: int = 0
     """Tests that fail and did so at the base."""
+    complete: bool = True
+    """Whether the runner came to its end."""
     signs: tuple[str, ...] = ()
     """What a person must see before it counts, a sentence each."""
+
+    @property
+    def told(self) -> str:
+        """What is said behind «passed»."""
+        if not self.seen:
+            return ", but which tests ran cannot be seen"
+        known = f", {self.known_failures} fail as at the base" if self.known_failures else ""
+        return f" ({_tests(self.ran)}{known})"
+
+    @property
+    def failing(self) -> str:
+        """How many tests fail that did not at the base, and which."""
+        more = self.new_failures - len(self.failed[:MOST_NAMES])
+        names = ", ".join(self.failed[:MOST_NAMES])
+        verb = "fails" if self.new_failures == 1 else "fail"
+        return f"{_tests(self.new_failures)} {verb} ({names}{f' and {more} more' if more else ''})"
 
 
 def compared(now: Report | None, base: Report | None) -> Compared:
@@ -53,13 +71,14 @@ def compared(now: Report | None, base: Report | None) -> Compared:
         failed=tuple(new[:MOST_KEPT]),
         new_failures=len(new),
         known_failures=len(failed) - len(new),
+        complete=now.complete,
         signs=tuple(_signs(now, base)),
     )
 
 
 def _signs(now: Report, base: Report | None) -> list[str]:
     found: list[str] = []
-    if not now.complete:
+    if not now.complete and (base is None or base.complete):
         found.append("The run was ended before its tests were through.")
     if not now.ran:
         there = f"; at the base {_tests(base.ran)} ran" if base and base.ran else ""

@@ -54,6 +54,7 @@ from bot.domain.events.planning import (
     WorkDescribed,
 )
 from bot.domain.events.working import (
+    BaseChecked,
     BaseTakenIn,
     BranchesListed,
     CheckRan,
@@ -85,6 +86,7 @@ from bot.domain.events.working import (
 __all__ = [
     "AnswersRead",
     "Attached",
+    "BaseChecked",
     "BaseSeen",
     "BaseTakenIn",
     "Begun",
@@ -197,6 +199,7 @@ Event = Annotated[
     | BaseTakenIn
     | CollisionsSeen
     | WholeJudged
+    | BaseChecked
     | CheckRan
     | MergedLocally
     | CleanedUp

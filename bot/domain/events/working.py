@@ -124,6 +124,14 @@ class WorkSeen(Result):
     evidence: str = ""
 
 
+class BaseChecked(Result):
+    """The tests were run at the base, or could not be."""
+
+    kind: Literal["base_checked"] = "base_checked"
+    check: Check
+    problem: str = ""
+
+
 class CheckRan(Result):
     kind: Literal["check_ran"] = "check_ran"
     task_id: str

@@ -13,6 +13,8 @@ class Sign(StrEnum):
     ASSERTION_WEAKENED = "assertion_weakened"
     CI_CHANGED = "ci_changed"
     TEST_SETTINGS_CHANGED = "test_settings_changed"
+    TESTS_MISSING = "tests_missing"
+    """Tests that ran at the base did not run, or nobody can see whether they did."""
     REACHES_FURTHER = "reaches_further"
     """What runs elsewhere was changed, and the plan does not name it."""
 

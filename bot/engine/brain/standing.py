@@ -73,7 +73,7 @@ def plans(session: Session, tasks: Iterable[Task], tokens: int) -> list[dict[str
 
 
 def check_told(check: Check) -> dict[str, object]:
-    result = "passed" if check.passed else f"failed with {check.exit_code}"
+    result = check.result
     if check.exit_code is None:
         result = "ended at its time limit"
     return {"command": check.command, "commit": check.commit[:12], "result": result}

@@ -10,6 +10,7 @@ from bot.domain.actions import (
     AnalysePlan,
     AnswerDialog,
     AwaitRun,
+    CheckBase,
     ChooseStep,
     CleanUp,
     CommitDocuments,
@@ -66,6 +67,7 @@ from bot.engine.perform import (
     surveying,
     telling,
     upstream,
+    testing,
 )
 from bot.engine.world import World
 
@@ -138,6 +140,8 @@ async def _carried_out(  # noqa: C901 - one case per order
             return await running.wait_until(world, order)
         case LookAtWork():
             return await checking.look_at_work(world, session, order)
+        case CheckBase():
+            return await testing.check_base(world, session, order)
         case RunCheck():
             return await checking.run_check(world, session, order)
         case JudgeWork():

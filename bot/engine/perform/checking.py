@@ -6,13 +6,14 @@ import asyncio
 
 from bot.domain.actions import LookAtWork, RunCheck
 from bot.domain.events import CheckRan, WorkSeen
-from bot.domain.evidence import Check, Evidence, EvidenceInventory, VerifiedFile
+from bot.domain.evidence import Evidence, EvidenceInventory, VerifiedFile
 from bot.domain.naming import derived_id
 from bot.domain.session import Session
 from bot.domain.states import TaskState
 from bot.domain.tampering import Flag, flags, unplanned
 from bot.domain.tasks import Task, TaskType, Workspace
 from bot.domain.world import Work
+from bot.engine.perform.testing import check_of, check_restored
 from bot.engine.world import World
 from bot.errors import Refused
 from bot.flow.shared import pull_of
@@ -126,11 +127,16 @@ async def run_check(world: World, session: Session, order: RunCheck) -> CheckRan
     task, workspace = task_in(session, order.task_id)
     log = f"{world.home}/runs/check-{session.short}-{task.key}-{order.number}.log"
     await require_head(world, task, workspace, order.commit)
-    check = await check_of(world, session, workspace.path, order.commit, order.number, log)
+    if order.restored:
+        since = workspace.start
+        check = await check_restored(
+            *(world, session, order.commit, order.number, log, since, order.restored)
+        )
+    else:
+        check = await check_of(world, session, workspace.path, order.commit, order.number, log)
     # whoever moved it meanwhile had something else tested
     await require_head(world, task, workspace, order.commit)
-    result = "passed" if check.passed else f"failed with {check.exit_code}"
-    summary = f"{task.key}: `{check.command}` {result} on {check.commit}"
+    summary = f"{task.key}: `{check.command}` {check.result} on {check.commit}"
     evidence = await keep(
         world, session, task, "check", (str(order.number),), summary, source=check.output_path
     )
@@ -159,24 +165,6 @@ async def require_head(world: World, task: Task, workspace: Workspace, commit: s
             "Try again with the button below: it is looked at and tested anew.",
         )
     return work
-
-
-async def check_of(
-    world: World, session: Session, path: str, commit: str, number: int, log: str
-) -> Check:
-    executed = await world.commands.run(
-        path, session.test_command, seconds=world.rules.check_seconds, log=log
-    )
-    return Check(
-        number=number,
-        command=session.test_command,
-        commit=commit,
-        exit_code=executed.exit_code,
-        seconds=executed.seconds,
-        output=world.masker.mask(executed.output),
-        output_path=executed.output_path,
-        at=world.clock.now(),
-    )
 
 
 async def keep(

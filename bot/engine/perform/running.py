@@ -32,7 +32,7 @@ from bot.engine.perform.brought import changed as settings_changed
 from bot.engine.perform.checking import finished, keep
 from bot.engine.perform.heeding import heed_dialogs
 from bot.engine.perform.planning import explained
-from bot.engine.repositories import Repositories
+from bot.engine.perform.testing import set_up
 from bot.engine.world import World
 from bot.errors import PortError, Refused, Unavailable
 from bot.flow.due import unmerged
@@ -44,8 +44,6 @@ SCREEN = 60
 """Lines of a pane in which an agent's last words are looked for."""
 LONGEST_SLEEP = 60.0
 """Seconds: the wall clock may jump meanwhile."""
-SHOWN = 1_500
-"""Characters of a set-up command's output that people see."""
 
 
 def task_and_run(session: Session, run_id: str) -> tuple[Task, Run, Workspace]:
@@ -74,26 +72,8 @@ async def prepare_workspace(
             branch=workspace.branch,
         )
     if not workspace.ready:
-        await _set_up(world, session, task, workspace)
+        await set_up(world, session, workspace.path, task.key, f"the worktree of {task.key}")
     return await _with_predecessors(world, session, order, task, workspace)
-
-
-async def _set_up(world: World, session: Session, task: Task, workspace: Workspace) -> None:
-    """What the operator wants done in a new worktree before anybody works in it. It may be done twice."""
-    await world.worktrees.copy_ignored(session.repository, workspace.path, world.rules.copied_files)
-    commands = Repositories(world).set_up_for(session.repository)
-    for number, command in enumerate(commands, 1):
-        log_path = f"{world.home}/runs/setup-{session.short}-{task.key}-{number}.log"
-        done = await world.commands.run(
-            workspace.path, command, seconds=world.rules.check_seconds, log=log_path
-        )
-        if done.exit_code != 0:
-            how = "took too long" if done.exit_code is None else f"ended with {done.exit_code}"
-            output = world.masker.mask(done.output)[-SHOWN:]
-            raise Refused(
-                f"The set-up command `{command}` {how} in the worktree of {task.key}: {output}",
-                f"Mend it (GWT_SET_UP), then press Retry. All of its output: {done.output_path}",
-            )
 
 
 async def _with_predecessors(

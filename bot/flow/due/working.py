@@ -8,6 +8,7 @@ from bot.domain.actions import (
     AnalysePlan,
     AnswerDialog,
     AwaitRun,
+    CheckBase,
     ChooseStep,
     CleanUp,
     CommitDocuments,
@@ -36,7 +37,7 @@ from bot.domain.session import Ending, Session
 from bot.domain.states import RunState, TaskState
 from bot.domain.tasks import Run, Task
 from bot.domain.words import Change, ChangeStage
-from bot.flow import finish, place, pulls, shared, verify
+from bot.flow import baseline, finish, place, pulls, shared, verify
 
 
 def executing(session: Session) -> Iterator[Order]:
@@ -63,6 +64,8 @@ def _in_its_place(session: Session) -> Iterator[Order]:
         yield ListBranches()
     if session.step:
         yield ChooseStep(step_id=session.step.id)
+    if baseline.wanted(session):
+        yield CheckBase(commit=session.base_commit, command=session.test_command)
     for task in session.tasks:
         match task.state:
             case TaskState.RUNNING | TaskState.VERIFYING:
@@ -148,7 +151,8 @@ def _running(session: Session, task: Task, run: Run) -> Iterator[Order]:
         if run.reply:
             yield AnswerDialog(task_id=task.id, run_id=run.id, number=run.dialogs)
     elif is_prepared(session, task):
-        yield StartRun(task_id=task.id, run_id=run.id)
+        if not baseline.wanted(session):
+            yield StartRun(task_id=task.id, run_id=run.id)
     elif place.may_begin(session, task):
         yield PrepareWorkspace(task_id=task.id, run_id=run.id)
 
@@ -177,7 +181,12 @@ def _verifying(session: Session, task: Task, run: Run) -> Iterator[Order]:
     if task.work is None or task.work_of != run.id:
         yield LookAtWork(task_id=task.id, run_id=run.id)
     elif verify.wants_check(session, task, run):
-        yield RunCheck(task_id=task.id, commit=task.work.head, number=len(task.checks) + 1)
+        yield RunCheck(
+            task_id=task.id,
+            commit=task.work.head,
+            number=len(task.checks) + 1,
+            restored=verify.restored(session, task),
+        )
     elif task.judged_of != run.id:
         number = len(task.verdicts) + 1
         yield JudgeWork(task_id=task.id, commit=task.work.head, number=number)

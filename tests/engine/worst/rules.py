@@ -17,7 +17,7 @@ from bot.domain.session import Session
 from bot.domain.states import Phase, RunState, Status, TaskState
 from bot.flow.blocked import WAITING
 from bot.flow.place import MOST_CONTINUES
-from bot.flow.verify import MAX_EVIDENCE_ASKS, MAX_FAILED_CHECKS, MAX_FAILED_RUNS
+from bot.flow.verify import MAX_EVIDENCE_ASKS, MAX_FAILED_RUNS, MAX_REPAIRS
 from tests.engine.worst.scene import MAY, Scene
 
 MOST_QUESTIONS = 80
@@ -85,7 +85,7 @@ def bounds_hold(scene: Scene) -> Iterator[str]:
     for session in scene.sessions:
         for task in session.tasks:
             count = task.counters
-            if count.failed_checks > MAX_FAILED_CHECKS or count.failed_runs > MAX_FAILED_RUNS:
+            if count.failed_checks > MAX_REPAIRS + 1 or count.failed_runs > MAX_FAILED_RUNS:
                 yield f"{task.key} failed more often than it may: {count}"
             if count.evidence_asks > MAX_EVIDENCE_ASKS + 1:
                 yield f"{task.key} was asked for evidence {count.evidence_asks} times"

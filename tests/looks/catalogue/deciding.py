@@ -36,7 +36,7 @@ def entries() -> tuple[Entry, ...]:
 
 def _failed() -> tuple[Entry, ...]:
     finished = run("T002", RunState.ENDED).model_copy(update={"outcome": Outcome.FINISHED})
-    why = "its tests fail (exit code 1), 3 times now"
+    why = "its tests still fail after 3 repairs"
     tests = _task(TaskState.FAILED, why, checks=[check(1, FAILED)], runs=[finished])
     ended = run("T002", RunState.ENDED).model_copy(
         update={"outcome": Outcome.FAILED, "message": "Error: Cannot find module 'vitest'"}
@@ -44,7 +44,7 @@ def _failed() -> tuple[Entry, ...]:
     program = _task(TaskState.FAILED, "its agent ended with exit code 1, 3 times now", runs=[ended])
     retried = telling.decided_by("To be tried again", MIKA, NOW)
     return (
-        _asks("tests failed three times", tests),
+        _asks("tests fail after three repairs", tests),
         _asks("agent failed three times", program),
         entry(
             "needs you/decided",
