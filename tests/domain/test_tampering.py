@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bot.domain.tampering import Flag, Sign, flags
 from bot.domain.world import Work
-from tests.domain.tampering import dishonest, honest
+from tests.domain.tampering import dishonest, faked, honest
 from tests.domain.tampering.changes import Altered
 from tests.domain.tampering.shop import FILES, PYTHON
 
@@ -68,11 +68,12 @@ def work_of(after: Mapping[str, str]) -> Work:
 def test_the_corpus_is_large_and_speaks_eight_languages() -> None:
     assert len(honest.CASES) >= 40
     assert len(dishonest.CASES) >= 40
+    assert len(faked.CASES) >= 40
     touched = {path.rpartition(".")[2] for _, one in dishonest.CASES for path, *_ in one.edits}
     assert touched >= {"py", "ts", "go", "rs", "java", "rb", "cs", "php", "kt", "cc"}
 
 
-@pytest.mark.parametrize(("sign", "change"), dishonest.CASES, ids=str)
+@pytest.mark.parametrize(("sign", "change"), [*dishonest.CASES, *faked.CASES], ids=str)
 def test_what_makes_tests_pass_instead_of_the_code_is_seen(
     git: Git, sign: Sign, change: Altered
 ) -> None:

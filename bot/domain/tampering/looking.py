@@ -11,6 +11,7 @@ from bot.domain.tampering.declared import tests_of
 from bot.domain.tampering.deleted import paired
 from bot.domain.tampering.languages import holds_tests, is_named_so
 from bot.domain.tampering.reading import Change, read
+from bot.domain.tampering.runner import runner_touched
 from bot.domain.tampering.settings import is_ci, is_test_settings, settings_touched
 from bot.domain.tampering.signs import Flag, Sign
 from bot.domain.tampering.skipped import skipped
@@ -106,6 +107,8 @@ def _settings(changes: Iterable[Change]) -> Iterator[Sighting]:
     for change in changes:
         for path in dict.fromkeys((change.path, change.before)):
             yield from _of_file(path, change.kind)
+        if line := runner_touched(change):
+            yield Sign.RUNNER_TOUCHED, change.path, f"what runs the tests: «{_shown(line)}»"
         if line := settings_touched(change):
             yield Sign.TEST_SETTINGS_CHANGED, change.path, f"how tests are run: «{_shown(line)}»"
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from bot.domain.tampering.reading import Change, Hunk
+from bot.domain.tampering.runner import takes_a_place
 
 _CI = re.compile(
     r"(?:.*/)?\.github/(?:workflows|actions)/.+|(?:.*/)?\.gitlab-ci(?:\.[\w-]+)?\.ya?ml|(?:.*/)?\.gitlab/.+\.ya?ml"
@@ -17,14 +18,16 @@ _CI = re.compile(
 _SETTINGS = re.compile(
     r"\.?pytest\.(?:ini|toml)|tox\.(?:ini|toml)|noxfile\.py|\.coveragerc|\.?codecov\.ya?ml|(?:jest|vitest|karma|playwright|cypress|ava|wdio)"
     r"\.(?:conf|config|workspace)\.\w+|vitest\.workspace\.\w+|\.mocharc(?:\.\w+)?|\.nycrc(?:\.\w+)?|\.c8rc(?:\.\w+)?|phpunit\.xml(?:\.dist)?"
-    r"|\.rspec|nextest\.toml|\.taprc|testng\.xml"
+    r"|\.rspec|nextest\.toml|\.taprc|testng\.xml|mocha\.opts|junit-platform\.properties|build\.rs|nose2\.cfg|unittest\.cfg"
+    r"|xunit\.runner\.json|.*\.runsettings|Directory\.(?:Build|Test)\.(?:props|targets)|maven\.config|jvm\.config|init\.gradle(?:\.kts)?"
+    r"|CTest(?:Custom|TestFile|Config)\.cmake|bunfig\.toml|\.npmrc|\.yarnrc(?:\.yml)?|gradlew|mvnw|\.envrc"
 )
 _SECTION = re.compile(r"^\s*\[\[?\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _TEST_SECTION = re.compile(
-    r"(?:tool[.:])?(?:pytest\b.*|coverage\b.*|tox\b.*|nox\b.*|tool:pytest|nosetests|unittest|profile\.test|test)|.*\bpytest\b.*"
+    r"(?:tool[.:])?(?:pytest\b.*|coverage\b.*|tox\b.*|nox\b.*|tool:pytest|nosetests|unittest|profile\.test|test)|.*\bpytest(?:11)?\b.*"
 )
 _INI_KEYS = re.compile(
-    r"^\s*(?:addopts|testpaths|filterwarnings|xfail_strict|python_(?:files|classes|functions)|norecursedirs"
+    r"^\s*\[?(?:project\.entry-points\.)?\W*pytest11\b|^\s*(?:addopts|testpaths|filterwarnings|xfail_strict|python_(?:files|classes|functions)|norecursedirs"
     r"|collect_ignore\w*|fail_under|asyncio_mode)\s*=|--(?:ignore|deselect|cov-fail-under|maxfail|reruns)\b"
     r"|\btest\s*=\s*false|\bharness\s*=\s*false"
 )
@@ -37,11 +40,16 @@ _TEST_TARGET = re.compile(r"(?:.*[-_/])?(?:tests?|check|coverage|ci|spec|verify)
 _TEST_VARIABLE = re.compile(r"^\s*(?:export\s+)?\w*(?:PYTEST|TEST)\w*\s*[:?+]?=")
 _BUILD = re.compile(
     r"skipTests|maven\.test\.skip|testFailureIgnore|ignoreFailures|failIfNoTests|useJUnitPlatform|excludeTags|<skip>true"
+    r"|<(?:includes?|excludes?|groups|forkedProcessExitTimeout\w*)>|\bsurefire|\bfailsafe|\btest\.(?:enabled|onlyIf)\b|\bonlyIf\b.*\bfalse"
     r"|\btasks?\.(?:named\()?[\"'(]*test\b|\bexcludeTestsMatching\b|<excludedGroups>|VSTest|RunSettings"
 )
 _CONFTEST = re.compile(
+    r"\bpytest_(?:runtestloop|cmdline_\w+|load_initial_conftests|unconfigure|runtest_logreport)\b|\bpytest_plugins\b|"
     r"\bcollect_ignore|\bpytest_(?:ignore_collect|collection_modifyitems|collection_finish|deselected|pyfunc_call"
     r"|runtest_(?:makereport|call|protocol)|sessionfinish|report_teststatus|itemcollected)\b|\bos\._exit\(|\bexitstatus\s*="
+)
+_CMAKE = re.compile(
+    r"\b(?:WILL_FAIL|DISABLED)\b|^\s*#?\s*(?:enable_testing|add_test|gtest_discover_tests|set_tests_properties)\("
 )
 _VITE = re.compile(r"\b(?:test|coverage|thresholds?|exclude|passWithNoTests|bail|retry)\s*:")
 _COMMENT = ("#", ";", "//")
@@ -71,13 +79,19 @@ def is_lock(path: str) -> bool:
 
 def is_test_settings(path: str) -> bool:
     """Whether the whole file is nothing else."""
-    return _SETTINGS.fullmatch(PurePosixPath(path).name) is not None
+    lower = PurePosixPath(path)
+    cargo = lower.parts[-2:-1] == (".cargo",) and lower.stem == "config"
+    return cargo or _SETTINGS.fullmatch(lower.name) is not None
 
 
 def settings_touched(change: Change) -> str:
     """The line of a file with other things in it that changes how tests are run; empty: none."""
     name = PurePosixPath(change.path).name
-    if change.kind == "new" and name != "conftest.py":
+    if change.kind == "new" and takes_a_place(change.path):
+        return change.path
+    if change.kind == "new" and name in ("GNUmakefile", "makefile"):
+        return f"{name} is read instead of Makefile"
+    if change.kind == "new" and name not in ("conftest.py", "setup.cfg"):
         return ""  # with a project its settings begin
     return next(_touched(change, name), "")
 
@@ -94,6 +108,8 @@ def _touched(change: Change, name: str) -> Iterator[str]:
             yield from _lines(change, _CONFTEST)
         case _ if re.fullmatch(r"pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|.*\.csproj", name):
             yield from _lines(change, _BUILD)
+        case "CMakeLists.txt":
+            yield from _lines(change, _CMAKE)
         case _ if re.fullmatch(r"vite\.config\.\w+", name):
             yield from _lines(change, _VITE)
         case _:

@@ -13,6 +13,8 @@ class Sign(StrEnum):
     ASSERTION_WEAKENED = "assertion_weakened"
     CI_CHANGED = "ci_changed"
     TEST_SETTINGS_CHANGED = "test_settings_changed"
+    RUNNER_TOUCHED = "runner_touched"
+    """What runs the tests is ended early, patched or replaced by the code itself."""
     TESTS_MISSING = "tests_missing"
     """Tests that ran at the base did not run, or nobody can see whether they did."""
     REACHES_FURTHER = "reaches_further"

@@ -64,9 +64,11 @@ async def _at_base(world: World, session: Session) -> Executed:
     commit, command = session.base_commit, session.test_command
     name = hashlib.sha256(f"{session.repository}\0{command}".encode()).hexdigest()[:12]
     kept = f"{world.home}/runs/base-{commit[:16]}-{name}.log"
-    if found := await world.commands.tested(kept):
-        return found
     scratch = worktree_path(session.repository, f"agent/base-{session.short}")
+    if found := await world.commands.tested(kept):
+        # a bot that was killed after it had kept them has left it
+        await world.worktrees.remove_scratch(session.repository, scratch)
+        return found
     try:
         await world.worktrees.scratch(session.repository, scratch, commit)
         await set_up(world, session, scratch, "base", "the worktree of the base")

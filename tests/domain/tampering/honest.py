@@ -380,6 +380,18 @@ CASES = [
             '    "lint": "eslint .",\n    "format": "prettier .",\n',
         ),
     ),
+    *(
+        Altered(f"a program: {text[:40]}", files={path: text})
+        for path, text in (
+            ("shop/cli.py", "import sys\nsys.exit(0)\n"),
+            ("shop/pool.py", "import atexit\natexit.register(pool.close)\n"),
+            ("web/cli.ts", "process.exit(0);\n"),
+            ("cmd/shop/main.go", "package main\nfunc main() { os.Exit(0) }\n"),
+            ("src/main/java/Main.java", "class Main { void end() { System.exit(0); } }\n"),
+            ("tests/calendar.py", "DAYS = 7\n"),
+            ("conftest.py", "import pytest\n\n\n@pytest.fixture\ndef shop():\n    return 1\n"),
+        )
+    ),
     edited("a target is added", ("Makefile", "clean:\n", "docs:\n\tmkdocs build\n\nclean:\n")),
     Altered("a snapshot is recorded anew", files={next(iter(SNAPSHOTS)): "line 0 0\nanother\n"}),
     Altered(
