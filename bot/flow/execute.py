@@ -9,8 +9,8 @@ from bot.domain.actions import Deed, HoldPlace
 from bot.domain.choices import Verb
 from bot.domain.collided import told_of_task
 from bot.domain.events import (
-    BaseSeen,
     BaseChecked,
+    BaseSeen,
     BaseTakenIn,
     BranchesListed,
     CheckRan,

@@ -66,8 +66,8 @@ from bot.engine.perform import (
     shipping,
     surveying,
     telling,
-    upstream,
     testing,
+    upstream,
 )
 from bot.engine.world import World
 
