@@ -16,11 +16,23 @@ from bot.errors import Refused, Unavailable
 NOT_SO = "not-so"
 LONGEST_LINE = 1 << 20
 PATIENCE = 10.0
-"""Seconds for an answer that takes a millisecond: after them the server hangs, and the client is given up."""
+"""Seconds for an answer that takes a millisecond: after them the server hangs, and whoever waits is told."""
 
 
 class Lost(Unavailable):
     """The client or its server died before it answered."""
+
+
+class Silent(Lost):
+    """tmux hangs. It is not asked again at once: each time would take as long, and nobody would be told."""
+
+    def __init__(self, socket: str = "") -> None:
+        server = f"the tmux server `tmux -L {socket}`" if socket else "the bot's tmux server"
+        super().__init__(
+            "tmux does not answer.",
+            f"The bot tries again by itself. If it stays so, look why {server} hangs; where you end it, its agents end, "
+            "too, and are started again.",
+        )
 
 
 class Rejected(Refused):
@@ -127,7 +139,10 @@ class ControlClient:
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
-            await self._process.wait()
+            with contextlib.suppress(TimeoutError):  # a server that hangs holds its output open
+                async with asyncio.timeout(1.0):
+                    await self._process.wait()
+        self._reading.cancel()
         await asyncio.wait({self._reading})
 
     async def _answer_to(self, answer: asyncio.Future[list[str]]) -> list[str]:
@@ -137,7 +152,9 @@ class ControlClient:
         except TimeoutError as error:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
-            raise Lost("tmux does not answer.") from error
+            # its output does not end with it: a server that hangs holds the other end
+            self._reading.cancel()
+            raise Silent from error
 
     async def _read(self) -> None:
         try:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import libtmux
 
-from adapters.tmux.control import ControlClient, Lost, Rejected
+from adapters.tmux.control import PATIENCE, ControlClient, Lost, Rejected, Silent
 from adapters.tmux.processes import Known, until_gone
 from bot.errors import Unavailable
 
@@ -85,6 +85,8 @@ class TmuxServer:
         for pause in AGAIN:
             try:
                 return await self.ask_once(*command)
+            except Silent:
+                raise
             except Lost:
                 await asyncio.sleep(pause)  # a server that is just going away
         return await self.ask_once(*command)
@@ -222,7 +224,18 @@ class TmuxServer:
             )
         except OSError as error:
             raise Unavailable(f"tmux cannot be run: {error}", HOW_TO_GET) from error
-        output, _ = await process.communicate()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                output, _ = await process.communicate()
+        except TimeoutError as error:
+            raise Silent(self._socket_name) from error
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+                with contextlib.suppress(TimeoutError):  # a server that hangs holds its output open
+                    async with asyncio.timeout(1.0):
+                        await process.wait()
         return process.returncode or 0, output.decode(errors="replace")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -227,3 +228,34 @@ async def test_a_missing_tmux_is_told(tmp_path: Path) -> None:
         await panes.require()
     with pytest.raises(Unavailable, match="tmux is required"):
         await panes.start("run-1", str(tmp_path), COUNTS, "")
+
+
+async def test_a_tmux_that_hangs_is_told_with_what_to_look_at_and_goes_on_later(
+    server: OwnServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("control", "server"):
+        monkeypatch.setattr(f"adapters.tmux.{module}.PATIENCE", 1.0)
+    panes = server.panes()
+    await panes.start("run-1", str(server.worktree), COUNTS, "")
+    pid = int(await server.tmux("display-message", "-p", "#{pid}"))
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        for bot in (panes, server.panes()):
+            with pytest.raises(Unavailable, match="tmux does not answer") as trouble:
+                await bot.names()
+            assert "hangs" in trouble.value.remedy
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert await panes.names() == ("run-1",)
+
+
+async def test_a_program_of_that_name_that_hangs_is_told(
+    server: OwnServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adapters.tmux.server.PATIENCE", 0.2)
+    (program := tmp_path / "bin" / "tmux").parent.mkdir()
+    program.write_text("#!/bin/sh\nexec sleep 300\n")
+    program.chmod(0o755)
+    path = f"{program.parent}:{server.environment['PATH']}"
+    with pytest.raises(Unavailable, match="tmux does not answer"):
+        await server.panes(environment=server.environment | {"PATH": path}).require()
