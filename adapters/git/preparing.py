@@ -60,7 +60,7 @@ class Preparing:
         """Have these files as they were at a commit; what was not there goes."""
         commit = await self._tree.commit(held.main, since)
         for name in files:
-            which = ("--", f":(top,literal){name}")
+            which = ("--", name)  # taken literally: see the environment of every call
             there = await self._git.read("ls-tree", "--name-only", commit, *which, at=at)
             how = (
                 ("checkout", "--quiet", commit)
