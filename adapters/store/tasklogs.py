@@ -76,6 +76,10 @@ class TaskLogFiles:
         """Add entries to the logs of tasks, each once, and bring the rest of these logs up to date."""
         await asyncio.to_thread(self._note, session, found)
 
+    async def settle(self, session: Session, task_id: str) -> None:
+        """Have the log of a task on the disk for good, made again if it is lost. Unavailable: it cannot be written."""
+        await asyncio.to_thread(self._settled, session, task_id)
+
     async def read(self, session_id: str) -> tuple[TaskLog, ...]:
         """All logs of a session, in the order in which they were begun, masked by what is known now."""
         return await asyncio.to_thread(self._read, session_id)
@@ -115,6 +119,13 @@ class TaskLogFiles:
                 self._room.enter(index)
             if self._written > _TIDY_AFTER:
                 self._tidy_besides()
+
+    def _settled(self, session: Session, task_id: str) -> None:
+        self._note(session, {task_id: ()})
+        directory = self._directory(session.id)
+        with self._plainly():
+            for name in (f"tasks/{file_name(task_id)}.json", INDEX):
+                Disk().settle(directory / name)
 
     def _read(self, session_id: str) -> tuple[TaskLog, ...]:
         with self._plainly():

@@ -219,6 +219,8 @@ class Session(Living):
     cleaned: bool = False
     inventory: EvidenceInventory | None = None
     """What was really found of the evidence at the end."""
+    unlogged: tuple[str, ...] = ()
+    """Ids of tasks whose log could not be kept at the end: they do not count as complete."""
     final_verdict: Verdict | None = None
     """On the whole, when all is done."""
     proposed: tuple[Smaller, ...] = ()

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from bot.domain.events import Event
 from bot.domain.session import Session
 from bot.domain.tasklog import LogEntry, TaskLog, entries, is_logged
+from bot.domain.tasklog.statuses import OVER
 from bot.errors import PortError
 from bot.ports import Logs
 
@@ -68,6 +69,18 @@ class Logbook:
             tasks = [task for task in session.tasks if is_logged(session, task)]
             if tasks:
                 self._add(session, {task.id: [] for task in tasks})
+
+    async def settle(self, session: Session) -> tuple[str, ...]:
+        """At the end nothing is taken on trust: the ids of tasks that are over, and whose log cannot be kept."""
+        await self.written()
+        lost: list[str] = []
+        for task in (task for task in session.tasks if task.state in OVER):
+            try:
+                await self._logs.settle(session, task.id)
+            except PortError as trouble:
+                log.warning("no log", extra={"data": {"task": task.id, "why": trouble.reason}})
+                lost.append(task.id)
+        return tuple(lost)
 
     async def read(self, session_id: str) -> tuple[TaskLog, ...]:
         """The logs with everything noted so far. Raises PortError."""

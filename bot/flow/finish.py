@@ -83,7 +83,7 @@ def _came_back(session: Session, event: Result) -> Iterator[Deed]:  # noqa: C901
             )
         case CleanedUp(removals=removals):
             session.leftovers, session.cleaned = removals, True
-            session.inventory = event.evidence
+            session.inventory, session.unlogged = event.evidence, event.unlogged
             yield from conclude.end(session, event)
         case OrderFailed(what="merge_locally", reason=reason, remedy=remedy):
             yield from _not_merged(session, sentences(reason, remedy))

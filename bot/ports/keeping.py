@@ -75,6 +75,10 @@ class Logs(Protocol):
         """Add entries to the logs of tasks, each once, and bring the rest of these logs up to date."""
         ...
 
+    async def settle(self, session: Session, task_id: str) -> None:
+        """Have the log of a task on the disk for good, made again if it is lost. Unavailable: it cannot be written."""
+        ...
+
     async def read(self, session_id: str) -> tuple[TaskLog, ...]:
         """All logs of a session, in the order in which they were begun."""
         ...

@@ -44,6 +44,9 @@ class FakeLogs:
         told = {task_id: [one.event_type.value for one in new] for task_id, new in found.items()}
         self.noted.append((session.id, told))
 
+    async def settle(self, session: Session, task_id: str) -> None:
+        await self.note(session, {task_id: ()})
+
     async def read(self, session_id: str) -> tuple[TaskLog, ...]:
         return ()
 
@@ -223,3 +226,12 @@ async def test_reading_shows_what_was_noted_just_now(tmp_path: Path) -> None:
         "TASK_STARTED",
         "EXECUTOR_DISPATCH",
     ]
+
+
+async def test_at_the_end_tasks_without_a_log_are_named() -> None:
+    logs = FakeLogs()
+    book = Logbook(logs)
+    over = executing(task("T001", TaskState.COMPLETED), task("T002", TaskState.BLOCKED))
+    assert await book.settle(over) == ()
+    logs.full = True
+    assert await book.settle(over) == ("id-T001",)

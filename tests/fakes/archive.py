@@ -37,6 +37,9 @@ class MemoryLogs:
         for task_id, entries in found.items():
             self.noted.setdefault(task_id, []).extend(entries)
 
+    async def settle(self, session: Session, task_id: str) -> None:
+        self.noted.setdefault(task_id, [])
+
     async def read(self, session_id: str) -> tuple[TaskLog, ...]:
         return ()
 

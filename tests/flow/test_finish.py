@@ -193,3 +193,16 @@ def test_the_worst_task_is_the_result(
     decide(session, cleaned())
     assert session.result
     assert session.result.overall_status is overall
+
+
+@pytest.mark.parametrize("lost", [(), ("id-T001",)])
+def test_a_task_whose_log_could_not_be_kept_is_not_complete(lost: tuple[str, ...]) -> None:
+    session = finishing()
+    decide(session, pressed(Verb.KEEP))
+    decide(session, whole_judged())
+    decide(session, cleaned().model_copy(update={"unlogged": lost}))
+    assert session.result
+    wanted = OverallStatus.NO_EVIDENCE if lost else OverallStatus.COMPLETE
+    assert session.result.overall_status is wanted
+    reasons = ("T001 Task T001: its log cannot be written",) if lost else ()
+    assert session.result.incomplete_task_reasons == reasons

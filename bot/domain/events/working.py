@@ -221,6 +221,8 @@ class CleanedUp(Result):
     kind: Literal["cleaned_up"] = "cleaned_up"
     removals: tuple[Removal, ...]
     evidence: EvidenceInventory | None = None
+    unlogged: tuple[str, ...] = ()
+    """Ids of tasks that are over, and whose log cannot be kept."""
 
 
 class SummedUp(Result):

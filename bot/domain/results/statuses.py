@@ -26,6 +26,8 @@ def why_not(session: Session, task: Task, broken: Collection[str] = ()) -> str:
         return f"evidence was changed after it was written: {', '.join(damaged)}"
     if (wrong := contradiction(task)) or (wrong := _unproven(task)):
         return wrong
+    if task.id in session.unlogged:
+        return "its log cannot be written"
     if task.state is TaskState.REPLACED:
         return "replaced by tasks that are not complete" if task.replaced_by else "replaced"
     told = task.result.error if task.result else None
@@ -52,7 +54,8 @@ def _status(
     if task.state is TaskState.FAILED:
         return OverallStatus.ERROR
     if task.state is TaskState.COMPLETED:
-        return OverallStatus.NO_EVIDENCE if _unproven(task) else OverallStatus.COMPLETE
+        lacks = task.id in session.unlogged or _unproven(task)
+        return OverallStatus.NO_EVIDENCE if lacks else OverallStatus.COMPLETE
     if task.state is TaskState.REPLACED and task.id not in seen:
         others = [other for ref in task.replaced_by if (other := session.task(ref))]
         seen |= {task.id}

@@ -151,6 +151,7 @@ async def clean_up(world: World, session: Session, order: CleanUp) -> CleanedUp:
         answers=order.key,
         removals=tuple(removals),
         evidence=await found(world, session),
+        unlogged=await world.logbook.settle(session),
     )
 
 

@@ -252,6 +252,25 @@ async def test_a_log_that_was_never_written_comes_whole_with_the_first_note(
     assert log.events[-1].content == {"output_summary": "hello"}
 
 
+async def test_a_log_that_was_lost_is_made_again_when_it_is_settled(
+    files: TaskLogFiles, home: Path
+) -> None:
+    now = session()
+    await files.note(now, {"id-T001": [entry("new", "hello")]})
+    path = directory(home) / "tasks" / "id-T001.json"
+    path.unlink()
+    await files.settle(now, "id-T001")
+    assert path.exists()
+
+
+async def test_a_log_that_cannot_be_written_is_not_settled(home: Path, files: TaskLogFiles) -> None:
+    now = session()
+    directory(home).parent.mkdir(parents=True)
+    directory(home).write_text("in the way")
+    with pytest.raises(Unavailable):
+        await files.settle(now, "id-T001")
+
+
 async def test_noting_twice_writes_nothing_twice(files: TaskLogFiles, home: Path) -> None:
     now = session()
     noted = {"id-T001": [entry("new", "hello")]}
