@@ -12,7 +12,7 @@ from adapters.chat.slack.marks import read_thread
 from adapters.posting import Ledger, Placed
 from bot.domain.cards import DocumentCard
 from bot.domain.people import Thread
-from bot.errors import PortError, Unavailable
+from bot.errors import PortError, Refused, Unavailable
 
 log = logging.getLogger("bot.slack")
 
@@ -22,10 +22,10 @@ class Documents:
         self._client = client
         self._ledger = ledger
 
-    async def attach(self, thread: Thread, card: DocumentCard) -> None:
-        """Put the file into the thread, once. Where that fails, the log says so and the work goes on."""
+    async def attach(self, thread: Thread, card: DocumentCard) -> str:
+        """Put the file into the thread, once. Returns why it never will be there; what fails today is tried again with the card."""
         if not card.text:
-            return
+            return ""
         try:
             # an entry of its own: the file is no message of the card
             file = card.model_copy(update={"key": f"file:{card.key}"})
@@ -34,6 +34,8 @@ class Documents:
                 await self._share(placed, card)
         except PortError as problem:
             log.warning("no file", extra={"data": {"card": card.key, "why": problem.reason}})
+            return problem.reason if isinstance(problem, Refused) else ""
+        return ""
 
     async def _share(self, placed: Placed, card: DocumentCard) -> None:
         for file in placed.messages:

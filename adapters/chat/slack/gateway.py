@@ -27,9 +27,18 @@ from adapters.chat.slack.takes import Takes
 from adapters.chat.slack.threads import Threads
 from adapters.posting import Ledger, Placed, Turns, Urgency, opened, urgency
 from adapters.posting.ledger import digest_of
-from bot.domain.cards import Card, DocumentCard, ProblemCard, ReceivedCard, StatusCard
+from bot.domain.cards import (
+    AnswerCard,
+    Card,
+    DocumentCard,
+    ProblemCard,
+    ReceivedCard,
+    StatusCard,
+)
 from bot.domain.layout import sheet
 from bot.domain.people import Person, Thread
+from bot.domain.sentences import sentences
+from bot.domain.sheets import Text
 from bot.errors import Refused, Unavailable
 
 log = logging.getLogger("bot.slack")
@@ -96,12 +105,15 @@ class Gateway:
                 # Slack takes its sign away when it was not told again for an hour
                 self._native.tell(thread, card)
             return
+        problem = ""
         async with self._turns.turn(thread.place, urgency(card)):
             changed = await self._stand(thread, card)
             if isinstance(card, DocumentCard):
-                await self._documents.attach(thread, card)
+                problem = await self._documents.attach(thread, card)
         if changed:
             self._native.tell(thread, card)
+        if problem:
+            await self.show(thread, _without_file(problem))
 
     async def open(self, thread: Thread, card: Card) -> Thread:
         """Post it into the channel itself, once: the thread that hangs from it. Shown there, it is edited."""
@@ -230,3 +242,12 @@ class Gateway:
             await self._messages.delete(placed.thread, ts)
         if written:
             self._ledger.posted(placed, *stand)
+
+
+def _without_file(problem: str) -> Card:
+    """Said once in a thread, however many of its files are refused."""
+    return AnswerCard(
+        key="no-files",
+        title="Documents are not attached as files here",
+        body=(Text(text=sentences(problem, "Their whole text is in the messages above")),),
+    )

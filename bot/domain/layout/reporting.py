@@ -22,8 +22,9 @@ from bot.domain.layout.phrases import (
 )
 from bot.domain.sentences import capitalized, continued
 from bot.domain.sheets import Bullets, Code, Element, Fields, Prose, Sheet, Table, Text, Tone
-from bot.domain.states import OverallStatus
+from bot.domain.states import OverallStatus, Status
 
+_ENDED = (Status.COMPLETED, Status.FAILED, Status.DISCARDED)
 MARKS = {
     "Pending": "·",
     "Ready": "○",
@@ -96,9 +97,8 @@ def status(card: StatusCard) -> Sheet:
             body += [Text(text=f"{task.key} on its screen", strong=True), Code(text=task.tail)]
     agents = "".join(f" · agents {said}" for said in used(card.agent_usage))
     footer = f"{spent(card.usage)}{agents} · {card.at:%H:%M:%S} UTC"
-    return Sheet(
-        title=card.title, tone=Tone.PROGRESS, body=tuple(body), choices=card.choices, footer=footer
-    )
+    tone = Tone.PLAIN if card.status in _ENDED else Tone.PROGRESS
+    return Sheet(title=card.title, tone=tone, body=tuple(body), choices=card.choices, footer=footer)
 
 
 def _task_table(tasks: tuple[TaskLine, ...]) -> Table:

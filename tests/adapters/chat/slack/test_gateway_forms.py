@@ -59,8 +59,10 @@ async def test_without_the_scope_for_files_documents_are_shown_all_the_same(tmp_
     ) as at:
         at.forgiven = ("missing_scope",)
         thread = await at.ask()
-        await at.gateway.show(thread, SPEC)
-        assert at.reads(thread)
+        for revision in (1, 2):
+            await at.gateway.show(thread, SPEC.model_copy(update={"key": f"spec:{revision}"}))
+        told = [text for text in at.reads(thread) if "not attached as files" in text]
+        assert len(told) == 1
 
 
 async def test_an_empty_document_has_no_file(at: Office) -> None:
