@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from adapters.commands import programs
 from adapters.commands.descendants import MARKER, all_ended
 from adapters.commands.output import LOG_LIMIT, Listening, Output, bounded
 from adapters.commands.reported import Reported
@@ -98,6 +99,10 @@ class ShellCommands:
         said = readable(output.text()) if reported else output.text()
         shown = await asyncio.to_thread(self._written, said, log)
         return Executed(exit_code=code, seconds=took, output=shown, output_path=log)
+
+    async def problem(self, cwd: str, command: str) -> str:
+        path = self._environment.get("PATH", os.defpath)
+        return self._mask(await asyncio.to_thread(programs.problem, command, cwd, path))
 
     async def _start(
         self, cwd: str, command: str, marker: str, inlet: int, reported: Reported | None

@@ -244,7 +244,7 @@ def _settings(world: World, roles: frozenset[Role]) -> Iterator[tuple[str, str]]
     rules = world.rules
     yield "Repository", ", ".join(rules.known_repositories)
     yield "Agent", rules.agent
-    yield "Tests", rules.test_command or "found in the repository"
+    yield "Tests", "; ".join(rules.test_commands) or "found in the repository"
     yield "At once", f"up to {counted(rules.most_at_once, 'agent')} a session"
     yield "You may", ", ".join(text for role, text in _YOURS.items() if role in roles)
 

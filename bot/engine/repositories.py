@@ -9,7 +9,7 @@ from pathlib import Path
 from bot.domain.choices import Command
 from bot.domain.people import Thread
 from bot.domain.sheets import Element, Fields, Table, Text
-from bot.engine.world import World
+from bot.engine.world import Rules, World
 
 _NAMED = re.compile(
     r"(?:^|(?<=\s))repo[:\uff1a]([^\s,;`]{1,100})[,;]?(?=\s|$)[ \t]*", re.IGNORECASE
@@ -46,37 +46,21 @@ class Repositories:
         return self.world.rules.known_repositories.get(bound, self.world.rules.repository)
 
     def test_command_for(self, path: str) -> str:
-        """The one that is set is the usual repository's; any other is looked for.
+        """`api: make test` is that repository's, one that names none is the usual one's; any other is looked for.
 
         Where a session has looked, its path is the whole repository's: a part of it, or a link to it, may be set.
         """
-        usual, here = Path(self.world.rules.repository).resolve(), Path(path).resolve()
-        others = self._others()
-        is_usual = here == usual or (here not in others and usual.is_relative_to(here))
-        return self.world.rules.test_command if is_usual else ""
+        return test_command_of(self.world.rules, path)
 
     def set_up_for(self, path: str) -> tuple[str, ...]:
         """`api: make deps` is for that repository alone; what names none is for all but those others that have a name."""
-        told = [self._of_one(command) for command in self.world.rules.set_up]
-        here, others = Path(path).resolve(), self._others()
+        told = [_of_one(self.world.rules, command) for command in self.world.rules.set_up]
+        here, others = Path(path).resolve(), _others(self.world.rules)
         return tuple(
             command
             for owner, command in told
             if (_lies_in(owner, here) if owner else here not in others)
         )
-
-    def _others(self) -> set[Path]:
-        """All that have a name, but for the usual one."""
-        known = self.world.rules.known_repositories.values()
-        return {Path(other).resolve() for other in known} - {
-            Path(self.world.rules.repository).resolve()
-        }
-
-    def _of_one(self, command: str) -> tuple[str, str]:
-        """Where the repository lies that it names, and the command itself."""
-        name, colon, rest = command.partition(":")
-        owner = self._named(name.strip()) if colon else ""
-        return (owner, rest.strip()) if owner else ("", command)
 
     def problem(self, thread: Thread, name: str = "") -> str:
         """Why nothing can be begun there, in a sentence: never is another one taken instead."""
@@ -121,12 +105,38 @@ class Repositories:
         return tuple(self.world.rules.known_repositories)
 
     def _named(self, name: str) -> str:
-        known = self.world.rules.known_repositories
-        return next((path for one, path in known.items() if one.lower() == name.lower()), "")
+        return _named(self.world.rules, name)
 
     @staticmethod
     def _place(thread: Thread) -> str:
         return f"{thread.platform}:{thread.place}"
+
+
+def test_command_of(rules: Rules, path: str) -> str:
+    """The one that is set for the repository there; empty: none is, and it is looked for."""
+    usual, here = Path(rules.repository).resolve(), Path(path).resolve()
+    is_usual = here == usual or (here not in _others(rules) and usual.is_relative_to(here))
+    told = [_of_one(rules, command) for command in rules.test_commands]
+    own = [command for owner, command in told if (_lies_in(owner, here) if owner else is_usual)]
+    return own[0] if len(own) == 1 else " && ".join(f"({command})" for command in own)
+
+
+def _others(rules: Rules) -> set[Path]:
+    """All that have a name, but for the usual one."""
+    known = rules.known_repositories.values()
+    return {Path(other).resolve() for other in known} - {Path(rules.repository).resolve()}
+
+
+def _of_one(rules: Rules, command: str) -> tuple[str, str]:
+    """Where the repository lies that it names, and the command itself."""
+    name, colon, rest = command.partition(":")
+    owner = _named(rules, name.strip()) if colon else ""
+    return (owner, rest.strip()) if owner else ("", command)
+
+
+def _named(rules: Rules, name: str) -> str:
+    known = rules.known_repositories
+    return next((path for one, path in known.items() if one.lower() == name.lower()), "")
 
 
 def _lies_in(configured: str, top: Path) -> bool:

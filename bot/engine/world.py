@@ -45,7 +45,8 @@ class Rules:
     agent: str
     repositories: Mapping[str, str] = field(default_factory=dict[str, str])
     """All there are, the usual one first: name and where it lies."""
-    test_command: str = ""
+    test_commands: tuple[str, ...] = ()
+    """How tests are run: of the usual repository, or of the one that is named before a colon."""
     check_seconds: float = 900
     progress_seconds: float = 120
     progress_posted: bool = False

@@ -134,6 +134,10 @@ class Commands(Protocol):
         """What an earlier test run with this log came to, as long as it is kept."""
         ...
 
+    async def problem(self, cwd: str, command: str) -> str:
+        """Why it cannot be run there, because a program of it is missing; empty: nothing is seen. Nothing is started."""
+        ...
+
 
 class Sandbox(Protocol):
     """What keeps programs that are not the bot's own to their worktree."""

@@ -237,7 +237,7 @@ def _rules(plan: Plan, settings: Settings) -> Rules:
         repository=str(settings.gwt_repository),
         repositories=settings.repositories,
         agent=settings.gwt_agent,
-        test_command=settings.gwt_test_command,
+        test_commands=listed(settings.gwt_test_command, "&&&"),
         check_seconds=settings.gwt_check_seconds,
         progress_seconds=settings.progress_seconds,
         progress_posted=settings.progress is Progress.POST,

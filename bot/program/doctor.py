@@ -15,11 +15,14 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from adapters.agents.launch import AgentClis
+from adapters.commands import ShellCommands
 from adapters.git import GitRepository
 from adapters.store.audit import check, told_of
 from adapters.store.disk import unavailable
 from bot import settings
 from bot.domain.masking import Masker
+from bot.engine.repositories import test_command_of
+from bot.engine.world import Rules
 from bot.errors import BotError, PortError, Refused
 from bot.program.assemble import forge_of, listed, panes_of, sandbox_of
 from bot.program.chats import configured, wanted
@@ -87,6 +90,7 @@ async def look(current: Settings, masker: Masker) -> AsyncGenerator[Found]:
     for name, path in current.repositories.items():
         what = "repository" if len(current.repositories) == 1 else f"repository {name}"
         yield await _looked(what, partial(_repository, current, path))
+        yield await _looked(what.replace("repository", "tests", 1), partial(_tests, current, path))
     yield await _looked("sandbox", lambda: _sandbox(current))
     yield _model(current)
     async for found in _agents(current):
@@ -156,6 +160,31 @@ async def _repository(current: Settings, path: str) -> str:
     changed = f", {base.uncommitted} files with changes of yours" if base.uncommitted else ""
     room = _room(Path(base.repository))
     return f"{base.repository}, {base.branch} at {base.commit[:10]}{changed}, {room}"
+
+
+async def _tests(current: Settings, path: str) -> str:
+    """The command that is set, else the one that is found; nothing of it is started."""
+    rules = Rules(
+        repository=str(current.gwt_repository),
+        repositories=current.repositories,
+        agent=current.gwt_agent,
+        test_commands=listed(current.gwt_test_command, "&&&"),
+    )
+    wanted, top = test_command_of(rules, path), path
+    if not wanted:
+        try:
+            repository = GitRepository(current.gwt_home, pane_environment())
+            base = await repository.base(path)
+            scan, top = await repository.scan(base.repository, base.commit), base.repository
+        except PortError:
+            return "looked for as soon as the repository can be read"
+        if not scan.test_command:
+            return "none was found; you are asked for it with each plan (GWT_TEST_COMMAND)"
+        wanted = scan.test_command
+    commands = ShellCommands(os.environ, str)
+    if why := await commands.problem(top, wanted):
+        raise Refused(f"`{wanted}` cannot be run: {why}", "Install it, or set GWT_TEST_COMMAND.")
+    return f"`{wanted}`"
 
 
 async def _sandbox(current: Settings) -> str:

@@ -31,3 +31,13 @@ async def test_the_exit_code_and_the_output_are_told(commands: Commands, tmp_pat
     bad = await commands.run(str(tmp_path), "echo broken >&2; exit 3", seconds=10, log=log)
     assert (bad.exit_code, bad.output) == (3, "broken\n")
     assert bad.seconds > 0
+
+
+async def test_a_program_that_is_not_there_is_told_and_nothing_is_started(
+    commands: Commands, tmp_path: Path
+) -> None:
+    if isinstance(commands, FakeCommands):
+        commands.missing = {"nonsense"}
+    assert await commands.problem(str(tmp_path), "sh x") == ""
+    assert "`nonsense`" in await commands.problem(str(tmp_path), "touch here && nonsense --all")
+    assert not (tmp_path / "here").exists()

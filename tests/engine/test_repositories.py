@@ -111,9 +111,25 @@ async def test_set_up_is_for_the_usual_repository_or_for_the_one_it_names(stage:
     assert repositories.set_up_for("/srv/copies/shop") == ("npm ci", "echo a: b")
 
 
+async def test_a_test_command_is_the_usual_repositorys_or_that_of_the_one_it_names(
+    stage: Stage,
+) -> None:
+    told = ("make check", "WEB: npm test", "Web: npm run e2e", "echo a: b")
+    stage.rules = replace(stage.rules, test_commands=told)
+    await stage.revive()
+    repositories = Repositories(stage.world)
+    assert repositories.test_command_for(stage.repository.path) == "(make check) && (echo a: b)"
+    assert repositories.test_command_for("/srv/web") == "(npm test) && (npm run e2e)"
+    stage.rules = replace(stage.rules, test_commands=("web: npm test",))
+    await stage.revive()
+    repositories = Repositories(stage.world)
+    assert repositories.test_command_for("/srv/web") == "npm test"
+    assert repositories.test_command_for(stage.repository.path) == ""
+
+
 async def test_a_copy_is_tested_as_what_it_was_copied_from(stage: Stage) -> None:
     usual = stage.repository.path
-    stage.rules = replace(stage.rules, test_command="make check")
+    stage.rules = replace(stage.rules, test_commands=("make check",))
     await stage.revive()
     beginning = Beginning(stage.world, Repositories(stage.world))
     for copied, wanted_command in ((usual, "make check"), ("/srv/web", ""), ("", "")):

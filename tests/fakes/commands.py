@@ -29,6 +29,8 @@ class FakeCommands:
         """Directory and command of every call, but those at the base."""
         self.ran_at_base: list[tuple[str, str]] = []
         self._kept: dict[str, Executed] = {}
+        self.missing: set[str] = set()
+        """Programs that are not there."""
 
     def answer(self, *answers: Executed | PortError) -> None:
         """From now on."""
@@ -56,3 +58,7 @@ class FakeCommands:
 
     async def tested(self, log: str) -> Executed | None:
         return self._kept.get(log)
+
+    async def problem(self, cwd: str, command: str) -> str:
+        lacking = [word for word in command.split() if word in self.missing]
+        return f"There is no program `{lacking[0]}` on the PATH of the bot." if lacking else ""

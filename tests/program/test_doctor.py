@@ -269,3 +269,17 @@ async def test_the_homeserver_is_asked_who_the_bot_is(
     found = await row(given, "matrix", **environ)
     assert (found.ok, found.needed) == (False, True)
     assert "MATRIX_ACCESS_TOKEN" in found.remedy
+
+
+def test_a_test_command_whose_program_is_not_there_is_told(
+    repository: Path, tmp_path: Path
+) -> None:
+    told = "nonsense --all &&& web: (cd shop && make test)"
+    here = {"GWT_REPOSITORY": str(repository), "GWT_REPOSITORIES": f"web={tmp_path / 'web'}"}
+    done = doctor(tmp_path, **here, GWT_TEST_COMMAND=told)
+    assert line_of(done.stdout, "tests shop").startswith("✗")
+    assert "There is no program `nonsense`" in line_of(done.stdout, "tests shop")
+    assert "GWT_TEST_COMMAND" in done.stdout
+    assert line_of(done.stdout, "tests web").startswith("✓")
+    found = doctor(tmp_path, GWT_REPOSITORY=str(repository))
+    assert "none was found" in line_of(found.stdout, "tests")

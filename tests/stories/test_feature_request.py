@@ -86,7 +86,9 @@ async def test_failing_tests_go_back_to_the_same_agent_conversation(stage: Stage
 async def test_a_test_command_the_operator_names_is_the_one_that_runs(
     stage: Stage, found: str
 ) -> None:
-    stage.rules = Rules(repository=stage.repository.path, agent="played", test_command="./prove")
+    stage.rules = Rules(
+        repository=stage.repository.path, agent="played", test_commands=("./prove",)
+    )
     stage.repository.test_command = found
     await stage.revive()
     await stage.is_planned()
