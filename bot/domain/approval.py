@@ -15,7 +15,7 @@ VALID_FOR = timedelta(hours=24)
 
 
 def digest(session: Session) -> str:
-    """sha256 over the documents, the base commit, and agent and flags of every task."""
+    """sha256 over the documents, the base commit, what runs the tests, and agent and flags of every task."""
     agents = [(task.key, task.agent) for task in session.tasks]
     return _digest(session, session.documents, agents)
 
@@ -29,11 +29,13 @@ def digest_of_change(session: Session, change: Change) -> str:
 def _digest(
     session: Session, documents: Iterable[Document], agents: Iterable[tuple[str, str]]
 ) -> str:
-    bound = {
+    bound: dict[str, object] = {
         "documents": {document.kind.value: document.sha256 for document in documents},
         "base": session.base_commit,
         "agents": [[key, agent or session.agent, session.agent_flags] for key, agent in agents],
     }
+    if session.test_command:
+        bound["tests"] = session.test_command
     return sha256(json.dumps(bound, sort_keys=True, separators=(",", ":")))
 
 

@@ -193,7 +193,7 @@ def _about(event: FromPerson) -> str:
         case Pressed(about=about):
             return about
         case Commanded(command=command):
-            return command.argument
+            return command.text if command.word is Word.TESTS else command.argument
         case Configured(base_url=base_url, model=model):
             return f"{model} at {base_url}"
         case _:

@@ -49,6 +49,10 @@ class Verb(StrEnum):
     """Though checks have not appeared."""
     WAIT_LONGER = "wait_longer"
     """For checks that have not appeared."""
+    TESTS = "tests"
+    """Run the tests with a command of one's own."""
+    UNTESTED = "untested"
+    """Do not run the tests with what was found."""
     UNNEEDED = "unneeded"
     """The session need not wait for the pull requests that are open."""
     MORE = "more"
@@ -142,6 +146,7 @@ class Word(StrEnum):
     BRANCHES = "branches"
     BRANCH = "branch"
     SPEC = "spec"
+    TESTS = "tests"
     VERBOSITY = "verbosity"
     MODEL = "model"
     KEYS = "keys"
@@ -158,7 +163,7 @@ class Command(Fact):
 STOP_WORDS = frozenset({"stop", "cancel", "halt", "interrupt", "abort", "中断", "停止", "ストップ"})
 _WITHOUT_ARGUMENT = {
     *(Word.SESSIONS, Word.KEYS, Word.HELP, Word.DECISIONS, Word.INBOX),
-    *(Word.BRANCHES, Word.MODEL, Word.REFLECT, Word.AUDIT),
+    *(Word.BRANCHES, Word.MODEL, Word.REFLECT, Word.AUDIT, Word.TESTS),
 }
 _WITH_ARGUMENT = frozenset(set(Word) - _WITHOUT_ARGUMENT)
 INTENT_WORDS = frozenset({"list", "show", "approve", "reject", "run"})
@@ -183,6 +188,8 @@ def command_in(text: str) -> Command | None:
     `stop` counts; `stop using globals` is talk: an argument is the name of a session or a task.
     """
     words = _plain(text).lstrip("/!").split()
+    if words and (command := _TESTS.fullmatch(text.strip().lstrip("/!"))):
+        return Command(word=Word.TESTS, text=command[1])
     if " ".join(words[:2]).lower().rstrip(_MARKS) == "catch up":
         words = [Word.CATCH_UP, *words[2:]]
     head = words[0].lower() if words else ""
@@ -203,6 +210,10 @@ def command_in(text: str) -> Command | None:
     if argument and not _fits(word, argument):
         return None
     return Command(word=word, argument=argument)
+
+
+_TESTS = re.compile(r"tests(?:\s*[:：]|(?=\s+`))\s*(\S.{0,999})", re.IGNORECASE)
+"""`tests: make check`; without the colon only in backticks, for «tests fail since Monday» is talk."""
 
 
 def _of_three_words(head: str, argument: str, text: str) -> Command | None:

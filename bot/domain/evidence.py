@@ -13,6 +13,15 @@ from bot.domain.facts import Fact
 from bot.domain.states import OverallStatus
 
 
+class CommandSource(StrEnum):
+    """Where the command that runs the tests is from."""
+
+    FOUND = "found"
+    """In the repository, and seen by a person."""
+    SETTINGS = "settings"
+    PERSON = "person"
+
+
 class Check(Fact):
     """One execution of the test command by the bot, on a commit."""
 

@@ -35,6 +35,8 @@ class Question(Fact):
     answer: str | None = None
     answered_by: str = ""
     answered_at: AwareDatetime | None = None
+    tests: bool = False
+    """Its answer is the command that runs the tests, unless it is one of the options."""
 
     @property
     def decision(self) -> str:

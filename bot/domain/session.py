@@ -8,7 +8,14 @@ from pydantic import AwareDatetime, Field
 
 from bot.domain.dialogs import StandingAnswer
 from bot.domain.documents import Document, DocumentKind
-from bot.domain.evidence import Check, EvidenceInventory, ExecutionResult, TaskLimits, Verdict
+from bot.domain.evidence import (
+    Check,
+    CommandSource,
+    EvidenceInventory,
+    ExecutionResult,
+    TaskLimits,
+    Verdict,
+)
 from bot.domain.facts import Fact, Living
 from bot.domain.hosting import Hosted
 from bot.domain.intent import Intent
@@ -111,6 +118,16 @@ class Session(Living):
     test_command: str = ""
     base_check: Check | None = None
     """What the tests came to at the base, with that command. None: they were not run there yet."""
+    tests_from: CommandSource | None = None
+    """Where that is from. None: nothing is known, or it was begun by an earlier version."""
+    tests_accepted: tuple[str, ...] = ()
+    """Commands that were found in trees of tasks, and that people let run."""
+    tests_refused: tuple[str, ...] = ()
+    """Those they did not want."""
+    tests_changed: int = 0
+    """How often a person has set the command: a check that runs another one is called off."""
+    test_problem: str = ""
+    """Why the command will not work, as far as is seen without running it."""
     warnings: tuple[str, ...] = ()
     """What whoever approves should know of the repository and its agent."""
     brought: tuple[str, ...] = ()

@@ -36,6 +36,8 @@ _VERB_ROLES = {
     Verb.MERGE_PULLS: Role.APPROVE,
     Verb.MERGE_UNCHECKED: Role.APPROVE,
     Verb.UNNEEDED: Role.APPROVE,
+    Verb.TESTS: Role.APPROVE,
+    Verb.UNTESTED: Role.APPROVE,
     Verb.MERGE_BRANCH: Role.APPROVE,
     Verb.DELETE_BRANCH: Role.APPROVE,
     Verb.SETTINGS: Role.OPERATE,
@@ -115,6 +117,8 @@ def role_for(event: FromPerson) -> Role:
         case Commanded(command=command):
             if command.word is Word.REPO and command.argument:
                 return Role.ADMIN
+            if command.word is Word.TESTS and command.text:
+                return Role.APPROVE
             if command.word is Word.INTENT and command.argument in ("approve", "reject"):
                 return Role.APPROVE
             return _WORD_ROLES.get(command.word, Role.START)

@@ -9,7 +9,7 @@ from bot.domain.events import BaseChecked
 from bot.domain.evidence import Check
 from bot.domain.session import Session
 from bot.domain.sheets import Tone
-from bot.flow import telling
+from bot.flow import telling, testing
 
 SHOWN_OUTPUT = 1500
 
@@ -17,11 +17,11 @@ SHOWN_OUTPUT = 1500
 def wanted(session: Session) -> bool:
     """Whether the tests have to be run at the base, by this command, before an agent may start."""
     known = session.base_check
-    if not session.test_command:
+    if not testing.command_at_base(session):
         return False
     return (
         known is None
-        or known.command != session.test_command
+        or known.command != testing.command_at_base(session)
         or known.commit != session.base_commit
     )
 
@@ -34,13 +34,13 @@ def is_seen(session: Session) -> bool:
 
 def checked(session: Session, event: BaseChecked) -> Iterator[Deed]:
     check = event.check
-    if check.command != session.test_command or check.commit != session.base_commit:
+    if check.command != testing.command_at_base(session) or check.commit != session.base_commit:
         return
     session.base_check = check
     title, *lines = _told(check, event.problem)
     if title:
         yield telling.news(
-            f"base-check:{check.commit[:12]}:{len(session.test_command)}",
+            f"base-check:{check.commit[:12]}:{len(testing.command_at_base(session))}",
             title,
             *lines,
             tone=Tone.PLAIN if check.passed else Tone.FAILURE,

@@ -12,7 +12,7 @@ from bot.domain.sentences import sentences
 from bot.domain.session import Session
 from bot.domain.states import Outcome, RunState, TaskState
 from bot.domain.tasks import Counters, Hold, Task, TaskResult, Why
-from bot.flow import mishaps, place, shared, ship, telling
+from bot.flow import mishaps, place, shared, ship, telling, testing
 
 WAITING = "waits for"
 """How the reason of a task begins that is held up by another."""
@@ -104,6 +104,8 @@ def card_of(session: Session, task: Task, decided: Decided | None = None) -> Sho
     """From the task alone, so that it can be shown again whenever it was lost."""
     failed = task.state is TaskState.FAILED
     title = f"{task.key} failed: {task.blocked}" if failed else f"{task.key} is blocked"
+    if task.held is Hold.TESTS:
+        title = f"How shall {task.key} be tested?"
     return Show(
         card=NeedsYouCard(
             key=f"needs-you:{task.key}:{task.asking}",
@@ -140,7 +142,7 @@ def _output(task: Task) -> str:
 
 def _choices(session: Session, task: Task) -> tuple[Choice, ...]:
     about = f"{task.id}:{task.asking}"
-    passing = tuple(_let_pass(task, about))
+    passing = tuple(_let_pass(session, task, about))
     style = Style.NORMAL if passing else Style.PRIMARY
     return (
         *passing,
@@ -183,8 +185,10 @@ def _with_more(task: Task, about: str) -> Iterator[Choice]:
         yield Choice(label="Show the log", verb=Verb.LOG, about=task.key)
 
 
-def _let_pass(task: Task, about: str) -> Iterator[Choice]:
+def _let_pass(session: Session, task: Task, about: str) -> Iterator[Choice]:
     """What a person may let pass, having seen it."""
+    if task.held is Hold.TESTS:
+        yield from _about_tests(session, task, about)
     if task.held is Hold.SETTINGS:
         confirm = "Start its agent with these settings?"
         yield Choice(label="Go on with them", verb=Verb.ACCEPT, about=about, confirm=confirm)
@@ -195,6 +199,18 @@ def _let_pass(task: Task, about: str) -> Iterator[Choice]:
         yield Choice(label="Accept as it is", verb=Verb.ACCEPT, about=about, confirm=confirm)
         asks = "What shall its agent do?"
         yield Choice(label="Send back…", verb=Verb.SEND_BACK, about=about, asks=asks)
+
+
+def _about_tests(session: Session, task: Task, about: str) -> Iterator[Choice]:
+    found = testing.proposed(session, task)
+    if found:
+        yield Choice(label="Use it", verb=Verb.ACCEPT, about=about, style=Style.PRIMARY)
+    asks = "Which command runs the tests?"
+    yield Choice(label="Use another command…", verb=Verb.TESTS, about=about, asks=asks)
+    if found:
+        base = testing.command_for(session, task)
+        label = "Test it as the base is" if base else "Do not run tests"
+        yield Choice(label=label, verb=Verb.UNTESTED, about=about)
 
 
 def dependents(session: Session, task: Task) -> list[Task]:
@@ -253,7 +269,8 @@ def retry(session: Session, task: Task, hint: str = "") -> None:
 
     A hint is for its agent: then it is not only looked at again.
     """
-    held_from, lost = task.blocked_from, task.held is Hold.LOST
+    held_from, held = task.blocked_from, task.held
+    lost = held is Hold.LOST
     task.counters, task.past = Counters(), ()
     if hint:
         told = (task.told, f"A person says about this: {hint}")
@@ -261,7 +278,8 @@ def retry(session: Session, task: Task, hint: str = "") -> None:
     elif task.state is TaskState.BLOCKED and held_from is TaskState.VERIFYING:
         task.become(TaskState.VERIFYING)
         task.look_again()
-        if lost:
+        if lost or held is Hold.TESTS:
+            # what is run in a new worktree is run in it again
             _make_again(task)
         return
     if task.runs:

@@ -27,7 +27,7 @@ from bot.domain.sentences import sentences
 from bot.domain.session import Approval, Session, Speaker
 from bot.domain.sheets import Tone
 from bot.domain.words import Change, ChangeStage, Words
-from bot.flow import approve, changed, replies, revise, standing, telling
+from bot.flow import approve, changed, replies, revise, standing, telling, testing
 
 ORDERS = frozenset({"judge_impact", "write_document", "analyse_plan"})
 
@@ -240,6 +240,7 @@ def _take_over(session: Session, change: Change, event: FromPerson) -> None:
     session.analysis = change.analysis
     if change.decision:
         session.intent = session.intent.with_question(change.decision)
+        testing.answered(session)
     if session.spec:
         session.spec = session.spec.model_copy(update={"revision": change.revision, "commit": ""})
     session.change = None

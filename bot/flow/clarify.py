@@ -25,7 +25,7 @@ from bot.domain.intent import Intent, Question
 from bot.domain.people import Person
 from bot.domain.session import Session, Speaker
 from bot.domain.states import Phase
-from bot.flow import intents, replies, revise, telling
+from bot.flow import intents, replies, revise, telling, testing
 
 _NUMBERED = re.compile(
     r"(?:(?:^|(?<![\s,;、。])[\s,;、。]+)[DQ]|(?:^|[\n,;、][^\S\n]*))(\d{1,2})\s*[:=.)：）]",
@@ -97,6 +97,10 @@ def take(session: Session, event: QuestionsFound) -> None:
 
 def begin(session: Session, at: AwareDatetime) -> Iterator[Deed]:
     """Put the questions; without any, plan at once."""
+    known = session.intent.clarifications
+    ask = None if session.vague else testing.to_ask(session, len(known) + 1)
+    if ask:
+        session.intent = session.intent.model_copy(update={"clarifications": (*known, ask)})
     questions = session.intent.open_questions
     if not questions:
         session.enter(Phase.SPECIFYING)
@@ -217,6 +221,7 @@ def _settle(
     answers = {number: text for number, text in answers.items() if text.strip()}
     questions = _answered(session, answers, by, at)
     session.intent = session.intent.model_copy(update={"clarifications": questions})
+    testing.answered(session)
     if session.intent.open_questions:
         yield telling.questions(session)
         return

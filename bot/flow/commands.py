@@ -10,8 +10,9 @@ from bot.domain.events import Commanded
 from bot.domain.layout import duration, stands, used
 from bot.domain.session import Session
 from bot.domain.sheets import Element, Fields, Table, Text
+from bot.domain.states import Phase, TaskState
 from bot.domain.tasks import Task
-from bot.flow import caught_up, decisions, listeners, standing, telling
+from bot.flow import caught_up, decisions, let_pass, listeners, standing, telling, testing
 
 
 def answer(session: Session, event: Commanded) -> Iterator[Deed]:
@@ -30,11 +31,38 @@ def answer(session: Session, event: Commanded) -> Iterator[Deed]:
             yield from caught_up.digest(session, event)
         case Word.VERBOSITY:
             yield from listeners.set_verbosity(session, event)
+        case Word.TESTS:
+            yield from _tests(session, event)
         case Word.LOGS:
             command = event.command
             yield ShowLogs(about=event.id, task=command.argument, level=command.text)
         case _:
             yield telling.privately(event, "I cannot do that here. help lists the commands.")
+
+
+def _tests(session: Session, event: Commanded) -> Iterator[Deed]:
+    """Which command runs the tests; or, from somebody who may approve, which one shall from now on."""
+    said = event.command.text
+    if not said:
+        how = "tests: <command> sets another one for this session, tests: none runs none."
+        yield telling.answer(event, "Tests", testing.told(session), Text(text=how))
+    elif session.over:
+        yield telling.privately(event, "This session is over: nothing of it is tested any more.")
+    else:
+        testing.set_by_person(session, said)
+        yield from _tested_so(session, event)
+
+
+def _tested_so(session: Session, event: Commanded) -> Iterator[Deed]:
+    command = session.test_command
+    what = f"The tests of this session run with `{command}`" if command else "No tests are run"
+    done = bool(session.in_state(TaskState.COMPLETED))
+    again = (Text(text="What is done already is not tested again."),) if done else ()
+    yield telling.answer(event, f"{what} from now on.", *again)
+    if session.phase is Phase.APPROVING:  # whoever approves must have seen it
+        session.documents_shown_at, session.approvals = event.at, ()
+        yield telling.approval_wanted(session)
+    yield from let_pass.check_again(session, telling.decided(what, event))
 
 
 def _tasks(session: Session, event: Commanded) -> Iterator[Element]:

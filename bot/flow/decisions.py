@@ -10,7 +10,7 @@ from bot.domain.intent import Question
 from bot.domain.session import Session, Speaker
 from bot.domain.sheets import Element, Table, Text
 from bot.domain.states import Phase
-from bot.flow import change, clarify, replies, revise, telling, wizard
+from bot.flow import change, clarify, replies, revise, telling, testing, wizard
 
 
 def listed(session: Session) -> Iterator[Element]:
@@ -79,6 +79,7 @@ def _while_planning(
     session.say(Speaker.USER, _wish(question, text or "open again"), event.at)
     if text:
         session.intent = session.intent.with_question(_decided(event, question, text))
+        testing.answered(session)
         revise.anew(session, _wish(question, text))
         yield telling.news(
             f"revising:{telling.revision(session)}",

@@ -155,7 +155,7 @@ def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
     match event.verb:
         case Verb.REPLY | Verb.ALWAYS:
             yield from dialogs.pressed(session, event)
-        case Verb.ACCEPT | Verb.SEND_BACK:
+        case Verb.ACCEPT | Verb.SEND_BACK | Verb.TESTS | Verb.UNTESTED:
             yield from let_pass.pressed(session, event)
         case Verb.USE_AGENT | Verb.CHECK_AGAIN:
             yield from limits.pressed(session, event)

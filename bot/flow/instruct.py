@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from bot.domain.session import Session
 from bot.domain.tasks import Run, Task, TaskType
+from bot.flow import testing
 
 _PREFIXES = {
     TaskType.IMPLEMENTATION: "feat",
@@ -78,7 +79,8 @@ def _outcome(run: Run) -> Iterator[str]:
 
 def _rules(session: Session, task: Task) -> Iterator[str]:
     prefix = _PREFIXES[task.type]
-    test = f" Run `{session.test_command}` before you end." if session.test_command else ""
+    command = testing.command_for(session, task) or session.test_command
+    test = f" Run `{command}` before you end." if command else ""
     yield (
         "## How to work\n"
         "- Work only in the current directory; it is a git worktree of your own on a branch of your own.\n"

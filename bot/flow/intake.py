@@ -26,7 +26,7 @@ from bot.domain.session import Session, Speaker, Spec
 from bot.domain.sheets import Tone
 from bot.domain.states import Phase
 from bot.domain.tasks import Workspace
-from bot.flow import clarify, elsewhere, mishaps, replies, telling
+from bot.flow import clarify, elsewhere, mishaps, replies, telling, testing
 
 
 def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - one case per event
@@ -49,7 +49,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
             yield telling.received(session)
         case Scanned(scan=scan):
             session.scan = scan
-            session.test_command = session.test_command or scan.test_command
+            testing.scanned(session, scan)
         case QuestionsFound():
             yield from _understood(session, event)
         case Pressed(verb=Verb.SPLIT | Verb.WHOLE | Verb.THERE | Verb.HERE):

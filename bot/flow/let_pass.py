@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bot.domain.actions import Deed
+from bot.domain.cards import Decided
 from bot.domain.choices import Verb
 from bot.domain.events import Pressed
 from bot.domain.session import Session
 from bot.domain.states import TaskState
 from bot.domain.tasks import Counters, Hold, Task, Why
-from bot.flow import blocked, ship, telling, verify
+from bot.flow import blocked, ship, telling, testing, verify
 
 
 def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
@@ -31,10 +32,41 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
     elif event.verb is Verb.SEND_BACK and event.text.strip():
         what = "Sent back to its agent"
         _sent_back(task, event)
+    elif task.held is Hold.TESTS and (what := _command_decided(session, task, event)):
+        yield from check_again(session, telling.decided(what, event), but=task.id)
     else:
         yield telling.stale(session, event)
         return
     yield blocked.decided(task, title, reason, what, event, asking)
+
+
+def _command_decided(session: Session, task: Task, event: Pressed) -> str:
+    """What was decided about the command that runs the tests, in a few words; empty: nothing."""
+    found = testing.proposed(session, task)
+    match event.verb:
+        case Verb.ACCEPT if found:
+            testing.accept(session, found)
+            return f"Tested with `{found}`"
+        case Verb.TESTS if event.text.strip():
+            testing.set_by_person(session, event.text)
+            return f"Tested with `{session.test_command}`" if session.test_command else "Not tested"
+        case Verb.UNTESTED if found:
+            return testing.refuse(session, found)
+        case _:
+            return ""
+
+
+def check_again(session: Session, decided: Decided, but: str = "") -> Iterator[Deed]:
+    """Who waited for the command goes on with what was decided. `but`: the id of a task whose card is told otherwise."""
+    for task in session.in_state(TaskState.VERIFYING):
+        task.checked_of = ""
+    for task in session.in_state(TaskState.BLOCKED):
+        if task.held is not Hold.TESTS or testing.proposed(session, task):
+            continue
+        if task.id != but:
+            yield from blocked.settled(session, task, decided)
+        task.become(TaskState.VERIFYING)
+        task.checked_of = ""
 
 
 def _accepted(session: Session, task: Task, event: Pressed) -> Iterator[Deed]:

@@ -18,7 +18,7 @@ from bot.domain.sentences import sentences
 from bot.domain.session import Session
 from bot.domain.sheets import Tone
 from bot.domain.tasks import Task
-from bot.flow import place, telling
+from bot.flow import place, telling, testing
 
 FRESH = timedelta(minutes=5)
 """So long after an approval the base is not looked at again before the first task starts."""
@@ -56,8 +56,8 @@ def unknown(event: BaseSeen) -> str:
 def take_up(session: Session, event: BaseSeen) -> None:
     """Begin from where it stands now. The spec branch, where tasks start, is brought up to it before they do."""
     session.base_commit = event.base.commit
-    session.scan = event.scan or session.scan
-    session.test_command = session.test_command or (event.scan.test_command if event.scan else "")
+    if event.scan:
+        session.scan = testing.as_approved(session, event.scan)
     if session.spec:
         session.spec = session.spec.model_copy(update={"commit": ""})
 

@@ -13,7 +13,7 @@ from bot.domain.session import Session
 from bot.domain.sheets import Tone
 from bot.domain.states import TaskState
 from bot.domain.tasks import PullRequest, Task, TaskResult, TaskType
-from bot.flow import shared, telling
+from bot.flow import shared, telling, testing
 
 
 def begin(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
@@ -84,7 +84,7 @@ def _summary(session: Session, task: Task) -> str:
     check = task.check
     if check and check.passed and task.commits:
         parts.append(f"`{check.command}` {check.result} in {check.seconds:.0f} s")
-    elif not session.test_command and task.commits:
+    elif not testing.command_for(session, task) and task.commits:
         parts.append("no test command is known, so nothing was tested")
     if task.type is TaskType.INVESTIGATION:
         parts.append(task.report)

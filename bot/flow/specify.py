@@ -25,7 +25,7 @@ from bot.domain.session import Session, Speaker
 from bot.domain.states import Phase
 from bot.domain.tasks import Task
 from bot.domain.words import WordKind
-from bot.flow import approve, mishaps, place, replies, revise, telling, wizard
+from bot.flow import approve, mishaps, place, replies, revise, telling, testing, wizard
 
 
 def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - one case per event
@@ -34,7 +34,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
             yield from _looked_at_base(session, event)
         case Scanned(scan=scan):
             session.scan = scan
-            session.test_command = scan.test_command or session.test_command
+            testing.scanned(session, scan)
         case DocumentWritten() if _is_current(session, event):
             _take(session, event)
         case PlanAnalysed() if _is_current(session, event):
@@ -119,6 +119,7 @@ def _analysed(session: Session, event: PlanAnalysed) -> Iterator[Deed]:
     session.alone, session.approvers = event.policy.alone, event.policy.approvers
     session.others_approve = event.policy.others
     session.analysed = True
+    session.test_problem = event.test_problem
     if event.analysis.critical and session.repairs < revise.MAX_REPAIRS:
         session.repairs += 1
         session.previous, session.documents = session.documents, ()

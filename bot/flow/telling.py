@@ -187,6 +187,7 @@ def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
             parallelism=session.parallelism,
             agent_flags=session.agent_flags,
             test_command=session.test_command,
+            test_problem=session.test_problem,
             usage=session.usage,
             risk=session.intent.risk or "",
             risk_reasons=session.intent.risk_reasons,

@@ -22,7 +22,7 @@ from bot.domain.sheets import Tone
 from bot.domain.states import Outcome, TaskState
 from bot.domain.tampering import Flag, Sign
 from bot.domain.tasks import Hold, Run, Task, TaskType, Why
-from bot.flow import baseline, blocked, dialogs, limits, ship, steps, telling
+from bot.flow import baseline, blocked, dialogs, limits, ship, steps, telling, testing
 
 MAX_REPAIRS = 3
 """Tries to mend failing tests after the first failure; then a person is asked."""
@@ -124,6 +124,7 @@ def _seen(session: Session, task: Task, run: Run, event: WorkSeen) -> Iterator[D
     if task.workspace:
         task.workspace = task.workspace.model_copy(update={"ready": True})
     task.verified_files, task.flags = event.verified_files, event.flags
+    task.tests_found, task.tests_problem = event.tests_found, event.tests_problem
     yield from _main_touched(session, task, event)
     if missing := _missing(task, event):
         yield from _ask_for_evidence(session, task, event, missing)
@@ -142,6 +143,11 @@ def go_on(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
         return
     if unaccepted(task) and not wants_check(session, task, run):
         yield from blocked.block(session, task, _flagged(task), event, Hold.FLAGS)
+        return
+    if testing.proposed(session, task) and task.commits:
+        yield from blocked.block(
+            session, task, testing.reason(session, task, task.tests_problem), event, Hold.TESTS
+        )
         return
     if task.work_of == task.judged_of == run.id and not wants_check(session, task, run):
         yield from ship.begin(session, task, event)
@@ -249,7 +255,7 @@ def _listed(flags: list[Flag]) -> str:
 
 def wants_check(session: Session, task: Task, run: Run) -> bool:
     """Where nothing was changed there is nothing to test."""
-    if not session.test_command or task.checked_of == run.id:
+    if not testing.command_for(session, task) or task.checked_of == run.id:
         return False
     return bool(task.commits) or task.type is not TaskType.INVESTIGATION
 
@@ -257,6 +263,10 @@ def wants_check(session: Session, task: Task, run: Run) -> bool:
 def _checked(session: Session, task: Task, run: Run, event: CheckRan) -> Iterator[Deed]:
     check = event.check
     task.checks.append(check)
+    if event.problem:
+        told = f"The tests cannot be run with `{check.command}`: {event.problem}"
+        yield from blocked.block(session, task, told, event, Hold.TESTS)
+        return
     task.checked_of = run.id
     task.flags = (*_but_tests(task.flags), *_signs(check))
     if check.passed:

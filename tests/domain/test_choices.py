@@ -163,3 +163,24 @@ def test_only_a_reopening_carries_a_text() -> None:
 )
 def test_talk_is_talk(text: str) -> None:
     assert command_in(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("tests", ""),
+        ("Tests: make check", "make check"),
+        ("/tests：npm test -- --run", "npm test -- --run"),
+        ("!tests `uv run python -m pytest`", "`uv run python -m pytest`"),
+        ("tests: none", "none"),
+    ],
+)
+def test_the_command_that_runs_the_tests_is_told_as_it_is_written(text: str, command: str) -> None:
+    assert command_in(text) == Command(word=Word.TESTS, text=command)
+
+
+@pytest.mark.parametrize(
+    "text", ["tests fail since Monday", "tests make no sense", "tests:", "test"]
+)
+def test_talk_about_tests_is_no_command(text: str) -> None:
+    assert command_in(text) is None

@@ -53,6 +53,8 @@ NOT_FOR_STARTERS = (
     Verb.ACCEPT,
     Verb.USE_AGENT,
     Verb.SEND_BACK,
+    Verb.TESTS,
+    Verb.UNTESTED,
     Verb.HINT,
     Verb.SETTINGS,
     Verb.MERGE_PULL,

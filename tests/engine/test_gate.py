@@ -27,7 +27,7 @@ NEEDS = {
         said-to-the-bot said-in-passing
         command-status command-sessions command-resume command-tasks command-usage command-info
         command-logs command-help command-reopen command-decisions
-        command-catchup command-inbox command-repo command-model command-verbosity visit
+        command-catchup command-inbox command-repo command-model command-verbosity command-tests visit
         command-branch command-branches press-show_branch open-show_branch
         command-spec press-spec open-spec press-reassign open-reassign
         command-intent command-reflect command-audit press-intent_run open-intent_run
@@ -44,7 +44,7 @@ NEEDS = {
         press-reply press-always press-accept press-send_back press-use_agent press-merge_pull press-merge_pulls press-unneeded
         press-merge_unchecked open-merge_unchecked
         open-reply open-always open-accept open-send_back open-use_agent open-merge_pull open-merge_pulls open-unneeded
-        press-hint open-hint
+        press-hint open-hint press-tests open-tests press-untested open-untested set-the-tests
         press-merge_branch open-merge_branch press-delete_branch open-delete_branch
         press-intent_approve open-intent_approve press-intent_reject open-intent_reject
         approve-an-intent reject-an-intent""",
@@ -194,6 +194,8 @@ def everything(by: Person) -> Iterator[tuple[str, FromPeople]]:
         yield command, Commanded(id=command, at=at, by=by, command=Command(word=word))
     bind = Command(word=Word.REPO, argument="repository")
     yield "bind-a-channel", Commanded(id="bind-a-channel", at=at, by=by, command=bind)
+    tests = Command(word=Word.TESTS, text="make check")
+    yield "set-the-tests", Commanded(id="set-the-tests", at=at, by=by, command=tests)
     for what in ("approve", "reject"):
         wish = Command(word=Word.INTENT, argument=what, text="a-wish")
         yield f"{what}-an-intent", Commanded(id=f"{what}-an-intent", at=at, by=by, command=wish)

@@ -56,7 +56,7 @@ def understood(**changes: object) -> QuestionsFound:
 
 
 def scanned() -> Session:
-    return surveyed(scan=Scan(commit="b" * 40))
+    return surveyed(scan=Scan(commit="b" * 40), test_command="make test")
 
 
 def opened(id: str) -> SessionOpened:

@@ -103,7 +103,7 @@ def test_what_the_survey_finds_wrong_ends_the_session_until_somebody_mends_it() 
 
 
 def test_all_questions_come_on_one_card() -> None:
-    session = surveyed(scan=Scan(commit="b"))
+    session = surveyed(scan=Scan(commit="b"), test_command="make test")
     found = QuestionsFound(
         id="e",
         at=later(),
@@ -123,7 +123,7 @@ def test_all_questions_come_on_one_card() -> None:
 
 
 def test_without_questions_planning_begins_at_once() -> None:
-    session = surveyed(scan=Scan(commit="b"))
+    session = surveyed(scan=Scan(commit="b"), test_command="make test")
     found = QuestionsFound(
         id="e", at=later(), answers="questions", title="D", type="fix", questions=()
     )

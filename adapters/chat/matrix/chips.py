@@ -35,6 +35,8 @@ EMOJI = {
     Verb.ALWAYS: "♾",
     Verb.ACCEPT: "✅",
     Verb.SEND_BACK: "✏",
+    Verb.TESTS: "🧪",
+    Verb.UNTESTED: "⛔",
     Verb.CHECK_AGAIN: "🔎",
     Verb.USE_AGENT: "🤖",
     Verb.SHIP_AGAIN: "🔁",

@@ -118,10 +118,13 @@ class RunCheck(Wish):
     number: int
     restored: tuple[str, ...] = ()
     """Files that decide how tests are run: they are taken as they were before the task."""
+    changed: int = 0
+    """How often a person had set the command."""
 
     @property
     def key(self) -> str:
-        return f"check:{self.task_id}:{self.number}"
+        again = f".{self.changed}" if self.changed else ""
+        return f"check:{self.task_id}:{self.number}{again}"
 
 
 class JudgeWork(Wish):

@@ -42,6 +42,8 @@ class ApprovalCard(Shown):
     parallelism: int
     agent_flags: str = ""
     test_command: str = ""
+    test_problem: str = ""
+    """Why that will not work here."""
     usage: Usage
     risk: str = ""
     risk_reasons: tuple[str, ...] = ()

@@ -95,6 +95,8 @@ class PlanAnalysed(Result):
     analysis: Analysis
     forecast: Forecast = Forecast()
     policy: Policy = Policy()
+    test_problem: str = ""
+    """Why the command that runs the tests will not work here, as far as is seen without running it."""
 
 
 class BaseSeen(Result):

@@ -122,6 +122,10 @@ class WorkSeen(Result):
     """Files of the main checkout that changed while the run lasted."""
     verified_files: tuple[VerifiedFile, ...] = ()
     evidence: str = ""
+    tests_found: str = ""
+    """What runs the tests, as the tree looks at its head."""
+    tests_problem: str = ""
+    """Why that will not work here."""
 
 
 class BaseChecked(Result):
@@ -137,6 +141,8 @@ class CheckRan(Result):
     task_id: str
     check: Check
     evidence: str = ""
+    problem: str = ""
+    """Why the command cannot be run at all; empty: it was run."""
 
 
 class WorkJudged(Result):

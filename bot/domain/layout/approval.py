@@ -157,6 +157,8 @@ def _finding(one: Finding) -> str:
 
 def _notes(card: ApprovalCard) -> Iterator[str]:
     """What must be known before anything is pressed: it stands next to the buttons."""
+    if card.test_problem:
+        yield card.test_problem
     if card.dry_run:
         yield "You asked for the plan only: nothing runs until somebody says «run it»."
     if blocking := _blocking(card):

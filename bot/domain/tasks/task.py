@@ -29,6 +29,8 @@ class Hold(StrEnum):
     LOST = "lost"
     """Its worktree or branch was taken away by hand: it is made again, or another one."""
     VERDICT = "verdict"
+    TESTS = "tests"
+    """Nobody has seen the command that runs its tests, or the machine cannot run it."""
 
 
 class Counters(Fact):
@@ -94,6 +96,10 @@ class Task(Living):
     """What git says lies in its worktree, as last looked at."""
     work_of: str = ""
     """The run after which that was."""
+    tests_found: str = ""
+    """What runs the tests, as its tree looks; it counts once a person has seen it."""
+    tests_problem: str = ""
+    """Why that will not work here."""
     flags: tuple[Flag, ...] = ()
     """Signs that its tests were made to pass, or that it reaches further than its plan, in the work as last looked at."""
     accepted: tuple[str, ...] = ()

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 
 from bot.domain.actions import LookAtWork, RunCheck
 from bot.domain.events import CheckRan, WorkSeen
-from bot.domain.evidence import Evidence, EvidenceInventory, VerifiedFile
+from bot.domain.evidence import Check, Evidence, EvidenceInventory, VerifiedFile
 from bot.domain.naming import derived_id
+from bot.domain.sentences import sentences
 from bot.domain.session import Session
 from bot.domain.states import TaskState
 from bot.domain.tampering import Flag, flags, unplanned
 from bot.domain.tasks import Task, TaskType, Workspace
 from bot.domain.world import Work
-from bot.engine.perform.testing import check_of, check_restored
+from bot.engine.perform.testing import check_of, check_restored, set_up
+from bot.engine.repositories import Repositories
 from bot.engine.world import World
-from bot.errors import Refused
+from bot.errors import PortError, Refused
+from bot.flow import testing
 from bot.flow.shared import pull_of
 
+log = logging.getLogger("bot.perform")
 LARGE_DIFF = 50_000
 LONGEST_DIFF = 2_000_000
 """Characters of a diff in which signs of tampering are looked for."""
@@ -39,6 +44,7 @@ async def look_at_work(world: World, session: Session, order: LookAtWork) -> Wor
     if not workspace.ready:  # it was lost, and a person wants it made again
         start = session.spec.commit if session.spec else session.base_commit
         await world.worktrees.prepare(session.repository, workspace.branch, workspace.path, start)
+        await set_up(world, session, workspace.path, task.key, f"the worktree of {task.key}")
     found = await world.worktrees.work(workspace.path, workspace.start, OUR_FILES)
     work = world.masker.mask_model(_bounded(found))
     now = world.clock.now()
@@ -49,6 +55,7 @@ async def look_at_work(world: World, session: Session, order: LookAtWork) -> Wor
     summary = f"{task.key}: {len(work.commits)} commits, {len(files)} files at {work.head}"
     executor = task.agent or session.agent
     diff = await world.worktrees.diff(workspace.path, workspace.start, LONGEST_DIFF, found.head)
+    command, problem = await _tests_in(world, session, task, workspace, found)
     evidence = await keep(
         world, session, task, "commits", (order.run_id,), summary, executor=executor, raw=diff
     )
@@ -64,7 +71,28 @@ async def look_at_work(world: World, session: Session, order: LookAtWork) -> Wor
         touched=await _touched(world, session, task),
         verified_files=files,
         evidence=evidence,
+        tests_found=command,
+        tests_problem=problem,
     )
+
+
+async def _tests_in(
+    world: World, session: Session, task: Task, workspace: Workspace, found: Work
+) -> tuple[str, str]:
+    """What runs the tests as the tree looks now, and why that will not work here. Nothing of the tree is started.
+
+    A tree that cannot be looked through in time keeps the command of before: the work is not held up for that.
+    """
+    if not found.commits or not testing.looks(session, task):
+        return "", ""
+    try:
+        scan = world.masker.mask_model(await world.repository.scan(session.repository, found.head))
+    except PortError as trouble:
+        log.warning("no tests looked for", extra={"data": {"why": trouble.reason}})
+        return task.tests_found, task.tests_problem
+    if not scan.test_command:
+        return "", ""
+    return scan.test_command, await world.commands.problem(workspace.path, scan.test_command)
 
 
 async def _signs(session: Session, diff: str, found: Work) -> tuple[Flag, ...]:
@@ -127,13 +155,16 @@ async def run_check(world: World, session: Session, order: RunCheck) -> CheckRan
     task, workspace = task_in(session, order.task_id)
     log = f"{world.home}/runs/check-{session.short}-{task.key}-{order.number}.log"
     await require_head(world, task, workspace, order.commit)
+    command = testing.command_for(session, task)
     if order.restored:
         since = workspace.start
         check = await check_restored(
-            *(world, session, order.commit, order.number, log, since, order.restored)
+            *(world, session, command, order.commit, order.number, log, since, order.restored)
         )
     else:
-        check = await check_of(world, session, workspace.path, order.commit, order.number, log)
+        check = await check_of(
+            world, session, command, workspace.path, order.commit, order.number, log
+        )
     # whoever moved it meanwhile had something else tested
     await require_head(world, task, workspace, order.commit)
     summary = f"{task.key}: `{check.command}` {check.result} on {check.commit}"
@@ -147,7 +178,19 @@ async def run_check(world: World, session: Session, order: RunCheck) -> CheckRan
         task_id=task.id,
         check=check,
         evidence=evidence,
+        problem=await _not_run(world, session, workspace, check),
     )
+
+
+async def _not_run(world: World, session: Session, workspace: Workspace, check: Check) -> str:
+    """Why the tests could not even begin, and what helps; empty: they were run, as far as can be told."""
+    if not check.exit_code:
+        return ""
+    why = await world.commands.problem(workspace.path, check.command)
+    why = why or testing.unable(check.exit_code, check.output)
+    set_up = session.scan.set_up if session.scan else ""
+    wanted = set_up and not Repositories(world).set_up_for(session.repository)
+    return sentences(why, f"Perhaps GWT_SET_UP={set_up} helps." if why and wanted else "")
 
 
 def finished(task: Task) -> str:

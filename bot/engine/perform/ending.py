@@ -18,6 +18,7 @@ from bot.engine.perform.checking import finished, found
 from bot.engine.perform.testing import check_of
 from bot.engine.world import World
 from bot.errors import PortError, Refused
+from bot.flow import testing
 from bot.flow.shared import pull_of
 from bot.ports.keeping import Listed
 
@@ -56,9 +57,9 @@ async def _merged(
         problem = f"the branches collide in {', '.join(outcome.conflicts)}."
         return _answer(world, order, problem=problem, conflicts=outcome.conflicts)
     check = None
-    if session.test_command:
+    if command := testing.command_for_whole(session):
         log = f"{world.home}/runs/check-{session.short}-merged.log"
-        check = await check_of(world, session, scratch, outcome.commit, 1, log)
+        check = await check_of(world, session, command, scratch, outcome.commit, 1, log)
         if problem := _unproven(session, check):
             return _answer(world, order, check=check, problem=problem)
     try:

@@ -33,6 +33,7 @@ from bot.domain.tampering.settings import reaches_further
 from bot.domain.tasks import Workspace
 from bot.engine import brain
 from bot.engine.brain import EarlierSession
+from bot.engine.repositories import Repositories
 from bot.engine.world import Rules, World
 from bot.errors import Refused
 
@@ -151,7 +152,21 @@ async def analyse_plan(world: World, session: Session, order: AnalysePlan) -> Pl
         analysis=world.masker.mask_model(analysis),
         forecast=forecast(tuple(islice(_finished(world, session), MOST_HISTORY))),
         policy=policy(world.rules, session),
+        test_problem=await _test_problem(world, session),
     )
+
+
+async def _test_problem(world: World, session: Session) -> str:
+    """What whoever approves should know of the command that runs the tests. Nothing is started to find out."""
+    if not session.test_command:
+        return ""
+    why = await world.commands.problem(session.repository, session.test_command)
+    if why:
+        return f"The tests cannot be run as it is: {why}"
+    set_up = session.scan.set_up if session.scan else ""
+    if not set_up or Repositories(world).set_up_for(session.repository):
+        return ""
+    return f"The tests may need `{set_up}` in each new worktree: with GWT_SET_UP={set_up} it is run there."
 
 
 def policy(rules: Rules, session: Session) -> Policy:

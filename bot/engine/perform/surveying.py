@@ -14,6 +14,7 @@ from bot.domain.events import (
     Scanned,
     Surveyed,
 )
+from bot.domain.evidence import CommandSource
 from bot.domain.hosting import Hosted
 from bot.domain.sentences import sentences
 from bot.domain.session import Session
@@ -91,7 +92,7 @@ async def _other_agents(world: World, agent: str, repository: str) -> dict[str, 
 
 async def scan(world: World, session: Session, order: ScanRepository) -> Scanned:
     found = await world.repository.scan(session.repository, session.base_commit)
-    if session.test_command:
+    if session.test_command and session.tests_from is not CommandSource.FOUND:
         found = found.model_copy(update={"test_command": session.test_command})
     found = world.masker.mask_model(found)
     return Scanned(**world.mark(), answers=order.key, scan=found)

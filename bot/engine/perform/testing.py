@@ -15,6 +15,7 @@ from bot.domain.world import Executed
 from bot.engine.repositories import Repositories
 from bot.engine.world import World
 from bot.errors import Refused
+from bot.flow import testing
 
 log = logging.getLogger("bot.perform")
 SHOWN = 1_500
@@ -61,7 +62,7 @@ async def check_base(world: World, session: Session, order: CheckBase) -> BaseCh
 
 async def _at_base(world: World, session: Session) -> Executed:
     """As it was kept for this commit and command; else it is run in a worktree of its own."""
-    commit, command = session.base_commit, session.test_command
+    commit, command = session.base_commit, testing.command_at_base(session)
     name = hashlib.sha256(f"{session.repository}\0{command}".encode()).hexdigest()[:12]
     kept = f"{world.home}/runs/base-{commit[:16]}-{name}.log"
     scratch = worktree_path(session.repository, f"agent/base-{session.short}")
@@ -80,21 +81,28 @@ async def _at_base(world: World, session: Session) -> Executed:
 
 
 async def check_of(
-    world: World, session: Session, path: str, commit: str, number: int, log_path: str
+    world: World,
+    session: Session,
+    command: str,
+    path: str,
+    commit: str,
+    number: int,
+    log_path: str,
 ) -> Check:
-    """The tests in a worktree, held against those of the base."""
+    """The tests in a worktree, held against those of the base, where that has any of that command."""
     executed = await world.commands.test(
-        path, session.test_command, seconds=world.rules.check_seconds, log=log_path
+        path, command, seconds=world.rules.check_seconds, log=log_path
     )
     base = None
     try:
-        base = await _at_base(world, session)
+        if command == testing.command_at_base(session):
+            base = await _at_base(world, session)
     except Refused as refusal:
         log.warning("no tests of the base", extra={"data": {"why": refusal.reason}})
     found = compared(executed.report, base.report if base else None)
     return Check(
         number=number,
-        command=session.test_command,
+        command=command,
         commit=commit,
         exit_code=executed.exit_code,
         seconds=executed.seconds,
@@ -108,6 +116,7 @@ async def check_of(
 async def check_restored(
     world: World,
     session: Session,
+    command: str,
     commit: str,
     number: int,
     log_path: str,
@@ -121,7 +130,7 @@ async def check_restored(
             session.repository, scratch, commit, restored=restored, since=since
         )
         await set_up(world, session, scratch, "restored", "a worktree made for the tests")
-        check = await check_of(world, session, scratch, commit, number, log_path)
+        check = await check_of(world, session, command, scratch, commit, number, log_path)
     finally:
         await world.worktrees.remove_scratch(session.repository, scratch)
     return check.model_copy(update={"restored": restored})

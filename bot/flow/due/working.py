@@ -37,7 +37,7 @@ from bot.domain.session import Ending, Session
 from bot.domain.states import RunState, TaskState
 from bot.domain.tasks import Run, Task
 from bot.domain.words import Change, ChangeStage
-from bot.flow import baseline, finish, place, pulls, shared, verify
+from bot.flow import baseline, finish, place, pulls, shared, testing, verify
 
 
 def executing(session: Session) -> Iterator[Order]:
@@ -65,7 +65,7 @@ def _in_its_place(session: Session) -> Iterator[Order]:
     if session.step:
         yield ChooseStep(step_id=session.step.id)
     if baseline.wanted(session):
-        yield CheckBase(commit=session.base_commit, command=session.test_command)
+        yield CheckBase(commit=session.base_commit, command=testing.command_at_base(session))
     for task in session.tasks:
         match task.state:
             case TaskState.RUNNING | TaskState.VERIFYING:
@@ -185,6 +185,7 @@ def _verifying(session: Session, task: Task, run: Run) -> Iterator[Order]:
             task_id=task.id,
             commit=task.work.head,
             number=len(task.checks) + 1,
+            changed=session.tests_changed,
             restored=verify.restored(session, task),
         )
     elif task.judged_of != run.id:
