@@ -208,6 +208,7 @@ class Stage:
         self.llm = ScriptedLlm(self.model, mask=self.masker.mask)
         self.drafts = drafts or THREE
         self.rules = Rules(repository=self.repository.path, agent="played")
+        self.home = "/home/bot"
         self.platform = "memory"
         self.more_chats: dict[str, MemoryChat] = {}
         self.gate = Gate(everyone_of("memory", frozenset({ANNA.id})))
@@ -263,7 +264,7 @@ class Stage:
             clock=self.clock,
             rules=self.rules,
             masker=self.masker,
-            home="/home/bot",
+            home=self.home,
             archive=mortal(self.archive),
             audit=self.audit,
             logbook=Logbook(self.logs),

@@ -1,0 +1,124 @@
+"""A repository without tests, on real git: the first task sets them up, a person sees the command, and from then on it is run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from adapters.commands import ShellCommands
+from adapters.git import GitRepository, GitWorktrees
+from bot.domain.cards import Card, NeedsYouCard
+from bot.domain.choices import Verb
+from bot.domain.session import Session
+from bot.domain.states import TaskState
+from bot.domain.tasks import Task
+from bot.engine.world import Rules
+from bot.flow.testing import NONE_YET
+from tests.adapters.git.worlds import git, new_repository, write
+from tests.fakes.chat import THREAD
+from tests.stories.conversation.scene import until
+from tests.stories.stage import Stage, draft
+
+PASSES = "import unittest\n\nclass Adds(unittest.TestCase):\n    def test_adds(self) -> None:\n        self.assertEqual(1 + 1, {})\n"
+COMMAND = "python3 -m unittest discover -s tests"
+
+
+class OnGit(Stage):
+    """Git and the tests are real; the agents are what the story writes and commits."""
+
+    def __init__(self, folder: Path) -> None:
+        first = draft("T001", "Set up tests")
+        super().__init__(drafts=[first, draft("T002", "Discounts", "T001")])
+        self.top = new_repository(folder / "shop", {"shop.py": "one = 1\n"})
+        self.repository = GitRepository(folder / "home")  # type: ignore[assignment]
+        self.worktrees = GitWorktrees(folder / "home")  # type: ignore[assignment]
+        self.commands = ShellCommands(os.environ, str)  # type: ignore[assignment]
+        self.rules = Rules(repository=str(self.top), agent="played")
+        self.home = str(folder / "home")
+
+    async def comes(self, kind: str, *words: str) -> Card:
+        """Wait until the newest card of that kind says this."""
+
+        def newest() -> Card | None:
+            cards = [card for card in self.chat.cards(THREAD) if card.kind == kind]
+            said = [card for card in cards if all(word in str(card) for word in words)]
+            return said[-1] if said else None
+
+        await until(lambda: newest() is not None, self.told)
+        card = newest()
+        assert card
+        return card
+
+    async def works(self, key: str, files: dict[str, str]) -> None:
+        """The agent of that task commits these files, and ends."""
+
+        def run() -> str:
+            task = of(self.session(), key)
+            name = task.run.name if task.run else ""
+            return name if name in self.panes.running() else ""
+
+        await until(lambda: bool(run()), self.told)
+        folder = Path(self.panes.folders[run()])
+        write(folder, files)
+        git(folder, "add", "--all")
+        git(folder, "commit", "--quiet", "-m", f"feat: {key}")
+        self.panes.finish(run())
+        await self.settle()
+
+    def told(self) -> str:
+        """How things stand."""
+        tasks = [(task.key, task.state, task.blocked) for task in self.session().tasks]
+        return f"{tasks} {self.session().troubles} {[card.key for card in self.chat.cards(THREAD)]}"
+
+    async def is_so(self, key: str, state: TaskState) -> Task:
+        await until(lambda: of(self.session(), key).state is state, self.told)
+        return of(self.session(), key)
+
+
+def of(session: Session, key: str) -> Task:
+    return next(task for task in session.tasks if task.key == key)
+
+
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[OnGit]:
+    stage = OnGit(tmp_path)
+    await stage.open()
+    yield stage
+    await stage.close()
+
+
+async def test_tests_that_the_first_task_sets_up_are_seen_by_a_person_and_run_from_then_on(
+    stage: OnGit,
+) -> None:
+    await stage.says("Add discounts")
+    await stage.comes("questions", NONE_YET)
+    await stage.presses(Verb.DEFAULTS)
+    await stage.comes("approval", "test_command=''")
+    await stage.approves()
+
+    await stage.works("T001", {"tests/test_adds.py": PASSES.format(2)})
+    asked = await stage.comes("needs_you", COMMAND)
+    assert isinstance(asked, NeedsYouCard)
+    assert of(stage.session(), "T001").checks == [], "nobody has seen it yet"
+    [use] = [choice for choice in asked.choices if choice.verb is Verb.ACCEPT]
+    await stage.presses(use.verb, use.about)
+    done = await stage.is_so("T001", TaskState.COMPLETED)
+    assert [(check.command, check.exit_code) for check in done.checks] == [(COMMAND, 0)]
+
+    # the next one is tested with it, and nobody is asked again
+    await stage.works("T002", {"tests/test_more.py": PASSES.format(3)})
+    await until(lambda: bool(of(stage.session(), "T002").checks), stage.told)
+    failed = of(stage.session(), "T002").checks[0]
+    assert (failed.command, failed.passed) == (COMMAND, False)
+    assert "2 != 3" in failed.output
+    await stage.works("T002", {"tests/test_more.py": PASSES.format(2)})
+    await stage.is_so("T002", TaskState.COMPLETED)
+    assert [card.kind for card in stage.chat.cards(THREAD)].count("needs_you") == 1
+
+    await stage.comes("offer")
+    await stage.presses(Verb.MERGE)
+    await until(lambda: bool(stage.session().merged_commit), stage.told)
+    assert (stage.top / "tests" / "test_more.py").is_file()
