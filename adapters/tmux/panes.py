@@ -19,7 +19,15 @@ from adapters.tmux.pipe import Pipe
 from adapters.tmux.processes import Known, marks
 from adapters.tmux.screens import Screens
 from adapters.tmux.server import SIZE, TERM, Rejected, TmuxServer
-from adapters.tmux.spool import LARGEST_NOTEBOOK, NOTEBOOK, Spool, on_disk, regular
+from adapters.tmux.spool import (
+    LARGEST_NOTEBOOK,
+    LARGEST_REPORT,
+    NOTEBOOK,
+    REPORT,
+    Spool,
+    on_disk,
+    regular,
+)
 from adapters.tmux.watch import Watch
 from bot.domain.dialogs import Dialog
 from bot.domain.states import Outcome
@@ -156,9 +164,17 @@ class TmuxPanes:
         return str(self._spool(run_name(name)).path / NOTEBOOK)
 
     async def noticed(self, name: str) -> str:
-        spool = self._spool(run_name(name))
-        content = await asyncio.to_thread(regular, spool.path / NOTEBOOK)
-        return (content or b"")[:LARGEST_NOTEBOOK].decode("utf-8", "replace")
+        return await self._left(name, NOTEBOOK, LARGEST_NOTEBOOK)
+
+    def report(self, name: str) -> str:
+        return str(self._spool(run_name(name)).path / REPORT)
+
+    async def reported(self, name: str) -> str:
+        return await self._left(name, REPORT, LARGEST_REPORT)
+
+    async def _left(self, name: str, file: str, most: int) -> str:
+        content = await asyncio.to_thread(regular, self._spool(run_name(name)).path / file)
+        return (content or b"")[:most].decode("utf-8", "replace")
 
     async def keep_transcript(self, name: str) -> str:
         """Write down what the pane has shown and let it go, with whatever the agent left running."""

@@ -27,6 +27,8 @@ MOST_HOOKS, MOST_TOLD = 500, 8 << 20
 """Files and bytes of hooks that are looked at, the last ones: whoever is at work there can leave any number."""
 NOTEBOOK = "observations.jsonl"
 LARGEST_NOTEBOOK = 64 * 1024
+REPORT = "report.md"
+LARGEST_REPORT = 64 * 1024
 MOST_TOKENS = 10**13
 _HOOK = TypeAdapter(dict[str, object])
 _OWN = re.compile(

@@ -20,6 +20,27 @@ _PREFIXES = {
 
 
 HOW_TO_END = "## How to end"
+REPORT_FILE = "<report>"
+"""Where that lies is filled in last: it is outside of the repository, whose own place is never told."""
+_CODE = """- Test first: write a failing test, then the code that makes it pass.<test>
+- <commit>"""
+_WORK = {
+    TaskType.DOCUMENTATION: """- Write for whoever will read it. Hold every statement against the code as it is, and try every command and example you show.
+- Change documents and comments, not what the code does; where the code is wrong, say so at the end. No tests are wanted.<test>
+- <commit>""",
+    TaskType.INVESTIGATION: f"""- Find out what is asked, and change nothing: no tests, no commits. What you write to try something out belongs into a new folder
+  below /tmp; leave the worktree as you found it.
+- Your report is your work. Write it as Markdown into the file
+{REPORT_FILE}
+  First the answer in a few sentences. Then what you found and where (file and line), how you know it (commands with what they
+  printed), what remains uncertain, and what you recommend.""",
+}
+_COMMITTED = "When everything is committed, say in two sentences what you did, then quit (q)."
+_ENDS = {
+    TaskType.INVESTIGATION: "When the report is written, say its answer in a few sentences, then quit (q)."
+}
+MOST_REPORTED = 8_000
+"""Characters of a report that tasks which build on it are told."""
 NOTICING = """## What you notice on the way
 It is no part of your task, and there need not be anything: should you see something others ought to know (a bug elsewhere,
 code that stands there twice, instructions that contradict each other), append it to the file
@@ -34,15 +55,19 @@ LONG = 600
 """A task with more text than this is complex, where nobody has judged it."""
 
 
-def instruction(session: Session, task: Task, run: Run, *, marked: bool, notebook: str = "") -> str:
+def instruction(
+    session: Session, task: Task, run: Run, *, marked: bool, notebook: str = "", report: str = ""
+) -> str:
     """The whole prompt of one run. `marked`: its CLI must print the end marker. `notebook`: where it may tell what it
-    notices."""
-    parts = [*_task(task), *_outcome(run), *_rules(session, task), *_decisions(session)]
+    notices. `report`: where an investigation writes down what it has found."""
+    parts = [*_task(task), *_outcome(run), *_found_before(session, task)]
+    parts += [*_rules(session, task), *_decisions(session)]
     if is_complex(task):
         parts += _surroundings(session, task)
-    parts += _how_to_end(run, marked=marked)
+    parts += _how_to_end(task, run, marked=marked)
     text = _without_places(session, task, "\n\n".join(part for part in parts if part))
-    # its place is no secret: it lies outside of every checkout
+    # these places are no secret: they lie outside of every checkout
+    text = text.replace(f"\n{REPORT_FILE}\n", f"\n{report}\n", 1)
     noticing = NOTICING.format(notebook=notebook) if notebook else ""
     before, ending, after = text.rpartition(HOW_TO_END)
     return f"{before}{noticing}{ending}{after}\n"
@@ -81,12 +106,15 @@ def _rules(session: Session, task: Task) -> Iterator[str]:
     prefix = _PREFIXES[task.type]
     command = testing.command_for(session, task) or session.test_command
     test = f" Run `{command}` before you end." if command else ""
+    commit = (
+        f"Commit all your work on this branch, with Conventional Commits messages ({prefix}: …). "
+        "Do not push, do not change branches, do not merge unless told to."
+    )
+    own = _WORK.get(task.type, _CODE).replace("<test>", test).replace("<commit>", commit)
     yield (
         "## How to work\n"
         "- Work only in the current directory; it is a git worktree of your own on a branch of your own.\n"
-        f"- Test first: write a failing test, then the code that makes it pass.{test}\n"
-        f"- Commit all your work on this branch, with Conventional Commits messages ({prefix}: …). "
-        "Do not push, do not change branches, do not merge unless told to.\n"
+        f"{own}\n"
         "- Do not touch anything under specs/: it is the plan.\n"
         "- Nobody can answer questions: decide as the decisions below and the code suggest."
     )
@@ -113,8 +141,17 @@ def _surroundings(session: Session, task: Task) -> Iterator[str]:
         yield f"The whole plan is in {session.spec.directory}/ (spec.md, plan.md, tasks.md)."
 
 
-def _how_to_end(run: Run, *, marked: bool) -> Iterator[str]:
-    yield f"{HOW_TO_END}\nWhen everything is committed, say in two sentences what you did, then quit (q)."
+def _found_before(session: Session, task: Task) -> Iterator[str]:
+    """What it builds on, where that is no code: the reports of investigations."""
+    for other in filter(None, map(session.task, task.dependencies)):
+        if other.type is TaskType.INVESTIGATION and other.report:
+            report = other.report.strip()
+            cut = "" if len(report) <= MOST_REPORTED else "\n[… shortened]"
+            yield f"## What {other.key} ({other.name}) has found\n{report[:MOST_REPORTED]}{cut}"
+
+
+def _how_to_end(task: Task, run: Run, *, marked: bool) -> Iterator[str]:
+    yield f"{HOW_TO_END}\n{_ENDS.get(task.type, _COMMITTED)}"
     if marked:
         yield (
             "As your very last line print the word GWT_TASK_DONE followed directly, without a space, "

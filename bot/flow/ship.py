@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bot.domain.actions import Deed, Show
-from bot.domain.cards import Decided, NeedsYouCard
+from bot.domain.cards import Decided, DocumentCard, NeedsYouCard
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.events import Happening, OrderFailed, Pressed, PullOpened
-from bot.domain.sentences import sentences
+from bot.domain.sentences import sentences, shortened
 from bot.domain.session import Session
 from bot.domain.sheets import Tone
 from bot.domain.states import TaskState
 from bot.domain.tasks import PullRequest, Task, TaskResult, TaskType
 from bot.flow import shared, telling, testing
+
+MOST_SAID = 300
+"""Characters of a report beside the report itself."""
 
 
 def begin(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
@@ -37,6 +40,8 @@ def complete(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
     task.completed_at = event.at
     summary = _summary(session, task)
     task.result = TaskResult(success=True, summary=summary)
+    if task.type is TaskType.INVESTIGATION:
+        yield _report(task)
     yield telling.news(
         f"completed:{task.key}:{len(task.runs)}",
         f"{task.key} is done: {task.name}",
@@ -87,8 +92,20 @@ def _summary(session: Session, task: Task) -> str:
     elif not testing.command_for(session, task) and task.commits:
         parts.append("no test command is known, so nothing was tested")
     if task.type is TaskType.INVESTIGATION:
-        parts.append(task.report)
+        parts.append(shortened(task.report.strip().partition("\n\n")[0], MOST_SAID))
     return "; ".join(parts)
+
+
+def _report(task: Task) -> Show:
+    """The work of an investigation, in full and as a file."""
+    return Show(
+        card=DocumentCard(
+            key=f"report:{task.key}:{len(task.runs)}",
+            title=f"{task.key}: what was found",
+            name=f"report-{task.key}.md",
+            text=task.report,
+        )
+    )
 
 
 def opened(session: Session, event: PullOpened) -> Iterator[Deed]:

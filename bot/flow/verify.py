@@ -43,6 +43,7 @@ def ended(session: Session, event: RunEnded) -> Iterator[Deed]:
         yield from dialogs.ended(task, task.run, gone)
     task.update_run(_over(task.run, event))
     task.note_evidence(event.evidence)
+    task.note_evidence(event.report_evidence)
     if task.state is not TaskState.RUNNING:
         return
     end = event.end
@@ -64,6 +65,7 @@ def _over(run: Run, event: RunEnded) -> Run:
         message=end.message,
         log_path=event.log_path,
         noticed=event.noticed,
+        report=event.report,
         usage=end.usage,
         conversation=end.conversation or run.conversation,
         dialog=None,

@@ -114,6 +114,14 @@ class Panes(Protocol):
         """What it has written there, as far as it is text of a bounded size. Anybody on the machine can have."""
         ...
 
+    def report(self, name: str) -> str:
+        """The file in the run's folder into which its agent writes a report, where that is its task."""
+        ...
+
+    async def reported(self, name: str) -> str:
+        """What it has written there, as far as it is text of a bounded size. Anybody on the machine can have."""
+        ...
+
     async def keep_transcript(self, name: str) -> str:
         """Write what the pane has shown, masked, to the run's log file, and let the pane go. The file's path."""
         ...

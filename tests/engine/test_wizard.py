@@ -76,7 +76,7 @@ async def test_a_spec_is_written_in_a_thread_of_its_own_and_is_over(stage: Stage
     roots = [card for _, card in stage.chat.shown if isinstance(card, RootCard)]
     documents = [card for _, card in stage.chat.shown if isinstance(card, DocumentCard)]
     assert [card.title for card in roots] == ["Spec: a dark mode"]
-    assert [card.document.value for card in documents] == ["spec", "plan", "tasks"]
+    assert [card.file for card in documents] == ["spec.md", "plan.md", "tasks.md"]
     assert (session.status, session.phase) == (Status.COMPLETED, Phase.APPROVING)
     assert stage.panes.started == []
     assert session.spec is not None

@@ -27,6 +27,7 @@ class FakePanes:
         self.stubborn: dict[str, tuple[int, ...]] = {}
         """What a stop of that run leaves alive."""
         self.notebooks: dict[str, str] = {}
+        self.reports: dict[str, str] = {}
         """What the agent of that run has written down for others."""
         self.missing: str = ""
         """Why there is no usable tmux; empty: there is."""
@@ -178,6 +179,14 @@ class FakePanes:
     def notebook(self, name: str) -> str:
         _check(name)
         return f"/home/of/the/bot/spool/{name}/observations.jsonl"
+
+    def report(self, name: str) -> str:
+        _check(name)
+        return f"/home/of/the/bot/spool/{name}/report.md"
+
+    async def reported(self, name: str) -> str:
+        _check(name)
+        return self.reports.get(name, "")
 
     async def noticed(self, name: str) -> str:
         _check(name)

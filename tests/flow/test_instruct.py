@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.domain.session import Session
-from bot.domain.tasks import Acceptance, Task, Why
+from bot.domain.states import TaskState
+from bot.domain.tasks import Acceptance, Task, TaskType, Why
 from bot.domain.world import Scan
 from bot.flow.instruct import instruction, is_complex
 from tests.flow.scenes import REPOSITORY, executing, question, run, running, task
@@ -92,3 +93,33 @@ def test_a_session_without_a_scan_or_decisions_has_an_instruction_all_the_same()
     assert instruction(session, session.tasks[0], run("T001", 1), marked=False).startswith(
         "# Task T001: Task T001"
     )
+
+
+REPORT = "/home/of/the/bot/spool/run-1/report.md"
+
+
+def test_an_investigation_is_told_to_report_and_not_to_test_or_commit() -> None:
+    one = running("T001", type=TaskType.INVESTIGATION)
+    session = executing(one)
+    assert one.run
+    text = instruction(session, one, one.run, marked=False, report=REPORT)
+    assert f"\n{REPORT}\n" in text
+    assert "no tests, no commits" in text
+    for of_code in ("failing test", "Commit all your work", "When everything is committed"):
+        assert of_code not in text
+
+
+def test_documentation_is_held_against_the_code_and_wants_no_test_first() -> None:
+    text = told(running("T001", type=TaskType.DOCUMENTATION))
+    assert "against the code as it is" in text
+    assert "(docs: …)" in text
+    assert "failing test" not in text
+    assert "report.md" not in text
+
+
+def test_who_builds_on_an_investigation_is_told_what_it_has_found() -> None:
+    found = run("T001", 1).model_copy(update={"report": "The cause is in cart.py:7." + "x" * 9_000})
+    first = task("T001", TaskState.COMPLETED, type=TaskType.INVESTIGATION, runs=[found])
+    text = told(running("T002", dependencies=("id-T001",)), first)
+    assert "## What T001 (Task T001) has found\nThe cause is in cart.py:7." in text
+    assert len(text) < 14_000

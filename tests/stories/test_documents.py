@@ -111,3 +111,28 @@ async def test_the_bot_itself_commits_the_documents_and_nothing_else(stage: Stag
         }
         assert own <= allowed, commit.subject
     assert set(stage.repository.commits) > before
+
+
+async def test_the_report_of_an_investigation_is_its_work_and_reaches_people_and_who_builds_on_it(
+    stage: Stage,
+) -> None:
+    look = {**draft("T001", "Find the cause"), "type": "investigation"}
+    stage.drafts = [look, draft("T002", "Mend it", "T001")]
+    await stage.is_planned("Why are totals wrong?")
+    await stage.approves()
+    [name] = stage.panes.running()
+    assert "Your report is your work" in stage.panes.prompts[name]
+    stage.panes.reports[name] = "Rounding twice: cart.py:7.\n\n## How I know\n\nI tried it."
+    stage.panes.finish(name)
+    await stage.settle()
+
+    card = stage.chat.card("report:T001:1")
+    assert isinstance(card, DocumentCard)
+    assert card.file == "report-T001.md"
+    assert "I tried it." in str(sheet(card))
+    [done] = [c for c in stage.chat.cards() if c.key == "completed:T001:1"]
+    assert "Rounding twice" in str(done)
+    assert "I tried it." not in str(done)
+    assert "report" in {kept.operation_type for kept in stage.archive.kept.values()}
+    [name] = stage.panes.running()
+    assert "has found\nRounding twice: cart.py:7." in stage.panes.prompts[name]

@@ -205,7 +205,7 @@ def _file(card: Card) -> Attachment | None:
     """A document comes as a file, too."""
     if not isinstance(card, DocumentCard):
         return None
-    return Attachment(PurePosixPath(card.document.file).name, card.text.encode())
+    return Attachment(PurePosixPath(card.file).name, card.text.encode())
 
 
 def _on_one_line(text: str) -> str:

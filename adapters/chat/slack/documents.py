@@ -42,10 +42,12 @@ class Documents:
             if await self._stands(placed.thread, file):
                 self._ledger.posted(placed, file)
                 return
-        file = await self._upload(card.document.file, card.text.encode())
+        file = await self._upload(card.file, card.text.encode())
         # written down before it can be seen: an answer that is lost leaves something to look for
         placed = self._ledger.begun(placed, file)
-        title = f"{card.spec_id} {card.document.file}, revision {card.revision}"
+        title = (
+            f"{card.spec_id} {card.file}, revision {card.revision}" if card.document else card.title
+        )
         try:
             await self._publish(placed.thread, file, title)
         except Lost:

@@ -47,13 +47,26 @@ class RootCard(Shown):
 
 
 class DocumentCard(Shown):
-    """One of the three documents, in full."""
+    """One of the three documents, or the report of a task, in full."""
 
     kind: Literal["document"] = "document"
-    document: DocumentKind
-    spec_id: str
-    revision: int
+    document: DocumentKind | None = None
+    """None: it is a report."""
+    spec_id: str = ""
+    revision: int = 0
+    title: str = ""
+    """Of a report."""
+    name: str = ""
+    """The file that a report comes as."""
     text: str
+
+    @property
+    def file(self) -> str:
+        return self.document.file if self.document else self.name
+
+    @property
+    def heading(self) -> str:
+        return f"{self.file} · revision {self.revision}" if self.document else self.title
 
 
 class TaskLine(Fact):

@@ -99,6 +99,9 @@ class RunEnded(Result):
     end: RunEnd
     log_path: str = ""
     evidence: str = ""
+    report: str = ""
+    """What its agent has written down as its result."""
+    report_evidence: str = ""
     noticed: tuple[str, ...] = ()
     """Ids of observations that its agent has made."""
 

@@ -67,9 +67,9 @@ def _kept_in(card: ReceivedCard) -> str:
 
 
 def document(card: DocumentCard) -> Sheet:
-    name = f"specs/{card.spec_id}/{card.document.file}"
+    name = f"specs/{card.spec_id}/{card.file}" if card.document else card.file
     return Sheet(
-        title=f"{card.document.file} · revision {card.revision}",
+        title=card.heading,
         body=(Prose(name=name, markdown=card.text),),
     )
 

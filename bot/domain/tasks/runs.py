@@ -77,6 +77,8 @@ class Run(Fact):
     """Since when that has not changed."""
     before: Checkout | None = None
     """How the main checkout looked when it began."""
+    report: str = ""
+    """What its agent has written down as the result of its task: that of an investigation."""
     noticed: tuple[str, ...] = ()
     """Ids of observations its agent has made."""
 

@@ -200,8 +200,8 @@ class Task(Living):
 
     @property
     def report(self) -> str:
-        """What its agent said at the end."""
-        return self.run.message if self.run else ""
+        """What its agent has written down as its result, else what it said at the end."""
+        return (self.run.report or self.run.message) if self.run else ""
 
     @property
     def usage(self) -> AgentUsage:

@@ -27,7 +27,7 @@ from bot.domain.events import (
 )
 from bot.domain.observations import noticed
 from bot.domain.session import Session
-from bot.domain.tasks import Run, Task, Workspace
+from bot.domain.tasks import Run, Task, TaskType, Workspace
 from bot.engine.perform.brought import changed as settings_changed
 from bot.engine.perform.checking import finished, keep
 from bot.engine.perform.heeding import heed_dialogs
@@ -121,7 +121,9 @@ async def start_run(
     marked = world.agents.marked(run.agent)
     kept = world.registrar.registry is not None
     notebook = world.panes.notebook(run.name) if kept else ""
-    prompt = world.masker.mask(instruction(session, task, run, marked=marked, notebook=notebook))
+    report = world.panes.report(run.name)
+    told = instruction(session, task, run, marked=marked, notebook=notebook, report=report)
+    prompt = world.masker.mask(told)
     launch = await world.agents.launch(
         run.agent,
         cwd=workspace.path,
@@ -200,6 +202,7 @@ async def await_run(
     _note("ended", session, task, run, outcome=end.outcome, exit_code=end.exit_code, by=end.source)
     seen = await _noticed(world, session, run)
     log_path = await world.panes.keep_transcript(run.name)
+    report = await _report(world, task, run)
     summary = f"{task.key}: run {run.number} of {run.agent} ended, {end.outcome} by {end.source}"
     evidence = await keep(
         world, session, task, "run", (run.id,), summary, executor=run.agent, source=log_path
@@ -211,7 +214,26 @@ async def await_run(
         end=world.masker.mask_model(end),
         log_path=log_path,
         evidence=evidence,
+        report=report,
+        report_evidence=await _kept(world, session, task, run, report),
         noticed=seen,
+    )
+
+
+async def _report(world: World, task: Task, run: Run) -> str:
+    """What an investigation has found. One without a file has said it in its last words."""
+    if task.type is not TaskType.INVESTIGATION:
+        return ""
+    return world.masker.mask(await world.panes.reported(run.name)).strip()
+
+
+async def _kept(world: World, session: Session, task: Task, run: Run, report: str) -> str:
+    """The report as a file among the evidence: the session is let go one day."""
+    if not report:
+        return ""
+    summary = f"{task.key}: the report of run {run.number} of {run.agent}"
+    return await keep(
+        world, session, task, "report", (run.id,), summary, executor=run.agent, raw=report
     )
 
 
