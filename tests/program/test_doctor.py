@@ -276,7 +276,7 @@ def test_a_test_command_whose_program_is_not_there_is_told(
 ) -> None:
     told = "nonsense --all &&& web: (cd shop && make test)"
     here = {"GWT_REPOSITORY": str(repository), "GWT_REPOSITORIES": f"web={tmp_path / 'web'}"}
-    done = doctor(tmp_path, **here, GWT_TEST_COMMAND=told)
+    done = doctor(tmp_path, begin=None, **here, GWT_TEST_COMMAND=told)
     assert line_of(done.stdout, "tests shop").startswith("✗")
     assert "There is no program `nonsense`" in line_of(done.stdout, "tests shop")
     assert "GWT_TEST_COMMAND" in done.stdout
