@@ -105,7 +105,7 @@ def test_commits_that_change_nothing_of_the_plan_are_taken_up_without_asking_aga
 def test_a_plan_is_made_anew_where_the_base_moved_in_what_it_is_about(moved: BaseSeen) -> None:
     session = approved()
     heard = titles(decide(session, moved))
-    assert "so I look at the plan again" in heard[-1]
+    assert "so I am checking the plan again" in heard[-1]
     assert (session.phase, session.base_commit) == (Phase.SPECIFYING, NEW)
     assert (session.approval, session.approvals) == (None, ())
     assert kinds(session) == ["scan_repository"]
