@@ -12,14 +12,13 @@ from collections.abc import Coroutine
 from bot.domain.choices import Word
 from bot.errors import BotError
 from bot.program.commandline import parsed, repl_options
-from bot.program.guard import keep_to_itself, search_whole_paths
+from bot.program.guard import keep_to_itself
 from bot.program.saying import EarlyLog, ending_with_its_reader, is_lost_reader, say, while_read
 
 
 def main() -> None:
     """Entry point. Exit code 1 and one clear message when the bot cannot do what was asked."""
     umask = keep_to_itself()
-    search_whole_paths()
     logging.lastResort = EarlyLog(logging.WARNING)
     with ending_with_its_reader():
         _run(umask)

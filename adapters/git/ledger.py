@@ -64,6 +64,8 @@ class Page(BaseModel):
     common: str
     keys: Mapping[str, str] = {}
     """Of the repository's configuration: watched key → digest of its values."""
+    shallow: tuple[str, ...] | None = None
+    """Commits at which the history was cut off in the repository; None: it was not looked at."""
     worktrees: Mapping[str, Made] = {}
     branches: Mapping[str, str] = {}
     """Branches the bot created and has not removed: name → path of the worktree."""

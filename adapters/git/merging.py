@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from adapters.git.failures import translated
 from adapters.git.ledger import Merging
 from adapters.git.place import Place
-from adapters.git.run import Git, translated
+from adapters.git.run import Git
 from adapters.git.settling import Settling
 from adapters.git.tree import Tree, readable
 from bot.domain.world import Merged
@@ -75,7 +76,7 @@ class Merges:
         if unmerged:
             return Merged(conflicts=tuple(readable(one.path) for one in others or unmerged))
         # neither merged nor in conflict: an untracked file in the way, unrelated histories, a full disk
-        raise translated("merge", answer)
+        raise translated("merge", answer.err, answer.code, at)
 
     async def _abort(self, at: Place, lock: int) -> None:
         if (at.git_dir / "MERGE_HEAD").exists():

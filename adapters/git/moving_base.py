@@ -12,15 +12,13 @@ from adapters.git.exclude import is_registry
 from adapters.git.held import Held
 from adapters.git.ledger import Stage
 from adapters.git.merging import AS_TOLD, Merges
-from adapters.git.place import Place, first_line
+from adapters.git.place import Place, first_line, under_way
 from adapters.git.preparing import Preparing
 from adapters.git.run import Git
 from adapters.git.standing import at_path, points_back, standing
 from adapters.git.tree import Tree
 from bot.domain.world import Merged
 from bot.errors import Refused
-
-_UNDER_WAY = ("MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 
 
 class MovingBase:
@@ -83,11 +81,10 @@ class MovingBase:
             )
 
     async def _forward_main_checkout(self, held: Held, new: str) -> None:
-        under_way = [name for name in _UNDER_WAY if (held.main.git_dir / name).exists()]
-        if under_way:
+        if begun := under_way(held.main):
             raise Refused(
-                f"a merge or rebase is under way in the main checkout ({under_way[0]})",
-                "Finish it, and try again.",
+                f"{begun} is under way in the main checkout",
+                "Finish it or give it up, and try again.",
             )
         # what stands in the way of the merge in the registry, git refuses by itself
         dirt = await self._tree.dirt(held.main, tracked_only=True)

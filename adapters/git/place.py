@@ -7,6 +7,17 @@ from pathlib import Path
 
 from bot.errors import Away
 
+_UNDER_WAY = (
+    ("rebase-merge", "a rebase"),
+    ("rebase-apply/applying", "applying patches (git am)"),
+    ("rebase-apply", "a rebase"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick"),
+    ("REVERT_HEAD", "a revert"),
+    ("MERGE_HEAD", "a merge"),
+    ("sequencer", "a cherry-pick or revert of several commits"),
+    ("BISECT_LOG", "a bisect"),
+)
+"""The first that is there tells it best: a rebase cherry-picks, too."""
 WAY_BACK = "Bring it back and resume, or say where it lies now: relink /its/new/place"
 
 
@@ -41,12 +52,47 @@ def main_checkout(repository: str) -> Place:
         raise Away(f"repository not found at {repository}", WAY_BACK)
     top = top.resolve()
     git_dir = _git_dir(top)
+    if (git_dir / "objects").is_dir() and not (git_dir / "HEAD").is_file():
+        raise damaged(git_dir)
     if not (git_dir / "HEAD").is_file() or (git_dir / "commondir").exists():
         raise Away(
             f"repository not found at {repository}: it is not the main checkout of a repository",
             WAY_BACK,
         )
     return Place(git_dir=git_dir, common=git_dir, top=top, main=top)
+
+
+def damaged(own: Path) -> Away:
+    """A `.git` that is there, and that git does not take for a repository: nobody needs to make a new one."""
+    if own.is_file():
+        return Away(
+            f"{own} leads to no repository: {first_line(own)[:200]!r}",
+            f"Bring back what it led to, or repair it from the main checkout: git worktree repair {own.parent}",
+        )
+    head = own / "HEAD"
+    missing = [name for name in ("objects", "refs") if not (own / name).exists()]
+    if missing:
+        return Away(
+            f"the repository in {own} is damaged: {' and '.join(missing)} is missing",
+            "Bring it back from a copy or a clone. Do not make a new one over it.",
+        )
+    if not is_there(head):
+        said = "is missing"
+    else:
+        said = f"says {first_line(head)[:60]!r}" if head.is_file() else "is no ordinary file"
+    return Away(
+        f"the repository in {own} is damaged: its HEAD {said}",
+        f"Write the branch you were on into it: echo 'ref: refs/heads/main' > {head} (with the name of your branch). "
+        "No work is lost by that.",
+    )
+
+
+def under_way(main: Place) -> str:
+    """What a person has begun in the main checkout and not ended; empty: nothing."""
+    for name, what in _UNDER_WAY:
+        if is_there(main.git_dir / name):
+            return what
+    return ""
 
 
 def pointed_at(pointer: Path) -> Path | None:

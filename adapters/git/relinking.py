@@ -58,6 +58,7 @@ def _moved(page: Page, top: str, common: str) -> Page:
         top=top,
         common=common,
         keys={here(key): digest for key, digest in page.keys.items()},
+        shallow=page.shallow,
         worktrees={here(path): made_here(made) for path, made in page.worktrees.items()},
         branches={name: here(path) for name, path in page.branches.items()},
     )

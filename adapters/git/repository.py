@@ -12,10 +12,18 @@ from adapters.git.ages import last_changed
 from adapters.git.branches import Branches
 from adapters.git.checkout import Checkouts
 from adapters.git.exclude import is_registry
+from adapters.git.failures import recognised, unreadable
 from adapters.git.ledger import Ledger
 from adapters.git.named import Named
 from adapters.git.origin import origin_tip
-from adapters.git.place import WAY_BACK, Place, is_directory, main_checkout, resolved
+from adapters.git.place import (
+    WAY_BACK,
+    Place,
+    is_directory,
+    main_checkout,
+    resolved,
+    under_way,
+)
 from adapters.git.run import INHERITED, Git
 from adapters.git.scan import SECONDS, scanned
 from adapters.git.standing import WORKTREES, require_folder
@@ -68,6 +76,7 @@ class GitRepository:
             branch=branch,
             commit=commit,
             uncommitted=await self._uncommitted(main),
+            under_way=under_way(main),
         )
 
     async def top(self, path: str) -> str:
@@ -194,7 +203,7 @@ class GitRepository:
             ok=(0, 128),
         )
         if asked.code:
-            raise _not_readable(path, asked.err)
+            raise unreadable(path, asked.err)
         bare, inside, git_dir, common = asked.text.splitlines()
         if git_dir != common:
             return main_checkout(await self._first_worktree(path))
@@ -225,6 +234,11 @@ class GitRepository:
     async def _branch(self, main: Place) -> str:
         answer = await self._git.read("symbolic-ref", "--quiet", "HEAD", at=main, ok=(0, 1))
         if answer.code or not answer.text.startswith("refs/heads/"):
+            if begun := under_way(main):
+                raise Refused(
+                    f"{begun} is under way in {main.top}, so it is on no branch",
+                    "Finish it or give it up, and try again.",
+                )
             raise Refused(
                 "the repository is on no branch (detached HEAD)",
                 "Check a branch out: git switch <branch>",
@@ -236,6 +250,8 @@ class GitRepository:
             *("rev-parse", "--verify", "--quiet", "HEAD^{commit}"), at=main, ok=(0, 1, 128)
         )
         if answer.code:
+            if known := recognised(answer.err, main):
+                raise known
             raise Refused("the repository has no commits yet", "Make a first commit.")
         return answer.text
 
@@ -261,16 +277,4 @@ def _bare(path: Path) -> Refused:
     return Refused(
         f"the repository of {path} is bare: it has no checkout to work from",
         "Clone it, and name the clone.",
-    )
-
-
-def _not_readable(path: Path, err: str) -> Refused:
-    if "dubious ownership" in err:
-        return Refused(
-            f"{path} belongs to another user of this machine",
-            "Run the bot as the repository's owner, or give the directory to the bot's user.",
-        )
-    return Refused(
-        f"{path} is not inside a git repository",
-        "Name the directory of a repository, or make one: git init",
     )

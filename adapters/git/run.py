@@ -13,11 +13,12 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.git.environment import FIXED, SWITCHED_OFF
+from adapters.git.failures import odd_file, translated, waited_for
 from adapters.git.place import Place
 from adapters.git.programs import (
     KEYS,
@@ -28,7 +29,7 @@ from adapters.git.programs import (
     redirected,
 )
 from bot.domain.naming import whole_paths
-from bot.errors import Lost, PortError, Refused, Unavailable
+from bot.errors import Lost, Unavailable
 from bot.machine import require_room
 
 OUTPUT_LIMIT = 32 * 1024 * 1024
@@ -37,10 +38,10 @@ SECONDS = 300.0
 GRACE_SECONDS = 2.0
 FATAL = 128
 """From this exit code on git could not do what it was to do."""
+LOOK_SECONDS = 1.0
+"""A git that has not ended by then may wait for a pipe that lies in a file's place: the first look; the next comes later."""
 
 _VERSION = re.compile(r"git version (\d+)\.(\d+)")
-_BUSY = (".lock': File exists",)
-_FULL = ("No space left on device", "Disk quota exceeded", "Input/output error")
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ class Git:
         command = next((word for word in arguments if not word.startswith("-")), "")
         try:
             async with asyncio.timeout(self._seconds):
-                answer = await _talk(process, stdin, limit)
+                answer = await _unless_it_waits(_talk(process, stdin, limit), at)
         except TimeoutError as error:
             await _end(process)
             raise Unavailable(
@@ -195,7 +196,7 @@ class Git:
             require_room(f"git {command}", top, *([at.common] if isinstance(at, Place) else []))
         if answer.code in ok or answer.truncated:
             return answer
-        raise translated(command, answer)
+        raise translated(command, answer.err, answer.code, at)
 
     async def _start(
         self, arguments: Sequence[str], at: Place | Path, extra: dict[str, str], lock: int | None
@@ -229,25 +230,18 @@ class Git:
             raise Unavailable(f"git could not be started: {error.strerror}") from error
 
 
-def translated(command: str, answer: Answer) -> PortError:
-    """What git said, as an error of the port."""
-    said = _last_words(answer.err) or f"exit code {answer.code}"
-    reason = f"git {command} failed: {said}"
-    if "dubious ownership" in answer.err:
-        return Refused(
-            "the repository belongs to another user of this machine",
-            "Run the bot as the repository's owner, or give the directory to the bot's user.",
-        )
-    if "transport" in answer.err and "not allowed" in answer.err:
-        return Refused(
-            "the repository is a partial clone and lacks objects",
-            "Fetch everything once: git fetch --refetch --no-filter",
-        )
-    if any(word in answer.err for word in _FULL):
-        return Unavailable(reason, "Make room on the disk.")
-    if any(word in answer.err for word in _BUSY):
-        return Unavailable(reason, "Another git works in the repository, or left a lock file.")
-    return Refused(reason)
+async def _unless_it_waits(talk: Coroutine[None, None, Answer], at: Place | Path) -> Answer:
+    """git's answer. Refused as soon as there is a pipe or a device where it reads files: it would never end."""
+    talking = asyncio.create_task(talk)
+    pause = LOOK_SECONDS
+    try:
+        while not (await asyncio.wait({talking}, timeout=pause))[0]:
+            if odd := await asyncio.to_thread(odd_file, at):
+                raise waited_for(odd)
+            pause *= 4
+        return await talking
+    finally:
+        talking.cancel()
 
 
 async def _talk(process: asyncio.subprocess.Process, stdin: bytes, limit: int) -> Answer:
@@ -302,10 +296,3 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 async def _gone(process: asyncio.subprocess.Process) -> None:
     await process.wait()
-
-
-def _last_words(err: str) -> str:
-    lines = [line.strip() for line in err.splitlines() if line.strip()]
-    told = [line for line in lines if line.startswith(("fatal:", "error:"))]
-    chosen = (told or lines or [""])[0]
-    return chosen.removeprefix("fatal:").removeprefix("error:").strip()[:300]

@@ -51,7 +51,9 @@ class Settling:
                 *("checkout", "--quiet", *told, "HEAD"), at=at, lock=lock, stdin=kept
             )
         if gone:
-            await self._git.write("rm", "--quiet", "--force", *told, at=at, lock=lock, stdin=gone)
+            await self._git.write(
+                "rm", "--quiet", "--force", "--sparse", *told, at=at, lock=lock, stdin=gone
+            )
         await self._git.write(
             *("commit", "--quiet", "--no-verify", "--no-gpg-sign", "-m", message), at=at, lock=lock
         )

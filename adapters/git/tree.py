@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from adapters.git.failures import recognised
 from adapters.git.place import Place
 from adapters.git.run import Git
 from bot.domain.world import Apart, Commit, Work
@@ -39,6 +40,8 @@ class Tree:
             at=at,
             ok=(0, 1, 128),
         )
+        if answer.code and (known := recognised(answer.err, at)):
+            raise known
         return answer.text if answer.code == 0 else None
 
     async def tip(self, at: Place, branch: str) -> str | None:

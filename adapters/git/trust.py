@@ -55,6 +55,7 @@ class Trust:
             top=str(main.top),
             common=str(main.common),
             keys=await self._repository_keys(main),
+            shallow=_shallow(main),
             branches=page.branches if page else {},
         )
         if fresh != page:
@@ -89,6 +90,17 @@ class Trust:
         found = await self._repository_keys(main)
         if found != dict(page.keys):
             raise self._changed(main, _differing(dict(page.keys), found))
+        if page.shallow is not None and not set(_shallow(main)) <= set(page.shallow):
+            raise self._cut_off(main, page)
+
+    def _cut_off(self, main: Place, page: Page) -> Refused:
+        """With it nobody could tell what is merged: a branch would seem to be moved."""
+        file = main.common / "shallow"
+        undo = f"rm {file}" if not page.shallow else "git fetch --unshallow"
+        return Refused(
+            f"{file} was changed while agents worked: it hides older commits from git",
+            f"Undo the change: {undo}. Or, if it is your own, remove {self._ledger.path(main.top)}.",
+        )
 
     async def _compare_worktree(self, main: Place, path: Path, made: Made) -> None:
         git_dir = Path(made.git_dir)
@@ -156,11 +168,22 @@ def _content(config: Path) -> bytes:
     if not config.exists():
         return b""
     if not config.is_file() or config.stat().st_size > CONFIG_LIMIT:
-        raise Refused(f"{config} is no ordinary configuration file")
+        raise Refused(
+            f"{config} is no ordinary configuration file",
+            f"Look who has put it there. Remove it, and bring yours back from a copy: rm {config}",
+        )
     try:
         return config.read_bytes()
     except OSError as error:
         raise Refused(f"{config} cannot be read: {error.strerror}") from error
+
+
+def _shallow(main: Place) -> tuple[str, ...]:
+    file = main.common / "shallow"
+    if not file.is_file() or file.stat().st_size > CONFIG_LIMIT:
+        return ()
+    with file.open("rb") as lines:
+        return tuple(lines.read(CONFIG_LIMIT).decode("ascii", "replace").split())
 
 
 def _included(config: Path, value: str) -> Path:

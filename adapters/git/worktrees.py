@@ -254,7 +254,8 @@ class GitWorktrees:
         """Commit these paths and no others, whatever else an agent has staged."""
         told = b"".join(name.encode() + b"\0" for name in names)
         pathspec = ("--pathspec-from-file=-", "--pathspec-file-nul")
-        await self._git.write("add", "--force", *pathspec, at=at, lock=lock, stdin=told)
+        # --sparse: what lies outside of a sparse checkout is committed, too
+        await self._git.write("add", "--force", "--sparse", *pathspec, at=at, lock=lock, stdin=told)
         head = await self._tree.commit(at, "HEAD")
         same = await self._git.read(
             *("diff-index", "--cached", "--quiet", "--ignore-submodules=dirty", head, "--", *names),

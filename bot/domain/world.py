@@ -42,6 +42,8 @@ class Base(Fact):
     commit: str
     uncommitted: int = 0
     """How many files of the main checkout have uncommitted changes. They are never touched."""
+    under_way: str = ""
+    """What a person has begun there and not ended: a merge, a bisect."""
     upstream: Upstream | None = None
     """None: it is hosted nowhere, and has no `origin` that could be asked."""
 

@@ -26,6 +26,7 @@ from bot.domain.session import Session, Speaker, Spec
 from bot.domain.sheets import Tone
 from bot.domain.states import Phase
 from bot.domain.tasks import Workspace
+from bot.domain.world import Base
 from bot.flow import clarify, elsewhere, mishaps, replies, telling, testing
 
 
@@ -128,7 +129,7 @@ def _begin(session: Session, event: Surveyed) -> None:
     session.brought = event.brought
     session.sandboxed, session.runs_as = event.sandboxed, event.user
     session.other_agents = event.other_agents
-    session.warnings = event.agent.warnings
+    session.warnings = (*event.agent.warnings, *_under_way(event.base))
     if session.spec is None:
         spec_id = naming.spec_id_from(naming.derived_id(session.id, "spec"))
         branch = f"agent/{spec_id.lower()}"
@@ -138,6 +139,12 @@ def _begin(session: Session, event: Surveyed) -> None:
             created_at=event.at,
         )
         session.spec = Spec(id=spec_id, workspace=workspace)
+
+
+def _under_way(base: Base) -> Iterator[str]:
+    if base.under_way:
+        what = f"{base.under_way[0].upper()}{base.under_way[1:]}"
+        yield f"{what} is under way in your checkout. I leave it alone; before I could merge there, it has to be over."
 
 
 def _understood(session: Session, event: QuestionsFound) -> Iterator[Deed]:

@@ -30,16 +30,14 @@ def keep_to_itself() -> int:
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
-    if path := os.environ.get("PATH"):
-        absolute = [folder for folder in path.split(os.pathsep) if Path(folder).is_absolute()]
-        os.environ["PATH"] = os.pathsep.join(absolute) or os.defpath
+    search_whole_paths()
     return os.umask(0o077)
 
 
 def search_whole_paths() -> None:
     """Programs are found where they always are: with `.` in the PATH a repository would say what `git` is."""
-    if "PATH" in os.environ:
-        os.environ["PATH"] = whole_paths(os.environ["PATH"])
+    if path := os.environ.get("PATH"):
+        os.environ["PATH"] = whole_paths(path) or os.defpath
 
 
 def refuse_open(home: Path) -> None:

@@ -81,6 +81,20 @@ def test_the_first_card_says_where_the_work_happens_and_what_stays_untouched() -
     assert session.spec.workspace.branch == session.spec.id.lower().replace("spec-", "agent/spec-")
 
 
+def test_the_first_card_names_what_a_person_has_left_half_done() -> None:
+    session = fresh()
+    decide(session, said("Add discounts"))
+    found = survey_result()
+    base = found.base.model_copy(update={"under_way": "a merge"})
+
+    [card] = cards(decide(session, found.model_copy(update={"base": base})))
+
+    assert isinstance(card, ReceivedCard)
+    assert [
+        note for note in card.notes if note.startswith("A merge is under way in your checkout.")
+    ]
+
+
 def test_what_the_survey_finds_wrong_ends_the_session_until_somebody_mends_it() -> None:
     session = fresh()
     decide(session, said("Add discounts"))
