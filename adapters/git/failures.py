@@ -24,7 +24,7 @@ _OVERWRITTEN = re.compile(
     r"The following untracked working tree files would be (overwritten|removed)|"
     r"(Your local changes to the following files would be overwritten)"
 )
-_CONFIGURATION = re.compile(r"bad (?:config|numeric config|boolean config)[^\n]*")
+_NO_FILTER = re.compile(r"external filter '(.*?)' failed 12[67]\b", re.DOTALL)
 _READ_BY_GIT = frozenset({".gitattributes", ".gitignore", ".gitmodules", ".mailmap"})
 
 
@@ -47,6 +47,18 @@ def recognised(err: str, at: Place | Path) -> PortError | None:
         if re.search(words, err):
             return answer(err, at)
     return None
+
+
+def missing_filter(err: str, at: Place | Path) -> Refused | None:
+    """A filter that a shell has not found (126, 127). git goes on without it, and would store files as they are."""
+    found = _NO_FILTER.search(err)
+    if found is None or not isinstance(at, Place):
+        return None
+    command = found[1].splitlines()[-1][:200]
+    return Refused(
+        f"the git filter `{command}` is not there in {at.main}, where it is run",
+        "Check out there what has it, or take it out of the configuration: git config --get-regexp '^filter'",
+    )
 
 
 def last_words(err: str) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.git.environment import FIXED, SWITCHED_OFF
-from adapters.git.failures import odd_file, translated, waited_for
+from adapters.git.failures import missing_filter, odd_file, translated, waited_for
 from adapters.git.place import Place
 from adapters.git.programs import (
     KEYS,
@@ -195,6 +195,8 @@ class Git:
             top = at.top if isinstance(at, Place) else at
             require_room(f"git {command}", top, *([at.common] if isinstance(at, Place) else []))
         if answer.code in ok or answer.truncated:
+            if gone := missing_filter(answer.err, at):
+                raise gone
             return answer
         raise translated(command, answer.err, answer.code, at)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from adapters.git import GitRepository, GitWorktrees
-from bot.errors import PortError
+from bot.errors import PortError, Refused
 from tests.adapters.git.test_trust import Scene, every_call
 from tests.adapters.git.worlds import PEOPLE, git, write
 
@@ -274,6 +274,18 @@ async def test_a_driver_merges_from_the_persons_checkout_or_the_files_collide(
     wanted = {"true": "agent\n"}.get(command, "agent\nperson\n") if merges else "agent\n"
     assert (home.path / "z.txt").read_text() == wanted
     assert git(home.top, "status", "--porcelain") == before
+
+
+async def test_a_filter_that_is_not_in_the_persons_checkout_is_told_and_nothing_is_stored(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path, {"filter.z.clean": "tools/clean.sh"})
+    await home.prepare()
+    (home.top / "tools" / "clean.sh").unlink()
+    with pytest.raises(Refused, match=r"`tools/clean\.sh` is not there in") as refused:
+        await home.worktrees.commit_files(str(home.path), {"new.txt": "NEW\n"}, "docs: new")
+    assert refused.value.remedy
+    assert git(home.path, "rev-parse", "HEAD") == home.first
 
 
 async def test_it_is_told_which_programs_of_the_repository_run_where(tmp_path: Path) -> None:

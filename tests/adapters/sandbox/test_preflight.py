@@ -103,3 +103,18 @@ async def test_a_program_that_cannot_start_in_it_is_told_with_what_to_show(
     ready = await clis.ready("codex", str(tmp_path / "repository"))
     assert not ready.ok
     assert "SANDBOX_READ" in ready.remedy
+
+
+@pytest.mark.parametrize("entry", [".", "", "bin"])
+async def test_neither_the_sandbox_nor_an_agent_is_a_program_of_the_folder_one_stands_in(
+    tmp_path: Path, bin_folder: Path, entry: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(bin_folder, "#!/bin/sh\nexit 0\n")
+    (bin_folder / "codex").write_text("#!/bin/sh\necho 9.9.9\n")
+    (bin_folder / "codex").chmod(0o755)
+    monkeypatch.chdir(tmp_path if entry == "bin" else bin_folder)
+    environ = {"PATH": f"{entry}:/nowhere", "HOME": str(tmp_path / "user")}
+    with pytest.raises(Unavailable, match="bubblewrap is not installed"):
+        await Bubblewrap(tmp_path / "home", environ).require()
+    ready = await AgentClis(environ).ready("codex", str(tmp_path))
+    assert "is not on the PATH" in ready.problem
