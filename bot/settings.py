@@ -145,6 +145,8 @@ class Settings(BaseSettings):
     gwt_most_files: int = Field(default=0, ge=0, le=MANY)
     gwt_most_tests: int = Field(default=0, ge=0, le=MANY)
     gwt_most_seconds: int = Field(default=0, ge=0, le=MANY)
+    gwt_quiet_seconds: int = Field(default=900, ge=0, le=A_WEEK)
+    gwt_long_seconds: int = Field(default=7200, ge=0, le=A_WEEK)
     on_restart: OnRestart = OnRestart.CONTINUE
     gwt_parallel: int = Field(default=10, ge=1, le=10)
     gwt_most_repositories: int = Field(default=4, ge=0, le=MANY)
@@ -315,6 +317,8 @@ class Settings(BaseSettings):
             max_files=self.gwt_most_files or None,
             max_tests=self.gwt_most_tests or None,
             max_seconds=self.gwt_most_seconds or None,
+            quiet_seconds=self.gwt_quiet_seconds or None,
+            long_seconds=self.gwt_long_seconds or None,
         )
 
     @property

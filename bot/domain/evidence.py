@@ -142,6 +142,10 @@ class TaskLimits(Fact):
     max_files: int | None = None
     max_tests: int | None = None
     max_seconds: int | None = None
+    quiet_seconds: int | None = None
+    """After so long without anything new on its screen an agent is asked whether it is done, and then a person."""
+    long_seconds: int | None = None
+    """After so long one run is told to a person, who decides. Nothing is ended."""
 
 
 class EvidenceInventory(Fact):

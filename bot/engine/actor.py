@@ -103,7 +103,8 @@ class Actor:
         if isinstance(action, AwaitRun):
             task = self.session.task_of_run(action.run_id)
             run = task.run if task else None
-            return bool(run and run.state is RunState.WAITING_INPUT and not run.reply)
+            asked = run and run.state is RunState.WAITING_INPUT and not run.reply
+            return bool(run and (asked or run.quiet.shown))
         return isinstance(action, WatchPulls)
 
     @property

@@ -32,6 +32,8 @@ _VERB_ROLES = {
     Verb.SEND_BACK: Role.APPROVE,
     Verb.HINT: Role.APPROVE,
     Verb.USE_AGENT: Role.APPROVE,
+    Verb.TAKE_AS_DONE: Role.APPROVE,
+    Verb.STOP_TASK: Role.STOP,
     Verb.MERGE_PULL: Role.APPROVE,
     Verb.MERGE_PULLS: Role.APPROVE,
     Verb.MERGE_UNCHECKED: Role.APPROVE,

@@ -20,6 +20,7 @@ from bot.flow import (
     execute,
     finish,
     intake,
+    limits,
     listeners,
     mishaps,
     place,
@@ -65,6 +66,7 @@ def decide(session: Session, event: Event) -> list[Deed]:
         deeds += STEPS[session.phase](session, event)
     listeners.heard(session, event)
     place.settle(session, event.at)
+    limits.count_waiting(session, event.at)
     if session.troubles:
         deeds += mishaps.no_longer_due(session, {order.key for order in due(session)})
     return list(listeners.loud_enough(session, deeds, before, event))

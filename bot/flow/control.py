@@ -35,6 +35,7 @@ from bot.flow import (
     mishaps,
     pending,
     place,
+    quiet,
     relink,
     replies,
     standing,
@@ -91,6 +92,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
         case TalkSummarised() | OrderFailed(what="summarise_talk"):
             replies.summarised(session, event)
         case RunStopped():
+            quiet.stopped(session, event)
             yield from mishaps.survivors(session, event)
         case TroubleBegan() | TroubleEnded():
             yield from mishaps.trouble(session, event)

@@ -21,6 +21,7 @@ from bot.domain.events import (
     DocumentsCommitted,
     Event,
     Happening,
+    LookedIn,
     NameTaken,
     OrderFailed,
     PlaceAwaited,
@@ -59,6 +60,7 @@ from bot.flow import (
     overlap,
     place,
     pulls,
+    quiet,
     replan,
     replies,
     shared,
@@ -91,15 +93,17 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
 
 
 def _heard(session: Session, event: Event) -> Iterator[Deed]:
-    if isinstance(event, Result):
-        yield from _came_back(session, event)
-        return
     match event:
+        case LookedIn() | OrderFailed(what="look_in"):
+            yield from quiet.looked_in(session, event)
+        case Result():
+            yield from _came_back(session, event)
         case Pressed():
             yield from _pressed(session, event)
         case Ticked(tails=tails, anew=anew):
             yield from limits.seconds(session, event)
             limits.silence(session, event)
+            yield from quiet.looked(session, event)
             yield standing.status(session, event.at, tails, anew=anew)
         case CollisionsSeen():
             yield from overlap.seen(session, event)
@@ -157,6 +161,8 @@ def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
             yield from dialogs.pressed(session, event)
         case Verb.ACCEPT | Verb.SEND_BACK | Verb.TESTS | Verb.UNTESTED:
             yield from let_pass.pressed(session, event)
+        case Verb.TAKE_AS_DONE | Verb.NUDGE | Verb.STOP_TASK:
+            yield from quiet.pressed(session, event)
         case Verb.USE_AGENT | Verb.CHECK_AGAIN:
             yield from limits.pressed(session, event)
         case verb if verb in pulls.VERBS:

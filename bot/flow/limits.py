@@ -21,7 +21,7 @@ from bot.domain.events import (
 from bot.domain.evidence import LimitViolation
 from bot.domain.sentences import sentences
 from bot.domain.session import Session
-from bot.domain.states import Outcome, TaskState
+from bot.domain.states import Outcome, RunState, Status, TaskState
 from bot.domain.tasks import Hold, Task, Why
 from bot.domain.world import Limit, Work
 from bot.flow import blocked, mishaps, place, telling
@@ -65,8 +65,42 @@ def silence(session: Session, event: Ticked) -> None:
 
 
 def worked(task: Task, at: datetime) -> int:
-    spans = ((run.ended_at or at) - run.started_at for run in task.runs)
-    return int(sum((max(span, timedelta()) for span in spans), timedelta()).total_seconds())
+    """Seconds of agents' work: without the time in which one waited for a person."""
+    spans = (
+        ((run.ended_at or at) - run.started_at).total_seconds() - run.waited for run in task.runs
+    )
+    return int(sum(max(span, 0.0) for span in spans))
+
+
+def count_waiting(session: Session, at: datetime) -> None:
+    """After each event: the clock of a task stands still while nobody works on it."""
+    for task in session.tasks:
+        if task.started_at is None:
+            continue
+        run, since, busy = task.run, task.waits_since, _is_worked_on(session, task)
+        at_its_pane = bool(
+            since and run and run.started_at <= since and (run.alive or run.ended_at == at)
+        )
+        if since and (busy or at_its_pane):
+            span = max(0.0, (at - since).total_seconds())
+            task.waited, task.waits_since = task.waited + span, None
+            if at_its_pane and run:
+                task.update_run(run.model_copy(update={"waited": run.waited + span}))
+        if not busy:
+            task.waits_since = task.waits_since or task.completed_at or at
+
+
+def _is_worked_on(session: Session, task: Task) -> bool:
+    """By its agent, or by the bot that tests, judges and ships it."""
+    if session.status is not Status.ACTIVE:
+        return False
+    if task.state is TaskState.RUNNING:
+        return not task.taken_by and not (
+            task.run and task.run.state is RunState.WAITING_INPUT and not task.run.reply
+        )
+    if task.state is TaskState.INTEGRATING:
+        return not task.problem
+    return task.state is TaskState.VERIFYING
 
 
 def _limit(session: Session, task: Task, name: str) -> int | None:

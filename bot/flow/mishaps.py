@@ -23,7 +23,7 @@ from bot.domain.states import Outcome, Status, TaskState
 from bot.domain.tasks import Task
 from bot.domain.tokens import seems_cut
 from bot.domain.world import AI_SETTINGS, CompletionSource, Usage
-from bot.flow import dialogs, place, telling
+from bot.flow import dialogs, place, quiet, telling
 
 BUG = "Something went wrong in the bot itself"
 SET_MODEL = Choice(label="Model and endpoint", verb=Verb.SETTINGS)
@@ -85,6 +85,9 @@ def end_run(task: Task, at: AwareDatetime, outcome: Outcome = Outcome.KILLED) ->
         if run.dialog:
             gone = Decided(what="Its agent was ended", by="the bot", at=at)
             yield from dialogs.ended(task, run, gone)
+        if run.quiet.shown:
+            yield from quiet.over(task, Decided(what="Its agent was ended", by="the bot", at=at))
+            run = task.run or run
         stopped = run.end(outcome, at, ended_by=CompletionSource.STOPPED)
         task.update_run(stopped.model_copy(update={"dialog": None, "reply": ""}))
         task.taken_by = ""

@@ -10,7 +10,7 @@ from bot.domain.cards import Decided, StoppedCard
 from bot.domain.session import Session
 from bot.domain.states import Phase, Status
 from bot.domain.words import ChangeStage
-from bot.flow import blocked, changed, dialogs, limits, pulls, ship, telling
+from bot.flow import blocked, changed, dialogs, limits, pulls, quiet, ship, telling
 
 
 def card(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
@@ -34,6 +34,7 @@ def card(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
 def _at_work(session: Session, decided: Decided | None) -> Iterator[Deed]:
     yield from blocked.waiting(session, decided)
     yield from dialogs.waiting(session, decided)
+    yield from quiet.waiting(session, decided)
     yield from ship.waiting(session, decided)
     yield from limits.waiting(session, decided)
     if session.pulls_problem:

@@ -115,6 +115,8 @@ def _waits(task: Task) -> str:
 
 
 def seconds_of(task: Task, at: AwareDatetime) -> int | None:
+    """Seconds of work on it, by its agents and by the bot: its clock stands still while it waits."""
     if task.started_at is None:
         return None
-    return max(0, int(((task.completed_at or at) - task.started_at).total_seconds()))
+    now = task.waits_since or task.completed_at or at
+    return max(0, int((now - task.started_at).total_seconds() - task.waited))

@@ -11,7 +11,7 @@ from bot.domain.session import Session
 from bot.domain.sheets import Text
 from bot.domain.states import RunState, TaskState
 from bot.domain.tasks import Task
-from bot.flow import dialogs, telling
+from bot.flow import dialogs, quiet, telling
 
 HANDED_BACK = (
     "A person has worked in your worktree meanwhile. Look at what they did (git log, git diff, git status) before you go on, "
@@ -64,6 +64,8 @@ def _take(session: Session, task: Task, event: Commanded) -> Iterator[Deed]:
         why = f"{task.taken_by} has it already." if task.taken_by else "Its agent is not at work."
         yield telling.privately(event, f"{task.key} cannot be taken over: {why}")
         return
+    yield from quiet.over(task, telling.decided("Taken over", event))
+    run = task.run or run
     task.taken_by = str(event.by)
     if run.state is RunState.WAITING_INPUT:
         # whatever it asks, a person answers it in the pane now; nothing more is typed

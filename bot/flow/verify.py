@@ -22,7 +22,7 @@ from bot.domain.sheets import Tone
 from bot.domain.states import Outcome, TaskState
 from bot.domain.tampering import Flag, Sign
 from bot.domain.tasks import Hold, Run, Task, TaskType, Why
-from bot.flow import baseline, blocked, dialogs, limits, ship, steps, telling, testing
+from bot.flow import baseline, blocked, dialogs, limits, quiet, ship, steps, telling, testing
 
 MAX_REPAIRS = 3
 """Tries to mend failing tests after the first failure; then a person is asked."""
@@ -41,6 +41,7 @@ def ended(session: Session, event: RunEnded) -> Iterator[Deed]:
     if task.run.dialog:
         gone = Decided(what="Its agent has ended", by="the pane", at=event.at)
         yield from dialogs.ended(task, task.run, gone)
+    yield from quiet.over(task, Decided(what="It has ended", by="the agent", at=event.at))
     task.update_run(_over(task.run, event))
     task.note_evidence(event.evidence)
     task.note_evidence(event.report_evidence)

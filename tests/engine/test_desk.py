@@ -52,6 +52,8 @@ NOT_FOR_STARTERS = (
     Verb.ALWAYS,
     Verb.ACCEPT,
     Verb.USE_AGENT,
+    Verb.TAKE_AS_DONE,
+    Verb.STOP_TASK,
     Verb.SEND_BACK,
     Verb.TESTS,
     Verb.UNTESTED,

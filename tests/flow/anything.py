@@ -166,6 +166,9 @@ class Answers:
                 return self._awaited(run, m)
             case actions.AnswerDialog(run_id=run):
                 return events.DialogAnswered(**m, run_id=run, dialog_id="d", moved=self.maybe(0.8))
+            case actions.LookIn(run_id=run, ask=ask):
+                asked = ask and self.maybe(0.7)
+                return events.LookedIn(**m, run_id=run, asked=asked, why="" if asked else "no")
             case actions.WaitUntil(task_id=task):
                 return events.TimeCame(**m, task_id=task)
             case actions.LookAtWork(task_id=task):
@@ -224,7 +227,11 @@ class Answers:
             agent=AgentReady(agent="played", ok=True),
             hosted=Hosted(slug="acme/shop") if self.maybe() else None,
             other_agents={"codex": "--yolo"},
-            limits=TaskLimits(max_tests=4) if self.maybe(0.3) else TaskLimits(),
+            limits=TaskLimits(
+                max_tests=4 if self.maybe(0.3) else None,
+                quiet_seconds=60 if self.maybe() else None,
+                long_seconds=600 if self.maybe() else None,
+            ),
         )
 
     def _awaited(self, run: str, m: Came) -> events.Event:

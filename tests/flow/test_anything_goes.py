@@ -156,7 +156,9 @@ class Life:
                 where = self.chance.choice(["", "/elsewhere"])
                 return Relinked(**mark, by=ANN, path=where, problem="It is not there.")
             case _:
-                return Ticked(**mark)
+                runs = [task.run.id for task in self.session.tasks if task.run]
+                tails = {run: self.chance.choice(["same", "other"]) for run in runs}
+                return Ticked(**mark, tails=tails)
 
     def hear(self, event: Event) -> None:
         """As an actor does: what must wait waits."""

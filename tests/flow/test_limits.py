@@ -8,15 +8,18 @@ import pytest
 
 from bot.domain.actions import Deed, WaitUntil
 from bot.domain.choices import Verb, Word
-from bot.domain.events import OrderFailed, TimeCame, Woken
+from bot.domain.dialogs import Dialog, DialogKind, DialogOption
+from bot.domain.events import DialogClosed, DialogOpened, OrderFailed, Ticked, TimeCame, Woken
 from bot.domain.evidence import TaskLimits
 from bot.domain.session import Session
 from bot.domain.states import Outcome, RunState, Status, TaskState
 from bot.domain.tasklog import BlockedReason, TerminatedBy, task_log
 from bot.domain.tasks import Hold, Task, Why
-from bot.flow import decide, due, place
+from bot.flow import decide, due, limits, place
+from bot.flow.standing import seconds_of
 from tests.flow.scenes import (
     HOSTED,
+    T0,
     commanded,
     ended,
     executing,
@@ -29,6 +32,7 @@ from tests.flow.scenes import (
     ordered,
     out_of_tokens,
     press,
+    pressed,
     ran_tests,
     running,
     shipped,
@@ -42,6 +46,12 @@ from tests.flow.scenes import (
 from tests.flow.test_verify import FLAG
 
 AT = later(600)
+YES_NO = Dialog(
+    id="d",
+    kind=DialogKind.MENU,
+    title="Run it?",
+    options=(DialogOption(id="1", label="Yes", keys=("1",)),),
+)
 RESETS = AT + timedelta(hours=3)
 
 
@@ -332,3 +342,41 @@ def test_the_end_of_a_run_that_was_ended_for_a_limit_changes_nothing_any_more() 
     decide(session, tick(later(101)))
     decide(session, ended("T001-r1"))
     assert session.tasks[0].state is TaskState.BLOCKED
+
+
+def test_the_time_of_a_task_stands_still_while_it_waits_for_a_person() -> None:
+    """Asked after 5 minutes, answered after 65, stopped after 70, resumed after 170: 10 minutes of work."""
+    session = executing(running("T001"), limits=TaskLimits(max_seconds=1200))
+    shown = {"T001-r1": "x"}
+
+    def at(minutes: int) -> datetime:
+        return T0 + timedelta(minutes=minutes)
+
+    def seconds(minutes: int) -> int | None:
+        return seconds_of(session.tasks[0], at(minutes))
+
+    asks = DialogOpened(id="d", at=at(5), answers="await:T001-r1", run_id="T001-r1", dialog=YES_NO)
+    decide(session, asks)
+    assert seconds(60) == 300
+    gone = DialogClosed(id="g", at=at(65), answers="await:T001-r1", run_id="T001-r1")
+    decide(session, gone)
+    for minutes in (66, 68):
+        decide(session, Ticked(id=f"t{minutes}", at=at(minutes), tails=shown))
+    assert session.tasks[0].state is TaskState.RUNNING, "its limit is about work"
+    decide(session, pressed(Verb.STOP).model_copy(update={"at": at(70)}))
+    assert seconds(160) == 600
+    decide(session, pressed(Verb.RESUME).model_copy(update={"at": at(170)}))
+    assert seconds(170) == 600
+    assert limits.worked(session.tasks[0], at(170)) == 600
+
+
+def test_the_time_of_a_task_that_is_taken_up_again_after_a_review_leaves_the_review_out() -> None:
+    done = verifying("T001", waited=0.0, completed_at=later(600))
+    done.state = TaskState.COMPLETED
+    session = executing(done, running("T002"))
+    decide(session, tick(later(700)))
+    assert seconds_of(done, later(90_000)) == 600
+    done.state, done.completed_at = TaskState.VERIFYING, None
+    decide(session, tick(later(90_000)))
+    decide(session, tick(later(90_060)))
+    assert seconds_of(done, later(90_060)) == 660

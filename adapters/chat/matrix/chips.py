@@ -39,6 +39,7 @@ EMOJI = {
     Verb.UNTESTED: "⛔",
     Verb.CHECK_AGAIN: "🔎",
     Verb.USE_AGENT: "🤖",
+    Verb.NUDGE: "👋",
     Verb.SHIP_AGAIN: "🔁",
     Verb.WATCH_AGAIN: "🔁",
     Verb.MERGE_PULL: "🔀",

@@ -87,6 +87,20 @@ class AnswerDialog(Wish):
         return f"answer:{self.run_id}:{self.number}"
 
 
+class LookIn(Wish):
+    """What has an agent done that does not come to an end? `ask`: it is asked, too. Asked twice after a crash it loses nothing."""
+
+    kind: Literal["look_in"] = "look_in"
+    task_id: str
+    run_id: str
+    number: int
+    ask: bool
+
+    @property
+    def key(self) -> str:
+        return f"look-in:{self.run_id}:{self.number}"
+
+
 class WaitUntil(Wish):
     """Until an agent's account has something left again."""
 
@@ -159,6 +173,7 @@ Working = (
     | StartRun
     | AwaitRun
     | AnswerDialog
+    | LookIn
     | WaitUntil
     | LookAtWork
     | CheckBase

@@ -63,6 +63,7 @@ from bot.domain.events.working import (
     DialogAnswered,
     DialogClosed,
     DialogOpened,
+    LookedIn,
     MergedLocally,
     NameTaken,
     PlaceAwaited,
@@ -110,6 +111,7 @@ __all__ = [
     "FromPerson",
     "Happening",
     "ImpactJudged",
+    "LookedIn",
     "MergedLocally",
     "NameTaken",
     "Opened",
@@ -190,6 +192,7 @@ Event = Annotated[
     | DialogOpened
     | DialogClosed
     | DialogAnswered
+    | LookedIn
     | WorkJudged
     | TaskReplanned
     | TimeCame

@@ -93,6 +93,19 @@ class DialogAnswered(Result):
     """Whether the screen has moved on."""
 
 
+class LookedIn(Result):
+    """What git says of a run that does not come to an end."""
+
+    kind: Literal["looked_in"] = "looked_in"
+    run_id: str
+    asked: bool
+    """Whether its agent was asked if it is done."""
+    why: str = ""
+    """Why not."""
+    commits: int = 0
+    uncommitted: int = 0
+
+
 class RunEnded(Result):
     kind: Literal["run_ended"] = "run_ended"
     run_id: str

@@ -35,6 +35,44 @@ class Why(StrEnum):
     """Somebody wants something else of the task than before."""
 
 
+class LookFor(StrEnum):
+    """What an agent that does not come to an end is looked in on for."""
+
+    ASK = "ask"
+    """To ask it whether it is done."""
+    NUDGE = "nudge"
+    """The same, because a person wants it."""
+    DECIDE = "decide"
+    """It was asked and stays silent: a person decides."""
+    LONG = "long"
+    """It has worked for very long: a person decides."""
+
+
+class Quiet(Fact):
+    """What was done about an agent that does not come to an end."""
+
+    look: LookFor | None = None
+    """What it is being looked in on for."""
+    looks: int = 0
+    asked: bool = False
+    """It was asked whether it is done, or could not be."""
+    unasked: str = ""
+    """Why it could not be."""
+    cards: int = 0
+    """How often a person was asked."""
+    shown: AwareDatetime | None = None
+    """Since when a person is being asked."""
+    about_time: bool = False
+    """Not because of silence, but because it has worked for so long."""
+    times_long: int = 0
+    commits: int = 0
+    """On its branch, when it was looked in on."""
+    uncommitted: int = 0
+    """Files."""
+    stopping: bool = False
+    """Taken as done: its work is looked at once it has been stopped."""
+
+
 class Run(Fact):
     """One start of one agent CLI on one task: one process in one pane. Feedback is a new run."""
 
@@ -75,6 +113,9 @@ class Run(Fact):
     """A digest of what its pane showed last."""
     silent_since: AwareDatetime | None = None
     """Since when that has not changed."""
+    quiet: Quiet = Quiet()
+    waited: float = 0
+    """Seconds in which it waited for a person."""
     before: Checkout | None = None
     """How the main checkout looked when it began."""
     report: str = ""

@@ -141,6 +141,10 @@ class Task(Living):
     replan_reason: str = ""
     created_at: AwareDatetime
     started_at: AwareDatetime | None = None
+    waited: float = 0
+    """Seconds since its start in which nobody worked on it: it waited for a person, an account, its turn, a review."""
+    waits_since: AwareDatetime | None = None
+    """While it waits so."""
     completed_at: AwareDatetime | None = None
 
     def become(self, state: TaskState, why: str = "") -> None:

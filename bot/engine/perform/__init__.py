@@ -26,6 +26,7 @@ from bot.domain.actions import (
     ListBranches,
     LookAtBase,
     LookAtWork,
+    LookIn,
     MergeLocally,
     MergePull,
     OpenPull,
@@ -58,6 +59,7 @@ from bot.domain.session import Session
 from bot.engine.perform import (
     checking,
     ending,
+    heeding,
     judging,
     moving,
     opening,
@@ -136,6 +138,8 @@ async def _carried_out(  # noqa: C901 - one case per order
             return await running.await_run(world, session, order, tell)
         case AnswerDialog():
             return await running.answer_dialog(world, session, order)
+        case LookIn():
+            return await heeding.look_in(world, session, order)
         case WaitUntil():
             return await running.wait_until(world, order)
         case LookAtWork():

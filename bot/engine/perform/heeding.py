@@ -7,11 +7,13 @@ import logging
 from collections.abc import Callable
 from contextlib import aclosing
 
-from bot.domain.actions import AwaitRun
-from bot.domain.events import DialogClosed, DialogOpened, Event
+from bot.domain.actions import AwaitRun, LookIn
+from bot.domain.events import DialogClosed, DialogOpened, Event, LookedIn
+from bot.domain.session import Session
 from bot.domain.tasks import Run
 from bot.engine.world import World
-from bot.errors import PortError, Unavailable
+from bot.errors import PortError, Refused, Unavailable
+from bot.flow.quiet import QUESTION
 
 log = logging.getLogger("agent.sub")
 SEEN_AGAIN = 8.0
@@ -75,3 +77,27 @@ async def _told(world: World, tell: Callable[[Event], None], event: Event) -> No
             await world.clock.sleep(AGAIN)
         else:
             return
+
+
+async def look_in(world: World, session: Session, order: LookIn) -> LookedIn:
+    """What git says, and by its terminal, where it reads that, the question whether it is done."""
+    task = session.task_of_run(order.run_id)
+    if task is None or task.run is None or task.workspace is None:
+        raise Refused("that run is no longer part of the plan")
+    work = await world.worktrees.work(task.workspace.path, task.workspace.start)
+    asked, why = False, ""
+    if order.ask:
+        try:
+            await world.panes.paste(task.run.name, QUESTION)
+            asked = True
+        except Refused as refusal:
+            why = world.masker.mask(refusal.reason)
+    return LookedIn(
+        **world.mark(),
+        answers=order.key,
+        run_id=order.run_id,
+        asked=asked,
+        why=why,
+        commits=len(work.commits),
+        uncommitted=len(work.uncommitted),
+    )

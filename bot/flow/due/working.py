@@ -20,6 +20,7 @@ from bot.domain.actions import (
     ListBranches,
     LookAtBase,
     LookAtWork,
+    LookIn,
     MergeLocally,
     OpenPull,
     Order,
@@ -35,7 +36,7 @@ from bot.domain.actions import (
 from bot.domain.documents import DocumentKind
 from bot.domain.session import Ending, Session
 from bot.domain.states import RunState, TaskState
-from bot.domain.tasks import Run, Task
+from bot.domain.tasks import LookFor, Run, Task
 from bot.domain.words import Change, ChangeStage
 from bot.flow import baseline, finish, place, pulls, shared, testing, verify
 
@@ -148,6 +149,10 @@ def _running(session: Session, task: Task, run: Run) -> Iterator[Order]:
     if run.state is not RunState.STARTING:
         if not task.taken_by:
             yield AwaitRun(task_id=task.id, run_id=run.id)
+        if run.quiet.look and not task.taken_by:
+            ask = run.quiet.look in (LookFor.ASK, LookFor.NUDGE)
+            number = run.quiet.looks
+            yield LookIn(task_id=task.id, run_id=run.id, number=number, ask=ask)
         if run.reply:
             yield AnswerDialog(task_id=task.id, run_id=run.id, number=run.dialogs)
     elif is_prepared(session, task):
@@ -178,6 +183,8 @@ def unmerged(session: Session, task: Task) -> list[Task]:
 
 
 def _verifying(session: Session, task: Task, run: Run) -> Iterator[Order]:
+    if run.quiet.stopping:
+        return
     if task.work is None or task.work_of != run.id:
         yield LookAtWork(task_id=task.id, run_id=run.id)
     elif verify.wants_check(session, task, run):
