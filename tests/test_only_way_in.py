@@ -80,6 +80,8 @@ def test_the_engine_makes_no_words_and_presses_of_people_itself() -> None:
     assert {one for one in made if one[1] in FROM_PEOPLE} == {
         ("bot.engine.perform.opening", "Continued"),
         ("bot.engine.passing", "Said"),
+        # a button that picks a session for a command, as its own person's, and asked for at the gate again
+        ("bot.engine.pointing", "Commanded"),
         ("bot.engine.passing", "Configured"),
         ("bot.engine.beginning", "Said"),
     }

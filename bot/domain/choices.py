@@ -67,6 +67,8 @@ class Verb(StrEnum):
     """Try once more, and tell the agent something it does not know."""
     LOG = "log"
     """Show one person what happened to a task."""
+    TELL = "tell"
+    """Answer a command about the session that was picked."""
     HELPFUL = "helpful"
     UNHELPFUL = "unhelpful"
     SETTINGS = "settings"
@@ -138,6 +140,8 @@ class Word(StrEnum):
     INFO = "info"
     LOGS = "logs"
     TAKEOVER = "takeover"
+    USE = "use"
+    """Another agent for a task."""
     HANDBACK = "handback"
     CONTINUE = "continue"
     REOPEN = "reopen"
@@ -182,6 +186,10 @@ _MARKS = ".!。…"
 """What may stand behind a command."""
 _DECISION = re.compile(r"[dD]?0*([1-9][0-9]{0,2})[:.,]?")
 _HANDLE = re.compile(r"[tT][0-9]{1,4}|task-[0-9a-f]{1,8}-[0-9]{1,4}|[0-9a-fA-F][0-9a-fA-F-]{0,35}")
+_USE = re.compile(
+    r"use\s+([a-z][a-z0-9-]{1,30})(?:\s+(?:for|on|in)\s+([tT][0-9]{1,4}|task-[0-9a-f]{1,8}-[0-9]{1,4}))?",
+    re.IGNORECASE,
+)
 _BRANCH = re.compile(r"[^\s~^:?*\[\\\x00-\x1f\x7f-]([^\s~^:?*\[\\\x00-\x1f\x7f]){0,249}")
 """What git lets be the name of a branch, more or less: git itself says whether there is one."""
 _INTENT = re.compile(r"[^\W_][\w.-]{0,99}")
@@ -228,6 +236,15 @@ def _of_three_words(head: str, argument: str, text: str) -> Command | None:
     if head == Word.MODEL and argument.lower().startswith(("http:", "https:")):
         return Command(word=Word.MODEL, argument=argument, text=text)
     return None
+
+
+def _other_agent(text: str) -> Command | None:
+    """`use codex for T002`; the task may be left out where there is only one it can mean."""
+    said = _plain(text).lstrip("/!").rstrip(_MARKS)
+    if said.lower() == Word.USE:
+        return Command(word=Word.USE)
+    found = _USE.fullmatch(said)
+    return Command(word=Word.USE, argument=found[2] or "", text=found[1]) if found else None
 
 
 def _about_intents(what: str, names: list[str]) -> Command | None:
@@ -281,6 +298,7 @@ def _relink(text: str) -> Command:
 
 
 _FREELY: dict[str, Callable[[str], Command | None]] = {
+    Word.USE: _other_agent,
     Word.REOPEN: _reopened,
     Word.SPEC: _spec,
     Word.RELINK: _relink,

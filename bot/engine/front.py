@@ -40,6 +40,7 @@ HELP = (
     ("logs [task]", "what happened to a task, and where its output is kept"),
     ("takeover T001", "work in an agent's pane yourself; nothing is typed there meanwhile"),
     ("handback T001", "give it back"),
+    ("use codex for T001", "another agent works on a task, on the same branch"),
     ("continue [id]", "do what the final judgement found missing"),
     ("usage", "what the model has cost"),
     ("repo [name]", "which repository requests here are about, or bind this channel to one"),

@@ -50,6 +50,7 @@ _WORD_ROLES = {
     Word.STOP: Role.STOP,
     Word.DISCARD: Role.APPROVE,
     Word.TAKEOVER: Role.APPROVE,
+    Word.USE: Role.APPROVE,
     Word.HANDBACK: Role.APPROVE,
     Word.KEYS: Role.ADMIN,
     Word.RELINK: Role.ADMIN,

@@ -170,8 +170,10 @@ def _progress(session: Session) -> str:
     if not session.tasks:
         return session.phase
     done = len(session.in_state(TaskState.COMPLETED))
-    at_work = len(session.in_state(TaskState.RUNNING, TaskState.NEEDS_CONTINUATION))
+    at_work = sum(bool(task.run and task.run.alive) for task in session.tasks)
     agents = f", {counted(at_work, 'agent')} at work" if at_work else ""
+    if session.status is Status.PAUSED:
+        agents = ", paused"
     return f"{session.phase}: {done} of {len(session.tasks)} done{agents}"
 
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from bot.domain.cards import AnswerCard, Card
-from bot.domain.choices import MINE, Choice, Style, Verb, Word
+from bot.domain.choices import MINE, Choice, Command, Style, Verb, Word
 from bot.domain.events import Commanded, FromPerson, Pressed
 from bot.domain.people import Person, Thread
 from bot.domain.session import Session
-from bot.domain.states import Status
+from bot.domain.states import Status, TaskState
 from bot.engine.actor import Actor
 from bot.engine.answers import Answers
 from bot.engine.auditing import Auditing
@@ -25,8 +25,17 @@ MANY = 20
 """Nobody picks from more than this."""
 NOT_ALLOWED = "You may not do that here. Ask whoever runs this bot."
 _VERBS = {Word.STOP: Verb.STOP, Word.RESUME: Verb.RESUME, Word.DISCARD: Verb.DISCARD}
-_OWN_ARGUMENT = frozenset({Word.LOGS, Word.REOPEN, Word.TAKEOVER, Word.HANDBACK, Word.VERBOSITY})
+_OWN_ARGUMENT = frozenset(
+    {Word.LOGS, Word.REOPEN, Word.TAKEOVER, Word.HANDBACK, Word.VERBOSITY, Word.USE}
+)
 """What stands behind them is something of the session, no session."""
+_TOLD = frozenset(
+    {
+        *(Word.STATUS, Word.TASKS, Word.USAGE, Word.INFO, Word.LOGS, Word.CATCH_UP),
+        *(Word.DECISIONS, Word.CONTINUE),
+    }
+)
+"""What is only told, or goes on, of a session that is picked by a button."""
 _FIT = {Word.STOP: (Status.ACTIVE, Status.QUEUED), Word.RESUME: (Status.PAUSED,)}
 _BY_ID = {**_FIT, Word.RESUME: (Status.PAUSED, Status.FAILED)}
 """What has failed is tried again by whoever names it, and stands in nobody's way who does not."""
@@ -54,6 +63,8 @@ class Pointing:
             return await self.whisper(thread, event.by, card)
         if isinstance(event, Pressed) and event.verb is Verb.SETTINGS:
             return await self._model(thread, event)
+        if isinstance(event, Pressed) and event.verb is Verb.TELL:
+            return await self._told_of(thread, event)
         if isinstance(event, Pressed):
             about = event.about if event.verb in _VERBS.values() else ""
             return bool(about) and await self._with_id(thread, event, about)
@@ -109,9 +120,21 @@ class Pointing:
             for session in meant:
                 await self._with_id(thread, event, session.id)
             return True
-        if word in _VERBS:
+        if word in _VERBS or word in _TOLD:
             return await self.whisper(thread, event.by, picker(word, meant, f"answer:{event.id}"))
-        return await self.say(thread, event, f"Of which session? Write {word} and its id.")
+        named = "; ".join(f"{one.short} ({one.title})" for one in meant[:MANY])
+        said = f"Of which session? Write {word} in its thread: {named}."
+        return await self.say(thread, event, said)
+
+    async def _told_of(self, thread: Thread, event: Pressed) -> bool:
+        """What was picked is a command like any other: who may give it is asked there."""
+        name, _, id = event.about.partition(":")
+        word = next((word for word in _TOLD if word == name), None)
+        if word is None:
+            return False
+        command = Command(word=word, argument=id)
+        given = Commanded(id=event.id, at=event.at, by=event.by, command=command)
+        return await self._with_id(thread, given, id)
 
     def _newest(self, thread: Thread, *statuses: Status) -> str:
         """The session of this channel that stands so and that something happened in last; empty: there is none."""
@@ -186,7 +209,11 @@ def sessions_meant(
     fits = [s for s in sessions if _fits(word, s) and _together(thread, s.thread)]
     own = [s for s in fits if s.owner.id == person.id]
     here = [s for s in fits if s.thread.place == thread.place]
-    return own if argument in MINE else here or own
+    if argument in MINE:
+        return own
+    at_work = [s for s in here or own if s.in_state(TaskState.RUNNING, TaskState.VERIFYING)]
+    # of several, only one may have anything to stop
+    return at_work if word is Word.STOP and len(at_work) == 1 else here or own
 
 
 def picker(word: Word, sessions: list[Session], key: str) -> AnswerCard:
@@ -194,9 +221,9 @@ def picker(word: Word, sessions: list[Session], key: str) -> AnswerCard:
     choices = tuple(
         Choice(
             label=f"{word.capitalize()} {session.short} {session.title}"[:70],
-            verb=_VERBS[word],
-            about=session.id,
-            style=Style.NORMAL if word is Word.RESUME else Style.DANGER,
+            verb=_VERBS.get(word, Verb.TELL),
+            about=session.id if word in _VERBS else f"{word}:{session.id}",
+            style=Style.DANGER if word in (Word.STOP, Word.DISCARD) else Style.NORMAL,
             confirm="Discard this session? Its branches stay." if word is Word.DISCARD else "",
         )
         for session in sessions[:MANY]

@@ -12,7 +12,7 @@ from bot.domain.sentences import sentences
 from bot.domain.session import Session
 from bot.domain.states import Outcome, RunState, TaskState
 from bot.domain.tasks import Counters, Hold, Task, TaskResult, Why
-from bot.flow import mishaps, place, shared, ship, telling, testing
+from bot.flow import mishaps, other_agent, place, shared, ship, telling, testing
 
 WAITING = "waits for"
 """How the reason of a task begins that is held up by another."""
@@ -149,6 +149,7 @@ def _choices(session: Session, task: Task) -> tuple[Choice, ...]:
         Choice(label=_retrying(task), verb=Verb.RETRY, about=about, style=style),
         *_elsewhere(session, task, about),
         *_with_more(task, about),
+        *(other_agent.choices(session, task) if task.runs else ()),
         Choice(label="Go on without it", verb=Verb.SKIP, about=about),
         Choice(
             label="Give it up, and what depends on it",

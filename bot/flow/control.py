@@ -33,6 +33,7 @@ from bot.flow import (
     dialogs,
     listeners,
     mishaps,
+    other_agent,
     pending,
     place,
     quiet,
@@ -152,6 +153,8 @@ def _commanded(session: Session, event: Commanded) -> Iterator[Deed]:
             yield from _reopened(session, event)
         case Word.TAKEOVER | Word.HANDBACK:
             yield from takeover.decide(session, event)
+        case Word.USE:
+            yield from other_agent.asked(session, event)
         case Word.RELINK:
             yield from relink.asked(session, event)
         case Word.CONTINUE:

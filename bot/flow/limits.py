@@ -24,14 +24,10 @@ from bot.domain.session import Session
 from bot.domain.states import Outcome, RunState, Status, TaskState
 from bot.domain.tasks import Hold, Task, Why
 from bot.domain.world import Limit, Work
-from bot.flow import blocked, mishaps, place, telling
+from bot.flow import blocked, mishaps, other_agent, place, telling
 
 AGAIN_AFTER = timedelta(hours=1)
 """Where the agent does not say when its account has something left again."""
-OTHERS_WORK = (
-    "Another agent worked on this until the limit of its account was reached. Look at what is there already (git status, "
-    "git log) and go on from it."
-)
 ROUNDED, EXACT = timedelta(seconds=90), timedelta(seconds=3)
 """What is waited besides: clocks differ, and who tells only the minute has rounded it down."""
 
@@ -153,15 +149,7 @@ def _card(session: Session, task: Task, says: str, decided: Decided | None = Non
 
 def _choices(session: Session, task: Task) -> tuple[Choice, ...]:
     about = f"{task.id}:{len(task.runs)}"
-    others = tuple(
-        Choice(
-            label=f"Use {agent} instead ({flags})" if flags else f"Use {agent} instead",
-            verb=Verb.USE_AGENT,
-            about=f"{about}:{agent}",
-        )
-        for agent, flags in session.other_agents.items()
-        if agent != (task.agent or session.agent)
-    )
+    others = other_agent.choices(session, task)
     now = Choice(label="Try now", verb=Verb.CHECK_AGAIN, about=about, style=Style.PRIMARY)
     return (now, *others)
 
@@ -171,15 +159,14 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
     task_id, _, rest = event.about.partition(":")
     runs, _, agent = rest.partition(":")
     task = session.task(task_id)
-    if task is None or not place.waits_for_account(task) or runs != str(len(task.runs)):
+    if event.verb is Verb.USE_AGENT and task and not place.waits_for_account(task):
+        yield from other_agent.pressed(session, task, runs, agent, event)
+    elif task is None or not place.waits_for_account(task) or runs != str(len(task.runs)):
         yield telling.stale(session, event)
     elif event.verb is Verb.CHECK_AGAIN:
         yield from _tried_now(session, task, telling.decided("Tried again", event))
     elif agent in session.other_agents:
-        yield _card(session, task, "", telling.decided(f"{agent} takes over", event))
-        session.let_agents = tuple(dict.fromkeys((*session.let_agents, agent)))
-        task.agent, task.not_before = agent, None
-        task.go_on(OTHERS_WORK)
+        yield from other_agent.take_over(session, task, agent, event)
     else:
         yield telling.stale(session, event)
 

@@ -17,7 +17,7 @@ from bot.domain.sheets import Tone
 from bot.domain.states import Status, TaskState
 from bot.domain.steps import Option, Step
 from bot.domain.tasks import Run, Task, TaskType, Why
-from bot.flow import blocked, circles, overlap, place, telling
+from bot.flow import blocked, circles, other_agent, overlap, place, telling
 
 MORE = "more"
 AGAIN = Option(
@@ -110,6 +110,7 @@ def _take(
         tone=Tone.FAILURE,
         output=_output(task, run),
     )
+    yield from other_agent.offered(session, task)
 
 
 def _try_again(task: Task, option: Option) -> None:

@@ -11,7 +11,7 @@ from bot.domain.choices import Choice, Style, Verb, Word
 from bot.domain.people import Thread
 from bot.domain.states import Status
 from bot.engine.gate import Door, Gate
-from bot.engine.pointing import MANY
+from bot.engine.pointing import MANY, sessions_meant
 from bot.errors import Refused, Unavailable
 from tests.engine.at_the_desk import (
     ANDY,
@@ -38,6 +38,7 @@ from tests.engine.at_the_desk import (
     titles,
 )
 from tests.fakes.chat import ANNA
+from tests.flow.scenes import asked, executing, running
 from tests.stories.stage import Stage
 
 PAUSED, ACTIVE = Status.PAUSED, Status.ACTIVE
@@ -114,13 +115,30 @@ async def test_in_the_thread_of_a_session_that_one_is_meant(stage: Stage) -> Non
 
 
 @pytest.mark.parametrize("word", [Word.STATUS, Word.TASKS, Word.CATCH_UP, Word.INFO, Word.LOGS])
-async def test_what_is_asked_of_none_or_several_is_asked_back(stage: Stage, word: Word) -> None:
+async def test_what_is_asked_of_several_is_told_of_the_one_that_is_picked(
+    stage: Stage, word: Word
+) -> None:
     await command(stage, word)
-    for _ in range(2):
-        await begun(stage, CHANNEL)
+    assert titles(stage) == ["There is no session here."]
+    sessions = [await begun(stage, CHANNEL) for _ in range(2)]
     await command(stage, word)
-    back = f"Of which session? Write {word} and its id."
-    assert titles(stage) == ["There is no session here.", back]
+    assert titles(stage)[-1] == "Which session?"
+    picked = [choice for choice in choices(stage) if choice.about.endswith(sessions[1].id)]
+    assert [choice.verb for choice in picked] == [Verb.TELL]
+    assert await press(stage, picked[0])
+    await stage.settle()
+    assert [record.heard.count(f"command:{word}") for record in records(stage)] == [0, 0]
+    assert [len(record.heard) for record in records(stage)] == [1, 2]
+
+
+def test_to_stop_means_the_only_one_at_work() -> None:
+    waits, at_work = asked(), executing(running("T001"))
+    for sessions in ([waits, at_work], [at_work, waits]):
+        meant = sessions_meant(Word.STOP, "", sessions, waits.thread, waits.owner)
+        assert [session is at_work for session in meant] == [True]
+    both = [at_work, executing(running("T001"))]
+    assert len(sessions_meant(Word.STOP, "", both, waits.thread, waits.owner)) == 2
+    assert len(sessions_meant(Word.DISCARD, "", [waits, at_work], waits.thread, waits.owner)) == 2
 
 
 async def test_a_discard_without_an_id_is_always_picked_and_confirmed(stage: Stage) -> None:

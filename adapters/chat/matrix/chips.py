@@ -40,6 +40,7 @@ EMOJI = {
     Verb.CHECK_AGAIN: "🔎",
     Verb.USE_AGENT: "🤖",
     Verb.NUDGE: "👋",
+    Verb.TELL: "🔎",
     Verb.SHIP_AGAIN: "🔁",
     Verb.WATCH_AGAIN: "🔁",
     Verb.MERGE_PULL: "🔀",
