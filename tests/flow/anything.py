@@ -166,9 +166,8 @@ class Answers:
                 return self._awaited(run, m)
             case actions.AnswerDialog(run_id=run):
                 return events.DialogAnswered(**m, run_id=run, dialog_id="d", moved=self.maybe(0.8))
-            case actions.LookIn(run_id=run, ask=ask):
-                asked = ask and self.maybe(0.7)
-                return events.LookedIn(**m, run_id=run, asked=asked, why="" if asked else "no")
+            case actions.LookIn():
+                return self._looked_in(order, m)
             case actions.WaitUntil(task_id=task):
                 return events.TimeCame(**m, task_id=task)
             case actions.LookAtWork(task_id=task):
@@ -193,6 +192,11 @@ class Answers:
                 return events.TaskReplanned(
                     **m, task_id=task, smaller=parts if self.maybe(0.8) else ()
                 )
+
+    def _looked_in(self, order: actions.LookIn, m: Came) -> events.Event:
+        asked = order.ask and self.maybe(0.7)
+        why = "" if asked else "no"
+        return events.LookedIn(**m, run_id=order.run_id, asked=asked, why=why)
 
     def _shipped(self, session: Session, order: actions.Shipping, m: Came) -> events.Event:
         match order:
