@@ -183,15 +183,14 @@ class Answers:
                 return events.CheckRan(**m, task_id=task, check=ran)
             case actions.JudgeWork(task_id=task, commit=commit):
                 outcome = self.chance.choice([Judgement.DONE] * 4 + [*Judgement])
-                verdict = Verdict(outcome=outcome, reasons=("so",), at=m["at"])
-                return events.WorkJudged(**m, task_id=task, commit=commit, verdict=verdict)
+                said = Verdict(outcome=outcome, reasons=("so",), at=m["at"])
+                return events.WorkJudged(**m, task_id=task, commit=commit, verdict=said)
             case actions.ReplanTask(task_id=task):
-                parts = tuple(
-                    Smaller(name=f"Part {n}", after=(n - 1,) if n else ()) for n in range(2)
-                )
-                return events.TaskReplanned(
-                    **m, task_id=task, smaller=parts if self.maybe(0.8) else ()
-                )
+                return events.TaskReplanned(**m, task_id=task, smaller=self._smaller())
+
+    def _smaller(self) -> tuple[Smaller, ...]:
+        parts = (Smaller(name="Part 0"), Smaller(name="Part 1", after=(0,)))
+        return parts if self.maybe(0.8) else ()
 
     def _looked_in(self, order: actions.LookIn, m: Came) -> events.Event:
         asked = order.ask and self.maybe(0.7)
