@@ -62,6 +62,7 @@ NOT_FOR_STARTERS = (
     Verb.MERGE_PULL,
     Verb.MERGE_PULLS,
     Verb.UNNEEDED,
+    Verb.MERGE_UNCHECKED,
     Verb.MERGE_BRANCH,
     Verb.DELETE_BRANCH,
 )
