@@ -32,7 +32,7 @@ IN_THE_MIDDLE = (
     "before chat.show:4",
     "panes.start:2",
     "before chat.show:5",
-    "commands.run:2",
+    "commands.test:2",
     "worktrees.merge_all:1",
     "worktrees.move_base:1",
     "worktrees.remove:2",

@@ -25,7 +25,7 @@ IN_THE_MIDDLE = (
     "worktrees.commit_files:1",
     "before panes.start:2",
     f"panes.start:1{KILL_SERVER}",
-    "commands.run:2",
+    "commands.test:2",
     "forge.publish:2",
 )
 """Of what cannot be half done: a commit, a pane, a check, a push."""
