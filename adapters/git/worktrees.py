@@ -114,6 +114,10 @@ class GitWorktrees:
         async with self._held(repository) as held:
             await self._taking_in.let_go(held, keep)
 
+    async def with_history(self, repository: str, commit: str, squashed: tuple[str, ...]) -> str:
+        async with self._held(repository) as held:
+            return await self._taking_in.with_history(held, commit, squashed)
+
     async def merge(self, path: str, branch: str, message: str, *, plan: str = "") -> Merged:
         folder = "/".join(checked(plan.rstrip("/"))) if plan else ""
         main, place = _located(path)

@@ -98,6 +98,10 @@ class GitHub:
         """Copy a branch of GitHub into a repository of the bot's own; what `near` has need not come from there."""
         return await self._publishing.fetch(checked(slug), branch, near)
 
+    async def fetch_head(self, slug: str, number: int) -> Fetched:
+        """Copy the head of a pull request, also when its branch is gone."""
+        return await self._publishing.fetch_head(checked(slug), number)
+
     async def unpublish(self, slug: str, branch: str, commit: str) -> str:
         """Remove the branch there if it stands at that commit. Why it was left; empty: it is gone."""
         return await self._publishing.unpublish(checked(slug), branch, commit)

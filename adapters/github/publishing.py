@@ -72,25 +72,45 @@ class Publishing:
     async def fetch(self, slug: str, branch: str, near: str = "") -> Fetched:
         """Copy a branch of GitHub here."""
         _check_name(branch)
-        mirror, ref = self._mirror(slug), ref_of("theirs", branch)
+        mirror = self._mirror(slug)
         async with mirror.held():
             if near:
                 await self._begin_with(mirror, near, branch)
-            arguments = (
-                "fetch",
-                "--no-tags",
-                "--no-write-fetch-head",
-                "--quiet",
-                "--update-shallow",
-            )
-            wanted = f"+refs/heads/{branch}:{ref}"
-            said = await self._remote(mirror, slug, *arguments, mirror.url, wanted)
+            said, fetched = await self._fetched(mirror, slug, f"refs/heads/{branch}")
             if "couldn't find remote ref" in said.err:
                 raise await self._missing(mirror, slug, branch)
-            if said.code != 0:
+            if fetched is None:
                 raise excuse(said.err, slug, f"copy the branch {branch}")
-            commit = (await mirror.git("rev-parse", "--verify", f"{ref}^{{commit}}")).text
-            return Fetched(path=str(mirror.path), commit=commit)
+            return fetched
+
+    async def fetch_head(self, slug: str, number: int) -> Fetched:
+        """Copy the head of a pull request; GitHub keeps it when its branch is gone."""
+        mirror = self._mirror(slug)
+        async with mirror.held():
+            said, fetched = await self._fetched(mirror, slug, f"refs/pull/{number}/head")
+            if fetched is not None:
+                return fetched
+            if "couldn't find remote ref" in said.err:
+                raise Refused(f"GitHub has no pull request #{number} in {slug}")
+            raise excuse(said.err, slug, f"copy the head of #{number}")
+
+    async def _fetched(self, mirror: Mirror, slug: str, name: str) -> tuple[Said, Fetched | None]:
+        ref = ref_of("theirs", name.removeprefix("refs/heads/"))
+        said = await self._remote(
+            mirror,
+            slug,
+            "fetch",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--quiet",
+            "--update-shallow",
+            mirror.url,
+            f"+{name}:{ref}",
+        )
+        if said.code != 0:
+            return said, None
+        commit = (await mirror.git("rev-parse", "--verify", f"{ref}^{{commit}}")).text
+        return said, Fetched(path=str(mirror.path), commit=commit)
 
     async def _begin_with(self, mirror: Mirror, near: str, branch: str) -> None:
         """A repository of gigabytes is not copied over the network to learn of two commits."""

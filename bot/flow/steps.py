@@ -227,7 +227,7 @@ def _start(session: Session, task: Task, event: Happening) -> None:
             else naming.derived_id(run_id, "cli"),
             resumes=resumes,
             why=task.next_why,
-            feedback="\n\n".join(part for part in (task.told, task.next_feedback) if part),
+            feedback=_told(task),
             nonce=naming.derived_nonce(session.id, run_id),
             started_at=event.at,
             auto_flag=flags_of(session, agent) or None,
@@ -237,6 +237,13 @@ def _start(session: Session, task: Task, event: Happening) -> None:
     task.started_at = task.started_at or event.at
     task.completed_at = None
     task.next_why, task.next_feedback, task.told = Why.FIRST, "", ""
+
+
+def _told(task: Task) -> str:
+    """An agent may remember nothing: what it has to merge is told until it is merged."""
+    told = "\n\n".join(part for part in (task.told, task.next_feedback) if part)
+    first = "" if task.to_merge in told else task.to_merge
+    return "\n\n".join(part for part in (first, told) if part)
 
 
 def flags_of(session: Session, agent: str) -> str:

@@ -128,6 +128,8 @@ def _seen(session: Session, task: Task, run: Run, event: WorkSeen) -> Iterator[D
         task.workspace = task.workspace.model_copy(update={"ready": True})
     task.verified_files, task.flags = event.verified_files, event.flags
     task.tests_found, task.tests_problem = event.tests_found, event.tests_problem
+    if not event.unmerged:
+        task.to_merge = ""
     yield from _main_touched(session, task, event)
     if missing := _missing(task, event):
         yield from _ask_for_evidence(session, task, event, missing)

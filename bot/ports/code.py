@@ -130,6 +130,14 @@ class Worktrees(Protocol):
         """Commits that were taken in are held no longer once the bot has no worktree here, but for those in `keep`."""
         ...
 
+    async def with_history(self, repository: str, commit: str, squashed: tuple[str, ...]) -> str:
+        """A commit on no branch that is as `commit`, and has these others in its history.
+
+        For what was squashed into it: without that, whatever was built on it collides with its own beginnings. `commit`
+        itself where it has all of them already.
+        """
+        ...
+
     async def commit_files(self, path: str, files: dict[str, str], message: str) -> str:
         """Write files into the worktree and commit exactly these. The head, also when nothing changed."""
         ...
@@ -254,6 +262,10 @@ class Forge(Protocol):
 
         `near`: a repository on this machine; what its branch of that name has is not copied over the network.
         """
+        ...
+
+    async def fetch_head(self, slug: str, number: int) -> Fetched:
+        """Copy the head of a pull request, also when its branch is gone."""
         ...
 
     async def unpublish(self, slug: str, branch: str, commit: str) -> str:

@@ -291,6 +291,16 @@ async def test_a_closed_one_a_draft_and_the_rules_are_obstacles(
     assert tried.obstacle is Obstacle.CLOSED
 
 
+async def test_the_head_of_a_pull_request_is_fetched_also_when_it_was_merged(
+    world: ForgeWorld, pull: Pull
+) -> None:
+    moved = world.person_pushes(BRANCH, {"more.py": "1\n"})
+    world.person_merges(pull.number)
+    assert (await world.forge.fetch_head(world.slug, pull.number)).commit == moved
+    with pytest.raises(Refused):
+        await world.forge.fetch_head(world.slug, 99)
+
+
 async def test_a_branch_is_fetched_as_it_is_there(world: ForgeWorld) -> None:
     theirs = world.person_pushes("main", {"theirs.py": "1\n"})
     fetched = await world.forge.fetch(world.slug, "main")

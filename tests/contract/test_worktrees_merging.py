@@ -133,6 +133,42 @@ async def test_a_commit_of_another_repository_is_taken_in_on_no_branch_and_can_b
     assert world.read(merged.commit, "theirs.py") == "t\n"
 
 
+async def test_what_was_built_on_squashed_work_takes_in_the_squash_and_collides_only_for_a_reason(
+    world: World, path: str, other: str
+) -> None:
+    """OTHER is built on BRANCH, which goes on, and is squashed into a base that has moved besides."""
+    world.agent_commits(path, {"code.py": "begun\n"})
+    await world.worktrees.merge(other, BRANCH, "Build on it")
+    world.agent_commits(other, {"more.py": "built upon it\n"})
+    head = world.agent_commits(path, {"code.py": "reviewed\n"})
+    theirs = {"code.py": "reviewed\n", "theirs.py": "t\n"}
+    elsewhere, squash = world.somebody_commits_elsewhere(theirs)
+    await world.worktrees.take_in(world.path, elsewhere, squash)
+    collides = await world.worktrees.merge(other, squash, "Merge the base")
+    assert collides.conflicts == ("code.py",), "as it is, git cannot know"
+    base = await world.worktrees.with_history(world.path, squash, (head,))
+    assert await world.worktrees.with_history(world.path, squash, (head,)) == base
+    assert await world.worktrees.with_history(world.path, base, (head,)) == base
+    merged = await world.worktrees.merge(other, base, "Merge the base")
+    assert not merged.conflicts
+    found = [world.read(merged.commit, name) for name in ("code.py", "theirs.py", "more.py")]
+    assert found == ["reviewed\n", "t\n", "built upon it\n"]
+    assert [one.subject for one in await world.worktrees.log(world.path, squash, base)] != []
+
+
+async def test_what_truly_collides_after_a_squash_still_does(
+    world: World, path: str, other: str
+) -> None:
+    world.agent_commits(path, {"code.py": "begun\n"})
+    await world.worktrees.merge(other, BRANCH, "Build on it")
+    world.agent_commits(other, {"code.py": "begun and built upon\n"})
+    head = world.agent_commits(path, {"code.py": "reviewed\n"})
+    elsewhere, squash = world.somebody_commits_elsewhere({"code.py": "reviewed\n"})
+    await world.worktrees.take_in(world.path, elsewhere, squash)
+    base = await world.worktrees.with_history(world.path, squash, (head,))
+    assert (await world.worktrees.merge(other, base, "Merge")).conflicts == ("code.py",)
+
+
 async def test_a_commit_that_is_nowhere_is_not_taken_in(world: World) -> None:
     elsewhere, _ = world.somebody_commits_elsewhere({"theirs.py": "t\n"})
     with pytest.raises(Refused):

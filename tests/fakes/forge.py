@@ -170,6 +170,10 @@ class FakeForge:
             raise Refused(f"the forge has no branch {branch}")
         return Fetched(path=self.hub.path, commit=self.hub.heads[branch])
 
+    async def fetch_head(self, slug: str, number: int) -> Fetched:
+        await self._asked("fetch_head", slug)
+        return Fetched(path=self.hub.path, commit=self._pull(number).head)
+
     async def unpublish(self, slug: str, branch: str, commit: str) -> str:
         await self._asked("unpublish", slug)
         _require_agents(branch)

@@ -114,6 +114,16 @@ class FakeWorktrees:
         """In memory nothing is ever tidied away."""
         await self._asked(repository)
 
+    async def with_history(self, repository: str, commit: str, squashed: tuple[str, ...]) -> str:
+        there = await self._asked(repository)
+        made = commit_of(there, commit)
+        known = there.ancestors(made.sha)
+        parents = tuple(one for one in squashed if commit_of(there, one).sha not in known)
+        if not parents:
+            return made.sha
+        same = (one.sha for one in there.commits.values() if one.parents == (commit, *parents))
+        return next(same, None) or there.make(made.files, "what was squashed", (commit, *parents))
+
     async def merge(self, path: str, branch: str, message: str, *, plan: str = "") -> Merged:
         here = await self._worktree(path)
         other = commit_of(here.repository, branch)

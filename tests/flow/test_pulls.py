@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.actions import Deed, HoldPlace, MergePull, StopRun, TakeInBase
+from bot.domain.actions import ChooseStep, Deed, HoldPlace, MergePull, StopRun, TakeInBase
 from bot.domain.cards import NeedsYouCard, NewsCard
 from bot.domain.choices import Verb, Word
 from bot.domain.drafted import drafts_of
@@ -15,6 +15,7 @@ from bot.domain.events import (
     PullMergeTried,
     PullOpened,
     PullsSeen,
+    StepChosen,
 )
 from bot.domain.hosting import (
     WAITS_FOR,
@@ -622,6 +623,36 @@ def test_what_collides_with_the_base_is_its_agents_to_settle_and_a_merge_stays_w
     assert "git merge " + "b" * 40 in second.feedback
     assert of(session.tasks[0]).wanted_by == ANN
     assert "merge_pull" not in kinds(session)
+
+
+def test_what_an_agent_has_to_merge_is_told_in_every_run_until_it_is_merged() -> None:
+    session = finishing()
+    look(session, pull(7, merge_state=MergeState.CONFLICT))
+    gets_place(session)
+    taken_in(session, "a.py")
+    one = session.tasks[0]
+    merge = f"git merge {'b' * 40}"
+
+    def again(*unmerged: str) -> str:
+        """It ends, and something else is missing, too."""
+        assert one.run
+        one.update_run(one.run.become(RunState.RUNNING))
+        decide(session, ended(one.run.id))
+        left = work("feat: x").model_copy(update={"uncommitted": ("b.py",)})
+        looked(session, left, unmerged=unmerged)
+        order = ordered(session, "choose_step")
+        assert isinstance(order, ChooseStep)
+        chosen = StepChosen(
+            id="s", at=later(), answers=order.key, step_id=order.step_id, option="again"
+        )
+        decide(session, chosen)
+        return one.runs[-1].feedback
+
+    told = again("b" * 10)
+    assert (merge in told, "not committed" in told) == (True, True)
+    assert again("b" * 10).count(merge) == 1, "nor is it lost after one more"
+    one.counters, one.past = one.counters.model_copy(update={"evidence_asks": 0}), ()
+    assert merge not in again(), "git says that it is merged"
 
 
 def test_after_three_rounds_of_collisions_a_person_is_asked() -> None:

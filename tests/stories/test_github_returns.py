@@ -37,3 +37,10 @@ async def test_what_collides_with_the_base_is_settled_by_its_agent(tmp_path: Pat
 async def test_nothing_is_merged_before_a_ci_that_takes_its_time_has_passed(tmp_path: Path) -> None:
     async with workshop(tmp_path) as shop:
         await checking.waits_for_a_late_ci(shop)
+
+
+async def test_a_stacked_pull_request_takes_in_what_was_squashed_below_it_without_a_collision(
+    tmp_path: Path,
+) -> None:
+    async with workshop(tmp_path) as shop:
+        await returning.a_stack_takes_in_what_was_squashed_below_it(shop)

@@ -116,6 +116,8 @@ class Task(Living):
     """What kind of reason it is blocked for; none: whatever the sentence says."""
     taking_in: tuple[str, ...] = ()
     """Commits of the base that are to be merged into its branch before it goes on."""
+    to_merge: str = ""
+    """What its agent was told to merge before anything else; each run is told so until git says that it is done."""
     not_before: AwareDatetime | None = None
     """When its agent's account has something left again."""
     taken_by: str = ""
@@ -179,6 +181,10 @@ class Task(Living):
         self.next_feedback = (
             f"{told}\n\nWhat that run was for still holds: {unmet}" if unmet else told
         )
+
+    def must_merge(self, told: str) -> None:
+        """Its agent has to settle a collision; perhaps one more, besides one that is not settled yet."""
+        self.to_merge = "\n\n".join(dict.fromkeys(one for one in (self.to_merge, told) if one))
 
     def note_evidence(self, id: str) -> None:
         """Each piece once: what is done again after a crash leaves the same."""

@@ -15,7 +15,7 @@ from bot.engine.patience import patiently
 from bot.engine.perform.checking import keep, require_head, task_in
 from bot.engine.world import World
 from bot.errors import Refused
-from bot.flow.pulls import with_pull
+from bot.flow.pulls import merged_below, with_pull
 from bot.flow.ship import depends_on
 from bot.ports import Forge
 
@@ -152,16 +152,37 @@ async def take_in_base(world: World, session: Session, order: TakeInBase) -> Bas
     before = await world.worktrees.work(workspace.path, workspace.start)
     fetched = await forge.fetch(slug, session.base_branch)
     await world.worktrees.take_in(session.repository, fetched.path, fetched.commit)
+    heads = await _merged_heads(world, session, task)
+    base = await world.worktrees.with_history(session.repository, fetched.commit, heads)
     message = f"chore: merge {session.base_branch}"
     plan = session.spec.directory if session.spec else ""
-    merged = await world.worktrees.merge(workspace.path, fetched.commit, message, plan=plan)
+    merged = await world.worktrees.merge(workspace.path, base, message, plan=plan)
     # only upon what was judged is it nothing but the bot's own merge; a merge done before a crash is judged once more
     own = task.work is not None and before.head == task.work.head
     return BaseTakenIn(
         **world.mark(),
         answers=order.key,
         task_id=order.task_id,
-        base=fetched.commit,
+        base=base,
         head=merged.commit if own else "",
         conflicts=merged.conflicts,
     )
+
+
+async def _merged_heads(world: World, session: Session, task: Task) -> tuple[str, ...]:
+    """Where the pull requests stood that it is built on when they were merged, perhaps squashed, into the base."""
+    forge, slug = _forge(world, session)
+    found: list[str] = []
+    for pull in merged_below(session, task):
+        head = pull.seen.head if pull.seen else ""
+        if head and not await world.repository.commit_exists(session.repository, head):
+            # people have pushed to it before it was merged
+            try:
+                fetched = await forge.fetch_head(slug, pull.number)
+            except Refused:
+                continue
+            await world.worktrees.take_in(session.repository, fetched.path, fetched.commit)
+            head = fetched.commit
+        if head:
+            found.append(head)
+    return tuple(found)

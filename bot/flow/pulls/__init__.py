@@ -13,7 +13,7 @@ from bot.flow import blocked
 from bot.flow.pulls.hearing import attend, seen, taken_in
 from bot.flow.pulls.merging import merge_order, merge_tried, not_merged, pressed, ready_to_merge
 from bot.flow.pulls.showing import card, trouble
-from bot.flow.pulls.standing import still_open, with_pull
+from bot.flow.pulls.standing import merged_below, still_open, with_pull
 
 VERBS = frozenset(
     {
@@ -33,6 +33,7 @@ __all__ = [
     "card",
     "decide",
     "merge_order",
+    "merged_below",
     "pressed",
     "ready_to_merge",
     "still_open",

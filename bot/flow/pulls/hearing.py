@@ -183,6 +183,8 @@ def taken_in(session: Session, event: BaseTakenIn) -> Iterator[Deed]:
         # this commit is the bot's own: nobody has to judge it
         task.work = task.work.model_copy(update={"head": event.head})
     changed = task.next_why is Why.CHANGED
+    # the base as it is now holds all that an earlier try was about
+    task.to_merge = ""
     if not event.conflicts and changed:
         return  # something else is wanted of it besides: its agent goes on
     if not event.conflicts:
@@ -192,7 +194,8 @@ def taken_in(session: Session, event: BaseTakenIn) -> Iterator[Deed]:
         return
     rounds = task.count("conflict_rounds")
     besides = f"\n\n{task.next_feedback}" if changed else ""
-    feedback = f"{told_of_base(task, event.base, event.conflicts)}{besides}"
+    task.must_merge(told_of_base(task, event.base, event.conflicts))
+    feedback = f"{task.to_merge}{besides}"
     if rounds > MAX_ROUNDS:
         task.told = feedback  # should a person let it be tried again
         reason = (

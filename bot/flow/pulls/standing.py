@@ -35,6 +35,24 @@ def base_missing(session: Session, task: Task, pull: PullRequest) -> tuple[str, 
     return tuple(one for one in merges if one and one not in pull.taken_in)
 
 
+def merged_below(session: Session, task: Task) -> list[PullRequest]:
+    """The merged pull requests whose work is in its branch, however far below."""
+    own = shared.pull_of(session, task)
+    todo = [id for other in shared.on_its_branch(session, task) for id in other.dependencies]
+    seen: set[str] = set()
+    found: dict[int, PullRequest] = {}
+    while todo:
+        other = session.task(todo.pop(0))
+        if other is None or other.id in seen:
+            continue
+        seen.add(other.id)
+        todo += other.dependencies
+        pull = shared.pull_of(session, other)
+        if pull and pull.merged and (own is None or pull.number != own.number):
+            found[pull.number] = pull
+    return list(found.values())
+
+
 def _merge_commit(session: Session, task: Task | None) -> str:
     pull = shared.pull_of(session, task) if task else None
     return pull.seen.merge_commit if pull and pull.merged and pull.seen else ""

@@ -21,6 +21,7 @@ _TOLD = "## What came of the last try\n"
 _RULES = "\n## How to work\n"
 _MERGE = re.compile(r"run `git merge ([0-9a-f]{40})`")
 _BACK = re.compile(r"^## (The check “.+” failed|\S+ says.*)$", re.MULTILINE)
+_PLACE = re.compile(r" says on (.+?)(?::\d+)?$")
 _MARKERS = re.compile(r"^(<{7}|={7}|>{7}).*\n", re.MULTILINE)
 
 
@@ -106,6 +107,9 @@ def _note(task: str, heard: str) -> None:
     before = file.read_text() if file.exists() else ""
     file.write_text(f"{before}- {heard}\n")
     _git("add", "--", str(file))
+    if (place := _PLACE.search(heard)) and (there := Path(place[1])).exists():
+        there.write_text(f"{there.read_text()}# {heard}\n")
+        _git("add", "--", str(there))
     _git("commit", "-m", f"fix: mend what came back about {task}")
 
 

@@ -80,6 +80,26 @@ async def asks_a_person_after_three_rounds(shop: Workshop) -> None:
     assert shop.pull("T002").head_sha == head
 
 
+async def a_stack_takes_in_what_was_squashed_below_it(shop: Workshop) -> None:
+    """T001 is reviewed, squashed and its branch removed; T003 was built on it before, and never touched that file."""
+    await three_are_open(shop.scene, shop.hosting)
+    below, people = shop.pull("T001"), shop.there.people
+    line = Inline("basket/discount.py", 1, "Say what a code is.")
+    people.review(below.number, "REQUEST_CHANGES", "One thing.", [line], by=MIKA)
+    await shop.until(lambda: shop.task("T001").counters.review_rounds == 1)
+    await shop.until(lambda: shop.task("T001").state is TaskState.COMPLETED)
+    reviewed = shop.there.read(below.head, "basket/discount.py")
+    people.push(below.head, {"basket/discount.py": f"{reviewed}\n# And this by hand.\n"})
+    people.merge(below.number, "squash")
+    people.delete_branch(below.head)
+    people.push("main", {"CONTRIBUTING.md": "Be kind.\n"})
+    await shop.until(lambda: not shop.there.pull(shop.pull("T003").number).draft)
+    assert len(shop.runs("T003")) == 1, "nobody had to settle anything"
+    head = shop.pull("T003").head
+    assert "by hand" in shop.there.read(head, "basket/discount.py")
+    assert shop.there.read(head, "CONTRIBUTING.md")
+
+
 async def settles_a_conflict(shop: Workshop) -> None:
     """People merge by hand what collides: the agent of that pull request settles it, and both sides survive."""
     await three_are_open(shop.scene, shop.hosting)
