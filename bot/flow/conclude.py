@@ -8,9 +8,10 @@ from bot.domain.actions import Deed, Show
 from bot.domain.cards import CheckLine, Decided, SummaryCard
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.events import Happening
-from bot.domain.results import execution_result, speculative
+from bot.domain.hosting import CiState
+from bot.domain.results import execution_result, speculative, status_of
 from bot.domain.session import Session, Speaker
-from bot.domain.states import IntentStatus, Phase, Status, TaskState
+from bot.domain.states import IntentStatus, OverallStatus, Phase, Status, TaskState
 from bot.domain.tasks import Task
 from bot.flow import place, standing, telling
 
@@ -41,7 +42,11 @@ def reckon(session: Session) -> None:
 
 def _intent_status(session: Session) -> IntentStatus:
     wanted = [task for task in session.tasks if task.state is not TaskState.REPLACED]
-    done = session.in_state(TaskState.COMPLETED)
+    done = [
+        task
+        for task in session.in_state(TaskState.COMPLETED)
+        if status_of(session, task) is not OverallStatus.INCOMPLETE
+    ]
     if len(done) == len(wanted):
         return IntentStatus.DONE
     return IntentStatus.BLOCKED if done else IntentStatus.ERROR
@@ -81,9 +86,18 @@ def _merged(session: Session) -> str:
     return f"{merged} of {len(pulls)} pull requests merged" if pulls else ""
 
 
+_BY_PEOPLE = {
+    CiState.FAILED: " though a check had failed",
+    CiState.PENDING: " before its checks had ended",
+}
+"""The bot merges nothing like that; people may."""
+
+
 def _pull_line(task: Task) -> Iterator[str]:
     if pull := task.pull_request:
         became = "merged" if pull.merged else "left open" if pull.open else "closed"
+        if pull.merged and pull.seen:
+            became += _BY_PEOPLE.get(pull.seen.ci, "")
         yield f"{task.key}: #{pull.number} {became} {pull.url}".strip()
 
 

@@ -38,6 +38,7 @@ def begin(session: Session, event: Happening) -> Iterator[Deed]:
         session.ending = Ending.KEEP
     elif pulls.with_pull(session):
         yield from _pulls_settled(session, event)
+        yield from pulls.waiting(session)
     elif session.hosted:
         # there was nothing to be made a pull request of, or people wanted none
         session.ending = Ending.KEEP

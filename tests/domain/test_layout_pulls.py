@@ -71,7 +71,7 @@ def test_every_pull_request_can_be_followed_and_what_was_not_merged_says_why() -
     assert bullets(sheet(cards.PULLS)) == [
         "#7: https://forge.example/acme/shop/pull/7",
         "#9: https://forge.example/acme/shop/pull/9",
-        "#9 was not merged: A review is missing.",
+        "#9 is not merged yet: A review is missing.",
     ]
 
 

@@ -9,9 +9,10 @@ from bot.domain.cards import OfferCard, PullsCard, SummaryCard
 from bot.domain.choices import Verb, Word
 from bot.domain.events import CleanedUp, OrderFailed, WholeJudged
 from bot.domain.evidence import Judgement, Verdict
+from bot.domain.hosting import CiState
 from bot.domain.replanned import Smaller
 from bot.domain.session import Ending, Session
-from bot.domain.states import IntentStatus, Phase, Status, TaskState
+from bot.domain.states import IntentStatus, OverallStatus, Phase, Status, TaskState
 from bot.domain.tasks import PullRequest, Task
 from bot.domain.words import WordKind
 from bot.domain.world import Removal
@@ -84,6 +85,46 @@ def test_nothing_ends_before_every_pull_request_is_merged_closed_or_declared_unn
     assert kinds(session) == ["watch_pulls"]
     look(session, pull(9, open=False))
     assert session.ending is Ending.PULLS
+
+
+def test_work_that_people_refused_is_not_complete() -> None:
+    session = finishing(shipped("T001", 7), shipped("T002", 9))
+    look(session, pull(7, open=False))
+    merged(session, 9)
+    whole(session)
+    card = cleaned(session)
+    assert card.merged == "1 of 2 pull requests merged"
+    assert card.result.overall_status is OverallStatus.INCOMPLETE
+    assert "#7 was closed without a merge" in card.result.incomplete_task_reasons[0]
+    assert len(card.result.incomplete_task_reasons) == 1
+    assert session.intent.status is IntentStatus.BLOCKED
+
+
+@pytest.mark.parametrize(
+    ("ci", "says"),
+    [
+        (CiState.PASSED, "T001: #7 merged"),
+        (CiState.FAILED, "T001: #7 merged though a check had failed"),
+        (CiState.PENDING, "T001: #7 merged before its checks had ended"),
+    ],
+)
+def test_what_people_merged_over_its_checks_is_told_so(ci: CiState, says: str) -> None:
+    session = finishing()
+    look(session, pull(7, merged=True, open=False, ci=ci))
+    whole(session)
+    assert cleaned(session).pulls == (says,)
+
+
+def test_when_all_is_built_people_are_told_in_a_message_of_its_own() -> None:
+    """An edited card notifies nobody; and who wants them merged already need not be told."""
+    session = delivering(shipped("T001", 7), shipped("T002", 9))
+    told = "Everything is built: #7, #9 wait for you"
+    assert told in titles(decide(session, said("Fine so far.")))
+    session = delivering(shipped("T001", 7))
+    [card] = cards(list(pulls.card(session)))
+    deeds = decide(session, press(card, Verb.MERGE_PULL))
+    assert session.phase is Phase.FINISHING
+    assert not [title for title in titles(deeds) if "Everything is built" in title]
 
 
 def test_the_whole_is_judged_once_before_anything_is_cleaned_up() -> None:

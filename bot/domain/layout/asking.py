@@ -95,7 +95,7 @@ def pulls(card: PullsCard) -> Sheet:
     if links:
         body.append(Bullets(items=links))
     problems = tuple(
-        f"#{pull.number} was not merged: {pull.problem}" for pull in card.pulls if pull.problem
+        f"#{pull.number} is not merged yet: {pull.problem}" for pull in card.pulls if pull.problem
     )
     if problems:
         body.append(Bullets(items=problems))

@@ -28,6 +28,8 @@ def why_not(session: Session, task: Task, broken: Collection[str] = ()) -> str:
         return wrong
     if task.id in session.unlogged:
         return "its log cannot be written"
+    if number := _closed(session, task):
+        return f"#{number} was closed without a merge"
     if task.state is TaskState.REPLACED:
         return "replaced by tasks that are not complete" if task.replaced_by else "replaced"
     told = task.result.error if task.result else None
@@ -54,8 +56,9 @@ def _status(
     if task.state is TaskState.FAILED:
         return OverallStatus.ERROR
     if task.state is TaskState.COMPLETED:
-        lacks = task.id in session.unlogged or _unproven(task)
-        return OverallStatus.NO_EVIDENCE if lacks else OverallStatus.COMPLETE
+        if task.id in session.unlogged or _unproven(task):
+            return OverallStatus.NO_EVIDENCE
+        return OverallStatus.INCOMPLETE if _closed(session, task) else OverallStatus.COMPLETE
     if task.state is TaskState.REPLACED and task.id not in seen:
         others = [other for ref in task.replaced_by if (other := session.task(ref))]
         seen |= {task.id}
@@ -73,3 +76,14 @@ def _unproven(task: Task) -> str:
     if task.work is not None and not task.work.commits:
         return "said to be done, without a commit"
     return "" if task.check and task.check.passed else "built, but never tested"
+
+
+def _closed(session: Session, task: Task) -> int:
+    """The number of the pull request with its work that people have closed without merging it; 0: there is none."""
+    branch = task.workspace.branch if task.workspace else ""
+    for other in session.tasks:
+        pull, there = other.pull_request, other.workspace
+        shares = other.id == task.id or (there and there.branch == branch)
+        if pull and shares and not (pull.merged or pull.open):
+            return pull.number
+    return 0

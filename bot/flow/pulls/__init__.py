@@ -12,7 +12,7 @@ from bot.domain.session import Session
 from bot.flow import blocked
 from bot.flow.pulls.hearing import attend, seen, taken_in
 from bot.flow.pulls.merging import merge_order, merge_tried, not_merged, pressed, ready_to_merge
-from bot.flow.pulls.showing import card, trouble
+from bot.flow.pulls.showing import card, trouble, waiting
 from bot.flow.pulls.standing import merged_below, still_open, with_pull
 
 VERBS = frozenset(
@@ -38,6 +38,7 @@ __all__ = [
     "ready_to_merge",
     "still_open",
     "trouble",
+    "waiting",
     "with_pull",
 ]
 

@@ -9,9 +9,10 @@ from bot.domain.cards import Decided, NeedsYouCard, PullLine, PullsCard
 from bot.domain.choices import Choice, Style, Verb
 from bot.domain.hosting import CiState
 from bot.domain.session import Session
+from bot.domain.sheets import Tone
 from bot.domain.states import TaskState
 from bot.domain.tasks import PullRequest, Task
-from bot.flow import place, shared, ship
+from bot.flow import place, shared, ship, telling
 from bot.flow.pulls.standing import still_open, with_pull
 
 
@@ -30,6 +31,25 @@ def card(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
             choices=() if decided else tuple(_choices(session)),
             decided=decided,
         )
+    )
+
+
+def waiting(session: Session) -> Iterator[Deed]:
+    """Nothing goes on before people merge: that is a message of its own, as an edited card notifies nobody."""
+    numbers = [
+        task.pull_request.number
+        for task in still_open(session)
+        if task.pull_request and task.pull_request.wanted_by is None
+    ]
+    if not numbers:
+        return
+    rounds = sum(len(task.runs) for task in session.tasks)
+    listed = ", ".join(f"#{number}" for number in sorted(numbers))
+    yield telling.news(
+        f"to-merge:{session.continues}:{rounds}",
+        f"Everything is built: {listed} {'wait' if len(numbers) > 1 else 'waits'} for you",
+        "Merge with the buttons on the card of the pull requests, or on GitHub.",
+        tone=Tone.NEEDS_YOU,
     )
 
 
