@@ -192,7 +192,14 @@ def taken_in(session: Session, event: BaseTakenIn) -> Iterator[Deed]:
         task.become(TaskState.VERIFYING)
         task.work_of = task.checked_of = ""
         return
+    yield from _collides(session, task, event, pull)
+
+
+def _collides(
+    session: Session, task: Task, event: BaseTakenIn, pull: PullRequest
+) -> Iterator[Deed]:
     rounds = task.count("conflict_rounds")
+    changed = task.next_why is Why.CHANGED
     besides = f"\n\n{task.next_feedback}" if changed else ""
     task.must_merge(told_of_base(task, event.base, event.conflicts))
     feedback = f"{task.to_merge}{besides}"
