@@ -32,7 +32,8 @@ def work(brief: Brief) -> dict[str, object]:
 
 def _judged(brief: Brief) -> tuple[str, str, list[str]]:
     phrases, task = brief.texts.replies, brief.entry("task")
-    if any(text(check, "result") not in ("", "passed") for check in brief.entries("checks")):
+    # behind "passed" stands how many tests ran
+    if any(not text(check, "result").startswith("passed") for check in brief.entries("checks")):
         return "continue", phrases.failed, []
     signs = brief.entries("signs") if brief.data.get("signs_accepted") is not True else ()
     if signs:
