@@ -289,7 +289,7 @@ def _checked(session: Session, task: Task, run: Run, event: CheckRan) -> Iterato
         f"{_conditions(check)}The end of the output:\n\n{check.output}\n\n"
         "Mend the cause, not the test, and commit."
     )
-    happened = f"the tests fail ({_what(check)}); this is repair {failed} of {MAX_REPAIRS}"
+    happened = f"the tests fail ({_what(check)}, repair {failed} of {MAX_REPAIRS})"
     cut = (steps.CUT,) if steps.may_be_cut(session, task) else ()
     options = (steps.AGAIN, steps.FRESH, *steps.other_agents(session, task), *cut, steps.ASK)
     yield from steps.offer(session, task, event, "check_failed", happened, *options)
