@@ -134,7 +134,14 @@ def _tried_again() -> list[Deed]:
     session = at_work(one, task("T004"))
     event = RunStopped(id="e", at=NOW, answers="e", run_id="T003-r1")
     return list(
-        steps.offer(session, one, event, "check_failed", "tests failed (1 of 3)", steps.AGAIN)
+        steps.offer(
+            session,
+            one,
+            event,
+            "check_failed",
+            "the tests fail (exit code 1, repair 1 of 3)",
+            steps.AGAIN,
+        )
     )
 
 
