@@ -34,13 +34,14 @@ NEEDS = {
         press-log open-log press-helpful open-helpful press-unhelpful open-unhelpful
         press-begin open-begin
         press-defaults press-answer press-change press-resume press-retry press-skip press-keep
+        press-nudge open-nudge press-tell open-tell
         press-try_again press-drop press-split press-whole press-there press-here
         open-defaults open-answer open-change open-resume open-retry open-skip open-keep
         open-try_again open-drop open-split open-whole open-there open-here""",
     "approve": """command-discard
         press-approve press-discard press-give_up press-merge
         open-approve open-discard open-give_up open-merge
-        command-takeover command-handback
+        command-takeover command-handback command-use press-take_as_done open-take_as_done
         press-reply press-always press-accept press-send_back press-use_agent press-merge_pull press-merge_pulls press-unneeded
         press-merge_unchecked open-merge_unchecked
         open-reply open-always open-accept open-send_back open-use_agent open-merge_pull open-merge_pulls open-unneeded
@@ -48,7 +49,7 @@ NEEDS = {
         press-merge_branch open-merge_branch press-delete_branch open-delete_branch
         press-intent_approve open-intent_approve press-intent_reject open-intent_reject
         approve-an-intent reject-an-intent""",
-    "stop": "command-stop press-stop open-stop",
+    "stop": "command-stop press-stop open-stop press-stop_task open-stop_task",
     "admin": "command-keys command-relink bind-a-channel",
     "operate": "press-settings open-settings choose-a-model",
 }
