@@ -185,7 +185,7 @@ class Intents:
             repository, filed.intent.id, Edit(status=status), seen=filed.intent.status
         )
         _note(what, event, filed.intent.id)
-        title = f"{filed.intent.id} is {status}, by {event.by}"
+        title = f"Intent {filed.intent.id} is {status}, by {event.by}"
         return cards.shown(key, changed, self._of(changed), title, Tone.SUCCESS)
 
     async def _run(
@@ -199,7 +199,7 @@ class Intents:
         if thread.home:
             return AnswerCard(key=key, title="Say that in the channel its session shall begin in.")
         why_not = await self.run(thread, event, repository, filed)
-        title = why_not or f"{filed.intent.id} runs: its session has a message of its own"
+        title = why_not or f"Intent {filed.intent.id} runs: its session has a message of its own"
         return AnswerCard(key=key, title=title, tone=Tone.FAILURE if why_not else Tone.SUCCESS)
 
     def alone(self, filed: Filed) -> bool:

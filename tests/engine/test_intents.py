@@ -73,7 +73,7 @@ async def test_an_intent_is_approved_run_and_done_in_a_session_of_its_own() -> N
     stage = await opened(wish())
     assert "waits for approval" in await says(stage, "list")
     assert "no approval of a plan" in await says(stage, "show", "add-codes")
-    assert await press(stage, Verb.INTENT_APPROVE) == "add-codes is approved, by Anna"
+    assert await press(stage, Verb.INTENT_APPROVE) == "Intent add-codes is approved, by Anna"
     assert "runs" in await press(stage, Verb.INTENT_RUN)
     [listed] = stage.store.sessions()
     root = stage.chat.cards(listed.thread)[0]

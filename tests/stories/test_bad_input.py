@@ -206,7 +206,7 @@ async def test_without_a_repository_it_says_so_and_tries_again_when_asked(
 async def test_a_repository_without_a_commit_is_told(console: Console) -> None:
     console.git("init", "--quiet")
     await console.start()
-    await console.is_asked(REQUEST, "the repository has no commits yet", "Make a first commit.")
+    await console.is_asked(REQUEST, "The repository has no commits yet", "Make a first commit.")
     assert await console.ends() == 1
     assert console.requests_kept() == [REQUEST]
 
@@ -269,7 +269,7 @@ async def test_without_ai_settings_it_waits_and_goes_on_when_they_are_there(
 async def test_a_model_that_is_down_is_told_once_and_the_request_is_kept(sample: Console) -> None:
     sample.environ |= {"OPENAI_BASE_URL": NOBODY, "OPENAI_MODEL": "m", "OPENAI_API_KEY": "k"}
     await sample.start()
-    await sample.is_asked(REQUEST, "the LLM endpoint cannot be reached", "Check OPENAI_BASE_URL")
+    await sample.is_asked(REQUEST, "The LLM endpoint cannot be reached", "Check OPENAI_BASE_URL")
     assert await sample.terminated() == 0
     assert sample.shown.count("cannot be reached") == 1
     assert sample.requests_kept() == [REQUEST]

@@ -29,11 +29,11 @@ async def test_a_repository_that_was_moved_is_missed_and_found_again_where_someb
         former = asked.scene.bot.shop
         former.rename(there)
         asked.plays.release("end")
-        await asked.person.sees("Paused", f"repository not found at {former}", "relink")
+        await asked.person.sees("Paused", f"Repository not found at {former}", "relink")
         await until(lambda: not asked.plays.alive(), lambda: told(asked.scene))
 
         await asked.person.says(f"relink {other}")
-        await asked.person.is_told(f"repository not found at {other}")
+        await asked.person.is_told(f"Repository not found at {other}")
         assert session(asked.scene).status is Status.PAUSED
 
         await asked.person.says(f"relink {there}")

@@ -112,7 +112,7 @@ def stopped(card: StoppedCard) -> Sheet:
         if not card.stopped_runs
         else f"{counted(card.stopped_runs, 'agent')} ended"
     )
-    why = card.reason or f"Stopped by {card.by}."
+    why = capitalized(card.reason) or f"Stopped by {card.by}."
     body: list[Element] = [Text(text=f"{why} {agents}; nothing is lost.")]
     if card.survivors:
         pids = ", ".join(str(pid) for pid in card.survivors)

@@ -224,6 +224,6 @@ async def test_how_many_work_at_once_is_the_models_choice_up_to_ten() -> None:
 def test_tasks_are_asked_for_with_what_to_weigh() -> None:
     asked = " ".join(prompt("tasks").split())
     assert "Each can be finished by one agent alone" in asked
-    assert "Each writes its tests first" in asked
+    assert "One of the type implementation writes its tests first" in asked
     assert "If the repository has no tests to run, the first task sets up a test framework" in asked
     assert "how many tasks are independent of each other, how large and how difficult" in asked

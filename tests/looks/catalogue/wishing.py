@@ -32,7 +32,7 @@ def entries() -> Iterator[Entry]:
     yield Entry("intent/asks", cards.shown("i", asking, Carried()), private=True)
     yield Entry("intent/at work", cards.shown("i", at_work, Carried(planned())), private=True)
     approved = _filed("dark-mode", IntentStatus.APPROVED)
-    title = "dark-mode is approved, by Mika"
+    title = "Intent dark-mode is approved, by Mika"
     yield Entry("intent/approved", cards.shown("i", approved, Carried(), title, Tone.SUCCESS))
 
 

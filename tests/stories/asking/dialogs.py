@@ -50,7 +50,7 @@ async def always_answers(asked: Asked) -> None:
     plays.task("T001", [["menu", "make test"], ["menu", "make lint"]])
     await works(asked)
     await person.presses("Always “Yes” in this session", on=TITLE)
-    await person.sees(TITLE, "Always: Yes")
+    await person.sees(TITLE, "Always answered with “Yes”")
     await until(lambda: plays.keys() == ["1", "1"], lambda: f"{plays.keys()} {told(asked.scene)}")
     await is_so(asked.scene, lambda one: task_of(one, "T001").state is TaskState.COMPLETED)
     assert await person.count(TITLE, "make lint") == 0

@@ -22,7 +22,7 @@ async def while_it_types_and_the_agent_still_asks(asked: Asked) -> None:
     plays.release("hears")
     await person.presses("No", on=TITLE)
     await until(lambda: len(plays.keys()) > 1, lambda: told(asked.scene))
-    await person.sees(TITLE, "Answered: No")
+    await person.sees(TITLE, "Answered with “No”")
     await ends(asked)
     assert plays.keys() == ["1", "3"], plays.keys()
 

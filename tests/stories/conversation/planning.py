@@ -68,7 +68,7 @@ async def decides_anew(scene: Scene) -> None:
     await person.says("decisions")
     await person.sees("Decisions", QUESTIONS[0].text, QUESTIONS[0].options[0])
     await person.says(f"reopen D1 {answer}")
-    await person.sees("D1 is decided anew")
+    await person.sees("D1 has a new answer")
     await person.sees("revision 2?", "Changed since revision 1")
     assert session(scene).intent.clarifications[0].answer == answer
     await person.says("decisions")

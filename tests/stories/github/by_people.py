@@ -49,7 +49,7 @@ async def nothing_dishonest_is_shown_to_anybody(shop: Workshop) -> None:
     await shop.person.says(HISTORY)
     await shop.person.presses("Approve", on="revision 2?")
     await shop.person.sees("T001 is blocked", "Nothing proves", "no commits")
-    await shop.person.sees("T004 is blocked", "its tests may have been made to pass")
+    await shop.person.sees("T004 is blocked", "Its tests may have been made to pass")
     await shop.person.sees("T002 is blocked", "Nothing proves", "not committed", "forgotten.py")
     assert shop.posts() == []
     assert [call for call in shop.github.git_calls if call.what == "push"] == []
