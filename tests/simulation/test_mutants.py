@@ -6,7 +6,7 @@ import pytest
 
 from tests.simulation.mutants import MUTANTS, Mutant, first_seed
 
-MOST = 60
+MOST = 150
 
 
 def test_there_is_one_for_every_fault_the_simulation_can_show() -> None:
