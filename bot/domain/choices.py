@@ -186,6 +186,7 @@ _MARKS = ".!。…"
 """What may stand behind a command."""
 _DECISION = re.compile(r"[dD]?0*([1-9][0-9]{0,2})[:.,]?")
 _HANDLE = re.compile(r"[tT][0-9]{1,4}|task-[0-9a-f]{1,8}-[0-9]{1,4}|[0-9a-fA-F][0-9a-fA-F-]{0,35}")
+_AGENTS = frozenset({"claude", "claude-print", "codex", "gemini", "opencode", "other", "played"})
 _USE = re.compile(
     r"use\s+([a-z][a-z0-9-]{1,30})(?:\s+(?:for|on|in)\s+([tT][0-9]{1,4}|task-[0-9a-f]{1,8}-[0-9]{1,4}))?",
     re.IGNORECASE,
@@ -244,7 +245,10 @@ def _other_agent(text: str) -> Command | None:
     if said.lower() == Word.USE:
         return Command(word=Word.USE)
     found = _USE.fullmatch(said)
-    return Command(word=Word.USE, argument=found[2] or "", text=found[1]) if found else None
+    # «use decimals» is talk: without a task only an agent that everybody knows is meant
+    if found is None or not (found[2] or found[1].lower() in _AGENTS):
+        return None
+    return Command(word=Word.USE, argument=found[2] or "", text=found[1])
 
 
 def _about_intents(what: str, names: list[str]) -> Command | None:

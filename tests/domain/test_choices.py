@@ -184,3 +184,9 @@ def test_the_command_that_runs_the_tests_is_told_as_it_is_written(text: str, com
 )
 def test_talk_about_tests_is_no_command(text: str) -> None:
     assert command_in(text) is None
+
+
+def test_use_names_an_agent_and_is_talk_otherwise() -> None:
+    assert command_in("use codex") == Command(word=Word.USE, text="codex")
+    assert command_in("use mine for T002") == Command(word=Word.USE, argument="T002", text="mine")
+    assert command_in("Use Decimal.") is None

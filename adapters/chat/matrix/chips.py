@@ -40,6 +40,8 @@ EMOJI = {
     Verb.CHECK_AGAIN: "🔎",
     Verb.USE_AGENT: "🤖",
     Verb.NUDGE: "👋",
+    Verb.TAKE_AS_DONE: "👌",
+    Verb.STOP_TASK: "✋",
     Verb.TELL: "🔎",
     Verb.SHIP_AGAIN: "🔁",
     Verb.WATCH_AGAIN: "🔁",

@@ -377,7 +377,7 @@ async def test_a_word_to_somebody_else_is_not_shown(stage: Stage) -> None:
 async def test_a_line_that_could_not_be_taken_is_told_and_listening_goes_on(stage: Stage) -> None:
     stage.disk_full = True
     await stage.type("Add a dark mode", "status")
-    assert stage.text.count("This was not taken: No space left on device. Free some space.") == 2
+    assert stage.text.count("I could not take that: No space left on device. Free some space.") == 2
     assert stage.heard == []
 
 

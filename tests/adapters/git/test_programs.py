@@ -57,7 +57,7 @@ WAYS = [
     Way("a script at the top", both('"$(git rev-parse --show-toplevel)"/tools/clean.sh')),
     Way("a script of the work tree", both('"${GIT_WORK_TREE:-.}/tools/clean.sh"')),
     Way("a script in a pipe", both("cat | tools/clean.sh")),
-    Way("a script by the search path", both("clean.sh")),
+    Way("a script by the search path", both("clean.sh 2>/dev/null || cat")),
     Way("a module", both("python3 -m helper")),
     Way("a module that is imported", both("python3 -c 'import helper'")),
     Way("a filter that goes on", {"filter.z.process": "tools/process.sh"}),

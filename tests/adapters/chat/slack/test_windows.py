@@ -171,7 +171,7 @@ async def test_what_cannot_be_taken_is_said_there(bot: Whole) -> None:
     _, ts = await shown(bot)
     bot.desk.fails = [Unavailable("No space left on device.")]
     await bot.bed.click(MIKA, ts, "Show the log")
-    await window_of(bot, "I cannot take that just now")
+    await window_of(bot, "That did not work just now")
     assert bot.desk.taken == {}
 
 
