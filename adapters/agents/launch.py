@@ -26,7 +26,6 @@ from adapters.agents.entry import (
 from adapters.agents.limits import limit_in
 from adapters.agents.preflight import brought, kept, logged_in, older, path_of
 from adapters.agents.version import NoVersion, version_told
-from bot.domain.naming import whole_paths
 from bot.domain.states import Outcome
 from bot.domain.world import AgentReady, Launch, Lent, RunEnd
 from bot.errors import PortError, Refused
@@ -264,7 +263,7 @@ class AgentClis:
         return AgentReady(agent=cli.name, ok=True, version=version)
 
     def _found(self, program: str) -> str | None:
-        return shutil.which(program, path=whole_paths(self._environ.get("PATH", os.defpath)))
+        return shutil.which(program, path=self._environ.get("PATH", os.defpath))
 
 
 def _other(command: str) -> AgentCli:

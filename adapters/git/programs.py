@@ -15,8 +15,6 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from bot.domain.naming import whole_paths
-
 _OWN_COPY = "I run the copy in your own checkout, outside of the sandbox, never an agent's."
 FILTER = re.compile(r"filter\.(.+)\.(?:clean|smudge|process)", re.DOTALL)
 DRIVER = re.compile(r"merge\.(.+)\.driver", re.DOTALL)
@@ -132,7 +130,7 @@ def _program(word: str, main: Path, path: str) -> str | None:
     if "/" in word:
         found = main / word
         return str(found) if found.is_file() and ".worktrees" not in found.parts else None
-    return shutil.which(word, path=whole_paths(path))
+    return shutil.which(word, path=path)
 
 
 def _argument(word: str, main: Path) -> str:

@@ -14,7 +14,7 @@ import re
 import signal
 import sys
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adapters.git.environment import FIXED, SWITCHED_OFF
@@ -28,7 +28,6 @@ from adapters.git.programs import (
     names_programs,
     redirected,
 )
-from bot.domain.naming import whole_paths
 from bot.errors import Lost, Unavailable
 from bot.machine import require_room
 
@@ -63,6 +62,19 @@ class Answer:
         return [part.decode("utf-8", "surrogateescape") for part in self.out.split(b"\0") if part]
 
 
+@dataclass(frozen=True)
+class _Call:
+    """One start of git: `ok` are the exit codes that are answers, `lock` the descriptor it holds open."""
+
+    arguments: Sequence[str]
+    at: Place | Path
+    ok: Sequence[int] = (0,)
+    stdin: bytes = b""
+    limit: int = OUTPUT_LIMIT
+    extra: Mapping[str, str] = field(default_factory=dict[str, str])
+    lock: int | None = None
+
+
 INHERITED = -1
 """The umask of the bot. Files in people's repositories want theirs, not the bot's."""
 
@@ -80,7 +92,7 @@ class Git:
         umask: int = INHERITED,
     ) -> None:
         source = os.environ if environment is None else environment
-        self._path = whole_paths(source.get("PATH", os.defpath))
+        self._path = source.get("PATH", os.defpath)
         self._environment = {"PATH": self._path} | {k: source[k] for k in ("HOME",) if k in source}
         self._program = program
         self._seconds = seconds
@@ -96,7 +108,7 @@ class Git:
     ) -> Answer:
         """Run a command that changes nothing, not even the index's cache of file times."""
         environment = {"GIT_OPTIONAL_LOCKS": "0"}
-        return await self._run(arguments, at, ok, stdin, limit, environment, None)
+        return await self._run(_Call(arguments, at, ok, stdin, limit, environment))
 
     async def write(
         self,
@@ -109,12 +121,11 @@ class Git:
     ) -> Answer:
         """Run a command that changes something, under the repository's lock. `protocol`: the one it may use, if any."""
         extra = {"GIT_ALLOW_PROTOCOL": protocol} if protocol else {}
-        return await self._run(arguments, at, ok, stdin, OUTPUT_LIMIT, extra, lock)
+        return await self._run(_Call(arguments, at, ok, stdin, extra=extra, lock=lock))
 
     async def make(self, *arguments: str, at: Path) -> Answer:
         """Run a command in a folder that is nobody else's yet, perhaps one that copies from this machine."""
-        extra = {"GIT_ALLOW_PROTOCOL": "file"}
-        return await self._run(arguments, at, (0,), b"", OUTPUT_LIMIT, extra, None)
+        return await self._run(_Call(arguments, at, extra={"GIT_ALLOW_PROTOCOL": "file"}))
 
     async def programs(self, at: Place) -> tuple[str, ...]:
         """What people should know of the programs that the repository's configuration has git start, a sentence each."""
@@ -128,7 +139,7 @@ class Git:
     async def reach(self, *arguments: str, protocol: str) -> Answer:
         """Ask another repository something, from inside of none: no configuration is read, and no login is known."""
         extra = {"GIT_ALLOW_PROTOCOL": protocol, "HOME": "/nonexistent"}
-        return await self._run(arguments, Path("/"), (0,), b"", OUTPUT_LIMIT, extra, None)
+        return await self._run(_Call(arguments, Path("/"), extra=extra))
 
     async def version(self) -> tuple[int, int]:
         """Of the git that is installed. One that does not say is taken for new."""
@@ -136,19 +147,11 @@ class Git:
         found = _VERSION.match(answer.text)
         return (int(found[1]), int(found[2])) if found else (sys.maxsize, 0)
 
-    async def _run(
-        self,
-        arguments: Sequence[str],
-        at: Place | Path,
-        ok: Sequence[int],
-        stdin: bytes,
-        limit: int,
-        extra: dict[str, str],
-        lock: int | None,
-    ) -> Answer:
-        if isinstance(at, Place):
-            extra = extra | as_settings(redirected(await self._configured(at), at.main, self._path))
-        return await self._answered(arguments, at, ok, stdin, limit, extra, lock)
+    async def _run(self, call: _Call) -> Answer:
+        if isinstance(at := call.at, Place):
+            programs = redirected(await self._configured(at), at.main, self._path)
+            call = replace(call, extra={**call.extra, **as_settings(programs)})
+        return await self._answered(call)
 
     async def _configured(self, at: Place) -> dict[str, str]:
         """The filters and merge drivers that git would run there: key → command."""
@@ -159,27 +162,17 @@ class Git:
         )
         if not names_programs(files):
             return {}
-        told = await self._answered(
-            ("config", "-z", "--get-regexp", KEYS), at, (0, 1), b"", OUTPUT_LIMIT, {}, None
-        )
+        told = await self._answered(_Call(("config", "-z", "--get-regexp", KEYS), at, (0, 1)))
         pairs = (entry.partition("\n") for entry in told.fields)
         return {key: command for key, _, command in pairs}
 
-    async def _answered(
-        self,
-        arguments: Sequence[str],
-        at: Place | Path,
-        ok: Sequence[int],
-        stdin: bytes,
-        limit: int,
-        extra: dict[str, str],
-        lock: int | None,
-    ) -> Answer:
-        process = await self._start(arguments, at, extra, lock)
-        command = next((word for word in arguments if not word.startswith("-")), "")
+    async def _answered(self, call: _Call) -> Answer:
+        process = await self._start(call)
+        at = call.at
+        command = next((word for word in call.arguments if not word.startswith("-")), "")
         try:
             async with asyncio.timeout(self._seconds):
-                answer = await _unless_it_waits(_talk(process, stdin, limit), at)
+                answer = await _unless_it_waits(_talk(process, call.stdin, call.limit), at)
         except TimeoutError as error:
             await _end(process)
             raise Unavailable(
@@ -189,23 +182,22 @@ class Git:
         except BaseException:
             await _end(process)
             raise
-        reads = "GIT_OPTIONAL_LOCKS" in extra
-        if not reads and answer.code and (answer.code not in ok or answer.code >= FATAL):
+        reads = "GIT_OPTIONAL_LOCKS" in call.extra
+        if not reads and answer.code and (answer.code not in call.ok or answer.code >= FATAL):
             # its words for it are many: "couldn't write x.lock", "Aborting commit due to empty commit message"
             top = at.top if isinstance(at, Place) else at
             require_room(f"git {command}", top, *([at.common] if isinstance(at, Place) else []))
-        if answer.code in ok or answer.truncated:
+        if answer.code in call.ok or answer.truncated:
             if gone := missing_filter(answer.err, at):
                 raise gone
             return answer
         raise translated(command, answer.err, answer.code, at)
 
-    async def _start(
-        self, arguments: Sequence[str], at: Place | Path, extra: dict[str, str], lock: int | None
-    ) -> asyncio.subprocess.Process:
+    async def _start(self, call: _Call) -> asyncio.subprocess.Process:
         switches = [word for setting in SWITCHED_OFF for word in ("-c", setting)]
+        at = call.at
         top = at.top if isinstance(at, Place) else at
-        environment = self._environment | FIXED | extra
+        environment = {**self._environment, **FIXED, **call.extra}
         if isinstance(at, Place):
             environment |= at.environment
         try:
@@ -214,7 +206,7 @@ class Git:
                 "--no-pager",
                 "--literal-pathspecs",
                 *switches,
-                *arguments,
+                *call.arguments,
                 cwd=top,
                 env=environment,
                 stdin=asyncio.subprocess.PIPE,
@@ -222,7 +214,7 @@ class Git:
                 stderr=asyncio.subprocess.PIPE,
                 start_new_session=True,
                 umask=self._umask,
-                pass_fds=() if lock is None else (lock,),
+                pass_fds=() if call.lock is None else (call.lock,),
             )
         except FileNotFoundError as error:
             if not top.is_dir():

@@ -19,7 +19,6 @@ from adapters.sandbox import machine
 from adapters.sandbox.checkout import checkout
 from adapters.sandbox.homes import Homes, copy
 from adapters.sandbox.machine import covered, hidden, read_only, writable
-from bot.domain.naming import whole_paths
 from bot.domain.world import Lent
 from bot.errors import Refused, Unavailable
 
@@ -47,9 +46,7 @@ class Bubblewrap:
         self._reads = [Path(one) for one in reads]
         self._writes = [Path(one) for one in writes]
         self._hides = sorted({home, *hides}, key=lambda path: len(path.parts))
-        # by whole paths: it is started in the worktree, where any file may lie
-        search = whole_paths(environ.get("PATH", os.defpath))
-        self._program = shutil.which(program, path=search) or ""
+        self._program = shutil.which(program, path=environ.get("PATH", os.defpath)) or ""
 
     async def require(self) -> None:
         """Raise Unavailable, with how it is mended, where nothing can be run in it."""

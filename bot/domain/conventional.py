@@ -23,6 +23,150 @@ _SCOPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 _PREFIX = re.compile(
     rf"\s*({'|'.join(TYPES)})\s*(?:\([^()]*\))?\s*!?\s*[:：]\s*", re.IGNORECASE
 )  # as people write it by hand, too
+_VERBS = frozenset(
+    {
+        *(
+            "accept",
+            "add",
+            "adjust",
+            "allow",
+            "apply",
+            "ask",
+            "avoid",
+            "build",
+            "bump",
+            "cache",
+            "call",
+            "change",
+        ),
+        *(
+            "check",
+            "clean",
+            "close",
+            "collect",
+            "compute",
+            "convert",
+            "correct",
+            "count",
+            "cover",
+            "create",
+        ),
+        *(
+            "define",
+            "delete",
+            "describe",
+            "detect",
+            "disable",
+            "display",
+            "document",
+            "drop",
+            "enable",
+            "ensure",
+        ),
+        *(
+            "explain",
+            "export",
+            "expose",
+            "extend",
+            "extract",
+            "find",
+            "fix",
+            "format",
+            "generate",
+            "give",
+            "handle",
+        ),
+        *(
+            "hide",
+            "implement",
+            "import",
+            "improve",
+            "include",
+            "increase",
+            "introduce",
+            "investigate",
+            "join",
+        ),
+        *(
+            "keep",
+            "let",
+            "limit",
+            "list",
+            "load",
+            "log",
+            "make",
+            "measure",
+            "merge",
+            "migrate",
+            "move",
+            "name",
+        ),
+        *(
+            "normalize",
+            "offer",
+            "parse",
+            "pass",
+            "prepare",
+            "prevent",
+            "print",
+            "provide",
+            "read",
+            "record",
+        ),
+        *(
+            "reduce",
+            "refactor",
+            "refuse",
+            "remove",
+            "rename",
+            "render",
+            "repair",
+            "replace",
+            "report",
+            "require",
+        ),
+        *(
+            "restore",
+            "return",
+            "reuse",
+            "rewrite",
+            "round",
+            "run",
+            "save",
+            "search",
+            "send",
+            "serve",
+            "set",
+            "show",
+        ),
+        *(
+            "simplify",
+            "skip",
+            "sort",
+            "split",
+            "start",
+            "stop",
+            "store",
+            "support",
+            "switch",
+            "take",
+            "tell",
+        ),
+        *(
+            "test",
+            "update",
+            "upgrade",
+            "use",
+            "validate",
+            "verify",
+            "warn",
+            "wire",
+            "work",
+            "wrap",
+            "write",
+        ),
+    }
+)
 _DOTS = " .。…．｡"
 _TURNS = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
 _MARKS = frozenset("\u200e\u200f\u061c")
@@ -62,7 +206,7 @@ def title_for(kind: str, name: str) -> str:
         prefix = named[1].lower()
     while found := _PREFIX.match(plain):
         plain = plain[found.end() :]
-    subject = _shortened(_begun_small(plain), LONGEST - len(prefix) - 2)
+    subject = _shortened(begun_small(plain), LONGEST - len(prefix) - 2)
     return f"{prefix}: {subject or 'the work of this task'}"
 
 
@@ -72,10 +216,10 @@ def _breaks(char: str) -> bool:
     return turns or unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"}
 
 
-def _begun_small(text: str) -> str:
-    """Add → add; but JWT, OAuth and Node.js stay what they are."""
+def begun_small(text: str) -> str:
+    """Add → add, as linters of commit messages want it; other first words may be names, and stay what they are."""
     word = text.partition(" ")[0]
-    plain = word.isascii() and word.isalpha() and word.istitle() and len(word) > 1
+    plain = word.istitle() and word.lower() in _VERBS
     return word.lower() + text[len(word) :] if plain else text
 
 

@@ -111,12 +111,3 @@ def _folder(branch: str) -> str:
 def _is_folder_of(branch: str, taken: Collection[str]) -> bool:
     """git cannot have both `agent/x` and `agent/x/y`."""
     return any(other.casefold().startswith(f"{branch}/") for other in taken)
-
-
-def whole_paths(search: str) -> str:
-    """A PATH without entries that mean another folder wherever a program is started, and without agents' worktrees."""
-    return ":".join(
-        one
-        for one in search.split(":")
-        if PurePosixPath(one).is_absolute() and ".worktrees" not in PurePosixPath(one).parts
-    )

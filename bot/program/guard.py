@@ -9,9 +9,8 @@ import stat
 import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from bot.domain.naming import whole_paths
 from bot.errors import SettingsError
 
 CANARY = "GWT_CANARY_TOKEN"
@@ -21,9 +20,6 @@ _PR_SET_DUMPABLE = 4
 
 def keep_to_itself() -> int:
     """What is made from now on is its owner's alone. The umask there was, for files in people's repositories.
-
-    Programs are taken from absolute folders of the PATH only: where a relative one (`./node_modules/.bin`) leads is decided
-    by the folder a program is started in, and git is started in the worktrees of agents.
 
     On Linux no other program of the same user can read the bot's memory, environment and open files, either. Programs the bot
     starts are not concerned; root can read everything all the same.
@@ -35,9 +31,19 @@ def keep_to_itself() -> int:
 
 
 def search_whole_paths() -> None:
-    """Programs are found where they always are: with `.` in the PATH a repository would say what `git` is."""
-    if path := os.environ.get("PATH"):
-        os.environ["PATH"] = whole_paths(path) or os.defpath
+    """For the bot and everything that it starts. Adapters are given the PATH of this environment, and filter nothing."""
+    os.environ["PATH"] = whole_paths(os.environ.get("PATH", ""))
+
+
+def whole_paths(search: str) -> str:
+    """A PATH without relative folders and agents' worktrees.
+
+    Where `./node_modules/.bin` leads is decided by the folder a program is started in, and git is started in worktrees of
+    agents: with `.` in the PATH a repository would say what `git` is.
+    """
+    paths = map(PurePosixPath, search.split(os.pathsep))
+    kept = [str(one) for one in paths if one.is_absolute() and ".worktrees" not in one.parts]
+    return os.pathsep.join(kept) or os.defpath
 
 
 def refuse_open(home: Path) -> None:

@@ -71,6 +71,8 @@ def test_every_type_of_task_has_a_type_of_commit(kind: TaskType) -> None:
     ("name", "title"),
     [
         ("Add discounts", "feat: add discounts"),
+        ("Python 3.13 is supported", "feat: Python 3.13 is supported"),
+        ("CSV export of orders", "feat: CSV export of orders"),
         ("OAuth for guests", "feat: OAuth for guests"),
         ("Node.js 24", "feat: Node.js 24"),
         (".env is read.", "feat: .env is read"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from adapters.played.script.brief import Brief, Entry, line, strings, text
 from adapters.played.script.pieces import piece_in
+from bot.domain.conventional import begun_small
 
 _LONGEST_TITLE = 72
 _WORDS = 12
@@ -66,8 +67,7 @@ def _title(task: Entry) -> str:
     piece = piece_in(strings(task, "files"))
     head = f"{kind}({piece.name}): " if piece else f"{kind}: "
     name = line(_name(task)) or "the work of a task"
-    subject = name[:1].lower() + name[1:]
-    return (head + subject)[:_LONGEST_TITLE].rstrip(" .")
+    return (head + begun_small(name))[:_LONGEST_TITLE].rstrip(" .")
 
 
 def _checks(brief: Brief) -> str:

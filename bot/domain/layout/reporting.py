@@ -20,7 +20,7 @@ from bot.domain.layout.phrases import (
     stands,
     used,
 )
-from bot.domain.sentences import capitalized, continued
+from bot.domain.sentences import capitalized
 from bot.domain.sheets import Bullets, Code, Element, Fields, Prose, Sheet, Table, Text, Tone
 from bot.domain.states import OverallStatus, Status
 
@@ -175,7 +175,7 @@ def _summary_facts(card: SummaryCard) -> tuple[tuple[str, str], ...]:
 
 def problem(card: ProblemCard) -> Sheet:
     if card.over:
-        solved = f"Solved: {continued(card.title)}"
+        solved = f"Solved: {card.title.removesuffix('.')}"
         return Sheet(title=solved, tone=Tone.PLAIN, body=(Text(text=capitalized(card.reason)),))
     body = [Text(text=capitalized(text)) for text in (card.reason, card.remedy) if text]
     footer = "I keep trying, and go on by myself as soon as it works." if card.retrying else ""

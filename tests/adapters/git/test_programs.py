@@ -13,6 +13,7 @@ import pytest
 
 from adapters.git import GitRepository, GitWorktrees
 from bot.errors import PortError, Refused
+from bot.program.guard import whole_paths
 from tests.adapters.git.test_trust import Scene, every_call
 from tests.adapters.git.worlds import PEOPLE, git, write
 
@@ -114,7 +115,8 @@ class Home(Scene):
         git(self.top, "add", "--all")
         git(self.top, "commit", "--quiet", "-m", "tools")
         self.first = git(self.top, "rev-parse", "HEAD")
-        environment = {"PATH": f".:tools:{PEOPLE['PATH']}:{also or ''}", "HOME": str(directory)}
+        search = whole_paths(f".:tools:{PEOPLE['PATH']}:{also or ''}")
+        environment = {"PATH": search, "HOME": str(directory)}
         self.worktrees = GitWorktrees(directory / "home", environment)
         self.repository = GitRepository(directory / "home", environment)
         for key, value in settings.items():

@@ -187,8 +187,9 @@ def test_finished_work_is_judged_done_without_pretending_to_have_read_it() -> No
 @pytest.mark.parametrize(
     ("task", "title"),
     [
-        (TASKS[1], "feat(receipt): printable receipt"),
-        ({"title": "Say it.", "type": "documentation"}, "docs: say it"),
+        (TASKS[1], "feat(receipt): Printable receipt"),
+        ({"title": "Describe it.", "type": "documentation"}, "docs: describe it"),
+        ({"name": "CSV export of orders"}, "feat: CSV export of orders"),
         ({"name": "割引コード", "files": ["basket/discount.py"]}, "feat(discount): 割引コード"),
         ({"name": "Many words\n" * 20}, None),
         ({}, "feat: the work of a task"),
