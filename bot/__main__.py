@@ -58,7 +58,7 @@ def _chosen(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int
             return doctor.run(as_json=chosen.as_json)
         case "export" | "replay":
             return _archive(chosen)
-        case "run" | "continue" | "stop":
+        case "run" | "continue" | "stop" | "intent":
             return _single(chosen, umask)
         case "resume" if not chosen.list:
             return _single(chosen, umask)
@@ -88,6 +88,8 @@ def _single(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int
             )
         case "stop":
             return single.stop(chosen.session, everything=chosen.all, umask=umask)
+        case "intent":
+            return single.intent(chosen.what or "list", chosen.name, umask=umask)
         case "continue":
             return single.about(Word.CONTINUE, chosen.session, umask=umask)
         case _:

@@ -29,15 +29,22 @@ class Awake:
         self._actors: dict[str, Actor] = {}
         self._lives: dict[str, asyncio.Task[None]] = {}
         self._threads: dict[str, str] = {}
+        self._left: dict[str, Session] = {}
+        """Unfinished ones that this bot was told to leave as they are."""
         self._fallen: asyncio.Queue[str] = asyncio.Queue()
 
     def note(self, listed: Listed) -> None:
         """Which thread it has, whether it is to wake or not."""
         self._threads[listed.thread.key] = listed.id
 
+    def leave(self, session: Session) -> None:
+        """Unfinished, and not brought back: it is known how it stands, and nothing is done for it."""
+        self._left[session.id] = session
+
     def wake(self, record: Record) -> Actor:
         self._let_sleep()
         session = record.session
+        self._left.pop(session.id, None)
         actor = Actor(record, self._world)
         self._actors[session.id] = actor
         self._threads[session.thread.key] = session.id
@@ -93,9 +100,9 @@ class Awake:
         return actor.session if actor else None
 
     def session(self, session_id: str) -> Session | None:
-        """That session, if it is awake."""
+        """That session, if it is awake or unfinished."""
         actor = self._actors.get(session_id)
-        return actor.session if actor else None
+        return actor.session if actor else self._left.get(session_id)
 
     def on_disk(self, session_id: str) -> Session | None:
         """That session as it was saved last."""

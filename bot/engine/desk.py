@@ -126,6 +126,8 @@ class Desk:
         for record in self._world.store.load():
             if only is None or record.session.id in only:
                 self._awake.wake(record).tell(self._woken(record.session))
+            else:
+                self._awake.leave(record.session)
         await self._awake.in_line()
         self._world.places.open()
         awake, now = self._awake.sessions, self._world.clock.now
@@ -265,9 +267,15 @@ class Desk:
         session = self._awake.on_disk(session_id) if session_id else None
         return readout.standing(session) if session else Standing()
 
-    def tell(self, about: str, of: str) -> JsonValue:
+    async def tell(self, about: str, of: str) -> JsonValue:
         """How things stand, for a program to read. Raises Refused where there is no such session."""
-        return readout.told(self._world.store, about, of)
+        world = self._world
+        if about == "inbox":
+            paths = (world.rules.repository, *world.rules.repositories.values())
+            registry, top = world.registrar.registry, world.repository.top
+            found = await readout.inbox(world.store, registry, top, paths)
+            return [world.masker.mask_model(line) for line in found]
+        return readout.told(world.store, about, of)
 
     def actors(self) -> tuple[Actor, ...]:
         return self._awake.actors()

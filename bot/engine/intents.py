@@ -98,9 +98,7 @@ class Intents:
             shelf = await self.shelf(registry, await self.repository(thread), thread)
         except PortError as problem:
             return (), (f"Intents: {problem.reason}",)
-        told = [filed for filed in shelf.intents if intents.waits(filed.intent)]
-        # what a session carries out is told with the session
-        free = [filed for filed in told if self._live(filed) is None]
+        free = intents.unattended(shelf.intents, lambda filed: self._live(filed) is not None)
         waiting = tuple(cards.entry(filed, self._of(filed)) for filed in free[: cards.MOST])
         return waiting, shelf.problems
 
@@ -170,14 +168,15 @@ class Intents:
         filed = shelf.find(name)
         if filed is None:
             title = f"I know no intent {name}. intent list tells of all."
-            return AnswerCard(key=key, title=title, body=cards.problems(shelf.problems))
+            body = cards.problems(shelf.problems)
+            return AnswerCard(key=key, title=title, tone=Tone.FAILURE, body=body)
         if what == "show":
             return cards.shown(key, filed, self._of(filed))
         if isinstance(event, Pressed) and event.about != intents.about(filed):
             return cards.shown(key, filed, self._of(filed), CHANGED)
         session = self._live(filed)
         if why := intents.why_not(filed, _VERBS[what], session, alone=self.alone(filed)):
-            return AnswerCard(key=key, title=why)
+            return AnswerCard(key=key, title=why, tone=Tone.FAILURE)
         if what == "run":
             return await self._run(key, thread, event, repository, filed)
         status = intents.wanted(_VERBS[what])

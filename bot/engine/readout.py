@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 from pydantic import JsonValue, TypeAdapter
 
 from bot.domain import snapshot
+from bot.domain.registry import Filed
 from bot.domain.repl import Standing
 from bot.domain.session import Session
 from bot.domain.states import Status
 from bot.engine import overview
-from bot.errors import Refused
-from bot.flow import caught_up
-from bot.ports import Listed, Store
+from bot.errors import PortError, Refused
+from bot.flow import caught_up, intents
+from bot.ports import Listed, Registry, Store
 
 _OVER = frozenset({Status.COMPLETED, Status.FAILED, Status.DISCARDED})
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
@@ -35,6 +36,54 @@ def told(store: Store, about: str, of: str) -> JsonValue:
             return [*_at_work(store)]
         case _:
             return _whole(store, of)
+
+
+async def inbox(
+    store: Store,
+    registry: Registry | None,
+    top: Callable[[str], Awaitable[str]],
+    repositories: Iterable[str],
+) -> list[Line]:
+    """What waits for a person: sessions of all chats, and intents of these repositories that no session carries out."""
+    sessions = [line for line in _at_work(store) if line["waits_for"]]
+    found: list[Line] = [{"kind": "session", **line} for line in sessions]
+    if registry is None:
+        return found
+    for path in dict.fromkeys(repositories):
+        try:
+            repository = await top(path)
+            shelf = await registry.shelf(repository)
+        except PortError as problem:
+            found.append(_unread(path, problem.reason))
+            continue
+        free = intents.unattended(shelf.intents, lambda filed: _carried_out(store, filed))
+        found += [_intent(filed, repository) for filed in free]
+        found += [_unread(repository, problem) for problem in shelf.problems]
+    return found
+
+
+def _carried_out(store: Store, filed: Filed) -> bool:
+    record = store.find(filed.session) if filed.session else None
+    session = record.session if record else None
+    return session is not None and not session.over and intents.carries_out(session, filed)
+
+
+def _intent(filed: Filed, repository: str) -> Line:
+    intent = filed.intent
+    return {
+        "kind": "intent",
+        "id": intent.id,
+        "title": intent.title or intent.id,
+        "status": intent.status,
+        "repository": repository,
+        "waits_for": [intents.waits(intent)],
+    }
+
+
+def _unread(repository: str, problem: str) -> Line:
+    """A file that cannot be read waits for a person, too."""
+    what = {"kind": "problem", "id": "", "title": "Intents that cannot be read"}
+    return {**what, "repository": repository, "waits_for": [problem]}
 
 
 def standing(session: Session) -> Standing:

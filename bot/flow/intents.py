@@ -6,7 +6,7 @@ its own thread.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from hashlib import sha256
 
 from bot.domain.choices import Choice, Style, Verb
@@ -92,6 +92,11 @@ def waits(intent: Intent) -> str:
     if intent.status in (IntentStatus.PROPOSED, IntentStatus.APPROVED) and intent.open_questions:
         return counted(len(intent.open_questions), "open question")
     return "waits for approval" if intent.status is IntentStatus.PROPOSED else ""
+
+
+def unattended(found: Iterable[Filed], live: Callable[[Filed], bool]) -> list[Filed]:
+    """Those that wait for a person, without the ones a live session carries out: they are told with the session."""
+    return [filed for filed in found if waits(filed.intent) and not live(filed)]
 
 
 def choices(filed: Filed, session: Session | None, *, alone: bool = False) -> Iterator[Choice]:

@@ -64,6 +64,7 @@ def _parser() -> _Parser:
     )
     _add_console(commands)
     _add_single(commands)
+    _add_intent(commands)
     _add_looking(commands)
     _add_archives(commands)
     doctor = commands.add_parser(
@@ -158,6 +159,24 @@ def _add_single(commands: Commands) -> None:
     which = stop.add_mutually_exclusive_group()
     which.add_argument("session", nargs="?", default="", type=_id, help="its id, or the beginning")
     which.add_argument("--all", action="store_true", help="every session at work")
+
+
+def _add_intent(commands: Commands) -> None:
+    intent = commands.add_parser(
+        "intent",
+        help="what is wished for in this repository: list, show, approve, reject, run",
+        **_told(f"Lists intents, or does something with one.\n\n{manual.SINGLE}"),
+    )
+    what = intent.add_subparsers(dest="what", metavar="WHAT")
+    what.add_parser("list", help="all there are, those that wait for you first")
+    for word, told in (
+        ("show", "one of them, whole"),
+        ("approve", "it may be run"),
+        ("reject", "it stays as a file, and nothing comes of it"),
+        ("run", "begin its session, and see it through"),
+    ):
+        what.add_parser(word, help=told).add_argument("name", help="its name, or the beginning")
+    intent.set_defaults(what="list", name="")
 
 
 def _add_archives(commands: Commands) -> None:

@@ -13,6 +13,8 @@ from pydantic import JsonValue
 
 from adapters.chat.console import Screen, drawn
 from adapters.chat.local import joined
+from adapters.git import GitRepository
+from adapters.registry import ForgeFolder
 from adapters.store import InstanceLock, JournalStore, TaskLogFiles
 from bot import settings
 from bot.domain.layout import duration, stands
@@ -25,6 +27,7 @@ from bot.errors import Refused
 from bot.program.dotenv import read_settings
 from bot.program.owner import me
 from bot.program.secrets import secrets_in
+from bot.settings import pane_environment
 
 Line = Mapping[str, JsonValue]
 MOST = 50
@@ -63,15 +66,28 @@ async def sessions(*, as_json: bool) -> None:
 
 async def inbox(*, as_json: bool) -> None:
     """Everything that waits for a person."""
-    lines = [line for line in (await _lines("status"))[0] if line["waits_for"]]
+    lines, _ = await _lines("inbox")
     if as_json:
         _out_json([*lines])
         return
     if not lines:
         _out(Sheet(title="Inbox", body=(Text(text="Nothing waits for you."),)))
         return
-    items = tuple(f"{short(one)}  {_text(one, 'title')}: {_waits(one)}" for one in lines)
-    _out(Sheet(title="Inbox", body=(Bullets(items=items),)))
+    items = tuple(f"{_name(one)}{_text(one, 'title')}: {_waits(one)}" for one in lines)
+    body: list[Element] = [Bullets(items=items)]
+    if any(line["kind"] == "intent" for line in lines):
+        body.append(Text(text="gwt-bot intent show <name> tells more of an intent."))
+    _out(Sheet(title="Inbox", body=tuple(body)))
+
+
+def _name(line: Line) -> str:
+    match line["kind"]:
+        case "session":
+            return f"{short(line)}  "
+        case "intent":
+            return f"intent {_text(line, 'id')}  "
+        case _:
+            return ""
 
 
 async def usage(*, as_json: bool) -> None:
@@ -200,9 +216,22 @@ async def _told(about: str, of: str = "") -> tuple[JsonValue, int | None]:
     with InstanceLock(home):
         store = JournalStore(home)
         try:
+            if about == "inbox":
+                return await _inbox(store), None
             return readout.told(store, about, of), None
         finally:
             store.close()
+
+
+async def _inbox(store: JournalStore) -> JsonValue:
+    current = await read_settings()
+    masker = Masker({**secrets_in(os.environ), **current.secrets})
+    registry = ForgeFolder() if current.gwt_intents else None
+    git = GitRepository(current.gwt_home, pane_environment())
+    paths = (str(current.gwt_repository), *current.repositories.values())
+    return [
+        masker.mask_model(line) for line in await readout.inbox(store, registry, git.top, paths)
+    ]
 
 
 def _out(sheet: Sheet) -> None:

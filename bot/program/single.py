@@ -73,6 +73,21 @@ async def _wanted(at_work: list[looking.Line]) -> bool:
     return agrees(await asyncio.to_thread(sys.stdin.readline))
 
 
+async def intent(what: str, name: str, *, umask: int) -> int:
+    """`intent approve fix-login`, as it is said in a chat. Only `run` brings sessions to life, its own among them."""
+    current = await read_settings()
+    chat = _console(current, str(current.gwt_repository))
+    begins = what == "run"
+    async with seated(
+        chat, settings.load, umask=umask, only=None if begins else frozenset()
+    ) as seat:
+        await seat.look()
+        command = Command(word=Word.INTENT, argument=what, text=name)
+        event = Commanded(**chat.mark(), command=command)
+        code = await _done(seat, ANYWHERE, event, stays=begins, turned=begins)
+        return ExitCode.ERROR if chat.refused else code
+
+
 async def about(
     word: Word, session: str = "", *, umask: int, only: frozenset[str] | None = None
 ) -> int:

@@ -23,6 +23,7 @@ COMMANDS = (
     ("status",),
     ("sessions", "--json"),
     ("inbox",),
+    ("intent", "list"),
     ("usage",),
     ("info", "SESSION"),
     ("logs", "SESSION"),

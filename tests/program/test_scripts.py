@@ -164,3 +164,35 @@ def test_to_hand_work_over_takes_a_bot_at_work(bench: Bench) -> None:
     done = bench.run("run", "--detach", "Add a health check")
     assert done.returncode == 1
     assert "gwt-bot serve" in done.stderr
+
+
+def test_intents_are_listed_decided_on_and_in_the_inbox_with_a_bot_at_work_or_none(
+    bench: Bench,
+) -> None:
+    drafts = bench.shop / ".forge" / "intent-drafts"
+    drafts.mkdir(parents=True)
+    (drafts / "receipt.md").write_text("---\ntype: feature\nrisk: high\n---\n\nPrint a receipt\n")
+    listed = bench.run("intent")
+    assert (listed.returncode, "waits for approval" in listed.stdout) == (0, True), listed
+    waits = bench.run("inbox")
+    assert "intent receipt  Print a receipt: waits for approval" in waits.stdout
+    early = bench.run("intent", "run", "receipt")
+    assert (early.returncode, "Approve it first" in early.stdout) == (1, True), early
+    unknown = bench.run("intent", "approve", "nothing")
+    assert (unknown.returncode, "I know no intent nothing" in unknown.stdout) == (1, True), unknown
+
+    options = ("--project-mode", "fixed", "--project-root", str(bench.shop))
+    at_work = bench.started("console", *options)
+    assert at_work.stdin
+    assert at_work.stdout
+    at_work.stdin.write("help\n")
+    at_work.stdin.flush()
+    while "Commands" not in at_work.stdout.readline():
+        assert at_work.poll() is None
+    [line] = json.loads(bench.run("inbox", "--json").stdout)
+    assert (line["kind"], line["id"], line["status"]) == ("intent", "receipt", "proposed")
+    approved = bench.run("intent", "approve", "receipt")
+    assert "Intent receipt is approved" in approved.stdout, approved
+    at_work.communicate(timeout=100)
+    assert json.loads(bench.run("inbox", "--json").stdout) == []
+    assert "Print a receipt" in bench.run("intent", "show", "receipt").stdout

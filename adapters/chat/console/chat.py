@@ -27,12 +27,13 @@ from adapters.chat.console.progress import picking
 from adapters.chat.console.prose import on_one_line
 from adapters.chat.console.screen import Screen
 from adapters.chat.console.transcript import Transcript
-from bot.domain.cards import Card
+from bot.domain.cards import AnswerCard, Card
 from bot.domain.choices import Command, Word
 from bot.domain.events import Commanded, FromPeople, Pressed, Said
 from bot.domain.people import Person, Thread
 from bot.domain.repl import Standing
 from bot.domain.sentences import sentences
+from bot.domain.sheets import Tone
 from bot.errors import PortError
 from bot.ports import Deliver
 
@@ -69,6 +70,8 @@ class ConsoleChat:
         """Where that session is, if it is in another chat: there it goes on, and is talked in."""
         self.errors = 0
         """Lines that did nothing."""
+        self.refused = False
+        """Whether the last answer said why something cannot be done."""
         self.moved = False
         """Whether something was asked for or decided on."""
 
@@ -161,6 +164,7 @@ class ConsoleChat:
         if person == self._person and (
             thread == self.thread or not self._manner.only_own or not thread.root
         ):
+            self.refused = isinstance(card, AnswerCard) and card.tone is Tone.FAILURE
             await self._transcript.put_aside(thread, card)
             self._lines.saw(card)
 

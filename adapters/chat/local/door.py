@@ -41,7 +41,7 @@ class Behind(Protocol):
 
     def greet(self, thread: Thread, person: Person) -> Awaitable[None]: ...
 
-    def tell(self, about: str, of: str) -> JsonValue: ...
+    async def tell(self, about: str, of: str) -> JsonValue: ...
 
 
 @asynccontextmanager
@@ -201,7 +201,7 @@ class _Peer:
         return standing.model_dump(mode="json")
 
     async def _tell(self, request: wire.Tell) -> JsonValue:
-        return self._behind.tell(request.about, request.of)
+        return await self._behind.tell(request.about, request.of)
 
     async def show(self, thread: Thread, card: Card) -> None:
         self._send(wire.Shown(thread=thread, card=card))

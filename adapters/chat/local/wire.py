@@ -1,6 +1,6 @@
 """What goes over the local socket: a JSON object a line, both ways. The first line of each side names the version.
 
-The one who comes says `{"gwt_bot": 2}`, the bot answers with the same and who it is. From then on requests carry a number,
+The one who comes says `{"gwt_bot": 4}`, the bot answers with the same and who it is. From then on requests carry a number,
 and their answers the same number; what is to be seen comes in between, unasked.
 """
 
@@ -15,7 +15,7 @@ from bot.domain.events import Commanded, Pressed, Said
 from bot.domain.facts import Fact
 from bot.domain.people import Thread
 
-VERSION = 3
+VERSION = 4
 LONGEST = 4 * 1024 * 1024
 """Bytes of a line that the bot reads: a request is a text somebody typed or pasted."""
 LONGEST_SENT = 512 * 1024 * 1024
@@ -65,7 +65,7 @@ class Tell(Fact):
 
     ask: Literal["tell"] = "tell"
     id: int
-    about: Literal["status", "sessions", "session", "usage"]
+    about: Literal["status", "sessions", "session", "usage", "inbox"]
     of: str = ""
 
 

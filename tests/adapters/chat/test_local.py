@@ -89,7 +89,7 @@ class Bot:
     async def greet(self, thread: Thread, person: Person) -> None:
         await self.chat.whisper(thread, person, cards.NEWS)
 
-    def tell(self, about: str, of: str) -> JsonValue:
+    async def tell(self, about: str, of: str) -> JsonValue:
         if of:
             raise Refused(f"There is no session {of}.")
         return self.sessions
@@ -166,7 +166,7 @@ async def test_who_is_not_the_owner_is_shown_out_without_a_word(
     bot: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.getuid", lambda: 12_345)
-    assert await raw(bot, b'{"gwt_bot": 3}\n') == b""
+    assert await raw(bot, b'{"gwt_bot": 4}\n') == b""
     assert bot.heard == []
 
 
@@ -175,7 +175,7 @@ import socket, sys
 with socket.socket(socket.AF_UNIX) as calling:
     calling.connect(sys.argv[1])
     try:
-        calling.sendall(b'{"gwt_bot": 3}\\n')
+        calling.sendall(b'{"gwt_bot": 4}\\n')
         print(calling.recv(100).decode(), end="")
     except ConnectionError:
         pass
@@ -322,10 +322,10 @@ async def test_a_restart_forgets_no_card(tmp_path: Path) -> None:
     [
         (b"\x00\xff nothing\n", b""),
         (b'{"gwt_bot": 99}\n', b""),
-        (b'{"gwt_bot": 3}\n', b"{}\n"),
-        (b'{"gwt_bot": 3}\n', b'{"ask": "deliver", "id": 1, "thread": 3}\n'),
-        (b'{"gwt_bot": 3}\n', b"[" * 100_000 + b"\n"),
-        (b'{"gwt_bot": 3}\n', b"x" * (5 * 1024 * 1024)),
+        (b'{"gwt_bot": 4}\n', b"{}\n"),
+        (b'{"gwt_bot": 4}\n', b'{"ask": "deliver", "id": 1, "thread": 3}\n'),
+        (b'{"gwt_bot": 4}\n', b"[" * 100_000 + b"\n"),
+        (b'{"gwt_bot": 4}\n', b"x" * (5 * 1024 * 1024)),
     ],
     ids=["bytes", "version", "no request", "half a request", "nested", "without end"],
 )
@@ -340,9 +340,9 @@ async def test_no_more_than_a_number_come_in(bot: Bot) -> None:
     path = str(path_in(bot.home))
     opened = [await asyncio.open_unix_connection(path) for _ in range(MOST_PEERS)]
     for reader, writer in opened:
-        writer.write(b'{"gwt_bot": 3}\n')
+        writer.write(b'{"gwt_bot": 4}\n')
         assert await reader.readline()
-    assert await raw(bot, b'{"gwt_bot": 3}\n') == b""
+    assert await raw(bot, b'{"gwt_bot": 4}\n') == b""
     for _, writer in opened:
         writer.close()
 
