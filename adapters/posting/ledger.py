@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,6 +119,19 @@ class Ledger:
     def offering(self, thread: Thread) -> tuple[Placed, ...]:
         """Those of its cards on which something can be chosen."""
         return tuple(line.placed for line in self._of(thread) if line.offers)
+
+    def unseen(self, thread: Thread, is_after: Callable[[str], bool]) -> tuple[str, ...]:
+        """Keys of those that were not there yet when something was said. `is_after`: whether a message stands after it."""
+        return tuple(
+            card.key
+            for card in self.offering(thread)
+            if not card.messages or is_after(card.messages[0])
+        )
+
+    def messages(self) -> tuple[str, ...]:
+        """Those on which something can be chosen."""
+        offering = (card for thread in self.threads() for card in self.offering(thread))
+        return tuple(message for card in offering for message in card.messages)
 
     def wanted(self, thread: Thread, card: Card, choices: tuple[Choice, ...] = ()) -> Placed:
         """What is to stand there now; on disk when this returns. The same again if it is wanted, or stands, already."""

@@ -8,9 +8,13 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from bot.domain.documents import Document
+from bot.domain.events import Said
 from bot.domain.session import Session
-from bot.domain.words import Change
+from bot.domain.states import Phase
+from bot.domain.words import Change, ChangeStage
 
+KEY = "approval"
+"""With this the keys of all cards begin on which a plan or a change to it can be approved."""
 VALID_FOR = timedelta(hours=24)
 
 
@@ -51,6 +55,21 @@ def offer(session: Session) -> str:
 
 def offer_of_change(session: Session, change: Change) -> str:
     return _shown(digest_of_change(session, change), change.shown_at)
+
+
+def open_offer(session: Session) -> str:
+    """What could be approved just now; empty: nothing."""
+    change = session.change
+    if session.phase is Phase.EXECUTING:
+        awaits = change is not None and change.stage is ChangeStage.AWAITING
+        return offer_of_change(session, change) if change and awaits else ""
+    return offer(session) if session.phase is Phase.APPROVING else ""
+
+
+def is_early(event: Said, offered: str) -> bool:
+    """Whether it was said before people could read what is offered: it was heard before that was open, or stands before the card."""
+    before_card = any(key.startswith(f"{KEY}:") for key in event.unseen)
+    return before_card or event.offered not in (None, offered)
 
 
 def _shown(digest: str, since: datetime | None) -> str:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
+from bot.domain import approval
 from bot.domain.actions import (
     Action,
     AwaitRun,
@@ -118,6 +119,8 @@ class Actor:
         if self.has_heard(event):
             return
         deeds: list[Deed] = []
+        if isinstance(event, Said):
+            event = event.model_copy(update={"offered": approval.open_offer(self.session)})
         if held_back(self.session, event) and isinstance(event, FromPerson):
             event = event.model_copy(update={"waited": True}) if isinstance(event, Said) else event
             deeds.append(

@@ -103,8 +103,7 @@ def _word(text: str) -> str:
 
 
 def _said(session: Session, event: Said, text: str) -> Iterator[Deed]:
-    shown = session.documents_shown_at
-    if is_yes(text) and shown and event.at < shown:
+    if is_yes(text) and approval.is_early(event, approval.offer(session)):
         yield telling.privately(event, TOO_EARLY)
     elif is_yes(text):
         yield from _approve(session, event)

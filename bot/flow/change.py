@@ -64,7 +64,7 @@ def decide(session: Session, change: Change, event: Event) -> Iterator[Deed]:
             yield from _give_up(session, sentences(f"I could not plan it: {reason}", remedy))
         case Pressed():
             yield from _pressed(session, change, event)
-        case Said(text=text) if approve.is_yes(text) and _is_early(change, event):
+        case Said(text=text) if approve.is_yes(text) and _is_early(session, change, event):
             yield telling.privately(event, approve.TOO_EARLY)
         case Said(text=text) if approve.is_yes(text):
             yield from _confirm(session, change, event)
@@ -178,9 +178,10 @@ def _analysed(session: Session, change: Change, event: PlanAnalysed) -> Iterator
     yield changed.wanted(session, change)
 
 
-def _is_early(change: Change, event: Said) -> bool:
+def _is_early(session: Session, change: Change, event: Said) -> bool:
     """Said before the card was there to be read."""
-    return bool(change.shown_at and event.at < change.shown_at)
+    shown = change.stage is ChangeStage.AWAITING
+    return shown and approval.is_early(event, approval.offer_of_change(session, change))
 
 
 def _pressed(session: Session, change: Change, event: Pressed) -> Iterator[Deed]:

@@ -57,7 +57,7 @@ def wanted(session: Session, change: Change, decided: Decided | None = None) -> 
     return Show(
         card=ApprovalCard(
             # a change that was forgotten had the same revision, and its card stands far above
-            key=f"approval:{change.revision}:{naming.short(change.id)}",
+            key=f"{approval.KEY}:{change.revision}:{naming.short(change.id)}",
             spec_id=session.spec.id if session.spec else "",
             revision=change.revision,
             digest=approval.digest_of_change(session, change),

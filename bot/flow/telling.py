@@ -175,7 +175,7 @@ def revision(session: Session) -> int:
 def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
     return Show(
         card=ApprovalCard(
-            key=f"approval:{revision(session)}",
+            key=f"{approval.KEY}:{revision(session)}",
             spec_id=session.spec.id if session.spec else "",
             revision=revision(session),
             digest=approval.digest(session),

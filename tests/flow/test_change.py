@@ -397,8 +397,18 @@ def test_yes_in_the_thread_confirms_what_is_shown_and_nothing_before_it() -> Non
 def test_a_yes_from_before_the_change_was_shown_confirms_nothing() -> None:
     session = asked_for(at_work(), "T002")
     drafted(session, *wider(session))
-    assert whispers(decide(session, said("ok", at=later(1))))
+    early = said("ok").model_copy(update={"offered": ""})
+    assert whispers(decide(session, early))
     assert session.change
+
+
+def test_a_yes_to_a_change_counts_though_the_clock_was_set_back_since_it_was_shown() -> None:
+    session = asked_for(at_work(), "T002")
+    drafted(session, *wider(session))
+    session.words = ()
+    offered = approval.open_offer(session)
+    decide(session, said("confirm", at=later(-600)).model_copy(update={"offered": offered}))
+    assert session.change is None
 
 
 def test_a_stale_press_for_a_change_does_nothing() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from bot.domain import approval
 from bot.domain.actions import Deed, HoldPlace, ShowLogs, StopRun
 from bot.domain.cards import ApprovalCard, ProblemCard, QuestionsCard, StoppedCard
 from bot.domain.choices import Verb, Word
@@ -325,13 +328,19 @@ def test_trouble_is_not_said_to_go_on_when_nobody_tries_any_more(how: str) -> No
     assert session.trouble == ""
 
 
-def test_a_yes_from_before_the_plan_was_shown_approves_nothing() -> None:
+@pytest.mark.parametrize("told", [{"offered": ""}, {"unseen": ("approval:1",)}])
+def test_a_yes_from_before_the_plan_was_shown_approves_nothing(told: dict[str, Any]) -> None:
     session = awaiting_approval()
-    session.documents_shown_at = later(120)
-    deeds = decide(session, said("yes", at=later(60)))
+    deeds = decide(session, said("yes").model_copy(update=told))
     assert session.phase is Phase.APPROVING
     assert whispers(deeds)
-    decide(session, said("yes", at=later(180)))
+
+
+def test_a_yes_to_the_plan_counts_though_the_clock_was_set_back_since_it_was_shown() -> None:
+    session = awaiting_approval()
+    session.documents_shown_at = later(120)
+    offered = approval.open_offer(session)
+    decide(session, said("yes", at=later(60)).model_copy(update={"offered": offered}))
     assert session.phase is Phase.EXECUTING
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,8 @@ from bot.errors import Unavailable
 
 Event = dict[str, Any]
 ENCRYPTED = "m.room.encrypted"
+_KEPT = 20_000
+"""Events of others whose order is remembered."""
 LONGEST_ID = 255
 """Characters that an id of Matrix may have."""
 
@@ -30,6 +33,30 @@ class Batch:
     timelines: dict[str, Timeline]
     invites: dict[str, tuple[Event, ...]]
     """What a room shows of itself to those it invites."""
+
+
+class Order:
+    """In which order a homeserver tells of events. Their own times are by the clocks of several servers."""
+
+    def __init__(self, me: str = "", known: Iterable[str] = ()) -> None:
+        """`known`: messages of an earlier life. Those not told of yet are told before anything that came after them."""
+        self._me = me
+        self._mine = dict.fromkeys(known, 0)
+        self._theirs: OrderedDict[str, int] = OrderedDict()
+        self._told = 0
+
+    def note(self, events: Iterable[Event]) -> None:
+        """All of an answer, before the first of them is heard: one may wait for its key while later ones are heard."""
+        for event in events:
+            self._told += 1
+            kept = self._mine if event.get("sender") == self._me else self._theirs
+            kept[str(event.get("event_id"))] = self._told
+            if len(self._theirs) > _KEPT:
+                self._theirs.popitem(last=False)
+
+    def is_after(self, mine: str, theirs: str) -> bool:
+        """Whether a message of the bot stands after one of somebody else; if it was not told of yet, it does."""
+        return self._mine.get(mine, self._told + 1) > self._theirs.get(theirs, self._told + 1)
 
 
 @dataclass(frozen=True)

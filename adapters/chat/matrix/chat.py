@@ -14,7 +14,7 @@ from nio import AsyncClient
 
 from adapters.chat.matrix.account import MatrixAccess
 from adapters.chat.matrix.answers import ask
-from adapters.chat.matrix.batch import Event
+from adapters.chat.matrix.batch import Event, Order
 from adapters.chat.matrix.clicks import Clicks
 from adapters.chat.matrix.crypto import Entered, Ways, enter, forget, leave, ways
 from adapters.chat.matrix.crypto.seal import OPEN, Seal
@@ -119,6 +119,7 @@ class MatrixChat:
         client = way.entered.client
         me = Me(client.user_id, await _name(client))
         home = way.moving.home(deliver)
+        order = Order(client.user_id, self._ledger.messages())
         hearing = Hearing(
             me,
             self._ledger,
@@ -127,6 +128,7 @@ class MatrixChat:
             Files(client),
             home,
             may_ask=lambda thread, by: self._may_ask(way.moving.origin(thread), by),
+            order=order,
         )
 
         async def hear(room: str, event: Event) -> None:
@@ -144,6 +146,7 @@ class MatrixChat:
             poll=self._poll,
             patience=self._patience,
             unseal=way.ways.unseal(way.tell),
+            order=order,
         )
         try:
             await sync.run()

@@ -59,11 +59,13 @@ class Clicking:
         else:
             await self._press(click, placed)
 
-    async def chosen_in_words(self, thread: Thread, message: Message, by: Person) -> bool:
-        """Whether somebody's words choose what is offered there, where reactions do not."""
+    async def chosen_in_words(
+        self, thread: Thread, message: Message, by: Person, unseen: tuple[str, ...] = ()
+    ) -> bool:
+        """Whether somebody's words choose what is offered there, where reactions do not. `unseen`: cards that came later."""
         by_words = await self._gateway.by_words(message.room)
         worded = written(self._ledger.cards(thread), message.text, by_words)
-        if worded is None:
+        if worded is None or worded.placed.key in unseen:
             return False
         await self._chosen(_click(message, worded.placed, by, worded.choice), worded.placed)
         return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from adapters.chat.matrix.batch import Event
+from adapters.chat.matrix.batch import Event, Order
 from adapters.chat.matrix.clicking import Clicking
 from adapters.chat.matrix.clicks import Clicks
 from adapters.chat.matrix.files import Files
@@ -36,7 +36,9 @@ class Hearing:
         deliver: Deliver,
         *,
         may_ask: MayAsk = nobody,
+        order: Order | None = None,
     ) -> None:
+        self._order = order or Order()
         self._may_ask = may_ask
         self._me = me
         self._ledger = ledger
@@ -105,19 +107,30 @@ class Hearing:
             event = Commanded(id=id, at=at, by=by, command=command, mention=mention)
             await self._deliver(thread, event)
             return
-        if within and message.text and await self._chooses(thread, message, by):
+        unseen = self._ledger.unseen(thread, lambda card: self._order.is_after(card, id))
+        if within and message.text and await self._chooses(thread, message, by, unseen):
             return
         # nothing is fetched for a stranger: the gate, which says no, comes after that
         fetched = message.file if self._may_ask(thread, by) else None
         files = (await self._files.read(fetched),) if fetched else ()
-        said = Said(id=id, at=at, by=by, text=message.text, mention=mention, files=files)
+        said = Said(
+            id=id,
+            at=at,
+            by=by,
+            text=message.text,
+            mention=mention,
+            files=files,
+            unseen=unseen,
+        )
         if await self._deliver(thread, said) and mention:
             # only of those who were let: strangers must not fill what is remembered
             self._gateway.remember_root(thread, message.sender)
 
-    async def _chooses(self, thread: Thread, message: Message, by: Person) -> bool:
+    async def _chooses(
+        self, thread: Thread, message: Message, by: Person, unseen: tuple[str, ...]
+    ) -> bool:
         answers = await self._clicking.answers(thread, message, by)
-        return answers or await self._clicking.chosen_in_words(thread, message, by)
+        return answers or await self._clicking.chosen_in_words(thread, message, by, unseen)
 
     async def _edited(self, edit: Edit) -> None:
         """Of the request itself, by whoever wrote it: an edit does not say in which thread its message stands."""

@@ -21,7 +21,7 @@ from nio.responses import SyncResponse
 
 from adapters.chat.matrix import batch, missed
 from adapters.chat.matrix.answers import Json, SignedOut, ask
-from adapters.chat.matrix.batch import Batch, Event, Timeline, without_secrets
+from adapters.chat.matrix.batch import Batch, Event, Order, Timeline, without_secrets
 from adapters.chat.matrix.crypto.unseal import OPEN, Unseal
 from adapters.chat.matrix.crypto.wire import quoted
 from adapters.chat.matrix.lanes import Lanes, Work
@@ -74,9 +74,11 @@ class Sync:
         page: int = _PAGE,
         patience: Patience | None = None,
         unseal: Unseal = OPEN,
+        order: Order | None = None,
     ) -> None:
         self._client, self._rooms, self._bookmark, self._hear = client, rooms, bookmark, hear
         self._unseal = unseal
+        self._order = order or Order()
         self._poll, self._grace, self._size = poll, grace, page
         self._patience = patience or Patience()
         self._from_join: set[str] = set()
@@ -169,7 +171,9 @@ class Sync:
             await self._patiently("an invitation", partial(self._rooms.answer, invited))
 
     async def _tell(self, room: str, timeline: Timeline, since: str) -> None:
-        for event in await self._complete(room, timeline, since):
+        events = await self._complete(room, timeline, since)
+        self._order.note(events)
+        for event in events:
             await self._tell_one(room, event)
             with _others_go_on("a change of a room", event):
                 noticing = partial(self._rooms.notice, room, event)

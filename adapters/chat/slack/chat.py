@@ -154,11 +154,16 @@ class SlackChat:
                 questions=self._ledger.questions,
                 settings=self._screens.home.settings,
                 at_work_in=self._ledger.knows,
+                unseen=self._unseen,
                 channels=tuple(self._channels(us)),
             ),
             talked=self._gateway.talked,
             brought=Brought((files.beside, earlier.before), self._may_ask),
         )
+
+    def _unseen(self, thread: Thread, ts: str) -> tuple[str, ...]:
+        # a message's time is its place in the channel, given by Slack to ours as to everybody's
+        return self._ledger.unseen(thread, lambda card: float(card) > float(ts))
 
     def _ear(self, reception: Reception, missed: Missed) -> Socket | Requests:
         if not self._access.by_socket:

@@ -27,12 +27,18 @@ def _nowhere(thread: Thread) -> bool:
     return False
 
 
+def _all_seen(thread: Thread, ts: str) -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Known:
     questions: QuestionsOf = _no_questions
     settings: SettingsOf = _no_settings
     at_work_in: Callable[[Thread], bool] = _nowhere
     """Whether the bot has ever shown anything in a thread."""
+    unseen: Callable[[Thread, str], tuple[str, ...]] = _all_seen
+    """The cards with buttons that stand after a message, by their thread and the message's time."""
     channels: tuple[str, ...] = ()
     """In which people may ask for something."""
 

@@ -24,6 +24,7 @@ from adapters.chat.slack.delivery import (
     Incomplete,
     Nothing,
     Opening,
+    Talk,
     Wish,
     word,
 )
@@ -182,7 +183,9 @@ class Reception:
         if not isinstance(event, Said):
             return event
         files = await self._brought.beside(delivery, by)
-        return event.model_copy(update={"files": files}) if files else event
+        ts = delivery.what.ts if isinstance(delivery.what, Talk) else ""
+        unseen = self._known.unseen(delivery.thread, ts) if ts else ()
+        return event.model_copy(update={"files": files, "unseen": unseen})
 
     async def _hand_over(self, thread: Thread, event: FromPeople) -> bool:
         try:

@@ -32,6 +32,11 @@ class Said(FromPerson):
     """A script says it: nobody is there for a question in between."""
     waited: bool = False
     """It was said while its session was paused: it goes on with that session, or goes with it."""
+    offered: str | None = None
+    """What could be approved when it was heard; none: it was not noted. Times do not tell: the clocks of a platform and
+    of this machine differ, and either may be set back."""
+    unseen: tuple[str, ...] = ()
+    """Keys of cards with buttons that stand after it in its thread, by the platform's own order."""
 
 
 class Edited(FromPerson):

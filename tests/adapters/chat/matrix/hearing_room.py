@@ -43,13 +43,17 @@ class Room:
         assert self._chat, "the bot is away"
         return self._chat
 
+    def bot_is_there(self) -> MatrixChat:
+        """It can say something, and hears nothing."""
+        access = MatrixAccess(self.way.url, self.bot.id, self.bot.login.access_token)
+        return MatrixChat(
+            access, self.folder, self._welcome, may_ask=lambda thread, person: self.lets
+        )
+
     @asynccontextmanager
     async def bot_listens(self) -> AsyncGenerator[None, None]:
         """One life of the bot."""
-        access = MatrixAccess(self.way.url, self.bot.id, self.bot.login.access_token)
-        async with MatrixChat(
-            access, self.folder, self._welcome, may_ask=lambda thread, person: self.lets
-        ) as chat:
+        async with self.bot_is_there() as chat:
             self._chat = chat
             listening = asyncio.create_task(chat.listen(self._deliver))
             async with asyncio.timeout(PATIENCE):

@@ -74,3 +74,14 @@ def test_what_an_event_belongs_to_is_an_id() -> None:
     assert related({"m.relates_to": {"event_id": "$root"}}) == "$root"
     assert related({"m.relates_to": {"event_id": "$" * 256}}) == ""
     assert related({"m.relates_to": ["$root"]}) == related([]) == related(None) == ""
+
+
+def test_what_is_told_first_stands_first_whatever_the_clocks_of_servers_say() -> None:
+    order = batch.Order("@bot:hs", known=("$earlier life",))
+    mine = {"event_id": "$card", "sender": "@bot:hs", "origin_server_ts": 1}
+    before, after = ({**SAID, "event_id": id, "origin_server_ts": 2} for id in ("$old", "$new"))
+    order.note([before, mine, after])
+    assert order.is_after("$card", "$old")
+    assert not order.is_after("$card", "$new")
+    assert not order.is_after("$earlier life", "$old")
+    assert order.is_after("$posted and not told of yet", "$new")

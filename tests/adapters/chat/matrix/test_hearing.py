@@ -200,3 +200,24 @@ async def test_an_edit_of_the_request_by_its_author_is_delivered_and_no_other(ro
     await room.next(3)
     edits = [(thread.root, e.of, e.text) for thread, e in room.heard if isinstance(e, Edited)]
     assert edits == [(root, root, "Add a light mode"), (root, root, "Add both")]
+
+
+async def test_what_was_said_before_a_card_stood_there_is_heard_as_that_whenever_it_comes(
+    away_room: Room,
+) -> None:
+    room = away_room
+    async with room.bot_listens():
+        thread = await room.shown(cards.ANSWER, "")
+    await room.anna.say(room.id, "approve", thread=thread.root)
+    async with room.bot_is_there() as chat:
+        await chat.show(thread, cards.APPROVAL)
+        await room.sees("Shall I build")
+    async with room.bot_listens():
+        await room.has_heard(2)
+        await room.anna.say(room.id, "approved", thread=thread.root)
+        await room.has_heard(3)
+    async with room.bot_listens():
+        await room.anna.say(room.id, "approve", thread=thread.root)
+        heard = await room.has_heard(4)
+    said = [event for event in heard if isinstance(event, Said)]
+    assert [event.unseen for event in said[1:]] == [("approval:1",), (), ()]

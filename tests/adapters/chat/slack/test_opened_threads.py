@@ -137,3 +137,21 @@ async def test_what_is_said_in_an_opened_thread_while_nobody_listens_is_heard_la
     await stage.bed.reply(MIKA, PUBLIC, opened.root, "Use the new API")
     async with stage.listening():
         assert await stage.heard("Use the new API") == opened
+
+
+async def test_what_was_said_before_a_card_stood_there_is_heard_as_that_whenever_it_comes(
+    stage: Stage,
+) -> None:
+    """By the order of the messages in Slack: the clock of this machine says nothing of it."""
+    async with stage.listening() as chat:
+        root = await asked(stage)
+        await chat.show(root, cards.ANSWER)
+    await stage.bed.reply(AKI, PUBLIC, root.root, "approve")
+    async with stage.chat() as chat:
+        await chat.show(root, cards.APPROVAL)
+    async with stage.listening():
+        await stage.heard("approve")
+        await stage.bed.reply(AKI, PUBLIC, root.root, "approved")
+        await stage.heard("approved")
+    said = [event for event in stage.desk.events if isinstance(event, Said)]
+    assert [event.unseen for event in said[1:]] == [("approval:1",), ()]
