@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
+import stat
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
+from typing import Any, TypeVar
 
-from bot.errors import Unavailable
+from bot.errors import Refused, Unavailable
 
+T = TypeVar("T")
+
+LOOK_SECONDS = 1.0
+"""A program that has not ended by then may wait for a pipe that lies in a file's place: the first look; the next comes later."""
 LEAST_ROOM = 64 * 1024
 """Bytes. With less, git and tests fail in words of their own, of which few name the disk."""
 _ROOM = "Free some space there; the bot goes on by itself."
@@ -40,3 +48,47 @@ def require_room(doing: str, *folders: Path) -> None:
             continue
         if disk.f_bavail * disk.f_frsize < LEAST_ROOM or (disk.f_files and not disk.f_favail):
             raise Unavailable(f"the disk is full ({folder}; {doing} failed)", _ROOM)
+
+
+async def unless_it_waits(
+    talk: Coroutine[Any, Any, T], odd_file: Callable[[], Path | None], program: str = "git"
+) -> T:
+    """What a program answers. Refused as soon as there is a pipe or a device where it reads files: it would never end."""
+    talking = asyncio.create_task(talk)
+    pause = LOOK_SECONDS
+    try:
+        while not (await asyncio.wait({talking}, timeout=pause))[0]:
+            if odd := await asyncio.to_thread(odd_file):
+                raise Refused(
+                    f"{odd} is a pipe or a device, no ordinary file: {program} would wait for it without an end",
+                    f"Look who has put it there, and remove it: rm {odd}",
+                )
+            pause *= 4
+        return await talking
+    finally:
+        talking.cancel()
+
+
+def files_in(folder: Path) -> Iterator[Path]:
+    """Of a checkout without `.git` and the worktrees below it; what cannot be read is passed over."""
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        try:
+            with os.scandir(here) as entries:
+                for entry in entries:
+                    if not entry.is_dir(follow_symlinks=False):
+                        yield Path(entry.path)
+                    elif entry.name not in {".git", ".worktrees", "node_modules"}:
+                        waiting.append(Path(entry.path))
+        except OSError:
+            continue
+
+
+def is_odd(path: Path) -> bool:
+    """Whether it is a pipe or a device: whoever opens it waits."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import re
-import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
 from adapters.git.place import Place, damaged
 from bot.errors import PortError, Refused, Unavailable
+from bot.machine import files_in, is_odd
 
 NO_ROOM = "Free some space there; the bot goes on by itself."
 LOOKED_AT = 500_000
@@ -91,44 +91,13 @@ def odd_file(at: Place | Path) -> Path | None:
     else:
         tops = [one for one in (at, *at.parents) if (one / ".git").exists()][:1]
         folders = {one / ".git" for one in tops}
-    inside = (one for folder in folders for one in _files(folder))
-    trees = (one for top in tops for one in _files(top) if one.name in _READ_BY_GIT)
+    inside = (one for folder in folders for one in files_in(folder))
+    trees = (one for top in tops for one in files_in(top) if one.name in _READ_BY_GIT)
     outside = (top / ".git" for top in tops)
     for found in (*outside, *islice(inside, LOOKED_AT), *islice(trees, LOOKED_AT)):
-        if _is_odd(found):
+        if is_odd(found):
             return found
     return None
-
-
-def waited_for(odd: Path) -> Refused:
-    return Refused(
-        f"{odd} is a pipe or a device, no ordinary file: git would wait for it without an end",
-        f"Look who has put it there, and remove it: rm {odd}",
-    )
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    """Of a checkout without `.git` and the worktrees below it; what cannot be read is passed over."""
-    waiting = [folder]
-    while waiting:
-        here = waiting.pop()
-        try:
-            with os.scandir(here) as entries:
-                for entry in entries:
-                    if not entry.is_dir(follow_symlinks=False):
-                        yield Path(entry.path)
-                    elif entry.name not in {".git", ".worktrees", "node_modules"}:
-                        waiting.append(Path(entry.path))
-        except OSError:
-            continue
-
-
-def _is_odd(path: Path) -> bool:
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return False
-    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
 
 def _locked(lock: Path, at: Place | Path) -> Unavailable:

@@ -13,12 +13,12 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adapters.git.environment import FIXED, SWITCHED_OFF
-from adapters.git.failures import missing_filter, odd_file, translated, waited_for
+from adapters.git.failures import missing_filter, odd_file, translated
 from adapters.git.place import Place
 from adapters.git.programs import (
     KEYS,
@@ -29,7 +29,7 @@ from adapters.git.programs import (
     redirected,
 )
 from bot.errors import Lost, Unavailable
-from bot.machine import require_room
+from bot.machine import require_room, unless_it_waits
 
 OUTPUT_LIMIT = 32 * 1024 * 1024
 ERROR_LIMIT = 64 * 1024
@@ -37,8 +37,6 @@ SECONDS = 300.0
 GRACE_SECONDS = 2.0
 FATAL = 128
 """From this exit code on git could not do what it was to do."""
-LOOK_SECONDS = 1.0
-"""A git that has not ended by then may wait for a pipe that lies in a file's place: the first look; the next comes later."""
 
 _VERSION = re.compile(r"git version (\d+)\.(\d+)")
 
@@ -172,7 +170,9 @@ class Git:
         command = next((word for word in call.arguments if not word.startswith("-")), "")
         try:
             async with asyncio.timeout(self._seconds):
-                answer = await _unless_it_waits(_talk(process, call.stdin, call.limit), at)
+                answer = await unless_it_waits(
+                    _talk(process, call.stdin, call.limit), lambda: odd_file(at)
+                )
         except TimeoutError as error:
             await _end(process)
             raise Unavailable(
@@ -222,20 +222,6 @@ class Git:
             raise Unavailable("git is required", "Install git 2.36 or newer.") from error
         except OSError as error:
             raise Unavailable(f"git could not be started: {error.strerror}") from error
-
-
-async def _unless_it_waits(talk: Coroutine[None, None, Answer], at: Place | Path) -> Answer:
-    """git's answer. Refused as soon as there is a pipe or a device where it reads files: it would never end."""
-    talking = asyncio.create_task(talk)
-    pause = LOOK_SECONDS
-    try:
-        while not (await asyncio.wait({talking}, timeout=pause))[0]:
-            if odd := await asyncio.to_thread(odd_file, at):
-                raise waited_for(odd)
-            pause *= 4
-        return await talking
-    finally:
-        talking.cancel()
 
 
 async def _talk(process: asyncio.subprocess.Process, stdin: bytes, limit: int) -> Answer:

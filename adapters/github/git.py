@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.errors import Unavailable
+from bot.machine import files_in, is_odd, unless_it_waits
 
 _FROM_THE_BOT = frozenset(
     {
@@ -107,15 +108,16 @@ class Git:
         secret: Mapping[str, str] | None = None,
         lock: int | None = None,
         ok: Sequence[int] | None = (0,),
+        reads: Path | None = None,
     ) -> Said:
-        """`opens`: the one protocol this call may use. `ok`: the exit codes that are no error; none: all are looked at
+        """`reads`: the repository of somebody else that it reads from. `opens`: the one protocol this call may use. `ok`: the exit codes that are no error; none: all are looked at
         by the caller. `secret`: settings that only this process may know. `lock` stays open as long as git lives."""
         switches = [*_SWITCHED_OFF, *([f"protocol.{opens}.allow=always"] if opens else ())]
         command = [word for switch in switches for word in ("-c", switch)]
         where = [f"--git-dir={at}"] if at else []
         environment = self._environment | _FIXED | _as_settings(secret or {})
         process = await self._start([*command, *where, *arguments], environment, lock)
-        said = await self._heard(process, arguments[0])
+        said = await self._heard(process, arguments[0], reads)
         if ok is not None and said.code not in ok:
             raise Unavailable(f"git {arguments[0]} failed: {last_words(said.err)}")
         return said
@@ -142,13 +144,16 @@ class Git:
         except OSError as error:
             raise Unavailable(f"git could not be started: {error.strerror}") from error
 
-    async def _heard(self, process: asyncio.subprocess.Process, command: str) -> Said:
+    async def _heard(
+        self, process: asyncio.subprocess.Process, command: str, reads: Path | None
+    ) -> Said:
         assert process.stdout is not None  # noqa: S101 - both were asked to be pipes
         assert process.stderr is not None  # noqa: S101
         try:
             async with asyncio.timeout(self._seconds):
-                out, err = await asyncio.gather(_last(process.stdout), _last(process.stderr))
-                code = await process.wait()
+                code, out, err = await unless_it_waits(
+                    _talk(process, process.stdout, process.stderr), lambda: _odd_file(reads)
+                )
         except TimeoutError as error:
             await _end(process)
             raise Unavailable(
@@ -159,6 +164,21 @@ class Git:
             await _end(process)
             raise
         return Said(code, out, err)
+
+
+async def _talk(
+    process: asyncio.subprocess.Process, stdout: asyncio.StreamReader, stderr: asyncio.StreamReader
+) -> tuple[int, str, str]:
+    out, err = await asyncio.gather(_last(stdout), _last(stderr))
+    return await process.wait(), out, err
+
+
+def _odd_file(repository: Path | None) -> Path | None:
+    """What git would wait for in a repository in which agents write."""
+    if repository is None:
+        return None
+    own = repository / ".git"
+    return next(filter(is_odd, (own, *files_in(own))), None)
 
 
 def last_words(err: str) -> str:

@@ -103,6 +103,7 @@ class Mirror:
             opens="file",
             lock=self._descriptor,
             ok=None,
+            reads=Path(repository),
         )
         if said.code == 0:
             return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
@@ -177,3 +179,22 @@ async def test_errors_hold_no_token(stage: ForgeStage) -> None:
         while error is not None:
             assert stage.bed.token not in f"{error!r} {error}"
             error = error.__cause__ or error.__context__
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["config", "packed-refs", "shallow", "refs/heads/agent/login", "objects/info/alternates"],
+)
+async def test_a_pipe_where_the_mirror_reads_an_agents_repository_is_named(
+    stage: ForgeStage, name: str
+) -> None:
+    forge = stage.github()
+    await forge.find(str(stage.top))
+    pipe = stage.top / ".git" / name
+    pipe.parent.mkdir(parents=True, exist_ok=True)
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    async with asyncio.timeout(20):
+        with pytest.raises(Refused, match=f"{name} is a pipe") as refused:
+            await forge.publish(str(stage.top), SLUG, "agent/login", stage.commit)
+    assert refused.value.remedy.endswith(f"rm {pipe}")
