@@ -23,6 +23,10 @@ SWITCHED_OFF: tuple[str, ...] = (
     "protocol.allow=never",
     "protocol.ext.allow=never",
     "submodule.recurse=false",
+    # caches beside the objects: an agent can write one in which commits have other parents, and so what is merged
+    "core.commitGraph=false",
+    "core.multiPackIndex=false",
+    "pack.useBitmaps=false",
     "worktree.useRelativePaths=false",
     "diff.ignoreSubmodules=dirty",
     "i18n.logOutputEncoding=UTF-8",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Awaitable, Callable
@@ -363,6 +364,41 @@ async def test_the_note_is_for_the_bot_only(scene: Scene, tmp_path: Path) -> Non
     (note,) = (tmp_path / "home" / "repositories").iterdir()
     assert note.stat().st_mode & 0o077 == 0
     assert note.parent.stat().st_mode & 0o077 == 0
+
+
+def lying_commit_graph(top: Path, child: str, parent: str) -> bytes:
+    """One in which a commit has another parent. Layout: git's gitformat-commit-graph."""
+    file = top / ".git" / "objects" / "info" / "commit-graph"
+    git(top, "commit-graph", "write", "--reachable")
+    graph = bytearray(file.read_bytes())
+    chunks: dict[bytes, int] = {}
+    for number in range(graph[6]):
+        entry = graph[8 + 12 * number : 20 + 12 * number]
+        chunks[bytes(entry[:4])] = int.from_bytes(entry[4:], "big")
+    count = int.from_bytes(graph[chunks[b"OIDL"] - 4 : chunks[b"OIDL"]], "big")
+    ids = [
+        graph[chunks[b"OIDL"] + 20 * n : chunks[b"OIDL"] + 20 * (n + 1)].hex() for n in range(count)
+    ]
+    data = chunks[b"CDAT"] + 36 * ids.index(child)
+    graph[data + 20 : data + 24] = ids.index(parent).to_bytes(4, "big")
+    graph[data + 28 : data + 32] = (9 << 2).to_bytes(4, "big")  # later than its parent
+    graph[-20:] = hashlib.sha1(graph[:-20], usedforsecurity=False).digest()
+    return bytes(graph)
+
+
+async def test_a_planted_commit_graph_does_not_say_what_is_merged(scene: Scene) -> None:
+    tip = git(scene.path, "rev-parse", "HEAD")
+    file = scene.top / ".git" / "objects" / "info" / "commit-graph"
+    for name in "ab":
+        write(scene.top, {name: "new\n"})
+        git(scene.top, "add", name)
+        git(scene.top, "commit", "--quiet", "-m", name)
+    graph = lying_commit_graph(scene.top, git(scene.top, "rev-parse", "main~"), tip)
+    file.unlink()
+    file.write_bytes(graph)
+    assert git(scene.top, "merge-base", tip, "main") == tip, "git itself believes it"
+    apart = await scene.repository.apart(str(scene.top), "main", BRANCH)
+    assert (apart.ahead, apart.behind) == (1, 2)
 
 
 async def test_the_bot_commits_under_its_own_name(scene: Scene) -> None:
