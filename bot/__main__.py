@@ -55,7 +55,7 @@ def _chosen(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int
         case "doctor":
             from bot.program import doctor
 
-            return doctor.run(as_json=chosen.as_json)
+            return doctor.run(as_json=chosen.as_json, ask_model=chosen.ask_model)
         case "export" | "replay":
             return _archive(chosen)
         case "run" | "continue" | "stop" | "intent":

@@ -72,7 +72,8 @@ def test_the_model_is_asked_in_one_place() -> None:
         for name, called, call in calls("bot", "adapters")
         if called == "complete" and "llm" in ast.unparse(call.func).lower()
     }
-    assert asking == {"bot.engine.brain.asking"}
+    # doctor asks for one word, and says nothing of a repository
+    assert asking == {"bot.engine.brain.asking", "bot.program.doctor"}
 
 
 def test_every_program_is_started_with_an_environment_that_was_chosen() -> None:

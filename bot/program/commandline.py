@@ -71,10 +71,17 @@ def _parser() -> _Parser:
         "doctor",
         help="look at everything that is needed, and how to mend it",
         **_told(
-            "Looks at everything that is needed. It changes nothing; exit code 1 if something lacks."
+            "Looks at everything that is needed, and asks the model for one word. It changes nothing; exit code 1 if "
+            "something lacks."
         ),
     )
     _add_json(doctor)
+    doctor.add_argument(
+        "--no-model",
+        dest="ask_model",
+        action="store_false",
+        help="do not ask the model anything: its one short answer may cost something",
+    )
     played = commands.add_parser(
         "demo",
         help="see the whole story on a sample repository, no account needed",

@@ -28,6 +28,7 @@ from bot.program.assemble import forge_of, listed, panes_of, sandbox_of
 from bot.program.chats import configured, wanted
 from bot.program.dotenv import refuse_foreign
 from bot.program.guard import refuse_open
+from bot.program.models import ChosenLlm, access
 from bot.program.secrets import LearningMasker, secrets_in
 from bot.settings import Provider, Settings, pane_environment
 
@@ -35,6 +36,8 @@ AGENTS = ("claude", "codex", "gemini", "opencode")
 """Looked at besides the one that is set: perhaps another would do."""
 SECONDS = 20.0
 """For each row: more than its own time-outs, so that one that hangs is told with the rest."""
+MODEL_SECONDS = 60.0
+"""A model of one's own may have to be loaded first."""
 TRIED = 64 * 1024
 """Bytes written where something is to be kept, and removed again."""
 
@@ -50,13 +53,13 @@ class Found:
     needed: bool = True
 
 
-async def run(*, as_json: bool = False) -> int:
+async def run(*, as_json: bool = False, ask_model: bool = True) -> int:
     """Exit code 1 when something is lacking that is needed."""
     await asyncio.to_thread(refuse_foreign, Path(".env"))
     current = settings.load()
     masker = LearningMasker({**secrets_in(os.environ), **current.secrets})
     all_found: list[Found] = []
-    async for found in look(current, masker):
+    async for found in look(current, masker, ask_model=ask_model):
         all_found.append(found)
         if not as_json:
             sys.stdout.write(masker.mask(told(found)))
@@ -82,7 +85,10 @@ def told(found: Found) -> str:
     return f"{mark} {found.what}: {found.says}\n{remedy}"
 
 
-async def look(current: Settings, masker: Masker) -> AsyncGenerator[Found]:
+async def look(
+    current: Settings, masker: LearningMasker, *, ask_model: bool = True
+) -> AsyncGenerator[Found]:
+    """`ask_model`: it may cost something."""
     for line in current.bad_lines:
         yield Found("settings", False, str(line), "The line is not used.")
     yield await _looked("home", lambda: asyncio.to_thread(_home, current))
@@ -90,9 +96,15 @@ async def look(current: Settings, masker: Masker) -> AsyncGenerator[Found]:
     for name, path in current.repositories.items():
         what = "repository" if len(current.repositories) == 1 else f"repository {name}"
         yield await _looked(what, partial(_repository, current, path))
-        yield await _looked(what.replace("repository", "tests", 1), partial(_tests, current, path))
+        for row, look_at in (("tests", _tests), ("programs", _programs)):
+            yield await _looked(what.replace("repository", row, 1), partial(look_at, current, path))
     yield await _looked("sandbox", lambda: _sandbox(current))
-    yield _model(current)
+    yield await _looked(
+        "model",
+        lambda: _model(current, masker, ask=ask_model),
+        hint="Look at OPENAI_BASE_URL, OPENAI_MODEL and OPENAI_API_KEY, or LLM_PROVIDER.",
+        seconds=MODEL_SECONDS,
+    )
     async for found in _agents(current):
         yield found
     yield await _looked(
@@ -104,14 +116,19 @@ async def look(current: Settings, masker: Masker) -> AsyncGenerator[Found]:
 
 
 async def _looked(
-    what: str, look_at: Callable[[], Awaitable[str]], *, needed: bool = True, hint: str = ""
+    what: str,
+    look_at: Callable[[], Awaitable[str]],
+    *,
+    needed: bool = True,
+    hint: str = "",
+    seconds: float = SECONDS,
 ) -> Found:
     """`hint`: what to do where the trouble itself does not say."""
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(seconds):
             return Found(what, True, await look_at(), needed=needed)
     except TimeoutError:
-        says, remedy = f"no answer within {SECONDS:.0f} seconds", ""
+        says, remedy = f"no answer within {seconds:.0f} seconds", ""
     except PortError as problem:
         says, remedy = problem.reason, problem.remedy
     except BotError as problem:
@@ -187,6 +204,16 @@ async def _tests(current: Settings, path: str) -> str:
     return f"`{wanted}`"
 
 
+async def _programs(current: Settings, path: str) -> str:
+    """What git would start there besides the tests; nothing of it is started."""
+    repository = GitRepository(current.gwt_home, pane_environment())
+    try:
+        told = await repository.programs((await repository.base(path)).repository)
+    except PortError:
+        return "looked for as soon as the repository can be read"
+    return " ".join(told) or "git has no filter or merge driver to run there"
+
+
 async def _sandbox(current: Settings) -> str:
     sandbox = sandbox_of(current, pane_environment())
     if sandbox is None:
@@ -195,18 +222,18 @@ async def _sandbox(current: Settings) -> str:
     return "bubblewrap works"
 
 
-def _model(current: Settings) -> Found:
-    if current.llm_provider in (Provider.CLAUDE_CODE, Provider.CODEX):
-        return Found("model", True, f"{current.llm_provider}, an installed CLI")
-    name = current.openai_model or "no model is named"
-    if current.openai_model and (
-        current.openai_base_url or current.llm_provider != Provider.CUSTOM
-    ):
-        return Found("model", True, f"{name} ({current.llm_provider})")
-    remedy = (
-        "Set OPENAI_BASE_URL, OPENAI_MODEL and OPENAI_API_KEY, or LLM_PROVIDER; see .env.example."
-    )
-    return Found("model", False, f"AI settings are required: {name}", remedy)
+async def _model(current: Settings, masker: LearningMasker, *, ask: bool) -> str:
+    """One question of a few words: only an answer says that address, name and key belong together."""
+    cli = current.llm_provider in (Provider.CLAUDE_CODE, Provider.CODEX)
+    named = current.openai_model or ("its own model" if cli else "no model is named")
+    if not cli:
+        access(current)
+    if not ask:
+        return f"{named} ({current.llm_provider}), not asked"
+    llm = ChosenLlm(lambda: current, masker, os.environ)
+    reply = await llm.complete("Answer with the single word: ready", "Are you there?", schema=None)
+    model, took = reply.model or named, reply.usage.milliseconds / 1000
+    return f"{model} ({current.llm_provider}) answered in {took:.1f} s"
 
 
 async def _agents(current: Settings) -> AsyncGenerator[Found]:
@@ -249,9 +276,8 @@ def _names_github(current: Settings) -> bool:
     return current.gwt_pull_requests and any((current.github_token, *app))
 
 
-async def _forge(current: Settings, masker: Masker) -> str:
-    learned = masker.learn if isinstance(masker, LearningMasker) else None
-    forge = forge_of(current, os.environ, learned) if learned else None
+async def _forge(current: Settings, masker: LearningMasker) -> str:
+    forge = forge_of(current, os.environ, masker.learn)
     if forge is None:
         return "switched off (GWT_PULL_REQUESTS)"
     forge.require()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import resource
@@ -16,6 +17,7 @@ from bot.program.doctor import Found, look
 from bot.program.secrets import LearningMasker
 from tests.beds.slack import APP_TOKEN, BOT_TOKEN, MIKA, PUBLIC, TEAM, SlackBed
 from tests.beds.synapse import Homeserver, People
+from tests.fakes.llm_server import Behaviour, LlmServer, fails, says
 from tests.program.environment import Given
 
 ROOT = Path(__file__).parents[2]
@@ -73,19 +75,57 @@ def line_of(said: str, what: str) -> str:
     return next(line for line in said.splitlines() if line[2:].startswith(what))
 
 
-def test_where_everything_is_there_it_says_so_and_ends_well(
+async def test_where_everything_is_there_it_says_so_and_ends_well(
     repository: Path, tmp_path: Path
 ) -> None:
-    done = doctor(
-        tmp_path,
-        GWT_REPOSITORY=str(repository),
-        OPENAI_BASE_URL="http://127.0.0.1:9/v1",
-        OPENAI_MODEL="some-model",
-    )
+    async with LlmServer(says("ready")) as model:
+        named = {"OPENAI_BASE_URL": model.url, "OPENAI_MODEL": "some-model"}
+        done = await asyncio.to_thread(
+            doctor, tmp_path, begin=None, **named, GWT_REPOSITORY=str(repository)
+        )
+    (asked,) = model.asked
+    assert sum(map(len, asked.texts)) < 100, "it asks for next to nothing"
     assert done.returncode == 0, done.stdout + done.stderr
     for what in ("tmux", "repository", "model", "agent other"):
         assert line_of(done.stdout, what).startswith("✓"), done.stdout
     assert "main at" in line_of(done.stdout, "repository")
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "reason"),
+    [(fails(401, message="bad key"), "bad key"), (fails(404, message="no m"), "no m")],
+)
+async def test_a_model_that_does_not_answer_is_told_with_what_to_look_at(
+    given: Given, behaviour: Behaviour, reason: str
+) -> None:
+    async with LlmServer(behaviour) as model:
+        found = await row(given, "model", OPENAI_BASE_URL=model.url, OPENAI_MODEL="m")
+    assert (found.ok, found.needed) == (False, True)
+    assert reason in found.says
+    assert "OPENAI_" in found.remedy
+
+
+def test_whoever_wants_no_question_to_the_model_has_none_asked(
+    repository: Path, tmp_path: Path
+) -> None:
+    nowhere = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_MODEL": "some-model"}
+    here = {"GWT_REPOSITORY": str(repository)}
+    done = doctor(tmp_path, "--no-model", begin=None, **nowhere, **here)
+    assert "some-model (custom), not asked" in line_of(done.stdout, "model")
+
+
+def test_which_programs_of_the_repository_would_run_is_told_and_none_is_run(
+    repository: Path, tmp_path: Path
+) -> None:
+    (repository / "clean.sh").write_text("#!/bin/sh\ntouch ran\ncat\n")
+    (repository / "clean.sh").chmod(0o755)
+    found = doctor(tmp_path, GWT_REPOSITORY=str(repository))
+    assert "no filter or merge driver" in line_of(found.stdout, "programs")
+    command = ["git", "-C", str(repository), "config", "filter.z.clean", "./clean.sh"]
+    subprocess.run(command, check=True)
+    found = doctor(tmp_path, GWT_REPOSITORY=str(repository))
+    assert "filter z runs `./clean.sh`" in line_of(found.stdout, "programs")
+    assert not (repository / "ran").exists()
 
 
 def test_every_repository_is_looked_at(repository: Path, tmp_path: Path) -> None:
