@@ -67,6 +67,20 @@ def _parser() -> _Parser:
     _add_intent(commands)
     _add_looking(commands)
     _add_archives(commands)
+    _add_doctor(commands)
+    played = commands.add_parser(
+        "demo",
+        help="see the whole story on a sample repository, no account needed",
+        **_told(
+            "The whole story in ./.demo: the model and the agents are played, everything else is real."
+        ),
+    )
+    played.add_argument("--auto", action="store_true", help="let the demo play you, too")
+    played.add_argument("--fresh", action="store_true", help="forget the last demo and start anew")
+    return parser
+
+
+def _add_doctor(commands: Commands) -> None:
     doctor = commands.add_parser(
         "doctor",
         help="look at everything that is needed, and how to mend it",
@@ -82,16 +96,6 @@ def _parser() -> _Parser:
         action="store_false",
         help="do not ask the model anything: its one short answer may cost something",
     )
-    played = commands.add_parser(
-        "demo",
-        help="see the whole story on a sample repository, no account needed",
-        **_told(
-            "The whole story in ./.demo: the model and the agents are played, everything else is real."
-        ),
-    )
-    played.add_argument("--auto", action="store_true", help="let the demo play you, too")
-    played.add_argument("--fresh", action="store_true", help="forget the last demo and start anew")
-    return parser
 
 
 def _add_console(commands: Commands) -> None:
