@@ -107,9 +107,10 @@ def _text(path: Path, since: float = 0.0) -> str:
         descriptor = os.open(path, flags)
     except OSError:
         return ""
+    about = os.fstat(descriptor)
+    # a second of leeway: file systems round
+    if not stat.S_ISREG(about.st_mode) or about.st_mtime < since - 1:
+        os.close(descriptor)
+        return ""
     with os.fdopen(descriptor, "rb") as file:
-        about = os.fstat(descriptor)
-        # a second of leeway: file systems round
-        if not stat.S_ISREG(about.st_mode) or about.st_mtime < since - 1:
-            return ""
         return file.read(LARGEST).decode("utf-8", "replace")

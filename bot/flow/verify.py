@@ -159,14 +159,31 @@ def go_on(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
 
 
 def acceptance(task: Task, flag: Flag) -> str:
-    """What is noted once a person has let a sign pass at the commit that was looked at."""
+    """What is noted once a person has let a sign pass at the commit that was looked at.
+
+    Another run of the same commit may show other tests missing, as with test settings that were put back for the first one.
+    """
     head = task.work.head if task.work else ""
-    return f"{head}:tests" if flag.sign is Sign.TESTS_MISSING else head
+    return f"{head}:tests:{flag.says}" if flag.sign is Sign.TESTS_MISSING else head
 
 
 def unaccepted(task: Task) -> list[Flag]:
     """Signs that nobody has let pass yet."""
     return [flag for flag in task.flags if acceptance(task, flag) not in task.accepted]
+
+
+def accepted(session: Session, task: Task) -> list[Flag]:
+    """Signs that a person has let pass in it, and in what it builds on."""
+    found: list[Flag] = []
+    todo, seen = [task.id], set[str]()
+    while todo:
+        one = session.task(todo.pop(0))
+        if one is None or one.id in seen:
+            continue
+        seen.add(one.id)
+        todo += one.dependencies
+        found += [flag for flag in one.flags if acceptance(one, flag) in one.accepted]
+    return found
 
 
 def restored(session: Session, task: Task) -> tuple[str, ...]:
@@ -248,7 +265,8 @@ def _ask_for_evidence(
 def _flagged(task: Task) -> str:
     beyond = [flag for flag in task.flags if flag.sign is Sign.REACHES_FURTHER]
     tests = [flag for flag in task.flags if flag.sign is not Sign.REACHES_FURTHER]
-    told = [f"its tests may have been made to pass: {_listed(tests)}"] if tests else []
+    # behind «pass:» a command would be masked as a password is
+    told = [f"its tests may have been made to pass. {_listed(tests)}"] if tests else []
     told += [f"it changes what nobody has approved: {_listed(beyond)}"] if beyond else []
     return " Besides, ".join(told)
 

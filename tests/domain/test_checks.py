@@ -58,10 +58,16 @@ def test_what_a_package_script_runs_is_a_runner_of_its_command() -> None:
         ("go test ./...", "go test -json ./..."),
         ("go test -json ./...", "go test -json ./..."),
         ("(cd api && go test) && go vet", "(cd api && go test -json) && go vet"),
-        ("./gradlew check", "./gradlew --init-script /r/code/report.gradle check"),
+        ("./gradlew check", "./gradlew --init-script /r/code/report.gradle --continue check"),
+        ("cargo test -p shop", "cargo test --no-fail-fast -p shop"),
+        ("cargo test --no-fail-fast", "cargo test --no-fail-fast"),
+        ("mvn -B test", "mvn --fail-at-end -B test"),
         ("PYTHONPATH=src pytest", "PYTHONPATH=/r/code:src pytest"),
         ("PYTHONPATH='a b' pytest", "PYTHONPATH='/r/code:a b' pytest"),
-        ("vendor/bin/phpunit", "vendor/bin/phpunit --log-junit /r/out/phpunit.xml"),
+        (
+            "phpunit a && phpunit b",
+            "phpunit --log-junit /r/out/phpunit-1.xml a && phpunit --log-junit /r/out/phpunit-2.xml b",
+        ),
         ("make test", "make test"),
     ],
 )
@@ -97,12 +103,6 @@ JEST: dict[str, object] = {
         {"name": "/w/broken.test.js", "status": "failed", "assertionResults": []},
     ]
 }
-RSPEC = {
-    "examples": [
-        {"file_path": "./a_spec.rb", "full_description": "adds", "status": "passed"},
-        {"file_path": "./a_spec.rb", "full_description": "later", "status": "pending"},
-    ]
-}
 FILES: list[tuple[str, str, dict[str, Ended]]] = [
     (
         "a.xml",
@@ -127,11 +127,6 @@ FILES: list[tuple[str, str, dict[str, Ended]]] = [
             "price.test.js > later": "skipped",
             "broken.test.js": "failed",
         },
-    ),
-    (
-        "a.json",
-        json.dumps(RSPEC),
-        {"./a_spec.rb adds": "passed", "./a_spec.rb later": "skipped"},
     ),
 ]
 
@@ -159,6 +154,20 @@ PRINTED = [
         },
     ),
     (
+        "cargo",
+        (
+            "     Running unittests src/lib.rs (target/debug/deps/shop-507999230d6984fa)\n\nrunning 1 test\n"
+            "test tests::adds ... ok\n\ntest result: ok. 1 passed\n"
+            "     Running tests/whole.rs (/t/debug/deps/whole-c4caf2aed8f93934)\n"
+            "test adds ... ok\n   Doc-tests shop\ntest src/lib.rs - add (line 12) ... ok\n"
+        ),
+        {
+            "src/lib.rs (shop) > tests::adds": "passed",
+            "tests/whole.rs (whole) > adds": "passed",
+            "doc (shop) > src/lib.rs - add": "passed",
+        },
+    ),
+    (
         "go",
         (
             '{"Action":"run","Package":"shop","Test":"TestAdds"}\n{"Action":"output","Package":"shop","Output":"x"}\n'
@@ -183,6 +192,15 @@ def test_what_is_printed_says_how_each_test_ended(
     for line in said.splitlines():
         reader.printed(line, [runner])
     assert reader.report() == Report(tests=tests)
+
+
+def test_what_cargo_prints_when_it_is_quiet_tells_no_test() -> None:
+    quiet, broken_off = Reader(), Reader()
+    for line in ("running 2 tests", "..", "test result: ok. 2 passed; 0 failed"):
+        quiet.printed(line, ["cargo"])
+    broken_off.printed("running 2 tests", ["cargo"])
+    assert quiet.report() is None
+    assert broken_off.report() == Report(tests={}, complete=False)
 
 
 def test_a_runner_that_begins_and_does_not_end_is_seen() -> None:
@@ -237,6 +255,24 @@ def test_cases_of_one_test_that_are_gone_are_a_sign() -> None:
     base = Report(tests={"t[1]": "passed", "t[2]": "passed"})
     [sign] = compared(Report(tests={"t[1]": "passed"}), base).signs
     assert sign == "Fewer tests ran than at the base: 1 instead of 2."
+
+
+EXPLAINED: list[tuple[dict[str, Ended], str]] = [
+    ({"t.py::a": "passed"}, ""),
+    ({"t.py::b": "failed"}, "1 test of the base's did not run: t.py::a."),
+    ({"t.py::b": "skipped", "t.py::a": "passed"}, ""),
+    ({}, "No test ran; at the base 1 test ran."),
+]
+
+
+@pytest.mark.parametrize(("tests", "sign"), EXPLAINED)
+def test_tests_whose_end_somebody_has_accepted_are_not_missed_and_others_are(
+    tests: dict[str, Ended], sign: str
+) -> None:
+    now = Report(tests=tests)
+    assert compared(now, BASE, {"t.py::b", "t.py::c"}).signs == ((sign,) if sign else ())
+    assert compared(now, BASE, set(BASE.tests)).signs == ()
+    assert compared(now, BASE, {"t.py::b"}).base_ran == 3
 
 
 def test_only_what_did_not_fail_at_the_base_is_a_new_failure() -> None:

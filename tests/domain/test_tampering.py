@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.domain.tampering import Flag, Sign, flags
+from bot.domain.tampering import Flag, Sign, explained, flags
 from bot.domain.world import Work
 from tests.domain.tampering import dishonest, faked, honest
 from tests.domain.tampering.changes import Altered
@@ -229,3 +229,58 @@ HOSTILE = {
 def test_a_hostile_diff_costs_no_more_than_its_length(body: str) -> None:
     """What took more than a pass or two over it would not come to its end here."""
     assert len(flags(HEAD + body[: len(body) // 3])) <= 50
+
+
+EXPLAINED = [
+    ("tests/test_a.py", "test_adds", "tests/test_a.py::test_adds", True),
+    ("tests/test_a.py", "test_adds", "tests/test_a.py::TestAll::test_adds[1-2]", True),
+    ("api/tests/test_a.py", "test_adds", "tests/test_a.py::test_adds", True),
+    ("tests/test_a.py", "test_adds", "tests/test_a.py::test_adds_more", False),
+    ("tests/test_a.py", "test_adds", "tests/test_b.py::test_adds", False),
+    ("tests/test_a.py", "test_adds", "more/tests/test_a.py::test_adds", False),
+    ("tests/test_a.py", "test_adds", "tests.test_a.TotalTest.test_adds", True),
+    ("tests/test_a.py", "test_adds", "tests.test_b.TotalTest.test_adds", False),
+    ("tests/test_a.py", "", "tests.test_a.TotalTest.test_rounds", True),
+    ("tests/test_a.py", "", "tests.test_b.TotalTest.test_rounds", False),
+    ("src/a.test.ts", "adds %i", "src/a.test.ts > Price adds 3", True),
+    ("src/a.test.ts", "adds", "src/a.test.ts > Price adds twice", False),
+    ("price/a_test.go", "TestAdds", "shop/price.TestAdds/up_to", True),
+    ("price/a_test.go", "TestAdds", "shop/basket.TestAdds", False),
+    ("src/price.rs", "adds", "src/lib.rs (shop) > price::tests::adds", True),
+    ("src/price.rs", "adds", "src/lib.rs (shop) > basket::tests::adds", False),
+    ("tests/whole.rs", "adds", "tests/whole.rs (whole) > adds", True),
+    ("src/test/java/shop/PriceTest.java", "each", "shop.PriceTest.each(int)[1]", True),
+    ("src/test/java/shop/PriceTest.java", "adds", "shop.OtherTest.adds", False),
+    ("test/price_test.rb", "test_adds", "PriceTest#test_adds", True),
+    ("spec/a_spec.rb", "adds", "spec/a_spec.rb > Price adds", True),
+    ("tests/PriceTest.php", "testRows", 'PriceTest.testRows with data set "two"', True),
+]
+
+
+@pytest.mark.parametrize(("path", "test", "name", "is_it"), EXPLAINED)
+def test_a_test_that_is_gone_from_the_code_is_known_by_what_its_runner_calls_it(
+    path: str, test: str, name: str, is_it: bool
+) -> None:
+    sign = Flag(sign=Sign.TEST_DELETED, path=path, says="It is gone.", tests=(test,))
+    assert explained([sign], [name]) == ({name} if is_it else set())
+    other = sign.model_copy(update={"sign": Sign.ASSERTION_WEAKENED})
+    assert explained([other], [name]) == set()
+
+
+def test_a_sign_names_the_tests_that_are_gone_or_skipped(git: Git) -> None:
+    gone = {path: text for path, text in FILES.items() if path != dishonest.UNIT}
+    [deleted] = flags(git.diff(gone))
+    assert deleted.tests
+    assert all(f"def {test}(" in FILES[dishonest.UNIT] for test in deleted.tests)
+    # a new test looks much like one of them, which is gone all the same; another one has moved
+    first, moved, *_ = deleted.tests
+    head, _, rest = FILES[dishonest.UNIT].partition(f"    def {moved}(")
+    body, _, _ = rest.partition("\n    def ")
+    alike = f"{head.replace(first, 'test_something_else')}    def {moved}({body}\n"
+    [less] = flags(git.diff({**gone, "tests/test_new.py": alike}))
+    assert set(less.tests) == set(deleted.tests) - {moved}
+    name = "test_a_discount_lowers_the_price"
+    change = Altered("", ((dishonest.PY, f"def {name}", f"@pytest.mark.skip\ndef {name}"),))
+    assert [(one.sign, one.tests) for one in flags(git.diff(change.after))] == [
+        (Sign.TEST_SKIPPED, (name,))
+    ]

@@ -24,3 +24,8 @@ async def test_dishonest_work_never_becomes_a_pull_request_unless_a_person_accep
 ) -> None:
     async with workshop(tmp_path) as shop:
         await by_people.nothing_dishonest_is_shown_to_anybody(shop)
+
+
+async def test_a_faked_check_is_told_and_nothing_of_it_is_shown_as_passed(tmp_path: Path) -> None:
+    async with workshop(tmp_path) as shop:
+        await by_people.no_fake_check_counts_as_passed(shop)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection
 
 from bot.domain.checks.reports import Report
 from bot.domain.facts import Fact
@@ -12,7 +13,7 @@ MOST_NAMES = 5
 """Of each kind in one sentence."""
 MOST_KEPT = 50
 """Names that are kept of a check in its session; the whole report lies in a file."""
-_PARAMETERS = re.compile(r"\[.*\]$|\(\d+\)$")
+_PARAMETERS = re.compile(r"(?<=\w)\([\w., ]*\)$|(?:(?<=\w)\([\w., ]*\))?\[.*\]$| \(\d+\)$")
 _PARTS = re.compile(r"::|\.|#| > |/")
 
 
@@ -51,7 +52,17 @@ class Compared(Fact):
         return f"{_tests(self.new_failures)} {verb} ({names}{f' and {more} more' if more else ''})"
 
 
-def compared(now: Report | None, base: Report | None) -> Compared:
+def not_run(now: Report, base: Report) -> list[str]:
+    """Tests that ran at the base and did not now."""
+    return [
+        name
+        for name in base.named("passed", "failed")
+        if now.tests.get(name, "skipped") == "skipped"
+    ]
+
+
+def compared(now: Report | None, base: Report | None, explained: Collection[str] = ()) -> Compared:
+    """`explained`: tests that need not run any more, because a person has seen why."""
     if now is None:
         signs = (
             (
@@ -72,15 +83,18 @@ def compared(now: Report | None, base: Report | None) -> Compared:
         new_failures=len(new),
         known_failures=len(failed) - len(new),
         complete=now.complete,
-        signs=tuple(_signs(now, base)),
+        signs=tuple(_signs(now, base, explained)),
     )
 
 
-def _signs(now: Report, base: Report | None) -> list[str]:
+def _signs(now: Report, base: Report | None, explained: Collection[str]) -> list[str]:
     found: list[str] = []
+    if base and explained:
+        left = {name: end for name, end in base.tests.items() if name not in explained}
+        base = base.model_copy(update={"tests": left})
     if not now.complete and (base is None or base.complete):
         found.append("The run was ended before its tests were through.")
-    if not now.ran:
+    if not now.ran and not (explained and base and not base.ran):
         there = f"; at the base {_tests(base.ran)} ran" if base and base.ran else ""
         found.append(f"No test ran{there}.")
     elif base:

@@ -1,4 +1,4 @@
-"""Reads what test runners report: our own lines, JUnit XML, JSON of jest and RSpec, TRX, and what some of them print.
+"""Reads what test runners report: our own lines, JUnit XML, JSON of jest, TRX, and what some of them print.
 
 What cannot be read says nothing. Everything is bounded: the tree that is tested can write here, too.
 """
@@ -20,6 +20,11 @@ LONGEST_NAME = 400
 _WORST: tuple[Ended, ...] = ("failed", "passed", "skipped")
 _CARGO = re.compile(r"^test (\S.*?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b")
 _CARGO_LINE = re.compile(r" \(line \d+\)")
+_CARGO_SUITE = re.compile(r"^(?:(running) \d+ tests?$|test result: )")
+_CARGO_BINARY = re.compile(
+    r"^ +(?:Running (?:unittests )?(?:(\S+) \()?\S*?([^/\s]+?)-[0-9a-f]{16}\S*$|Doc-tests (\S+)$)"
+)
+"""Which file is tested, as cargo says before its tests: its path, and the crate."""
 _MINITEST = re.compile(r"^(\S+#test_\S.*?) = [\d.]+ s = ([.EFS])$")
 _ENDS: Mapping[str, Ended] = {
     **dict.fromkeys(("ok", "pass", "passed", ".", "expected", "success", "todo"), "passed"),
@@ -53,13 +58,13 @@ class Reader:
         self._tests: dict[str, Ended] = {}
         self._printed: Counter[str] = Counter()
         self._begun: Counter[str] = Counter()
+        self._binary = ""
         self.seen = False
 
     def report(self) -> Report | None:
         """None: nothing was reported at all."""
-        if not self.seen:
-            return None
-        return Report(tests=self._tests, complete=all(n <= 0 for n in self._begun.values()))
+        complete = all(n <= 0 for n in self._begun.values())
+        return Report(tests=self._tests, complete=complete) if self.seen or not complete else None
 
     def file(self, name: str, text: str) -> None:
         """One file that a runner has written."""
@@ -74,13 +79,24 @@ class Reader:
         """A line of what the command has said. `runners`: those it is known to start; none: it may be any."""
         if line.startswith("{") and "go" in runners:
             self._event(line)
-        elif found := _CARGO.match(line) if _may("cargo", runners) else None:
-            self._nth(_CARGO_LINE.sub("", found[1]), _ENDS[found[2]])
-        elif found := _MINITEST.match(line) if _may("minitest", runners) else None:
+        elif _may("cargo", runners):
+            self._cargo(line)
+        if found := _MINITEST.match(line) if _may("minitest", runners) else None:
             self._nth(found[1], _ENDS[found[2]])
 
+    def _cargo(self, line: str) -> None:
+        if found := _CARGO.match(line):
+            name = _CARGO_LINE.sub("", found[1])
+            self._nth(f"{self._binary} > {name}" if self._binary else name, _ENDS[found[2]])
+        elif found := _CARGO_SUITE.match(line):
+            # by itself it shows nothing: with --quiet no test is named
+            self._begun["cargo"] += 1 if found[1] else -1
+        elif found := _CARGO_BINARY.match(line):
+            file, crate, documented = found.groups()
+            self._binary = f"{file} ({crate})" if file else crate or f"doc ({documented})"
+
     def _nth(self, name: str, end: Ended) -> None:
-        """Each crate has its own `tests::it_works`, and the line does not say which."""
+        """Where cargo is quiet each crate has its own `tests::it_works`, and no line says which."""
         self._printed[name] += 1
         number = self._printed[name]
         self._add(f"{name} ({number})" if number > 1 else name, end)
@@ -127,10 +143,6 @@ class Reader:
                 self._add(name, _ENDS.get(str(one.get("status")), "failed"))
             if file.get("status") == "failed" and not file.get("assertionResults"):
                 self._add(where, "failed")
-        for one in _objects(told.get("examples")):  # RSpec
-            name = f"{one.get('file_path')} {one.get('full_description')}"
-            self._add(name, _ENDS.get(str(one.get("status")), "failed"))
-        self.seen = self.seen or "examples" in told
 
     def _xml(self, text: str) -> None:
         # no report has a DOCTYPE; with one, entities could make gigabytes of it

@@ -3,8 +3,9 @@
 Only what the diff shows counts, never what anybody says of it; honest work on tests is to stay without a sign.
 """
 
+from bot.domain.tampering.explained import explained
 from bot.domain.tampering.looking import flags
 from bot.domain.tampering.signs import Flag, Sign
 from bot.domain.tampering.unplanned import unplanned
 
-__all__ = ["Flag", "Sign", "flags", "unplanned"]
+__all__ = ["Flag", "Sign", "explained", "flags", "unplanned"]

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
-from bot.domain.tampering.declared import tests_of
+from bot.domain.tampering.declared import Suite, tests_of
 from bot.domain.tampering.deleted import paired
 from bot.domain.tampering.languages import holds_tests, is_named_so
 from bot.domain.tampering.reading import Change, read
@@ -22,30 +22,37 @@ LONGEST_DIFF = 2_000_000
 """Characters that are looked at."""
 MOST_FLAGS = 50
 MOST_NAMES = 3
+MOST_TESTS = 200
+"""Tests that are kept with one sign."""
 LONGEST_NAME = 80
 MANY_SNAPSHOTS = 3
 MANY_SNAPSHOT_LINES = 60
 _SNAPSHOT = re.compile(
     r"(?:.*/)?(?:__snapshots__|__image_snapshots__|snapshots)/.+|.*\.(?:snap|ambr|golden|approved\.\w+|verified\.\w+|snapshot)"
 )
-Sighting = tuple[Sign, str, str]
-"""The sign, the path, and what is told of it."""
+Sighting = tuple[Sign, str, str] | tuple[Sign, str, str, tuple[str, ...]]
+"""The sign, the path, what is told of it, and the tests that are gone or skipped."""
 
 
 def flags(diff: str, files: Work | None = None) -> tuple[Flag, ...]:
     """The signs in a patch. `files`: what git names as touched, also where the patch shows nothing of it."""
     changes = read(diff[:LONGEST_DIFF])
-    told: defaultdict[tuple[Sign, str], dict[str, None]] = defaultdict(dict)
-    for sign, path, says in _sightings(changes, files, cut=len(diff) > LONGEST_DIFF):
-        told[sign, path][says] = None
+    told: defaultdict[tuple[Sign, str], dict[str, tuple[str, ...]]] = defaultdict(dict)
+    for sign, path, says, *tests in _sightings(changes, files, cut=len(diff) > LONGEST_DIFF):
+        told[sign, path][says] = tests[0] if tests else ()
     order = list(Sign)
     found = sorted(told.items(), key=lambda item: (order.index(item[0][0]), item[0][1]))
-    made = [Flag(sign=sign, path=path, says=_listed(list(says))) for (sign, path), says in found]
+    made = [_flag(sign, path, says) for (sign, path), says in found]
     if len(made) > MOST_FLAGS:
         last = made[MOST_FLAGS - 1]
         more = f"{last.says} There are {len(made) - MOST_FLAGS} more signs in other files."
         made[MOST_FLAGS - 1 :] = [last.model_copy(update={"says": more})]
     return tuple(made)
+
+
+def _flag(sign: Sign, path: str, told: dict[str, tuple[str, ...]]) -> Flag:
+    tests = tuple(dict.fromkeys(test for named in told.values() for test in named))
+    return Flag(sign=sign, path=path, says=_listed(list(told)), tests=tests[:MOST_TESTS])
 
 
 def _sightings(changes: list[Change], files: Work | None, *, cut: bool) -> Iterator[Sighting]:
@@ -59,17 +66,37 @@ def _sightings(changes: list[Change], files: Work | None, *, cut: bool) -> Itera
 def _tests(changes: list[Change]) -> Iterator[Sighting]:
     old, new = tests_of(changes, "-"), tests_of(changes, "+")
     pairs, gone = paired(old, new)
+    with_file = _gone_with_their_file(changes, old, new)
     for region in gone:
         commented = region.test in new.commented
         sign = Sign.TEST_SKIPPED if commented else Sign.TEST_DELETED
         how = "is commented out" if commented else "is gone"
-        yield sign, region.path, f"{_name(region.test)} {how}"
+        yield (
+            sign,
+            region.path,
+            f"{_name(region.test)} {how}",
+            (region.test, *with_file[region.path]),
+        )
     for one in skipped(changes, old, new):
-        yield Sign.TEST_SKIPPED, one.path, f"{_name(one.test)} {_shown(one.says)}".strip()
+        says = f"{_name(one.test)} {_shown(one.says)}".strip()
+        yield Sign.TEST_SKIPPED, one.path, says, (one.test,) if one.test else ()
     for other in weakened(pairs, old, new):
         says = f"{_name(other.test)} {_shown(other.says)}".strip()
         yield Sign.ASSERTION_WEAKENED, other.path, says
     yield from _whole_files(changes, {region.path for region in old.declared})
+
+
+def _gone_with_their_file(
+    changes: list[Change], old: Suite, new: Suite
+) -> defaultdict[str, list[str]]:
+    """Of each file that was deleted the tests whose names stand nowhere else, also where another test looks much like one."""
+    deleted = {change.path for change in changes if change.kind == "deleted"}
+    kept = {region.test for region in new.declared}
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for region in old.declared:
+        if region.path in deleted and region.test not in kept:
+            found[region.path].append(region.test)
+    return found
 
 
 def _whole_files(changes: list[Change], known: set[str]) -> Iterator[Sighting]:
@@ -78,10 +105,10 @@ def _whole_files(changes: list[Change], known: set[str]) -> Iterator[Sighting]:
     for change in changes:
         if change.kind == "deleted" and change.path not in known:
             if is_named_so(change.path) and PurePosixPath(change.path).name not in fresh:
-                yield Sign.TEST_DELETED, change.path, "the whole file is gone"
+                yield Sign.TEST_DELETED, change.path, "the whole file is gone", ("",)
         elif change.kind == "renamed" and _leaves_the_tests(change):
             says = f"it is {_shown(change.path)} now, where nobody looks for tests"
-            yield Sign.TEST_DELETED, change.before, says
+            yield Sign.TEST_DELETED, change.before, says, ("",)
 
 
 def _leaves_the_tests(change: Change) -> bool:
@@ -134,7 +161,7 @@ def _unseen(changes: list[Change], files: Work, *, cut: bool) -> Iterator[Sighti
                 continue
             yield from _of_file(path, how)
             if how == "deleted" and is_named_so(path) and PurePosixPath(path).name not in made:
-                yield Sign.TEST_DELETED, path, "the whole file is gone"
+                yield Sign.TEST_DELETED, path, "the whole file is gone", ("",)
             elif how == "changed" and is_named_so(path) and holds_tests(path):
                 yield Sign.ASSERTION_WEAKENED, path, "its patch cannot be looked at here"
 

@@ -28,3 +28,5 @@ class Flag(Fact):
     path: str
     says: str
     """In a sentence, for people."""
+    tests: tuple[str, ...] = ()
+    """Tests that are gone or skipped, by the names the code gives them; an empty name is every test of the file."""

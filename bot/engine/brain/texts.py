@@ -131,7 +131,7 @@ async def judge(
         "acceptance": [one.text for one in task.acceptance],
         "diff": _shown(session, diff),
         "checks": [check_told(check)] if check else [],
-        "signs": [flag.model_dump(mode="json") for flag in flags],
+        "signs": [flag.model_dump(mode="json", exclude={"tests"}) for flag in flags],
         "signs_accepted": bool(task.work and task.work.head in task.accepted),
         "report": shortened(report, part_of(session, 6)),
     }

@@ -19,7 +19,7 @@ from bot.engine.perform.testing import check_of, check_restored, set_up
 from bot.engine.repositories import Repositories
 from bot.engine.world import World
 from bot.errors import PortError, Refused
-from bot.flow import testing
+from bot.flow import testing, verify
 from bot.flow.shared import pull_of
 
 log = logging.getLogger("bot.perform")
@@ -155,15 +155,16 @@ async def run_check(world: World, session: Session, order: RunCheck) -> CheckRan
     task, workspace = task_in(session, order.task_id)
     log = f"{world.home}/runs/check-{session.short}-{task.key}-{order.number}.log"
     await require_head(world, task, workspace, order.commit)
-    command = testing.command_for(session, task)
+    command, accepted = testing.command_for(session, task), verify.accepted(session, task)
     if order.restored:
         since = workspace.start
         check = await check_restored(
-            *(world, session, command, order.commit, order.number, log, since, order.restored)
+            *(world, session, command, order.commit, order.number, log, since, order.restored),
+            accepted=accepted,
         )
     else:
         check = await check_of(
-            world, session, command, workspace.path, order.commit, order.number, log
+            world, session, command, workspace.path, order.commit, order.number, log, accepted
         )
     # whoever moved it meanwhile had something else tested
     await require_head(world, task, workspace, order.commit)

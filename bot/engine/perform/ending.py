@@ -18,7 +18,7 @@ from bot.engine.perform.checking import finished, found
 from bot.engine.perform.testing import check_of
 from bot.engine.world import World
 from bot.errors import PortError, Refused
-from bot.flow import testing
+from bot.flow import testing, verify
 from bot.flow.shared import pull_of
 from bot.ports.keeping import Listed
 
@@ -59,7 +59,8 @@ async def _merged(
     check = None
     if command := testing.command_for_whole(session):
         log = f"{world.home}/runs/check-{session.short}-merged.log"
-        check = await check_of(world, session, command, scratch, outcome.commit, 1, log)
+        accepted = [flag for task in done for flag in verify.accepted(session, task)]
+        check = await check_of(world, session, command, scratch, outcome.commit, 1, log, accepted)
         if problem := _unproven(session, check):
             return _answer(world, order, check=check, problem=problem)
     try:
@@ -76,7 +77,7 @@ def _unproven(session: Session, check: Check) -> str:
     """Why the merged whole must not become the base; empty: its tests have passed, and ran as at the base."""
     if not check.passed:
         return f"`{check.command}` fails on the merged whole (see {check.output_path})."
-    let_pass = any(one.endswith(":tests") for task in session.tasks for one in task.accepted)
+    let_pass = any(":tests:" in one for task in session.tasks for one in task.accepted)
     signs = check.tests.signs if check.tests and not let_pass else ()
     return (
         f"`{check.command}` proves nothing on the merged whole. {' '.join(signs)}" if signs else ""

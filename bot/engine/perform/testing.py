@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Sequence
 
 from bot.domain.actions import CheckBase
-from bot.domain.checks import compared
+from bot.domain.checks import compared, not_run
 from bot.domain.events import BaseChecked
 from bot.domain.evidence import Check
 from bot.domain.naming import worktree_path
 from bot.domain.session import Session
+from bot.domain.tampering import Flag, explained
 from bot.domain.world import Executed
 from bot.engine.repositories import Repositories
 from bot.engine.world import World
@@ -88,8 +90,12 @@ async def check_of(
     commit: str,
     number: int,
     log_path: str,
+    accepted: Sequence[Flag] = (),
 ) -> Check:
-    """The tests in a worktree, held against those of the base, where that has any of that command."""
+    """The tests in a worktree, held against those of the base, where that has any of that command.
+
+    `accepted`: signs that a person has let pass; tests that do not run because of them are not missed.
+    """
     executed = await world.commands.test(
         path, command, seconds=world.rules.check_seconds, log=log_path
     )
@@ -99,7 +105,9 @@ async def check_of(
             base = await _at_base(world, session)
     except Refused as refusal:
         log.warning("no tests of the base", extra={"data": {"why": refusal.reason}})
-    found = compared(executed.report, base.report if base else None)
+    now, before = executed.report, base.report if base else None
+    seen = explained(accepted, not_run(now, before)) if now and before else ()
+    found = compared(now, before, seen)
     return Check(
         number=number,
         command=command,
@@ -122,6 +130,7 @@ async def check_restored(
     log_path: str,
     since: str,
     restored: tuple[str, ...],
+    accepted: Sequence[Flag] = (),
 ) -> Check:
     """The tests of a commit in a throwaway worktree, with files that decide how they are run as they were at `since`."""
     scratch = worktree_path(session.repository, f"agent/restored-{session.short}")
@@ -130,7 +139,7 @@ async def check_restored(
             session.repository, scratch, commit, restored=restored, since=since
         )
         await set_up(world, session, scratch, "restored", "a worktree made for the tests")
-        check = await check_of(world, session, command, scratch, commit, number, log_path)
+        check = await check_of(world, session, command, scratch, commit, number, log_path, accepted)
     finally:
         await world.worktrees.remove_scratch(session.repository, scratch)
     return check.model_copy(update={"restored": restored})

@@ -90,6 +90,29 @@ def _leaves_something() -> None:
     Path("basket/forgotten.py").write_text('"""Not committed."""\n')
 
 
+def _replaces_the_runner() -> None:
+    _commits({"unittest/__init__.py": "", "unittest/__main__.py": "print('OK')\n"})
+
+
+def _ends_the_tests() -> None:
+    _commits({"tests/__init__.py": "import os\n\nos._exit(0)\n"})
+
+
+def _ends_at_import() -> None:
+    """In words that no list of patterns knows."""
+    package = Path("basket/__init__.py")
+    ends = "import os as system\n\ngetattr(system, '_' + 'exit')(0)\n"
+    _commits({str(package): (package.read_text() if package.exists() else "") + ends})
+
+
+def _commits(files: dict[str, str]) -> None:
+    for name, text in files.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+        _git("add", "--", name)
+    _git("commit", "-m", "chore: prepare the tests")
+
+
 def _nothing() -> None:
     return
 
@@ -97,6 +120,9 @@ def _nothing() -> None:
 _LIES: dict[str, Callable[[], None]] = {
     "deletes": _deletes_a_test,
     "leaves": _leaves_something,
+    "replaces_the_runner": _replaces_the_runner,
+    "ends_the_tests": _ends_the_tests,
+    "ends_at_import": _ends_at_import,
 }
 
 

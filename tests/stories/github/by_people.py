@@ -55,8 +55,6 @@ async def nothing_dishonest_is_shown_to_anybody(shop: Workshop) -> None:
     assert [call for call in shop.github.git_calls if call.what == "push"] == []
     assert list(shop.there.branches) == ["main"]
     await shop.person.presses(ACCEPT, on="T004")
-    # what the diff shows was accepted; that tests of the base did not run is seen only when they are run
-    await shop.person.presses(ACCEPT, on="of the base's did not run")
     await shop.until(lambda: shop.task("T004").pull_request)
     (pull,) = shop.there.pulls
     assert pull.head == "agent/order-history"
@@ -64,3 +62,34 @@ async def nothing_dishonest_is_shown_to_anybody(shop: Workshop) -> None:
     assert "test_items.py" in (pull.body or "").replace("\\", "")
     assert sorted(shop.there.branches) == [pull.head, "main"]
     assert shop.posts() == [pull.head]
+
+
+async def no_fake_check_counts_as_passed(shop: Workshop) -> None:
+    """A package in the runner's place, tests that end their run, a product that does so: each would end with exit code 0."""
+    shop.lie(T001="replaces_the_runner", T002="ends_the_tests", T004="ends_at_import")
+    await is_planned(shop.scene)
+    await shop.person.says(HISTORY)
+    await shop.person.presses("Approve", on="revision 2?")
+    await shop.person.sees("T001 is blocked", "Its tests may have been made to pass", "unittest/")
+    await shop.person.sees("T002 is blocked", "What runs the tests: «os._exit(0)»")
+    # nothing in its diff looks wrong: the run itself shows it
+    await shop.person.sees(
+        "T004 is blocked", "python3 -m unittest discover -s tests -t .: The run was ended"
+    )
+    for key in ("T001", "T002", "T004"):
+        assert not shop.task(key).pull_request
+    assert shop.posts() == []
+    assert [call for call in shop.github.git_calls if call.what == "push"] == []
+    first, last = shop.task("T001").check, shop.task("T004").check
+    assert first, "it was run as before the task: what stands in the runner's place was left out"
+    assert "unittest/__init__.py" in first.restored
+    assert first.tests
+    assert (first.tests.ran > 0, first.tests.signs) == (True, ())
+    assert last
+    assert (last.exit_code, last.passed) == (0, True), "by itself an exit code says so"
+    await shop.person.presses(ACCEPT, on="T004")
+    await shop.until(lambda: shop.task("T004").pull_request)
+    (pull,) = shop.there.pulls
+    assert "## Accepted by a person" in (pull.body or "")
+    assert "The run was ended before its tests were through" in (pull.body or "")
+    assert sorted(shop.there.branches) == [pull.head, "main"]
