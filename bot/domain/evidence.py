@@ -76,6 +76,7 @@ class Verdict(Fact):
     reasons: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
+    """What would make the work better and is not needed; of the whole, the tasks that are proposed."""
     score: float | None = None
     at: AwareDatetime
 

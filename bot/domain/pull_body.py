@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from bot.domain import spec_kit
 from bot.domain.documents import DocumentKind
+from bot.domain.evidence import Judgement
 from bot.domain.masking.clean import clean
 from bot.domain.naming import task_label
 from bot.domain.session import Session
@@ -24,7 +25,7 @@ _SPECIAL = frozenset("\\`*_[]<>#|~&!")
 
 
 def body(session: Session, task: Task, depends_on: Sequence[int] = ()) -> str:
-    """Markdown, and the mark by which the bot knows it again. All but the first part is made of facts alone."""
+    """Markdown, and the mark by which the bot knows it again. All but the first part and the suggestions are facts."""
     said = task.pull_text.body if task.pull_text else task.description
     text = clean(said).strip().replace("<!--", "&lt;!--")  # nobody else sets the mark
     mark = marker(task)
@@ -44,6 +45,7 @@ def _facts(session: Session, task: Task, depends_on: Sequence[int]) -> Iterator[
         )
     yield _evidence(session, task)
     yield _accepted(task)
+    yield _suggestions(task)
     label = task_label(session.id, task.number) if task.number else task.key
     by = f"Session {session.short}, {label}"
     yield f"{by}, specification {session.spec.id}" if session.spec else by
@@ -112,6 +114,15 @@ def _accepted(task: Task) -> str:
         return ""
     lines = [f"- {_cell(flag.path)}: {_cell(flag.says)}" for flag in task.flags]
     return "\n".join(["## Accepted by a person", "", *_fitting(lines, LONGEST_LIST)])
+
+
+def _suggestions(task: Task) -> str:
+    """What the last judgement would have better, where it let the work pass."""
+    verdict = task.verdicts[-1] if task.verdicts else None
+    if verdict is None or verdict.outcome is not Judgement.DONE or not verdict.suggestions:
+        return ""
+    lines = [f"- {_cell(one)}" for one in verdict.suggestions]
+    return "\n".join(["## Suggestions, none of them required", "", *_fitting(lines, LONGEST_LIST)])
 
 
 def _cell(text: str) -> str:

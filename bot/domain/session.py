@@ -32,7 +32,7 @@ from bot.domain.verbosity import Verbosity
 from bot.domain.words import Change, Words
 from bot.domain.world import Collision, Removal, Scan, Upstream, Usage
 
-SCHEMA = 3
+SCHEMA = 4
 """The version of the saved form. A newer one is left alone and told, an older one is brought up (`snapshot/forms.py`)."""
 
 

@@ -46,8 +46,16 @@ def complete(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
         f"completed:{task.key}:{len(task.runs)}",
         f"{task.key} is done: {task.name}",
         summary,
+        *_suggested(task),
         tone=Tone.SUCCESS,
     )
+
+
+def _suggested(task: Task) -> Iterator[str]:
+    """What the judge would have better; people may ask for it."""
+    verdict = task.verdicts[-1] if task.verdicts else None
+    if verdict and verdict.suggestions:
+        yield sentences(f"Could be better, and is not required: {'; '.join(verdict.suggestions)}")
 
 
 def _shake(session: Session, task: Task) -> None:

@@ -470,7 +470,7 @@ def test_a_problem_says_what_to_do_and_when_it_is_over() -> None:
     assert laid.body == (Text(text="Start it."),)
     assert "keep trying" in laid.footer
     over = sheet(ProblemCard(key="p", title="No model", reason="It works again.", over=True))
-    assert over.title == "Solved: no model"
+    assert over.title == "Solved: No model"
     assert over.tone is Tone.PLAIN
 
 

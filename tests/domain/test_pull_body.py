@@ -8,11 +8,12 @@ import pytest
 
 from bot.domain import pull_body
 from bot.domain.documents import Document, DocumentKind
+from bot.domain.evidence import Judgement, Verdict
 from bot.domain.session import Session
 from bot.domain.states import TaskState
 from bot.domain.tampering import Flag, Sign
 from bot.domain.tasks import Acceptance, PullText, Task
-from tests.flow.scenes import check, executing, task, work, workspace
+from tests.flow.scenes import T0, check, executing, task, work, workspace
 from tests.stories.stage import SPEC
 
 SIGN = Flag(sign=Sign.TEST_DELETED, path="tests/test_a.py", says="«test_a» | is gone.")
@@ -70,6 +71,15 @@ def test_what_was_not_checked_has_no_evidence() -> None:
 def test_a_check_that_failed_says_so(code: int | None, says: str) -> None:
     one = finished(checks=[check(1, code)])
     assert says in rows(pull_body.body(whole(one), one))[0][1]
+
+
+def test_suggestions_of_the_judge_are_listed_where_the_work_passed() -> None:
+    said = Verdict(outcome=Judgement.DONE, suggestions=("Name the *limit*",), at=T0)
+    one = finished(verdicts=[said])
+    listed = "## Suggestions, none of them required\n\n- Name the \\*limit\\*\n"
+    assert listed in pull_body.body(whole(one), one)
+    again = finished(verdicts=[said, said.model_copy(update={"outcome": Judgement.CONTINUE})])
+    assert "Suggestions" not in pull_body.body(whole(again), again)
 
 
 def test_it_names_what_has_to_be_merged_first() -> None:

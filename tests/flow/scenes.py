@@ -309,11 +309,18 @@ def ran_tests(session: Session, exit_code: int | None = 0, output: str = "") -> 
     return decide(session, event)
 
 
-def judge_says(session: Session, outcome: Judgement = Judgement.DONE, *missing: str) -> list[Deed]:
+def judge_says(
+    session: Session,
+    outcome: Judgement = Judgement.DONE,
+    *missing: str,
+    suggestions: tuple[str, ...] = (),
+) -> list[Deed]:
     """Of the one task that is being verified."""
     order = ordered(session, "judge_work")
     id = session.in_state(TaskState.VERIFYING)[0].id
-    said = Verdict(outcome=outcome, missing=missing, reasons=("so",), at=later())
+    said = Verdict(
+        outcome=outcome, missing=missing, reasons=("so",), suggestions=suggestions, at=later()
+    )
     event = WorkJudged(id="j", at=later(), answers=order.key, task_id=id, commit=HEAD, verdict=said)
     return decide(session, event)
 

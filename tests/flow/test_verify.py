@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.domain.actions import Deed, StopRun
+from bot.domain.cards import NewsCard
 from bot.domain.choices import Verb
 from bot.domain.events import WorkSeen
 from bot.domain.evidence import Judgement
@@ -192,6 +193,15 @@ def test_the_agent_is_told_what_the_judge_misses() -> None:
     judge_says(session, Judgement.CONTINUE, "no test of the empty cart")
     assert session.tasks[0].runs[-1].why is Why.JUDGED
     assert "no test of the empty cart" in session.tasks[0].runs[-1].feedback
+
+
+def test_what_the_judge_suggests_is_said_when_the_task_is_done() -> None:
+    session = executing(verifying("T001"))
+    looked(session, work("feat: x"))
+    ran_tests(session)
+    deeds = judge_says(session, suggestions=("Name the limit", "Log it."))
+    [done] = [card for card in cards(deeds) if isinstance(card, NewsCard)]
+    assert "Could be better, and is not required: Name the limit; Log it." in done.lines
 
 
 def test_where_the_judge_is_at_a_loss_a_person_is_asked() -> None:

@@ -21,6 +21,10 @@ def _same(row: Row) -> Row:
     return row
 
 
+def _without_steps(task: Row) -> Row:
+    return {name: value for name, value in task.items() if name != "steps"}
+
+
 @dataclass(frozen=True)
 class Step:
     """What becomes of the fields of a session and of a task, each without what lies below it."""
@@ -33,6 +37,9 @@ Steps = Mapping[int, Step]
 STEPS: Steps = {
     2: Step(),  # a session knows why it misses its repository; who did not know was missing none
     3: Step(),  # the usage knows who answered and how long that took; what nobody has measured was nothing; words know whether they waited
+    4: Step(
+        task=_without_steps
+    ),  # nothing ever filled the steps of a task: its description tells what to do
 }
 """By the form they lead to."""
 

@@ -81,7 +81,6 @@ class Task(Living):
     acceptance: tuple[Acceptance, ...] = ()
     files: tuple[str, ...] = ()
     """Files it declared it would touch."""
-    steps: tuple[str, ...] = ()
     complexity: str = ""
     tests_first: bool = True
     worktree_strategy: Strategy = Strategy.NEW

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from pydantic import Field
@@ -67,7 +68,7 @@ async def judge_whole(
         if not (found.complete or found.missing):
             raise ValueError("missing: say what is missing")
         proposed = () if found.complete else smaller(found.tasks, _criterion)
-        return _verdict(found, at), proposed
+        return _verdict(found, proposed, at), proposed
 
     def plain() -> Whole:
         return plain_verdict(session, at), _plain_tasks(session, open_ones)
@@ -95,11 +96,12 @@ def plain_verdict(session: Session, at: datetime) -> Verdict:
     return Verdict(outcome=outcome, reasons=(NO_VERDICT,), missing=tuple(missing), at=at)
 
 
-def _verdict(found: FinalReply, at: datetime) -> Verdict:
+def _verdict(found: FinalReply, proposed: Sequence[Smaller], at: datetime) -> Verdict:
     return Verdict(
         outcome=Judgement.DONE if found.complete else Judgement.CONTINUE,
         reasons=tuple(found.reasons),
         missing=tuple(found.missing),
+        suggestions=tuple(one.name for one in proposed),
         score=found.score,
         at=at,
     )

@@ -44,6 +44,7 @@ class VerdictReply(Answer):
     verdict: Judgement
     reasons: list[Sentence] = Field(default_factory=list[Sentence], max_length=20)
     missing: list[Sentence] = Field(default_factory=list[Sentence], max_length=20)
+    suggestions: list[Sentence] = Field(default_factory=list[Sentence], max_length=10)
     score: float | None = Field(default=None, ge=0, le=100)
 
     def at(self, moment: datetime) -> Verdict:
@@ -51,6 +52,7 @@ class VerdictReply(Answer):
             outcome=self.verdict,
             reasons=tuple(self.reasons),
             missing=tuple(self.missing),
+            suggestions=tuple(self.suggestions),
             score=self.score,
             at=moment,
         )
@@ -145,7 +147,7 @@ async def judge(
         return found
 
     def prose(one: VerdictReply) -> str:
-        return "\n".join([*one.reasons, *one.missing])
+        return "\n".join([*one.reasons, *one.missing, *one.suggestions])
 
     return await ask(llm, "judge", data, parse, lambda: plain_verdict(task), VerdictReply, prose)
 

@@ -74,6 +74,7 @@ async def test_what_is_missing_comes_with_tasks_in_their_order() -> None:
     line = answer(complete=False, missing=["Codes cannot be listed."], tasks=tasks)
     verdict, proposed, _, _ = await judged(whole(served("T001")), line)
     assert (verdict.outcome, verdict.missing) == (Judgement.CONTINUE, ("Codes cannot be listed.",))
+    assert verdict.suggestions == ("Build", "Tell")
     assert [(one.name, one.after) for one in proposed] == [("Build", ()), ("Tell", (0,))]
     assert [a.id for a in proposed[0].acceptance] == ["N1-A1", "N1-A2"]
 

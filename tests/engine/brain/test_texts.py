@@ -81,7 +81,7 @@ async def test_without_the_model_a_pull_request_says_what_git_and_the_tests_say(
     done = finished()
     llm = ScriptedLlm(["no", answer(title="Codes", body="b"), answer(title="feat: codes")])
     text, usage = await texts.describe(llm, plan(done), done, DIFF, done.checks)
-    assert text.title == "feat: discount codes"
+    assert text.title == "feat: Discount codes"
     assert usage.calls == 3
     for fact in (
         "Take a code",
@@ -127,12 +127,15 @@ async def test_a_long_diff_is_shortened_file_by_file() -> None:
 
 async def test_a_task_is_judged_by_its_diff_and_its_acceptance() -> None:
     done = finished()
-    llm = ScriptedLlm([answer(verdict="continue", missing=["Round down"], score=60)])
+    llm = ScriptedLlm(
+        [answer(verdict="continue", missing=["Round down"], score=60, suggestions=["Name it"])]
+    )
     found, _ = await texts.judge(llm, plan(done), done, DIFF)
     verdict = found.at(T0)
-    assert (verdict.outcome, verdict.missing, verdict.score) == (
+    assert (verdict.outcome, verdict.missing, verdict.suggestions, verdict.score) == (
         Judgement.CONTINUE,
         ("Round down",),
+        ("Name it",),
         60,
     )
     assert llm.calls[0].system == prompt("judge")
