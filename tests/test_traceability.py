@@ -133,8 +133,8 @@ SECTIONS = {
 LIMITS = {f"G-LIMIT-{n}" for n in range(1, 5)} | {f"G-OUT-{n}" for n in range(1, 6)}
 CONTRACT = {
     *(f"C{n}" for n in range(1, 19)),
-    *(f"M{n}" for n in range(1, 16)),
-    *(f"X{n}" for n in range(1, 18)),
+    *(f"M{n}" for n in range(1, 18)),
+    *(f"X{n}" for n in range(1, 21)),
     *(f"I{n}" for n in range(1, 8)),
     *(f"P{n}" for n in range(1, 9)),
     *("K1", "K2", "K3", "X2a", "X2b", "I1a"),
@@ -179,7 +179,7 @@ def test_every_deliberate_difference_a_row_names_is_told(page: str) -> None:
     told = set(re.findall(r"^(\d+)\. ", page, re.MULTILINE))
     named = set(re.findall(r"\(difference (\d+)\)", page))
     assert named - told == set()
-    assert told == {str(n) for n in range(1, 17)}
+    assert told == {str(n) for n in range(1, 18)}
 
 
 def test_every_row_of_a_done_part_is_proven_and_every_named_test_exists(page: str) -> None:
