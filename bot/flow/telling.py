@@ -30,7 +30,7 @@ from bot.domain.session import Ending, Session
 from bot.domain.sheets import Element, Tone
 from bot.domain.states import TaskState
 from bot.domain.tasks import Task
-from bot.flow import shared
+from bot.flow import shared, testing
 
 SHOWN = 2000
 """Characters of a request on the first card. It fits into one block of Slack together with the note of what is left out."""
@@ -188,6 +188,7 @@ def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
             agent_flags=session.agent_flags,
             test_command=session.test_command,
             test_problem=session.test_problem,
+            test_unseen=testing.unseen(session),
             usage=session.usage,
             risk=session.intent.risk or "",
             risk_reasons=session.intent.risk_reasons,

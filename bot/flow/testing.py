@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from bot.domain.checks import recognised
 from bot.domain.evidence import CommandSource
 from bot.domain.intent import Question
 from bot.domain.session import Session
@@ -15,6 +16,8 @@ NONE_YET = "There are no tests yet; T001 sets them up"
 NOT_RUN = "Go on without running any"
 WITHOUT = "none"
 """What is said for a command where no tests shall be run."""
+UNSEEN = "I cannot see which tests this command runs: only its exit code counts."
+PERHAPS_UNSEEN = "I do not know what this command starts: perhaps only its exit code counts."
 _SOURCES = {
     CommandSource.FOUND: "found in the repository",
     CommandSource.SETTINGS: "set by the operator (GWT_TEST_COMMAND)",
@@ -151,6 +154,16 @@ def set_by_person(session: Session, said: str) -> None:
     session.test_command = "" if command.lower() == WITHOUT else command
     session.tests_from, session.test_problem = CommandSource.PERSON, ""
     session.tests_changed += 1
+
+
+def unseen(session: Session) -> str:
+    """That its runner does not tell which tests ran, as the base has shown or the command lets expect; empty: it does."""
+    command, known = session.test_command, session.base_check
+    if known and known.command == command:
+        return "" if known.tests and known.tests.seen else UNSEEN
+    # what a package script starts stands in the manifests
+    manifests = session.scan.project_meta if session.scan else ""
+    return PERHAPS_UNSEEN if command and not recognised(command, manifests) else ""
 
 
 def told(session: Session) -> Fields:

@@ -7,14 +7,16 @@ import pytest
 from bot.domain import approval
 from bot.domain.actions import Show
 from bot.domain.cards import ApprovalCard, NeedsYouCard, QuestionsCard
+from bot.domain.checks import Compared
 from bot.domain.choices import Command, Verb, Word
 from bot.domain.events import CheckRan, Commanded, QuestionsFound, Scanned, WorkSeen
 from bot.domain.evidence import CommandSource
+from bot.domain.layout import sheet
 from bot.domain.session import Session
 from bot.domain.states import Phase, TaskState
 from bot.domain.tasks import Hold
 from bot.domain.world import Scan
-from bot.flow import decide, due, testing
+from bot.flow import decide, due, telling, testing
 from tests.flow.scenes import (
     ANN,
     awaiting_approval,
@@ -251,6 +253,33 @@ def test_a_command_said_in_the_thread_counts_at_once_and_is_seen_before_approval
     [card] = [deed.card for deed in deeds if isinstance(deed, Show)][1:]
     assert isinstance(card, ApprovalCard)
     assert card.test_command == "make check"
+
+
+@pytest.mark.parametrize(
+    ("command", "manifests", "base", "says"),
+    [
+        ("python3 -m pytest", "", None, ""),
+        ("make test", "", None, testing.PERHAPS_UNSEEN),
+        ("npm test", '"scripts": {"test": "vitest run"}', None, ""),
+        ("npm test", '"scripts": {"test": "ava"}', None, testing.PERHAPS_UNSEEN),
+        ("make test", "", Compared(seen=True, ran=1), ""),
+        ("make test", "", Compared(seen=False), testing.UNSEEN),
+        ("", "", None, ""),
+    ],
+)
+def test_whoever_approves_is_told_where_only_an_exit_code_can_be_seen(
+    command: str, manifests: str, base: Compared | None, says: str
+) -> None:
+    session = awaiting_approval()
+    session.test_command = command
+    session.scan = Scan(commit="b" * 40, project_meta=manifests)
+    if base:
+        session.base_check = check(0, 0).model_copy(update={"command": command, "tests": base})
+    card = telling.approval_wanted(session).card
+    shown = str(sheet(card))
+    assert [one for one in (testing.UNSEEN, testing.PERHAPS_UNSEEN) if one in shown] == (
+        [says] if says else []
+    )
 
 
 def test_a_check_that_runs_another_command_is_called_off() -> None:

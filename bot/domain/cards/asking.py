@@ -44,6 +44,8 @@ class ApprovalCard(Shown):
     test_command: str = ""
     test_problem: str = ""
     """Why that will not work here."""
+    test_unseen: str = ""
+    """That only its exit code can be seen."""
     usage: Usage
     risk: str = ""
     risk_reasons: tuple[str, ...] = ()

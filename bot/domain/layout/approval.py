@@ -159,6 +159,8 @@ def _notes(card: ApprovalCard) -> Iterator[str]:
     """What must be known before anything is pressed: it stands next to the buttons."""
     if card.test_problem:
         yield card.test_problem
+    elif card.test_unseen:
+        yield card.test_unseen
     if card.dry_run:
         yield "You asked for the plan only: nothing runs until somebody says «run it»."
     if blocking := _blocking(card):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -161,3 +162,20 @@ def _stays_away(path: Path) -> bool:
     path.unlink(missing_ok=True)
     subprocess.run(["sleep", "0.2"], check=True)
     return not path.exists()
+
+
+async def test_a_test_run_reports_into_a_folder_that_only_it_can_write(jail: Jail) -> None:
+    commands = ShellCommands(jail.environment, str, sandbox=jail.sandbox())
+    (jail.work / "test_it.py").write_text(
+        "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_it(self):\n        pass\n"
+    )
+    runs = jail.bot_home / "runs"
+    command = f"ls -A {jail.bot_home} {runs}; {sys.executable} -m unittest -v; touch {runs}/x"
+    done = await commands.test(str(jail.work), command, seconds=60, log=f"{runs}/check-1.log")
+    assert done.report, done.output
+    assert done.report.tests == {"test_it.T.test_it": "passed"}
+    assert done.report.complete
+    # of the bot's home it sees that folder alone, and nothing beside it is kept
+    assert "sessions" not in done.output
+    assert CANARY not in done.output
+    assert {one.name for one in runs.iterdir()} == {"check-1.log", "check-1.log.json"}
