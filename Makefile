@@ -7,6 +7,8 @@
 #   make test-agents   the real agent CLIs against a played model: fetches them first, more than a gigabyte (ARGS="-k claude")
 #   make faults    the bot in a simulated world in which anything goes wrong, 10,000 times (SCHEDULES=1000000), then killed in
 #                  the real one wherever it can be, which takes hours (ARGS="-k parsers" for some of it)
+#   make traces    write down in DIR what the bot does in 1,000 schedules and towards Slack, Matrix and GitHub (SEEDS=100), to be
+#                  compared with what it does after a change (CONTRIBUTING.md); it takes some minutes
 #   make test-oracle   encrypted rooms of Matrix read by the client that Element is made of: fetches it first
 #   make test-deaths   the bot on Matrix, killed 15 times and its homeserver 3 times while it is asked 60 things, twice over
 #   make check     what CI does: style, types, import rules, dependencies, tests
@@ -21,6 +23,8 @@ UV ?= uv
 ARGS ?=
 UPGRADE ?=
 SCHEDULES ?= 10000
+DIR ?= build/traces
+SEEDS ?= 1000
 
 # the program is started hundreds of times by the tests: it must not be compiled anew each time
 unexport PYTHONDONTWRITEBYTECODE
@@ -33,7 +37,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 LOCK := $(UV) pip compile --quiet pyproject.toml --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links $(UPGRADE)
 
-.PHONY: help demo run serve test test-agents test-oracle test-deaths faults lint check pictures terminal nheko lock bench needs
+.PHONY: help demo run serve test test-agents test-oracle test-deaths traces faults lint check pictures terminal nheko lock bench needs
 .DELETE_ON_ERROR:
 
 help:
@@ -63,6 +67,9 @@ test-oracle: $(VENV)/.installed-dev
 
 test-deaths: $(VENV)/.installed-dev
 	@GWT_BOT_TEST_DEATHS=all $(BIN)/pytest -q tests/stories/test_answered_once_in_matrix.py $(ARGS)
+
+traces: $(VENV)/.installed-dev
+	@$(BIN)/python -m tests.traces record $(DIR) --seeds $(SEEDS)
 
 # Prints the figures of docs/proofs.md; each line begins with its gate. It fails only after all have been tried.
 FIGURES := tests/simulation/test_outages.py tests/simulation/test_crowds.py tests/simulation/test_day.py

@@ -84,9 +84,9 @@ class MatrixRoom(Room):
 
 @asynccontextmanager
 async def matrix_room(
-    people: synapse.People, folder: Path, *, encrypted: bool = False
+    people: synapse.People, folder: Path, *, encrypted: bool = False, url: str = ""
 ) -> AsyncGenerator[MatrixRoom, None]:
-    """The threads are older than the bot."""
+    """The threads are older than the bot. `url`: its way to the homeserver, if that is another one."""
     anna = await people.confidant("anna") if encrypted else people("anna")
     ben, bot = people("ben"), people("bot")
     room = await people.room(anna, ben, bot)
@@ -96,7 +96,7 @@ async def matrix_room(
         Thread(platform="matrix", channel=room, root=await anna.say(room, "Lunch?")),
         Thread(platform="matrix", channel=room, root=await ben.say(room, "Tea?")),
     )
-    access = MatrixAccess(people.homeserver.url, bot.id, bot.login.access_token)
+    access = MatrixAccess(url or people.homeserver.url, bot.id, bot.login.access_token)
 
     def has_begun() -> bool:
         return Bookmark(folder, bot.id, bot.login.device_id).since is not None

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from adapters.chat.slack import SlackAccess, SlackChat
+from adapters.posting import Turns
 from bot.domain.cards import Card
 from bot.domain.people import Person, Thread
 from bot.ports import Chat
@@ -66,7 +67,9 @@ class SlackRoom(Room):
 
 
 @asynccontextmanager
-async def slack_room(folder: Path) -> AsyncGenerator[SlackRoom, None]:
+async def slack_room(
+    folder: Path, *, turns: Turns | None = None
+) -> AsyncGenerator[SlackRoom, None]:
     """The threads are older than the bot; what could not be taken comes again after a second."""
     granted = Grants.of_manifest()
     async with SlackBed(grants=replace(granted, events=frozenset()), ack_seconds=1) as bed:
@@ -78,7 +81,7 @@ async def slack_room(folder: Path) -> AsyncGenerator[SlackRoom, None]:
 
             async def begin() -> Chat:
                 await left.aclose()
-                return await left.enter_async_context(_Noting(access, folder, opened))
+                return await left.enter_async_context(_Noting(access, folder, opened, turns))
 
             yield SlackRoom(bed, begin, await begin(), (roots[0].ts, roots[1].ts))
         # what the bot said itself was told to nobody, where nobody listened
@@ -89,9 +92,11 @@ async def slack_room(folder: Path) -> AsyncGenerator[SlackRoom, None]:
 class _Noting(SlackChat):
     """Notes which threads were opened: nowhere else may the bot write outside of threads."""
 
-    def __init__(self, access: SlackAccess, folder: Path, opened: list[str]) -> None:
+    def __init__(
+        self, access: SlackAccess, folder: Path, opened: list[str], turns: Turns | None
+    ) -> None:
         here = [f"{TEAM}:{PUBLIC}"]
-        super().__init__(access, folder, here, shared=here)
+        super().__init__(access, folder, here, shared=here, turns=turns)
         self._opened = opened
 
     async def open(self, thread: Thread, card: Card) -> Thread:

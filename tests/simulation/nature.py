@@ -11,10 +11,13 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from random import Random
+from types import GeneratorType
 from typing import Any
 
 from bot.errors import Unavailable
 
+Called = Callable[[str, Callable[..., object], tuple[object, ...], dict[str, object]], None]
+"""The port, its method, and the arguments."""
 LATENCY = 0.4
 """Of all calls take a while; the others answer at once."""
 
@@ -47,10 +50,13 @@ class Life:
 
 @dataclass(eq=False)
 class Nature:
-    chance: Random
+    stream: Callable[[str], Random]
+    """Where the chance comes from for one port."""
     weather: Weather
     kill: Callable[[], None]
     """Ends the life that is being lived."""
+    called: Called
+    """Whoever wants to follow a schedule is told of each call of a port before it is made."""
     out: set[str] = field(default_factory=set[str])
     """Names of ports that answer nothing just now."""
     struck: Counter[str] = field(default_factory=Counter[str])
@@ -64,37 +70,42 @@ class Nature:
     def before(self, port: str) -> None:
         self.calls += 1
         self._maybe_die("before", port)
-        if port in self.out or self._strikes(self.weather.failure):
+        if port in self.out or self._strikes(port, self.weather.failure):
             self.struck[f"{port} fails"] += 1
             raise Unavailable(f"the {port} does not answer", "Wait.")
 
     def after(self, port: str) -> None:
         self._maybe_die("after", port)
-        if self._strikes(self.weather.lost):
+        if self._strikes(port, self.weather.lost):
             self.struck[f"{port} loses an answer"] += 1
             raise Unavailable(f"the answer of the {port} was lost", "Wait.")
 
     def before_saving(self) -> None:
         self.calls += 1
         self._maybe_die("before", "save")
-        if "disk" in self.out or self._strikes(self.weather.full):
+        if "disk" in self.out or self._strikes("save", self.weather.full):
             self.struck["disk full"] += 1
             raise Unavailable("the disk is full, so nothing can be kept", "Free some space.")
 
     def after_saving(self) -> None:
         self._maybe_die("after", "save")
 
-    def _strikes(self, share: float) -> bool:
-        return share > 0 and self.chance.random() < share
+    def _strikes(self, port: str, share: float) -> bool:
+        return share > 0 and self.stream(port).random() < share
 
     def _maybe_die(self, when: str, where: str) -> None:
         chosen = self.at_call.get(self.calls) == when
-        struck = self.crashes < self.most_crashes and self._strikes(self.weather.crash)
+        struck = self.crashes < self.most_crashes and self._strikes(where, self.weather.crash)
         if chosen or struck:
             self.crashes += 1
             self.struck[f"crash {when} {where}"] += 1
             self.kill()
             raise DiedError
+
+
+def _whole(args: tuple[object, ...]) -> tuple[object, ...]:
+    """What can be read once only is read here: several want to know it."""
+    return tuple(tuple(one) if isinstance(one, GeneratorType) else one for one in args)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
 class Mortal:
@@ -120,8 +131,10 @@ class Mortal:
 
         async def mortal(*args: object, **kwargs: object) -> object:
             self._must_live()
+            args = _whole(args)
+            nature.called(name, call, args, kwargs)
             nature.before(name)
-            late = nature.chance.random()
+            late = nature.stream(name).random()
             await asyncio.sleep(late * 3 if late < LATENCY else 0)
             self._must_live()
             result = await call(*args, **kwargs)
@@ -133,6 +146,7 @@ class Mortal:
     def _called(self, call: Callable[..., object]) -> Any:
         def mortal(*args: object, **kwargs: object) -> object:
             self._must_live()
+            self._nature.called(self._name, call, args, kwargs)
             return call(*args, **kwargs)
 
         return mortal
@@ -140,6 +154,7 @@ class Mortal:
     def _saved(self, call: Callable[..., object]) -> Any:
         def mortal(*args: object, **kwargs: object) -> object:
             self._must_live()
+            self._nature.called(self._name, call, args, kwargs)
             self._nature.before_saving()
             result = call(*args, **kwargs)
             self._nature.after_saving()

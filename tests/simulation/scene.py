@@ -32,7 +32,7 @@ from tests.simulation import ending
 from tests.simulation.loop import DeadlockError, VirtualLoop, run
 from tests.simulation.misfortune import HOUR, NAMES, Misfortune
 from tests.simulation.model import model
-from tests.simulation.nature import CALM, DiedError, Life, Mortal, Nature, Weather
+from tests.simulation.nature import CALM, Called, DiedError, Life, Mortal, Nature, Weather
 from tests.simulation.people import GATE, THREADS, People, may
 from tests.simulation.ports import (
     DurableStore,
@@ -120,7 +120,12 @@ class Scene:
         self.saved: Callable[[Record], None] = _unheard
         self.sent: Callable[[Thread, FromPeople], None] = _unheard
         self.befell: Callable[[str], None] = _unheard
+        self.called: Called = _unheard
         """Whoever wants to follow a schedule is told."""
+
+    def stream(self, name: str) -> Random:
+        """Where the chance comes from for one part of the world. They all share one here."""
+        return self.chance
 
     def play(self) -> Outcome:
         """What a schedule leaves behind is collected afterwards: else a fifth of the time goes there."""
@@ -171,25 +176,26 @@ class Scene:
         self.life, self.desk = Life(0, alive=False), None
         self.wall = Wall(loop)
         self.watch = Watch(may, self.loop.lived)
-        self.nature = Nature(self.chance, self.plan.weather, self.crash)
+        self.nature = Nature(self.stream, self.plan.weather, self.crash, self.called)
         self.nature.at_call = dict(self.plan.at_call)
         self.store = DurableStore(self.watch, self.saved)
         self.watch.records = self.store.records
         self.repository = FakeRepository()
         self.worktrees = WatchedWorktrees(self.watch, self.repository)
         self.watch.standing = self.worktrees.standing
-        self.work = Work(loop, self.chance, self.watch, self.worktrees, self.plan.moods)
+        chance = self.stream("work")
+        self.work = Work(loop, chance, self.watch, self.worktrees, self.plan.moods)
         self.panes = LivelyPanes(self.watch, self.work.begin)
         self.work.panes = self.panes
         self.commands = WatchedCommands(self.watch, self._test_fails)
         self.forge = WatchedForge(self.watch, self.repository) if self.plan.hosted else None
-        self.llm = ScriptedLlm(model(self.chance, lambda: self.nature.weather.nonsense))
+        self.llm = ScriptedLlm(model(self.stream("model"), lambda: self.nature.weather.nonsense))
         self.chat, self.agents = MemoryChat(), FakeAgents()
         self.archive, self.logs, self.audit = MemoryArchive(), MemoryLogs(), MemoryAudit()
-        self.people = People(self.chance, self.chat, self.wall, self, self.threads())
+        self.people = People(self.stream("people"), self.chat, self.wall, self, self.threads())
         self.misfortune = Misfortune(
             loop,
-            self.chance,
+            self.stream("misfortune"),
             self.nature,
             self.wall,
             self.panes,
@@ -205,7 +211,7 @@ class Scene:
         return THREADS[: self.plan.threads]
 
     def _test_fails(self) -> bool:
-        return not (self.calm or self.plan.sensible) and self.chance.random() < 0.2
+        return not (self.calm or self.plan.sensible) and self.stream("tests").random() < 0.2
 
     def _world(self) -> World:
         life, nature = self.life, self.nature
@@ -263,7 +269,7 @@ class Scene:
 
     def _another_life(self) -> None:
         self._end_life()
-        self.loop.call_later(self.chance.uniform(0.5, 120), self._begin_life)
+        self.loop.call_later(self.stream("lives").uniform(0.5, 120), self._begin_life)
 
     def _end_life(self) -> None:
         self.life.alive, self.desk = False, None
@@ -288,7 +294,7 @@ class Scene:
         self.misfortune.befall(plan.misfortunes, plan.wild_for)
         end = self.loop.time() + plan.wild_for
         while self.loop.time() < end and not (plan.sensible and self._is_over()):
-            await asyncio.sleep(self.chance.uniform(5, 90))
+            await asyncio.sleep(self.stream("acts").uniform(5, 90))
             if plan.sensible:
                 self._help()
             else:
@@ -330,8 +336,9 @@ class Scene:
         self.watch.does(thread, event)
         self.sent(thread, event)
         for _ in range(1 + again):
-            late = 0.1 if self.calm else self.chance.choice([0.1, 1, 30])
-            self.loop.call_later(self.chance.random() * late, self._arrives, thread, event)
+            chance = self.stream("post")
+            late = 0.1 if self.calm else chance.choice([0.1, 1, 30])
+            self.loop.call_later(chance.random() * late, self._arrives, thread, event)
 
     def _arrives(self, thread: Thread, event: FromPeople) -> None:
         desk = self.desk

@@ -49,6 +49,8 @@ class Proxy:
         self.url = f"http://127.0.0.1:{self._port}"
         self.seen: list[str] = []
         """Method and path of all requests, in order."""
+        self.bodies: list[bytes] = []
+        """What they brought."""
         self._faults: list[Fault] = []
         self._runner: web.AppRunner | None = None
         self._session: ClientSession | None = None
@@ -135,6 +137,7 @@ class Proxy:
 
     async def _pass(self, request: web.Request) -> web.StreamResponse:
         self.seen.append(f"{request.method} {request.path_qs}")
+        self.bodies.append(await request.read())
         fault = next((one for one in self._faults if one.hits(request.path_qs)), None)
         if fault and fault.answer:
             return fault.answer(request)
