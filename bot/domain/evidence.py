@@ -20,6 +20,8 @@ class CommandSource(StrEnum):
     """In the repository, and seen by a person."""
     SETTINGS = "settings"
     PERSON = "person"
+    EARLIER = "earlier"
+    """Somebody said it in an earlier session of the repository."""
 
 
 class Check(Fact):

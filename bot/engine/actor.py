@@ -34,6 +34,7 @@ from bot.domain.world import AI_SETTINGS
 from bot.engine.outbox import fitting, lane_of, left_over, with_deeds
 from bot.engine.patience import patiently
 from bot.engine.perform import moving, perform, telling
+from bot.engine.repositories import remember_tests
 from bot.engine.world import World
 from bot.errors import Away, Lost, PortError, Refused, Unavailable
 from bot.flow import decide, held_back
@@ -181,6 +182,7 @@ class Actor:
         self._save(session=session, inbox=inbox, outbox=outbox)
         self._world.logbook.note(before, event, session)
         self._world.registrar.note(before, session)
+        remember_tests(self._world, before, session)
         self._world.visits.changed()
         self._world.recall.note(before, session, event.at)
 

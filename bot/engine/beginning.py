@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bot.domain.events import Begun, Commanded, FromPeople, Said
-from bot.domain.evidence import CommandSource
 from bot.domain.naming import derived_id
 from bot.domain.people import Thread
 from bot.domain.record import Record
@@ -75,7 +74,7 @@ class Beginning:
         self, thread: Thread, event: Said | Begun, path: str, session_id: str = ""
     ) -> Session:
         """Its agent is fixed with the survey: until then a wrong setting can be mended."""
-        command = self.repositories.test_command_for(_of(event) or path)
+        command, source = self.repositories.tests_of(_of(event) or path)
         return Session(
             id=session_id or self.world.clock.new_id(),
             created_at=event.at,
@@ -85,7 +84,7 @@ class Beginning:
             repository=path,
             request_id=event.id if isinstance(event, Said) else "",
             test_command=command,
-            tests_from=CommandSource.SETTINGS if command else None,
+            tests_from=source,
             unattended=isinstance(event, Said) and event.unattended,
         )
 

@@ -51,7 +51,7 @@ HELP = (
     ("branches", "every branch, with its session and task"),
     ("branch feature/x", "what it brings, in short and in full; merge or delete it"),
     ("spec what it is about", "write spec, plan and tasks of it, and nothing more"),
-    ("tests", "which command runs the tests; tests: make check sets it for a session"),
+    ("tests", "which command runs the tests; tests: make check sets it for the repository"),
     ("verbosity [quiet, normal, full]", "how much is said in this thread"),
     (
         "model [https://… name]",

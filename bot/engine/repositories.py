@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from bot.domain.choices import Command
+from bot.domain.evidence import CommandSource
 from bot.domain.people import Thread
+from bot.domain.session import Session
 from bot.domain.sheets import Element, Fields, Table, Text
 from bot.engine.world import Rules, World
+from bot.errors import Unavailable
+
+log = logging.getLogger("bot.repositories")
 
 _NAMED = re.compile(
     r"(?:^|(?<=\s))repo[:\uff1a]([^\s,;`]{1,100})[,;]?(?=\s|$)[ \t]*", re.IGNORECASE
@@ -51,6 +57,15 @@ class Repositories:
         Where a session has looked, its path is the whole repository's: a part of it, or a link to it, may be set.
         """
         return test_command_of(self.world.rules, path)
+
+    def tests_of(self, path: str) -> tuple[str, CommandSource | None]:
+        """The operator's command; else what somebody has said in an earlier session. Empty: it is looked for."""
+        if command := self.test_command_for(path):
+            return command, CommandSource.SETTINGS
+        here = Path(path).resolve()
+        said = (self.world.bindings.of(_tests_key(one)) for one in (here, *here.parents))
+        command = next(filter(None, said), "")
+        return command, CommandSource.EARLIER if command else None
 
     def set_up_for(self, path: str) -> tuple[str, ...]:
         """`api: make deps` is for that repository alone; what names none is for all but those others that have a name."""
@@ -110,6 +125,20 @@ class Repositories:
     @staticmethod
     def _place(thread: Thread) -> str:
         return f"{thread.platform}:{thread.place}"
+
+
+def remember_tests(world: World, before: Session, after: Session) -> None:
+    """What somebody has said of the tests counts for later sessions of the repository, too; `none` counts for this one."""
+    if after.tests_changed == before.tests_changed:
+        return
+    try:
+        world.bindings.bind(_tests_key(Path(after.repository).resolve()), after.test_command)
+    except Unavailable as problem:  # this session has its command all the same
+        log.warning("test command not kept", extra={"data": {"why": problem.reason}})
+
+
+def _tests_key(repository: Path) -> str:
+    return f"tests:{repository}"
 
 
 def test_command_of(rules: Rules, path: str) -> str:

@@ -15,7 +15,7 @@ from bot.domain.spec_kit import TaskDraft
 from bot.domain.states import TaskState
 from bot.domain.tasks import Counters, Task, TaskResult, Why
 from bot.domain.words import Change, ChangeStage
-from bot.flow import blocked, limits, mishaps, place, shared, ship, telling
+from bot.flow import blocked, limits, mishaps, place, shared, ship, telling, testing
 
 GO_ON = "You were stopped for a change that was then forgotten. Look at what is there and go on."
 
@@ -71,6 +71,7 @@ def wanted(session: Session, change: Change, decided: Decided | None = None) -> 
             parallelism=change.parallelism,
             agent_flags=session.agent_flags,
             test_command=session.test_command,
+            test_source=testing.source(session),
             usage=session.usage,
             analysis=change.analysis,
             difference=spec_kit.difference(

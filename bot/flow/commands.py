@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from bot.domain.actions import Deed, Show, ShowLogs
 from bot.domain.choices import Word
 from bot.domain.events import Commanded
+from bot.domain.evidence import CommandSource
 from bot.domain.layout import duration, stands, used
 from bot.domain.session import Session
 from bot.domain.sheets import Element, Fields, Table, Text
@@ -44,21 +45,27 @@ def _tests(session: Session, event: Commanded) -> Iterator[Deed]:
     """Which command runs the tests; or, from somebody who may approve, which one shall from now on."""
     said = event.command.text
     if not said:
-        how = "tests: <command> sets another one for this session, tests: none runs none."
+        how = "tests: <command> sets another one for this and later sessions, tests: none runs none in this one."
         yield telling.answer(event, "Tests", testing.told(session), Text(text=how))
     elif session.over:
         yield telling.privately(event, "This session is over: nothing of it is tested any more.")
     else:
+        operators = session.tests_from is CommandSource.SETTINGS
         testing.set_by_person(session, said)
-        yield from _tested_so(session, event)
+        yield from _tested_so(session, event, operators=operators)
 
 
-def _tested_so(session: Session, event: Commanded) -> Iterator[Deed]:
+def _tested_so(session: Session, event: Commanded, *, operators: bool) -> Iterator[Deed]:
+    """`operators`: GWT_TEST_COMMAND was set, which counts again in the next session."""
     command = session.test_command
     what = f"The tests of this session run with `{command}`" if command else "No tests are run"
     done = bool(session.in_state(TaskState.COMPLETED))
-    again = (Text(text="What is done already is not tested again."),) if done else ()
-    yield telling.answer(event, f"{what} from now on.", *again)
+    said = ["What is done already is not tested again."] if done else []
+    if command and not operators:
+        said.append(
+            "Later sessions of this repository begin with it; their approval card names it."
+        )
+    yield telling.answer(event, f"{what} from now on.", *(Text(text=one) for one in said))
     if session.phase is Phase.APPROVING:  # whoever approves must have seen it
         session.documents_shown_at, session.approvals = event.at, ()
         yield telling.approval_wanted(session)

@@ -187,6 +187,7 @@ def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
             parallelism=session.parallelism,
             agent_flags=session.agent_flags,
             test_command=session.test_command,
+            test_source=testing.source(session),
             test_problem=session.test_problem,
             test_unseen=testing.unseen(session),
             usage=session.usage,

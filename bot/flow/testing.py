@@ -22,6 +22,7 @@ _SOURCES = {
     CommandSource.FOUND: "found in the repository",
     CommandSource.SETTINGS: "set by the operator (GWT_TEST_COMMAND)",
     CommandSource.PERSON: "said in this thread",
+    CommandSource.EARLIER: "said in an earlier session of this repository",
 }
 
 
@@ -166,11 +167,16 @@ def unseen(session: Session) -> str:
     return PERHAPS_UNSEEN if command and not recognised(command, manifests) else ""
 
 
+def source(session: Session) -> str:
+    """Where the command is from, in a few words."""
+    known = session.test_command and session.tests_from
+    return _SOURCES[session.tests_from] if known and session.tests_from else ""
+
+
 def told(session: Session) -> Fields:
-    source = _SOURCES[session.tests_from] if session.tests_from else ""
     pairs = (
         ("Command", session.test_command or "none is known"),
-        ("Where from", source if session.test_command else ""),
+        ("Where from", source(session)),
         ("Problem", session.test_problem),
     )
     return Fields(pairs=tuple((name, value) for name, value in pairs if value))

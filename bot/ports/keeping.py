@@ -105,7 +105,7 @@ class Listed(Protocol):
 
 
 class Bindings(Protocol):
-    """Which channel works on which repository, where somebody has said so."""
+    """Which channel works on which repository, where somebody has said so; and with which command its tests are run."""
 
     def of(self, place: str) -> str:
         """The name of the repository; empty: nobody has said."""

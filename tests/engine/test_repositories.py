@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from bot.domain.cards import ReceivedCard
-from bot.domain.choices import Word
+from bot.domain.choices import Command, Word
+from bot.domain.events import Commanded
+from bot.domain.evidence import CommandSource
 from bot.domain.people import Role
 from bot.domain.sheets import Table
 from bot.engine.beginning import Beginning
@@ -147,3 +149,26 @@ async def test_who_may_only_ask_may_look_and_not_bind(stage: Stage) -> None:
     [table, _] = card.model_copy().body  # type: ignore[union-attr]
     assert isinstance(table, Table)
     assert [row[2] for row in table.rows] == ["here", ""]
+
+
+async def test_a_test_command_from_the_chat_counts_for_later_sessions_of_that_repository_alone(
+    stage: Stage,
+) -> None:
+    first = await begun(stage, ELSEWHERE)
+    sets = Command(word=Word.TESTS, text="make check")
+    event = Commanded(id="tests", at=first.created_at, by=ANNA, command=sets, mention=True)
+    await take(stage, event, first.thread)
+    await stage.settle()
+    await stage.revive()
+    later = await begun(stage, ELSEWHERE)
+    assert (later.test_command, later.tests_from) == ("make check", CommandSource.EARLIER)
+    repositories = Repositories(stage.world)
+    assert repositories.tests_of(f"{stage.repository.path}/api") == (
+        "make check",
+        CommandSource.EARLIER,
+    )
+    assert repositories.tests_of("/srv/web") == ("", None)
+    stage.rules = replace(stage.rules, test_commands=("tox",))
+    await stage.revive()
+    operators = Repositories(stage.world).tests_of(stage.repository.path)
+    assert operators == ("tox", CommandSource.SETTINGS)

@@ -42,6 +42,7 @@ class ApprovalCard(Shown):
     parallelism: int
     agent_flags: str = ""
     test_command: str = ""
+    test_source: str = ""
     test_problem: str = ""
     """Why that will not work here."""
     test_unseen: str = ""

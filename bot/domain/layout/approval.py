@@ -109,7 +109,8 @@ def _shortened(lines: tuple[str, ...], most: int, noun: str) -> tuple[str, ...]:
 def _facts(card: ApprovalCard) -> Iterator[tuple[str, str]]:
     yield "Base", card.base
     yield "At once", f"up to {card.parallelism}"
-    yield "Tests", card.test_command or "no test command found"
+    source = f" ({card.test_source})" if card.test_source else ""
+    yield "Tests", f"{card.test_command}{source}" if card.test_command else "no test command found"
     yield "Agent flags", card.agent_flags or "–"
     if card.risk:
         yield "Risk", ": ".join(filter(None, (card.risk, "; ".join(card.risk_reasons))))
