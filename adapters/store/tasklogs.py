@@ -5,7 +5,8 @@
     logs/sessions/<session>/index.json      its logs
     logs/sessions/<session>/tasks/<id>.json one log
 
-Each file is replaced as a whole: killed at any moment, a log may lack its last entries, but is never broken.
+Each file is replaced as a whole: killed at any moment, a log may lack its last entries, but is never broken. What was noted of
+a task is there after a power cut, too.
 """
 
 from __future__ import annotations
@@ -33,18 +34,24 @@ from bot.domain.tasks import Task
 
 log = logging.getLogger(__name__)
 
+TASKS = "tasks"
 _TIDY_AFTER = 8_000_000
 """Bytes written, until it is looked whether there is still room."""
 
 
-class HastyDisk(Disk):
-    """Does not wait for the disk: a log is no promise, and the sessions' own saves need it more."""
+class LogDisk(Disk):
+    """Waits for the disk with the log of a task; indexes and `session.json` can be made from the session again at any time.
+
+    Measured on ext4: 0.2 ms without, 2 ms with it for each batch of entries, in a thread that nobody waits for.
+    """
 
     def sync(self, fd: int, path: Path) -> None:
-        pass
+        if path.parent.name == TASKS:
+            super().sync(fd, path)
 
     def sync_directory(self, path: Path) -> None:
-        pass
+        if path.name == TASKS:
+            super().sync_directory(path)
 
 
 class TaskLogFiles:
@@ -63,7 +70,7 @@ class TaskLogFiles:
         """`runner`: what the logs say of the program that writes them."""
         self._home = home
         self._logs = home / "logs"
-        self._disk = disk or HastyDisk()
+        self._disk = disk or LogDisk()
         self._bounds = bounds or Bounds()
         self._masked = Masked(masker, self._bounds)
         self._room = Room(self._logs, self._disk, now, self._bounds)
@@ -108,7 +115,7 @@ class TaskLogFiles:
                 number = (
                     known[task.id].task_id if task.id in known else f"task-{len(known) + 1:03d}"
                 )
-                file = f"tasks/{file_name(task.id)}.json"
+                file = f"{TASKS}/{file_name(task.id)}.json"
                 entry = tasklog.index_entry(session, task, log, number, file)
                 known[task.id] = self._masked.model(entry)
             about = self._masked.model(tasklog.session_log(session, self._runner))
@@ -124,7 +131,7 @@ class TaskLogFiles:
         self._note(session, {task_id: ()})
         directory = self._directory(session.id)
         with self._plainly():
-            for name in (f"tasks/{file_name(task_id)}.json", INDEX):
+            for name in (f"{TASKS}/{file_name(task_id)}.json", INDEX):
                 Disk().settle(directory / name)
 
     def _read(self, session_id: str) -> tuple[TaskLog, ...]:
@@ -163,7 +170,7 @@ class TaskLogFiles:
     def _grown(
         self, directory: Path, session: Session, task: Task, new: Sequence[LogEntry]
     ) -> TaskLog:
-        path = directory / "tasks" / (file_name(task.id) + ".json")
+        path = directory / TASKS / (file_name(task.id) + ".json")
         old = read_model(self._disk, path, TaskLog)
         fresh = self._masked.entries(tasklog.missing(session, task, old, new))
         events = tasklog.in_order([*(old.events if old else ()), *fresh])
@@ -181,7 +188,7 @@ class TaskLogFiles:
         directory = self._directory(session_id)
         for one in (self._home, self._logs, self._logs / "sessions", directory):
             make_private(one)
-        make_private(directory / "tasks")
+        make_private(directory / TASKS)
         return directory
 
     def _directory(self, session_id: str) -> Path:

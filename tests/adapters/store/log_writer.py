@@ -12,13 +12,13 @@ import signal
 import sys
 from pathlib import Path
 
-from adapters.store.tasklogs import HastyDisk, TaskLogFiles
+from adapters.store.tasklogs import LogDisk, TaskLogFiles
 from bot.domain.masking import Masker
 from bot.domain.session import Session
 from tests.flow.scenes import check, executing, verifying
 
 
-class DeadlyDisk(HastyDisk):
+class DeadlyDisk(LogDisk):
     """Nobody outlives its n-th write."""
 
     def __init__(self, left: int) -> None:

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adapters.store.disk import TEMPORARY
 from adapters.store.outputs import Outputs
 from adapters.store.tasklogs import TaskLogFiles
 from bot.domain import tasklog
@@ -549,3 +550,21 @@ def test_after_a_kill_the_next_note_makes_good_what_was_lost(
         logs = asyncio.run(files_in(home).read(SESSION))
         assert tasklog.unlogged(now, logs) == ()
         assert logs[1].events[-1].event_type is LogEventType.TASK_INCOMPLETE
+
+
+async def test_each_batch_of_entries_is_on_the_disk_when_it_is_noted(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    sync = os.fdatasync
+
+    def noted(fd: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{fd}").readlink().name)
+        sync(fd)
+
+    monkeypatch.setattr(os, "fdatasync", noted)
+    files = TaskLogFiles(home, Masker({}))
+    for number in (1, 2):
+        session = executing(verifying("T001", checks=[check(n, 1) for n in range(1, number + 1)]))
+        await files.note(session, {"id-T001": []})
+        assert synced == [f"id-T001.json{TEMPORARY}"] * number
