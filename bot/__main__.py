@@ -11,6 +11,7 @@ from collections.abc import Coroutine
 
 from bot.domain.choices import Word
 from bot.errors import BotError
+from bot.machine import denied, of_the_machine
 from bot.program.commandline import parsed, repl_options
 from bot.program.guard import keep_to_itself
 from bot.program.saying import EarlyLog, ending_with_its_reader, is_lost_reader, say, while_read
@@ -37,6 +38,13 @@ def _run(umask: int) -> None:
         for problem in _leaves(problems):
             if not is_lost_reader(problem):
                 _complain(problem)
+        sys.exit(1)
+    except* OSError as problems:
+        told = [of_the_machine(error) or denied(error) for error in _errors(problems)]
+        if not all(told):
+            raise
+        for problem in filter(None, told):
+            _complain(problem)
         sys.exit(1)
     sys.exit(code or 0)
 
@@ -135,6 +143,14 @@ def _leaves(group: BaseExceptionGroup[BotError]) -> list[BotError]:
     for problem in group.exceptions:
         leaves += _leaves(problem) if isinstance(problem, BaseExceptionGroup) else [problem]
     return leaves
+
+
+def _errors(group: BaseExceptionGroup[OSError]) -> list[OSError]:
+    """The same of the machine's."""
+    found: list[OSError] = []
+    for problem in group.exceptions:
+        found += _errors(problem) if isinstance(problem, BaseExceptionGroup) else [problem]
+    return found
 
 
 def _complain(problem: BotError) -> None:

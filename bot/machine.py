@@ -18,6 +18,7 @@ LOOK_SECONDS = 1.0
 """A program that has not ended by then may wait for a pipe that lies in a file's place: the first look; the next comes later."""
 LEAST_ROOM = 64 * 1024
 """Bytes. With less, git and tests fail in words of their own, of which few name the disk."""
+RIGHTS = "Give the user the bot runs as the right to read and write there."
 _ROOM = "Free some space there; the bot goes on by itself."
 _REASONS = {
     errno.ENOSPC: ("the disk is full", _ROOM),
@@ -37,6 +38,15 @@ def of_the_machine(error: OSError, folder: Path | None = None) -> Unavailable | 
         return None
     where = folder or error.filename
     return Unavailable(f"{reason} ({where})" if where else reason, remedy)
+
+
+def denied(error: OSError) -> Unavailable | None:
+    """That somebody else's rights are in the way, with the file; None where it is another kind of error."""
+    if not (isinstance(error, PermissionError) and error.filename):
+        return None
+    whole = Path(str(error.filename)).is_absolute()
+    see = f" See: ls -ld {error.filename}" if whole else ""
+    return Unavailable(f"{error.strerror}: {error.filename}", f"{RIGHTS}{see}")
 
 
 def require_room(doing: str, *folders: Path) -> None:

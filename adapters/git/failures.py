@@ -13,7 +13,7 @@ from pathlib import Path
 
 from adapters.git.place import Place, damaged
 from bot.errors import PortError, Refused, Unavailable
-from bot.machine import files_in, is_odd
+from bot.machine import RIGHTS, files_in, is_odd
 
 NO_ROOM = "Free some space there; the bot goes on by itself."
 LOOKED_AT = 500_000
@@ -163,6 +163,7 @@ def _of_another_user(err: str, at: Place | Path) -> Refused:
 
 _KNOWN: dict[str, Callable[[str, Place | Path], PortError]] = {
     "dubious ownership": _of_another_user,
+    ": Permission denied": lambda err, at: Refused(f"git says: {last_words(err)}", RIGHTS),
     "transport .* not allowed": lambda err, at: Refused(
         "the repository is a partial clone and lacks objects",
         "Fetch everything once: git fetch --refetch --no-filter",

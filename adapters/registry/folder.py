@@ -117,7 +117,7 @@ class Folder:
             if error.errno == errno.ELOOP:  # a link where a folder should be
                 raise self._no_folder() from error
             raise Unavailable(
-                f"{self.name} cannot be used: {error.strerror}",
+                f"{self._top / self.name} cannot be used: {error.strerror}",
                 "See that the folder is writable and that there is room on the disk.",
             ) from error
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from bot.errors import Unavailable
+from bot.machine import RIGHTS
 
 PRIVATE_FILE = 0o600
 PRIVATE_DIRECTORY = 0o700
@@ -146,7 +147,8 @@ _REASONS = {
 
 def unavailable(error: OSError, path: Path) -> Unavailable:
     """The same error in plain words, with what a person can do about it."""
-    reason, remedy = _REASONS.get(
-        error.errno or 0, (error.strerror or str(error), "Check that the bot may write to {0}.")
-    )
+    where = error.filename or path
+    told = error.strerror or str(error)
+    other = (told if where == path else f"{told}: {where}", f"{RIGHTS} See: ls -ld {where}")
+    reason, remedy = _REASONS.get(error.errno or 0, other)
     return Unavailable(f"{reason}, so nothing can be kept under {path}", remedy.format(path))

@@ -70,17 +70,17 @@ class Logbook:
             if tasks:
                 self._add(session, {task.id: [] for task in tasks})
 
-    async def settle(self, session: Session) -> tuple[str, ...]:
-        """At the end nothing is taken on trust: the ids of tasks that are over, and whose log cannot be kept."""
+    async def settle(self, session: Session) -> dict[str, PortError]:
+        """At the end nothing is taken on trust: the ids of tasks that are over and whose log cannot be kept, and why."""
         await self.written()
-        lost: list[str] = []
+        lost: dict[str, PortError] = {}
         for task in (task for task in session.tasks if task.state in OVER):
             try:
                 await self._logs.settle(session, task.id)
             except PortError as trouble:
                 log.warning("no log", extra={"data": {"task": task.id, "why": trouble.reason}})
-                lost.append(task.id)
-        return tuple(lost)
+                lost[task.id] = trouble
+        return lost
 
     async def read(self, session_id: str) -> tuple[TaskLog, ...]:
         """The logs with everything noted so far. Raises PortError."""

@@ -11,7 +11,7 @@ from typing import TypeVar
 from bot.domain.events import Event, TroubleBegan, TroubleEnded
 from bot.engine.world import World
 from bot.errors import Unavailable
-from bot.machine import of_the_machine
+from bot.machine import denied, of_the_machine
 
 T = TypeVar("T")
 LONGEST = 60.0
@@ -51,11 +51,11 @@ async def patiently(
 
 
 async def _tried(attempt: Callable[[], Awaitable[T]]) -> T:
-    """A full disk is met wherever something is written: it is the machine's, whoever meets it."""
+    """A full disk, or a folder of somebody else's, is met wherever something is written: no bug, whoever meets it."""
     try:
         return await attempt()
     except OSError as error:
-        if trouble := of_the_machine(error):
+        if trouble := of_the_machine(error) or denied(error):
             raise trouble from error
         raise
 

@@ -85,6 +85,9 @@ def _came_back(session: Session, event: Result) -> Iterator[Deed]:  # noqa: C901
         case CleanedUp(removals=removals):
             session.leftovers, session.cleaned = removals, True
             session.inventory, session.unlogged = event.evidence, event.unlogged
+            if event.unlogged:
+                title = "I cannot keep the logs of its tasks"
+                yield telling.trouble("logs", title, event.unlogged_because, event.unlogged_remedy)
             yield from conclude.end(session, event)
         case OrderFailed(what="merge_locally", reason=reason, remedy=remedy):
             yield from _not_merged(session, sentences(reason, remedy))

@@ -141,7 +141,9 @@ def _home(current: Settings) -> str:
     refuse_open(current.gwt_home)
     there = (one for one in (current.gwt_home, *current.gwt_home.parents) if one.exists())
     folder = next(there)
-    _write(folder)
+    inside = folder.iterdir() if folder == current.gwt_home else ()
+    for one in (folder, *(each for each in inside if each.is_dir())):
+        _write(one)
     begun = "" if folder == current.gwt_home else ", made at the first start"
     return f"{current.gwt_home}{begun}, {_room(folder)}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 from collections.abc import AsyncIterator
 
 import pytest
@@ -531,20 +532,26 @@ async def test_a_model_that_is_back_is_told_how_things_stand_now(stage: Stage) -
     assert '"state": "Running"' not in judged.data
 
 
-async def test_a_full_disk_that_nobody_has_named_is_waited_for(stage: Stage) -> None:
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [(errno.ENOSPC, "disk is full"), (errno.EACCES, "right to read and write there")],
+)
+async def test_a_full_disk_that_nobody_has_named_is_waited_for(
+    stage: Stage, number: int, says: str
+) -> None:
     """Wherever it was met: it is no bug of the bot's."""
     full = [True]
 
     def model(call: Call) -> str:
         if full[0]:
-            raise OSError(errno.ENOSPC, "No space left on device", "/work/specs")
+            raise OSError(number, os.strerror(number), "/work/specs")
         return stage.model(call)
 
     stage.llm = type(stage.llm)(model)
     await stage.open()
     await stage.says("Add discounts")
     assert stage.session().status is Status.ACTIVE
-    [told] = [card for card in stage.chat.cards() if "disk is full" in str(card)]
+    [told] = [card for card in stage.chat.cards() if says in str(card)]
     assert "/work/specs" in str(told)
     full[0] = False
     await stage.clock.advance(60)

@@ -232,6 +232,7 @@ async def test_at_the_end_tasks_without_a_log_are_named() -> None:
     logs = FakeLogs()
     book = Logbook(logs)
     over = executing(task("T001", TaskState.COMPLETED), task("T002", TaskState.BLOCKED))
-    assert await book.settle(over) == ()
+    assert await book.settle(over) == {}
     logs.full = True
-    assert await book.settle(over) == ("id-T001",)
+    lost = await book.settle(over)
+    assert [(id, why.reason) for id, why in lost.items()] == [("id-T001", "the disk is full")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.cards import NewsCard, OfferCard, SummaryCard
+from bot.domain.cards import NewsCard, OfferCard, ProblemCard, SummaryCard
 from bot.domain.choices import Verb
 from bot.domain.events import CleanedUp, MergedLocally, OrderFailed, WorkDescribed
 from bot.domain.evidence import LimitViolation
@@ -200,7 +200,11 @@ def test_a_task_whose_log_could_not_be_kept_is_not_complete(lost: tuple[str, ...
     session = finishing()
     decide(session, pressed(Verb.KEEP))
     decide(session, whole_judged())
-    decide(session, cleaned().model_copy(update={"unlogged": lost}))
+    why = ("Permission denied: /home/logs", "Give the right.")
+    because = {"unlogged_because": why[0], "unlogged_remedy": why[1]}
+    told = cleaned().model_copy(update={"unlogged": lost, **because})
+    shown = [card for card in cards(decide(session, told)) if isinstance(card, ProblemCard)]
+    assert [(card.reason, card.remedy) for card in shown] == [why] * len(lost)
     assert session.result
     wanted = OverallStatus.NO_EVIDENCE if lost else OverallStatus.COMPLETE
     assert session.result.overall_status is wanted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -43,6 +44,41 @@ def test_nobody_else_can_read_what_the_bot_makes_or_has_in_memory() -> None:
     before, *umasks, after = map(int, done.stdout.split())
     assert (before, after) == (2, 0), done.stderr
     assert umasks == [0o027, 0o077]
+
+
+def without_capabilities() -> None:
+    """Root is then bound by the rights of files, too."""
+    libc = ctypes.CDLL(None)
+    for capability in range(41):
+        libc.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP; it counts from the next program on
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to give a folder to somebody else")
+@pytest.mark.parametrize("folder", ["", "sessions", "evidence", "console"])
+def test_a_folder_of_the_home_that_is_somebody_elses_is_named_with_what_to_do(
+    tmp_path: Path, folder: str
+) -> None:
+    foreign = tmp_path / "home" / folder
+    foreign.mkdir(parents=True)
+    foreign.parent.chmod(0o700)
+    os.chown(foreign, 65534, 65534)
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "bot", "run", "Add a greeting"],
+        cwd=tmp_path,
+        env={**environment, "GWT_HOME": str(tmp_path / "home"), "LANG": "C.UTF-8"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        preexec_fn=without_capabilities,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    told = " ".join(done.stderr.split())
+    assert str(foreign) in told
+    assert "right to read and write" in told or "writable" in told
 
 
 def test_a_repository_never_says_which_program_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:

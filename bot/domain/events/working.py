@@ -245,6 +245,8 @@ class CleanedUp(Result):
     evidence: EvidenceInventory | None = None
     unlogged: tuple[str, ...] = ()
     """Ids of tasks that are over, and whose log cannot be kept."""
+    unlogged_because: str = ""
+    unlogged_remedy: str = ""
 
 
 class SummedUp(Result):

@@ -148,12 +148,16 @@ async def clean_up(world: World, session: Session, order: CleanUp) -> CleanedUp:
         for workspace, pull in _workspaces(session)
     ]
     await _let_go(world, session)
+    lost = await world.logbook.settle(session)
+    why = next(iter(lost.values()), None)
     return CleanedUp(
         **world.mark(),
         answers=order.key,
         removals=tuple(removals),
         evidence=await found(world, session),
-        unlogged=await world.logbook.settle(session),
+        unlogged=tuple(lost),
+        unlogged_because=why.reason if why else "",
+        unlogged_remedy=why.remedy if why else "",
     )
 
 
