@@ -143,10 +143,13 @@ def _slack(settings: Settings) -> Configured:
     folder = settings.gwt_home / "slack"
     places, shared = settings.slack_channels, settings.slack_shared_channels
     asks = partial(may_ask, "slack", door)
+    several = len(settings.repositories) > 1
     return Configured(
         "slack",
         door,
-        lambda: SlackChat(access, folder, places, shared=shared, may_ask=asks),
+        lambda: SlackChat(
+            access, folder, places, shared=shared, may_ask=asks, several_repositories=several
+        ),
         partial(tried, access, places),
     )
 

@@ -23,10 +23,12 @@ from adapters.chat.matrix.roots import Roots
 from adapters.chat.matrix.sending import Sender
 from adapters.chat.matrix.statuses import Statuses
 from adapters.posting import Ledger, Turns, Urgency, opened, root_of, thread_of, urgency
-from bot.domain.cards import Card, ReceivedCard, StatusCard
+from bot.domain.cards import AnswerCard, Card, ReceivedCard, StatusCard
 from bot.domain.choices import Verb
 from bot.domain.layout import sheet
 from bot.domain.people import Person, Thread
+from bot.domain.sentences import sentences
+from bot.domain.sheets import Text
 from bot.errors import PortError, Refused
 
 log = logging.getLogger(__name__)
@@ -88,6 +90,8 @@ class Gateway:
             await self._write(placing)
         await self._finish(placing)
         self._busy.shown(thread, card)
+        if placing.without_file:
+            await self.show(thread, _without_file(placing.without_file))
 
     async def open(self, thread: Thread, card: Card) -> Thread:
         """Post it into the room itself, once: the thread that hangs from it. Shown there, it is edited."""
@@ -218,3 +222,12 @@ class Gateway:
             await sign
         except PortError as error:
             log.info("no sign", extra={"data": {"why": error.reason}})
+
+
+def _without_file(problem: str) -> Card:
+    """Said once in a thread, however many of its files are refused."""
+    return AnswerCard(
+        key="no-files",
+        title="Documents are not attached as files here",
+        body=(Text(text=sentences(problem, "Their whole text is in the messages above")),),
+    )

@@ -21,7 +21,7 @@ from bot.domain.cards import AnswerCard, Card, DocumentCard
 from bot.domain.choices import Verb
 from bot.domain.layout import sheet
 from bot.domain.people import Person, Thread
-from bot.errors import PortError
+from bot.errors import PortError, Refused
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +47,8 @@ class Placing:
     """What no reaction does in this room."""
     begins: bool = False
     """Its first message stands in the room itself, and is the root of what follows it."""
+    without_file: str = field(default="", init=False)
+    """Why files are refused there; empty: they are not, or it has none."""
     _before: Placed | None = field(init=False)
     _placed: Placed = field(init=False)
     _withdrawn: Placed | None = field(init=False)
@@ -232,5 +234,7 @@ class Placing:
             raise
         except PortError as error:
             log.warning("no file", extra={"data": {"card": self.card.key, "why": error.reason}})
+            if isinstance(error, Refused):
+                self.without_file = error.reason
         else:
             self.ledger.posted(entry, event_id)

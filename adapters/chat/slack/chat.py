@@ -57,7 +57,9 @@ class SlackChat:
         turns: Turns | None = None,
         shared: Collection[str] = (),
         may_ask: MayAsk = nobody,
+        several_repositories: bool = True,
     ) -> None:
+        self._several = several_repositories
         self._access = access
         self._folder = folder
         self._places = frozenset(places)
@@ -156,6 +158,7 @@ class SlackChat:
                 at_work_in=self._ledger.knows,
                 unseen=self._unseen,
                 channels=tuple(self._channels(us)),
+                several_repositories=self._several,
             ),
             talked=self._gateway.talked,
             brought=Brought((files.beside, earlier.before), self._may_ask),

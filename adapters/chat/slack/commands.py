@@ -49,7 +49,8 @@ def slash(body: Body, us: Identity, now: datetime, known: Known) -> Meaning:
     if verb := _wants_form(word(body, "command"), text):
         purpose = forms.Purpose(thread=where, verb=verb)
         draw = forms.spec if verb is Verb.SPEC else forms.beginning
-        what = Opening(verb, trigger, draw(purpose, known.channel_for(channel)))
+        form = draw(purpose, known.channel_for(channel), several=known.several_repositories)
+        what = Opening(verb, trigger, form)
     else:
         said = _said(word(body, "command"), text)
         unknown = Command(word=Word.HELP, text=cut(on_one_line(said), _SHOWN))

@@ -41,6 +41,8 @@ class Known:
     """The cards with buttons that stand after a message, by their thread and the message's time."""
     channels: tuple[str, ...] = ()
     """In which people may ask for something."""
+    several_repositories: bool = True
+    """With one nobody is asked which is meant."""
 
     def channel_for(self, here: str) -> str:
         """The one a form begins with; empty: whoever fills it in chooses."""

@@ -120,7 +120,8 @@ def _meant(body: Body, pressed: drawing.Press, where: Thread, known: Known) -> P
 def _begins(where: Thread, trigger: str, known: Known, verb: Verb = Verb.BEGIN) -> Opening:
     purpose = forms.Purpose(thread=where, verb=verb)
     draw = forms.spec if verb is Verb.SPEC else forms.beginning
-    return Opening(verb, trigger, draw(purpose, known.channel_for(where.channel)))
+    form = draw(purpose, known.channel_for(where.channel), several=known.several_repositories)
+    return Opening(verb, trigger, form)
 
 
 def _where(body: Body, us: Identity) -> tuple[Thread | None, str]:

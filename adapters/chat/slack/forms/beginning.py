@@ -36,27 +36,22 @@ class Asked:
     """As somebody would have written it in a message."""
 
 
-def beginning(purpose: Purpose, channel: str = "") -> View:
-    """`channel`: the one that is chosen already; empty: the one somebody looks at."""
+def beginning(purpose: Purpose, channel: str = "", *, several: bool = True) -> View:
+    """`channel`: the one that is chosen already; empty: the one somebody looks at. `several`: repositories to choose from."""
     what = writing(WHAT, "What should be possible, and for whom", long=True)
     blocks = [
         *_in(channel, what, "What shall be built?"),
-        _repository(),
+        *([_repository()] if several else []),
         field(_PLAN, "How far?", boxes(_PLAN, {_ONLY: "Only show me the plan"})),
     ]
     return form(BEGINNING, "Start a feature", blocks, purpose, send="Start")
 
 
-def spec(purpose: Purpose, channel: str = "") -> View:
+def spec(purpose: Purpose, channel: str = "", *, several: bool = True) -> View:
     """The same for a spec alone: nothing is built."""
     what = writing(WHAT, "What should be possible, and for whom", long=True)
-    return form(
-        SPEC,
-        "Write a spec",
-        [*_in(channel, what, "What is it about?"), _repository()],
-        purpose,
-        send="Write",
-    )
+    blocks = _in(channel, what, "What is it about?") + ([_repository()] if several else [])
+    return form(SPEC, "Write a spec", blocks, purpose, send="Write")
 
 
 def asked(values: Values) -> Asked:

@@ -371,14 +371,28 @@ async def downloaded(stage: PostingStage, url: str) -> bytes:
         return await answer.read()
 
 
-@pytest.mark.parametrize("status", [413, 500])
-async def test_a_file_that_cannot_be_uploaded_does_not_hold_the_document_up(
+async def test_a_file_that_cannot_be_uploaded_now_does_not_hold_the_document_up(
+    stage: PostingStage,
+) -> None:
+    stage.proxy.refuse(status=500, errcode="M_UNKNOWN", where="/upload")
+    await stage.gateway.show(stage.thread, cards.DOCUMENT)
+    (post,) = await stage.seen()
+    assert "Dark mode" in post.text
+
+
+@pytest.mark.parametrize("status", [413, 403])
+async def test_files_that_are_refused_hold_no_document_up_and_are_told_of_once(
     stage: PostingStage, status: int
 ) -> None:
     stage.proxy.refuse(status=status, errcode="M_UNKNOWN", where="/upload")
     await stage.gateway.show(stage.thread, cards.DOCUMENT)
-    (post,) = await stage.seen()
-    assert "Dark mode" in post.text
+    another = cards.DOCUMENT.model_copy(update={"key": "another", "text": "# Another one"})
+    await stage.gateway.show(stage.thread, another)
+    first, told, second = await stage.seen()
+    assert "Dark mode" in first.text, "it is not held up"
+    assert told.text.startswith("Documents are not attached")
+    assert "whole text is in the messages above" in told.text
+    assert "Another one" in second.text
 
 
 async def test_only_the_first_post_of_what_needs_a_person_names_who_began_the_thread(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -260,3 +260,12 @@ async def test_a_spec_described_behind_the_command_needs_no_form(bot: Whole) -> 
     assert isinstance(event, Commanded)
     assert event.command.text == "a dark mode"
     assert bot.bed.views == []
+
+
+@pytest.mark.parametrize("draw", [forms.beginning, forms.spec])
+def test_with_one_repository_nobody_is_asked_which(draw: Callable[..., forms.View]) -> None:
+    asked = {
+        several: "In which repository?" in str(draw(WHERE, several=several))
+        for several in (True, False)
+    }
+    assert asked == {True: True, False: False}
