@@ -169,7 +169,7 @@ def _said_after_a_failure(session: Session, event: Said, text: str) -> Iterator[
     session.intent = session.intent.model_copy(update={"body": text})
     session.say(Speaker.USER, text, event.at)
     yield from mishaps.try_again(session, event)
-    yield telling.received(session)
+    yield from telling.requested(session)
 
 
 def _judged(session: Session, event: ContinuationJudged) -> Iterator[Deed]:

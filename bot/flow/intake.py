@@ -35,10 +35,10 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
         case Said(text=text) if not session.intent.body:
             session.intent = Intent(id=session.short, body=text, created_at=event.at)
             session.say(Speaker.USER, text, event.at)
-            yield telling.received(session)
+            yield from telling.requested(session)
         case Begun():
             _begun(session, event)
-            yield telling.received(session)
+            yield from telling.requested(session)
         case Said(text=text) if session.vague:
             yield from clarify.specified(session, event, text)
         case Pressed(verb=Verb.ANSWER, answers=answers) if answers and session.vague:
@@ -88,7 +88,7 @@ def edited(session: Session, event: Edited) -> Iterator[Deed]:
         return
     session.intent = session.intent.model_copy(update={"body": event.text})
     session.say(Speaker.USER, f"I have edited my request. It now says:\n{event.text}", event.at)
-    yield telling.received(session)
+    yield from telling.requested(session)
     yield telling.privately(event, EDITED)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pydantic import AwareDatetime
 
 from bot.domain import approval
@@ -10,6 +12,7 @@ from bot.domain.cards import (
     AnswerCard,
     ApprovalCard,
     Decided,
+    DocumentCard,
     EarlierCard,
     NewsCard,
     OfferCard,
@@ -36,6 +39,16 @@ SHOWN = 2000
 """Characters of a request on the first card. It fits into one block of Slack together with the note of what is left out."""
 MOST_QUOTED = 600
 """Characters of what somebody said, where a card repeats it."""
+
+
+def requested(session: Session) -> Iterator[Show]:
+    """The first card; and the request itself, where the card can show only the beginning of it."""
+    yield received(session)
+    body = session.intent.body
+    # files that were attached stand in the thread already
+    if len(body.partition("\n\nAttached, ")[0]) > SHOWN:
+        title = "The request in full"
+        yield Show(card=DocumentCard(key="request", title=title, name="request.md", text=body))
 
 
 def received(session: Session) -> Show:

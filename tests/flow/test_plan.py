@@ -58,6 +58,15 @@ def survey_result() -> Surveyed:
     )
 
 
+@pytest.mark.parametrize(("length", "documents"), [(2_000, 0), (10_900, 1)])
+def test_a_request_that_its_card_cannot_show_in_full_is_shown_as_a_document(
+    length: int, documents: int
+) -> None:
+    session, text = fresh(), "x" * length
+    shown = [card for card in cards(decide(session, said(text))) if isinstance(card, DocumentCard)]
+    assert [(card.text, card.file) for card in shown] == [(text, "request.md")] * documents
+
+
 def test_a_request_is_acknowledged_at_once() -> None:
     session = fresh()
 

@@ -47,7 +47,7 @@ class RootCard(Shown):
 
 
 class DocumentCard(Shown):
-    """One of the three documents, or the report of a task, in full."""
+    """One of the three documents, the report of a task, or a long request, in full."""
 
     kind: Literal["document"] = "document"
     document: DocumentKind | None = None
