@@ -12,6 +12,7 @@ from bot.domain.choices import Command, Verb, Word
 from bot.domain.events import Commanded, Configured, Visited
 from bot.domain.people import Person, Role, Thread
 from bot.domain.sheets import Entries, Fields, Table, Text
+from bot.domain.states import Status
 from bot.engine import overview
 from bot.engine.gate import Door, Gate
 from bot.engine.visits import A_MOMENT, MOST, Visits
@@ -34,7 +35,7 @@ from tests.engine.at_the_desk import (
 )
 from tests.fakes.chat import THREAD
 from tests.fakes.clock import FakeClock
-from tests.flow.scenes import awaiting_approval
+from tests.flow.scenes import awaiting_approval, executing, running
 from tests.stories.stage import Stage
 
 HOME = Thread(platform="memory", workspace="W1", channel="", root="")
@@ -119,6 +120,14 @@ async def test_an_inbox_begins_with_ones_own(stage: Stage) -> None:
     await command(stage, Word.INBOX)
     [listed] = [part for part in last(stage).body if isinstance(part, Entries)]
     assert [one.thread for one in listed.items] == [mine.thread, theirs.thread]
+
+
+def test_of_a_paused_session_no_agent_is_said_to_be_at_work() -> None:
+    paused = executing(running("T001"))
+    paused.status = Status.PAUSED
+    body = overview.inbox([paused], paused.thread, paused.owner, paused.updated_at)
+    [listed] = [part for part in body if isinstance(part, Entries)]
+    assert "executing: 0 of 1 done, paused" in listed.items[0].facts
 
 
 def test_a_terminal_is_told_how_to_turn_to_what_waits() -> None:
