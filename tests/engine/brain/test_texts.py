@@ -190,7 +190,8 @@ async def test_the_judge_is_told_the_signs_and_what_the_agent_reports() -> None:
     llm = ScriptedLlm([answer(verdict="continue", missing=["Bring test_a back"])] * 2)
     await texts.judge(llm, plan(done), done, DIFF, (SIGN,), "All tests pass, trust me.")
     data = sent(llm)
-    assert data["signs"] == [SIGN.model_dump(mode="json")]
+    told = {"sign": "test_deleted", "path": "tests/test_a.py", "says": "«test_a» is gone."}
+    assert data["signs"] == [told]
     assert (data["report"], data["signs_accepted"]) == ("All tests pass, trust me.", False)
     done.accepted = (done.work.head if done.work else "",)
     await texts.judge(llm, plan(done), done, DIFF, (SIGN,), "")
