@@ -204,12 +204,12 @@ async def test_finished_work_is_described_from_its_worktree(bench: Bench) -> Non
     bench.worktrees.agent_commits(
         "/repository/.worktrees/agent-t001", {"key.py": f"{HIDDEN}\n"}, "feat: key"
     )
-    bench.answers({"title": "feat: baskets", "body": f"Baskets, with {HIDDEN}."})
+    bench.answers({"title": "feat: Baskets", "body": f"Baskets, with {HIDDEN}."})
     order = DescribeWork(task_id=done.id, run_id="r1")
     described = await judging.describe_work(bench.world, executing(done), order)
     assert described.task_id == done.id
     assert described.answers == "describe:r1"
-    assert described.text.title == "feat: baskets"
+    assert described.text.title == "feat: Baskets"
     assert "+x = 1" in str(data(bench)["diff"])
     assert HIDDEN not in described.model_dump_json() + bench.llm.calls[0].data
 
@@ -223,7 +223,7 @@ async def test_finished_work_never_waits_for_its_description(
     described = await judging.describe_work(
         bench.world, executing(done), DescribeWork(task_id=done.id, run_id="r1")
     )
-    assert described.text.title == "feat: baskets"
+    assert described.text.title == "feat: Baskets"
     assert "- feat: basket" in described.text.body
     assert "`python3 -m unittest` passed" in described.text.body
 
@@ -238,7 +238,7 @@ async def test_work_whose_worktree_is_gone_is_described_by_facts(bench: Bench, g
     described = await judging.describe_work(
         bench.world, executing(done), DescribeWork(task_id=done.id, run_id="r1")
     )
-    assert described.text.title == "feat: baskets"
+    assert described.text.title == "feat: Baskets"
     assert bench.llm.count == 0
 
 
