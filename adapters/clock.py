@@ -1,8 +1,8 @@
-"""Time: the wall clock says what time it is, the monotonic clock says how much has passed, and neither runs backwards.
+"""The clock port: the wall clock says what time it is, the monotonic clock how much has passed; neither runs backwards.
 
 APScheduler keeps the ticks: who wants one, how often, none twice, missed ones made one. It reckons by the wall clock,
-though: set back an hour, it is silent for an hour. So its triggers here ask the monotonic clock what is left, and a
-watcher has it reckon anew when the two clocks have come apart.
+though, and falls silent for an hour when that is set back an hour. So its triggers here ask the monotonic clock, and a
+watcher makes it reckon anew when the two clocks have come apart.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The program's log: one JSON object a line, a file a day, and nothing reaches it but through the mask.
+"""The program's log: one JSON object a line, one file a day, and everything in it is masked.
 
-The log never stops the program: what cannot be written is counted, and the number told with the next line.
+The log never stops the program: lines that cannot be written are counted, and the next line says how many.
 """
 
 from __future__ import annotations

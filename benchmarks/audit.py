@@ -15,8 +15,8 @@ from adapters.store.disk import Disk
 from benchmarks.ground import on_this_disk
 from benchmarks.state_change import LINE, seconds_of_the_least
 from benchmarks.table import Unit, beside, hand_in, told
-from bot.domain.audit import AuditEntry, Decision
-from bot.domain.masking import Masker
+from bot.core.masking import Masker
+from bot.core.projections.audit import AuditEntry, Decision
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ROUNDS = 300

@@ -18,8 +18,8 @@ from benchmarks.chats.work import world_at
 from benchmarks.ground import git, on_this_disk, seconds_of
 from benchmarks.scan import made
 from benchmarks.table import at_most, beside, hand_in
-from bot.domain.cards import AnswerCard
-from bot.engine.world import Rules
+from bot.core.cards import AnswerCard
+from bot.core.world import Rules
 from tests.fakes.chat import MemoryChat
 
 FILES = 200

@@ -13,15 +13,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-from adapters.chat.local import Joined, joined
+from adapters.local.client import BotConnection, connect_to_bot
 from adapters.store.disk import make_private
 from benchmarks.chats.in_memory import PATIENCE, REQUEST
 from benchmarks.chats.process import started
 from benchmarks.ground import on_this_disk, until
 from benchmarks.table import at_most, hand_in
-from bot.domain.cards import Card
-from bot.domain.events import Said
-from bot.domain.people import Person, Thread
+from bot.core.cards import Card
+from bot.core.events import Said
+from bot.core.people import Person, Thread
 
 WARM = 10
 OWNER = Person(platform="console", id="local:0", name="mika")
@@ -80,7 +80,7 @@ async def answered(home: Path, requests: int) -> tuple[list[float], list[float]]
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(started("in_console", str(home), OWNER.id))
         await until((home / "socket").exists)
-        there = await stack.enter_async_context(joined(home, OWNER))
+        there = await stack.enter_async_context(connect_to_bot(home, OWNER))
         assert there
         await there.look(seat, Thread(platform="console", channel="", root="mine"))
         seconds = [await asked(there, seat, number) for number in range(requests + WARM)]
@@ -88,7 +88,7 @@ async def answered(home: Path, requests: int) -> tuple[list[float], list[float]]
     return [*acks], [*replies]
 
 
-async def asked(there: Joined, seat: Seat, number: int) -> tuple[float, float]:
+async def asked(there: BotConnection, seat: Seat, number: int) -> tuple[float, float]:
     thread = Thread(platform="console", channel="", root=f"request-{number}")
     seen = seat.seen.setdefault(thread.root, asyncio.Event())
     event = Said(id=f"event-{number}", at=datetime.now(UTC), by=OWNER, text=REQUEST)

@@ -17,8 +17,7 @@ from pathlib import Path
 from adapters.tmux import TmuxPanes
 from benchmarks.ground import own_panes
 from benchmarks.table import at_most, hand_in
-from bot.domain.dialogs import Dialog
-from bot.domain.world import Launch
+from bot.core.runs import Dialog, Launch
 
 PROMISED = 10.0
 """Seconds within which people are told."""

@@ -20,7 +20,7 @@ from adapters.tmux import TmuxPanes
 from benchmarks.exit_noticed import SHELL
 from benchmarks.ground import own_panes
 from benchmarks.table import all_of, beside, hand_in
-from bot.domain.world import Launch
+from bot.core.runs import Launch
 
 BURST = 20
 AGENT = (

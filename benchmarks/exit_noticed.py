@@ -17,7 +17,7 @@ from adapters.tmux import TmuxPanes
 from benchmarks.ground import environment, idle, late, own_panes, socket_name, until
 from benchmarks.poller import Poller
 from benchmarks.table import Unit, beside, hand_in, told
-from bot.domain.world import Launch
+from bot.core.runs import Launch
 
 FEW, MANY = 10, 200
 """Panes in all."""

@@ -19,23 +19,24 @@ from statistics import median
 from typing import TypeVar
 
 from adapters.clock import SystemClock
+from adapters.demo import STAGE_VARIABLE
+from adapters.demo.model import PlayedModel
 from adapters.git import GitRepository, GitWorktrees
 from adapters.llm import LlmAccess, OpenAiLlm
 from adapters.log import start_logging
-from adapters.played import STAGE_VARIABLE
-from adapters.played.model import PlayedModel
 from adapters.store import AuditFile, EvidenceFiles, JournalStore, TaskLogFiles
 from benchmarks.ground import git, on_this_disk
 from benchmarks.scan import made, seconds_of_the_list
 from benchmarks.table import Row, Unit, at_most, beside, hand_in, told
-from bot.domain.cards import QuestionsCard
-from bot.domain.masking import Masker
-from bot.domain.people import Thread
-from bot.domain.world import Reply, Scan
-from bot.engine.desk import Desk
-from bot.engine.gate import Gate, everyone_of
-from bot.engine.logbook import Logbook
-from bot.engine.world import Rules, World
+from bot.core.cards import QuestionsCard
+from bot.core.desk import Desk
+from bot.core.gate import Gate, everyone_of
+from bot.core.git import Scan
+from bot.core.llm import Reply
+from bot.core.masking import Masker
+from bot.core.people import Thread
+from bot.core.projections.task_log_writer import TaskLogWriter
+from bot.core.world import Rules, World
 from tests.fakes.agents import FakeAgents
 from tests.fakes.chat import THREAD, MemoryChat
 from tests.fakes.commands import FakeCommands
@@ -140,7 +141,7 @@ async def at_work(home: Path, top: Path) -> AsyncGenerator[Bot, None]:
             home=str(home),
             archive=EvidenceFiles(home, masker),
             audit=AuditFile(home, masker),
-            logbook=Logbook(TaskLogFiles(home, masker)),
+            logbook=TaskLogWriter(TaskLogFiles(home, masker)),
             bindings=FakeBindings(),
             preferences=FakePreferences(),
         )

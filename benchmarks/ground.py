@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from adapters.tmux import TmuxPanes
-from bot.domain.world import Launch
+from bot.core.runs import Launch
 
 ROOT = Path(__file__).parents[1]
 LOOK = 0.002

@@ -19,11 +19,11 @@ from benchmarks.chats.work import world_at
 from benchmarks.ground import on_this_disk
 from benchmarks.recovery import a_record
 from benchmarks.table import Unit, at_most, hand_in
-from bot.domain.session import Message
-from bot.domain.states import Status
-from bot.engine.desk import Desk
-from bot.engine.rounds import OBSERVE_SECONDS, observe, tick
-from bot.engine.world import World
+from bot.core.desk import Desk
+from bot.core.rounds import OBSERVE_SECONDS, observe, tick
+from bot.core.session import Message
+from bot.core.states import Status
+from bot.core.world import World
 from tests.adapters.store.disks import HastyDisk
 from tests.fakes.chat import MemoryChat
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from adapters.store import JournalStore
 from benchmarks.ground import ROOT, on_this_disk
 from benchmarks.table import Unit, all_of, at_most, hand_in
-from bot.errors import Unavailable
+from bot.core.errors import Unavailable
 from tests.adapters.store.disks import files_no_larger_than
 from tests.adapters.store.saver import state
 from tests.adapters.store.test_kill import killed_after

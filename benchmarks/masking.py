@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from benchmarks.table import Row, Unit, all_of, at_most, beside, hand_in
-from bot.domain.masking import Masker
+from bot.core.masking import Masker
 from tests.domain import secret_shapes as shapes
 from tests.domain.test_masking import (
     EMBEDDINGS,

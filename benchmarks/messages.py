@@ -18,9 +18,9 @@ from benchmarks.chats.work import Syncs, world_at
 from benchmarks.ground import on_this_disk
 from benchmarks.state_change import LINE, seconds_of_the_least
 from benchmarks.table import beside, hand_in
-from bot.domain.record import Record
-from bot.engine.logbook import Logbook
-from bot.ports import Listed
+from bot.core.projections.records import Record
+from bot.core.projections.task_log_writer import TaskLogWriter
+from bot.ports import IndexedSession
 from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import MemoryChat
 from tests.fakes.keeping import MemoryAudit
@@ -51,7 +51,7 @@ class Nowhere:
     def save(self, record: Record) -> None:
         """It keeps none."""
 
-    def sessions(self) -> list[Listed]:
+    def sessions(self) -> list[IndexedSession]:
         return []
 
     def close(self) -> None:
@@ -95,7 +95,7 @@ async def in_memory(home: Path, requests: int) -> float:
         world_at(home, {chat.thread.platform: chat}, Nowhere()),
         audit=MemoryAudit(),
         archive=MemoryArchive(),
-        logbook=Logbook(MemoryLogs()),
+        logbook=TaskLogWriter(MemoryLogs()),
     )
     async with sitting(world, chat):
         return median([await asked(chat, number) for number in range(requests + WARM)][WARM:])

@@ -19,7 +19,7 @@ from statistics import median
 from adapters.tmux import TmuxPanes
 from benchmarks.ground import environment, own_panes, socket_name, until
 from benchmarks.table import all_of, beside, hand_in
-from bot.domain.world import CompletionSource, Launch
+from bot.core.runs import CompletionSource, Launch
 
 AT_ONCE = 20
 SEEN = 5.0

@@ -13,11 +13,11 @@ from zlib import crc32
 from adapters.store import JournalStore
 from benchmarks.ground import on_this_disk, seconds_of
 from benchmarks.table import at_most, beside, hand_in
-from bot.domain.people import Person, Thread
-from bot.domain.record import Record
-from bot.domain.session import Session, Speaker
-from bot.domain.states import Status
-from bot.domain.tasks import Task
+from bot.core.people import Person, Thread
+from bot.core.projections.records import Record
+from bot.core.session import Session, Speaker
+from bot.core.states import Status
+from bot.core.task import Task
 from tests.adapters.store.disks import HastyDisk
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

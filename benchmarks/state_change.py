@@ -16,10 +16,11 @@ from statistics import median
 from adapters.store import JournalStore
 from benchmarks.ground import on_this_disk
 from benchmarks.table import Row, Unit, at_most, beside, hand_in
-from bot.domain.people import Person, Thread
-from bot.domain.record import Record
-from bot.domain.session import Session, Speaker
-from bot.domain.tasks import Run, Task
+from bot.core.people import Person, Thread
+from bot.core.projections.records import Record
+from bot.core.runs import Run
+from bot.core.session import Session, Speaker
+from bot.core.task import Task
 from tests.adapters.store.disks import CountingDisk
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -20,12 +20,12 @@ from contextlib import closing
 from pathlib import Path
 from statistics import median
 
-from adapters.agents.claude_hooks import SCRIPT, claude_hooks
+from adapters.agents.clis import HOOK_SCRIPT, claude_hooks
 from adapters.tmux import TmuxPanes
-from adapters.tmux.watch import Watch
+from adapters.tmux.processes import Watch
 from benchmarks.ground import own_panes
 from benchmarks.table import Row, all_of, beside, hand_in, lacking
-from bot.domain.world import CompletionSource, Launch
+from bot.core.runs import CompletionSource, Launch
 
 SENDER = """\
 #include <string.h>
@@ -117,13 +117,13 @@ async def start(panes: TmuxPanes, home: Path, run: str) -> None:
 
 def prepare(spool: Path) -> None:
     spool.mkdir(parents=True)
-    script = spool / SCRIPT
-    script.write_text(claude_hooks(str(spool))[SCRIPT])
+    script = spool / HOOK_SCRIPT
+    script.write_text(claude_hooks(str(spool))[HOOK_SCRIPT])
     script.chmod(0o700)
 
 
 def hook(spool: Path, event: str) -> str:
-    return f"{spool / SCRIPT} {event}"
+    return f"{spool / HOOK_SCRIPT} {event}"
 
 
 def call(command: str, told: Path) -> float:

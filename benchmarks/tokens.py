@@ -18,8 +18,7 @@ from pathlib import Path
 
 from benchmarks.ground import ROOT
 from benchmarks.table import Unit, beside, hand_in, lacking
-from bot.domain.tokens import estimate, scale_from
-from bot.domain.world import Usage
+from bot.core.llm import Usage, corrected_scale, estimate_tokens
 
 PACKAGE = ROOT / ".bench-tokens" / "node_modules" / "gpt-tokenizer"
 ENCODINGS = ("o200k_base", "cl100k_base")
@@ -94,7 +93,7 @@ def counted(pieces: list[str]) -> Mapping[str, list[int]]:
 def learnt(sent: str, tokens: int, reports: int) -> float:
     scale = 1.0
     for _ in range(reports):
-        scale = scale_from(Usage(prompt_tokens=tokens, estimated=estimate(sent)), scale)
+        scale = corrected_scale(Usage(prompt_tokens=tokens, estimated=estimate_tokens(sent)), scale)
     return scale
 
 
@@ -106,7 +105,7 @@ def main() -> None:
     columns = ("characters", "bytes", "chars / 4", "bytes / 3")
     print(f"{'text':<10}" + "".join(f" {column:>11}" for column in columns))
     for name, (_, text) in halves.items():
-        figures = (len(text), len(text.encode()), -(-len(text) // 4), estimate(text))
+        figures = (len(text), len(text.encode()), -(-len(text) // 4), estimate_tokens(text))
         print(f"{name:<10}" + "".join(f" {figure:>11}" for figure in figures))
     for encoding, tokens in counts.items():
         columns = ("tokens", "chars / 4", "bytes / 3", "1 report", "5 reports")
@@ -114,11 +113,14 @@ def main() -> None:
         for number, (name, (sent, text)) in enumerate(halves.items()):
             seen, true = tokens[2 * number : 2 * number + 2]
             scales = (1.0, learnt(sent, seen, 1), learnt(sent, seen, 5))
-            ratios = [len(text) / 4 / true, *(estimate(text, scale) / true for scale in scales)]
+            ratios = [
+                len(text) / 4 / true,
+                *(estimate_tokens(text, scale) / true for scale in scales),
+            ]
             print(f"  {name:<12} {true:>11}" + "".join(f" {ratio:>11.2f}" for ratio in ratios))
             what = f"{WHAT}, {name}, after five answers"
             counted_by = f"by {encoding}"
-            guess = estimate(text, scales[-1])
+            guess = estimate_tokens(text, scales[-1])
             hand_in(
                 beside("", what, guess, true, of=counted_by, most=MOST, unit=Unit.COUNT),
             )

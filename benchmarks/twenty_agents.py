@@ -20,11 +20,11 @@ from statistics import median
 
 import libtmux
 
+from adapters.demo.sample import make_sample
 from adapters.git.worktrees import GitWorktrees
-from adapters.played.sample import make_sample
 from benchmarks.ground import environment, git, own_panes, socket_name, until
 from benchmarks.table import all_of, beside, hand_in
-from bot.domain.world import Launch
+from bot.core.runs import Launch
 
 ADDS = 200
 PROMPT = "Say hello to whoever opens the shop. " * 20

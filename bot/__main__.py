@@ -9,12 +9,18 @@ import signal
 import sys
 from collections.abc import Coroutine
 
-from bot.domain.choices import Word
-from bot.errors import BotError
-from bot.machine import denied, of_the_machine
-from bot.program.commandline import parsed, repl_options
-from bot.program.guard import keep_to_itself
-from bot.program.saying import EarlyLog, ending_with_its_reader, is_lost_reader, say, while_read
+from bot.cli.arguments import parsed, repl_options
+from bot.cli.process import (
+    EarlyLog,
+    ending_with_its_reader,
+    is_lost_reader,
+    keep_to_itself,
+    say,
+    until_reader_is_gone,
+)
+from bot.core.choices import Word
+from bot.core.errors import BotError
+from bot.os_errors import as_unavailable, denied
 
 
 def main() -> None:
@@ -29,7 +35,7 @@ def _run(umask: int) -> None:
     arguments = parsed()
     work = _chosen(arguments, umask)
     if arguments.command in ("console", "demo", "run", "continue", "resume"):
-        work = while_read(work)  # the others end soon, or say nothing there
+        work = until_reader_is_gone(work)  # the others end soon, or say nothing there
     try:
         code = asyncio.run(until_terminated(work))
     except* KeyboardInterrupt:
@@ -40,7 +46,7 @@ def _run(umask: int) -> None:
                 _complain(problem)
         sys.exit(1)
     except* OSError as problems:
-        told = [of_the_machine(error) or denied(error) for error in _errors(problems)]
+        told = [as_unavailable(error) or denied(error) for error in _errors(problems)]
         if not all(told):
             raise
         for problem in filter(None, told):
@@ -53,15 +59,15 @@ def _chosen(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int
     """Imports what the command is made of, and not the rest: what is quick to ask is quick to answer."""
     match chosen.command:
         case "serve":
-            from bot.program import serve
+            from bot.cli import serve
 
             return serve.run(umask=umask)
         case "demo":
-            from bot.program import demo
+            from bot.cli import demo
 
             return demo.run(auto=chosen.auto, fresh=chosen.fresh, umask=umask)
         case "doctor":
-            from bot.program import doctor
+            from bot.cli import doctor
 
             return doctor.run(as_json=chosen.as_json, ask_model=chosen.ask_model)
         case "export" | "replay":
@@ -73,13 +79,13 @@ def _chosen(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int
         case "resume" | "sessions" | "status" | "inbox" | "usage" | "info" | "logs":
             return _look(chosen)
         case _:
-            from bot.program import console
+            from bot.cli import console
 
             return console.run(repl_options(chosen), umask=umask)
 
 
 def _archive(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
-    from bot.program import export
+    from bot.cli import archives as export
 
     if chosen.command == "replay":
         return export.replay(chosen.archive)
@@ -87,7 +93,7 @@ def _archive(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
 
 
 def _single(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int | None]:
-    from bot.program import single
+    from bot.cli import one_shots as single
 
     match chosen.command:
         case "run":
@@ -105,7 +111,7 @@ def _single(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int
 
 
 def _look(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
-    from bot.program import looking
+    from bot.cli import status as looking
 
     match chosen.command:
         case "status":

@@ -22,11 +22,17 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from bot.domain.evidence import TaskLimits
-from bot.domain.intent import Source
-from bot.env_file import BadLine, read
-from bot.errors import SettingsError
-from bot.full_ids import MatrixPeople, MatrixPlaces, SlackPeople, SlackPlaces
+from bot.core.errors import SettingsError
+from bot.core.evidence import TaskLimits
+from bot.core.intent import Source
+from bot.settings_parsing import (
+    BadLine,
+    MatrixPeople,
+    MatrixPlaces,
+    SlackPeople,
+    SlackPlaces,
+    read_env_files,
+)
 
 _SECRET = (
     "openai_api_key",
@@ -383,7 +389,7 @@ def load(env_file: Path | None = Path(".env")) -> Settings:
         raise _wrong(["the folder you are in was removed; change to another one"]) from gone
     for file in files:
         _refuse_readable(file)
-    values, bad = read(files, Settings.model_fields)
+    values, bad = read_env_files(files, Settings.model_fields)
     if limiting := [line for line in bad if line.setting.lower() in _LIMITING]:
         raise _wrong(map(str, limiting))
     there = {name.lower() for name in os.environ}
@@ -391,7 +397,7 @@ def load(env_file: Path | None = Path(".env")) -> Settings:
         # texts, as in the environment: the model makes of them what they are to be
         given = Settings(**{name: values[name] for name in values.keys() - there})  # pyright: ignore[reportArgumentType]
     except ValidationError as wrong:
-        raise _wrong(_told(wrong)) from wrong
+        raise _wrong(_described(wrong)) from wrong
     return given.without(bad)
 
 
@@ -420,7 +426,7 @@ def _wrong(problems: Iterable[str]) -> SettingsError:
     return SettingsError("\n  ".join(lines))
 
 
-def _told(wrong: ValidationError) -> list[str]:
+def _described(wrong: ValidationError) -> list[str]:
     """Each problem in a line, without the value: it could be a secret in the wrong place."""
     lines: list[str] = []
     for problem in wrong.errors(include_url=False, include_input=False):

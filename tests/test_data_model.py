@@ -11,15 +11,12 @@ from typing import get_args
 import pytest
 from pydantic import BaseModel
 
-from bot.domain.audit import AuditEntry
-from bot.domain.evidence import Evidence
-from bot.domain.history import History
-from bot.domain.observations import Observation
-from bot.domain.record import Record
-from bot.domain.registry import Filed
-from bot.domain.repl.state import ReplState
-from bot.domain.session import Session
-from bot.domain.tasklog import SessionLog, TaskLog, TaskLogIndex
+from bot.core.evidence import Evidence
+from bot.core.projections.audit import AuditEntry
+from bot.core.projections.records import History, Record, ReplState
+from bot.core.projections.registry import FiledIntent, Observation
+from bot.core.projections.task_logs import SessionLog, TaskLog, TaskLogIndex
+from bot.core.session import Session
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "data-model.md"
@@ -142,7 +139,7 @@ def tables(page: str) -> dict[str, list[list[str]]]:
 PAGE_TABLES = tables(PAGE.read_text("utf-8"))
 ROOTS = (
     *(Session, Evidence, TaskLog, TaskLogIndex, SessionLog, AuditEntry, ReplState),
-    *(Filed, Observation, History),
+    *(FiledIntent, Observation, History),
 )
 SAVED = sorted(reachable(*ROOTS), key=lambda kind: kind.__name__)
 MODELS: list[type[BaseModel]] = [

@@ -14,23 +14,56 @@ import pytest
 from pydantic import AliasChoices
 from pydantic_settings import SettingsConfigDict
 
-from bot.domain.states import Phase
-from bot.flow import STEPS
+from bot.core.states import Phase
 from bot.settings import Settings
+from bot.steps.decisions import STEPS
 
 ROOT = Path(__file__).resolve().parents[1]
 LONGEST_FUNCTION = 40
 READS_JAPANESE = (
-    "flow/approve",
-    "flow/clarify",
-    "domain/choices",
-    "domain/estimate",
-    "domain/masking/labels",
-    "domain/results/speculative",
-    "domain/vague",
-    "domain/spec_kit/",
+    "steps/approve/rules",
+    "steps/clarify/rules",
+    "core/choices",
+    "core/masking/labels",
+    "core/results",
+    "core/intent",
+    "core/spec_kit/",
 )
 """Modules that know Japanese words, because they read what people and models write."""
+SHELL = {
+    f"bot.core.{one}"
+    for one in (
+        "actor",
+        "desk",
+        "gate",
+        "live_sessions",
+        "overview",
+        "projections.console_state_writer",
+        "projections.registry_writer",
+        "projections.task_log_writer",
+        "repositories",
+        "repository_queue",
+        "retry",
+        "rounds",
+        "session_commands",
+        "session_factory",
+        "status_data",
+        "world",
+    )
+} | {
+    f"bot.steps.{one}"
+    for one in (
+        "asking",
+        "chat",
+        "intents.knowledge",
+        "perform",
+        "prompt_data",
+        "repository_state",
+        "specify.breakdown",
+        "workspaces",
+    )
+}
+"""Modules of the core and of the steps that may wait, and use ports; so may each step's `work` and `questions`."""
 
 
 def project() -> dict[str, Any]:
@@ -55,10 +88,9 @@ def sources(*tops: str) -> Iterator[Path]:
 
 
 def is_module(name: str) -> bool:
-    """Whether there is such a module; `x.*` are the modules in a package, of which there must be some."""
-    if name.endswith(".*"):
-        package = ROOT.joinpath(*name.split(".")[:-1])
-        return any(one for one in package.iterdir() if one.name[0] not in "_.")
+    """Whether there is such a module; where a name has a `*`, there must be some."""
+    if "*" in name:
+        return any(ROOT.glob(name.replace(".", "/") + ".py"))
     path = ROOT.joinpath(*name.split("."))
     return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
 
@@ -117,7 +149,11 @@ def test_every_adapter_is_in_the_rule_that_keeps_them_apart() -> None:
         if contract["type"] == "independence"
     )
     ours = {"adapters." + one.stem for one in (ROOT / "adapters").iterdir() if one.name[0] != "_"}
-    ours -= {"adapters.posting", "adapters.http"}  # what chats, and what HTTP clients share
+    ours -= {
+        "adapters.posting",
+        "adapters.bounded_http",
+        "adapters.http",
+    }  # what chats, and what HTTP clients share
     assert sorted(ours) == sorted({name.removesuffix(".*") for name in rule["modules"]})
 
 
@@ -125,19 +161,31 @@ def test_every_phase_is_decided_in_a_module_of_its_own() -> None:
     assert set(STEPS) == set(Phase)
     modules = [decide.__module__ for decide in STEPS.values()]
     assert len(set(modules)) == len(modules)
-    assert all(module.startswith("bot.flow.") for module in modules)
+    assert all(module.startswith("bot.steps.") for module in modules)
 
 
-def test_the_domain_and_the_decisions_touch_nothing_of_the_world() -> None:
-    touching = ("adapters", "bot.engine", "bot.ports", "bot.program", "bot.settings")
-    touching += ("asyncio", "os", "pathlib.Path", "subprocess", "socket", "time")
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def test_nouns_and_rules_touch_nothing_of_the_world() -> None:
+    """They import each other only, so none of them reaches the world through another either."""
+    shell = {one for one in map(module_of, sources("bot/core", "bot/steps")) if in_shell(one)}
+    touching = ("adapters", "bot.ports", "bot.cli", "bot.settings", *shell)
+    touching += ("asyncio", "os", "pathlib.Path", "subprocess", "socket", "time", "random")
     reaching = [
         f"{path.relative_to(ROOT)}: {name}"
-        for path in sources("bot/domain", "bot/flow")
+        for path in sources("bot/core", "bot/steps")
+        if module_of(path) not in shell
         for name in imported(path)
         if name in touching or name.startswith(tuple(f"{one}." for one in touching))
     ]
     assert reaching == []
+
+
+def in_shell(module: str) -> bool:
+    """Whether a module of the core or of a step may wait, and use ports."""
+    return module in SHELL or module.endswith((".work", ".questions"))
 
 
 def test_prompts_are_packaged_and_each_is_asked() -> None:
@@ -152,7 +200,7 @@ def test_prompts_are_packaged_and_each_is_asked() -> None:
     assert packaged == files
     assert "bot" in wheel["packages"]
     assert "exclude" not in wheel
-    asking = "".join(path.read_text(encoding="utf-8") for path in sources("bot/engine"))
+    asking = "".join(path.read_text(encoding="utf-8") for path in sources("bot/steps"))
     assert [name for name in sorted(files) if f'"{name}"' not in asking] == []
 
 

@@ -17,31 +17,29 @@ import yaml
 from jsonschema import Draft7Validator
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.slack import commands
-from adapters.chat.slack.commands import Slash
-from adapters.chat.slack.delivery import Delivery, Opening, Order
-from adapters.chat.slack.heard import Event
-from adapters.chat.slack.known import Known
-from adapters.chat.slack.preflight import REQUIRED_SCOPES, Identity
-from adapters.chat.slack.pressed import BEGIN, SHORTCUTS
-from adapters.chat.slack.prompts import PROMPTS
-from bot.domain.choices import Word, command_in
+from adapters.slack import payloads
+from adapters.slack.access import REQUIRED_SCOPES, Identity
+from adapters.slack.assistant import PROMPTS
+from adapters.slack.deliveries import Delivery, FormOpening, SlackCommand
+from adapters.slack.incoming import SlackEvent
+from adapters.slack.payloads import BEGIN_SHORTCUT, SHORTCUTS, PayloadContext, SlashCommand
+from bot.core.choices import Word, parse_command
 from tests.beds.slack.scopes import NEEDS
 from tests.test_house import ROOT, sources
 
 Json = dict[str, Any]
 
 SCHEMA = ROOT.parent / "shared" / "testdata" / "slack-manifest.schema.json"
-SLACK = "adapters/chat/slack"
+SLACK = "adapters/slack"
 OF_THE_APP_TOKEN = frozenset({"apps.connections.open"})
 """Called with another token, whose scope is no matter of the manifest."""
 KINDS = ("channels", "groups", "im")
 """Public and private channels, and conversations of one person with the bot: what SLACK_CHANNELS can name."""
 SUBSCRIPTIONS = {
-    Event.MESSAGE: {f"message.{kind}": f"{kind}:history" for kind in KINDS},
-    Event.MENTION: {"app_mention": "app_mentions:read"},
-    Event.STOPPED: {"agent_session_stopped": "assistant:write"},
-    Event.HOME: {"app_home_opened": ""},
+    SlackEvent.MESSAGE: {f"message.{kind}": f"{kind}:history" for kind in KINDS},
+    SlackEvent.MENTION: {"app_mention": "app_mentions:read"},
+    SlackEvent.STOPPED: {"agent_session_stopped": "assistant:write"},
+    SlackEvent.HOME: {"app_home_opened": ""},
 }
 """What brings an event, and the scope without which Slack does not; some need none."""
 ID, REPOSITORY = "1a2b3c4d", "shop"
@@ -137,17 +135,17 @@ def test_there_is_no_more_of_anything_than_slack_takes(path: str, most: int) -> 
 
 
 def test_it_subscribes_to_what_is_listened_to_and_nothing_else() -> None:
-    wanted = {name for event in Event for name in SUBSCRIPTIONS[event]}
+    wanted = {name for event in SlackEvent for name in SUBSCRIPTIONS[event]}
     assert declared("settings.event_subscriptions.bot_events") == wanted
 
 
 def test_it_offers_the_commands_that_are_understood_and_no_others() -> None:
-    assert declared("features.slash_commands.command") == set(Slash)
+    assert declared("features.slash_commands.command") == set(SlashCommand)
 
 
 def test_it_offers_the_shortcuts_that_are_understood_and_no_others() -> None:
     offered = {one["callback_id"]: one["type"] for one in manifest()["features"]["shortcuts"]}
-    assert offered == {**dict.fromkeys(SHORTCUTS, "message"), BEGIN: "global"}
+    assert offered == {**dict.fromkeys(SHORTCUTS, "message"), BEGIN_SHORTCUT: "global"}
     assert len(offered) == len(at("features.shortcuts.callback_id"))
 
 
@@ -192,12 +190,14 @@ def test_people_can_write_to_it_press_its_buttons_and_need_no_address() -> None:
 def test_what_a_usage_hint_shows_is_understood(command: str, text: str) -> None:
     body = {"command": command, "text": text, "channel_id": "C1", "user_id": "U1"}
     us = Identity(team="T1", user="UBOT", bot="BBOT")
-    heard = commands.slash({**body, "trigger_id": "1.2"}, us, datetime.now(UTC), Known())
+    heard = payloads.slash_command(
+        {**body, "trigger_id": "1.2"}, us, datetime.now(UTC), PayloadContext()
+    )
     assert isinstance(heard, Delivery)
-    if text in commands.NEW:
-        assert isinstance(heard.what, Opening)
+    if text in payloads.NEW_WORDS:
+        assert isinstance(heard.what, FormOpening)
         return
-    assert isinstance(heard.what, Order)
+    assert isinstance(heard.what, SlackCommand)
     understood = heard.what.command
     assert (understood.word is Word.HELP) == (text == "help")
     assert understood.argument in text
@@ -205,7 +205,7 @@ def test_what_a_usage_hint_shows_is_understood(command: str, text: str) -> None:
 
 @pytest.mark.parametrize("prompt", at("features.agent_view.suggested_prompts.message"))
 def test_a_suggested_prompt_is_a_command_or_the_beginning_of_a_request(prompt: str) -> None:
-    assert prompt.endswith(" ") or command_in(prompt)
+    assert prompt.endswith(" ") or parse_command(prompt)
 
 
 def test_the_bot_suggests_what_its_manifest_suggests() -> None:
@@ -213,7 +213,9 @@ def test_the_bot_suggests_what_its_manifest_suggests() -> None:
     assert [(one["title"], one["message"]) for one in prompts] == list(PROMPTS)
 
 
-@pytest.mark.parametrize(("module", "function"), [("heard.py", "_event"), ("commands.py", "_said")])
+@pytest.mark.parametrize(
+    ("module", "function"), [("incoming.py", "_event_callback"), ("payloads.py", "_command_text")]
+)
 def test_what_is_understood_stands_in_a_table(module: str, function: str) -> None:
     path: Path = ROOT / SLACK / module
     (body,) = (

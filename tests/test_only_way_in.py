@@ -1,6 +1,6 @@
 """There is one way in: whatever a chat hears reaches a session through `Desk.take`, and `Desk.take` asks the one gate first.
 
-Chats cannot import the engine (the import rule); all they are given of it is `deliver`. These are the rest of the chain.
+Chats cannot import the desk (the import rule); all they are given of it is `deliver`. These are the rest of the chain.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from bot.engine.desk import Desk
-from bot.engine.gate import Gate
+from bot.core.desk import Desk
+from bot.core.gate import Gate
 
 ROOT = Path(__file__).resolve().parents[1]
 FROM_PEOPLE = {"Said", "Pressed", "Commanded", "Opened", "Visited", "Configured", "Continued"}
-HEARING = {"desk", "pointing", "passing"}
-"""Modules of the engine in which a session is given what people do."""
+HEARING = {"desk", "session_commands"}
+"""Modules in which a session is given what people do."""
 
 
 def trees(*tops: str) -> Iterator[tuple[str, ast.Module]]:
@@ -54,36 +54,38 @@ def test_every_chat_is_given_the_desks_take_and_nothing_else_of_it() -> None:
     assert listened == {"desk.take", "seat.deliver"}
     taking = {
         name
-        for name, tree in trees("bot/program")
+        for name, tree in trees("bot/cli")
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and ast.unparse(node) == "desk.take"
     }
-    assert taking == {"bot.program.serve", "bot.program.local"}
+    assert taking == {"bot.cli.serve"}
 
 
 def test_only_the_program_makes_a_desk_and_only_the_desk_gives_sessions_what_people_do() -> None:
-    assert where("Desk", "bot", "adapters") == {"bot.program.assemble"}
-    assert where("Awake", "bot", "adapters") == {"bot.engine.desk"}
-    assert where("Actor", "bot", "adapters") == {"bot.engine.awake"}
+    assert where("Desk", "bot", "adapters") == {"bot.cli.assemble"}
+    assert where("LiveSessions", "bot", "adapters") == {"bot.core.desk"}
+    assert where("Actor", "bot", "adapters") == {"bot.core.live_sessions"}
     hearing = {
         name
-        for name, called, call in calls("bot/engine")
+        for name, called, call in calls("bot/core", "bot/steps")
         if called == "hear" and isinstance(call.func, ast.Attribute)
     }
-    assert hearing == {f"bot.engine.{module}" for module in HEARING}
+    assert hearing == {f"bot.core.{module}" for module in HEARING}
 
 
 def test_the_engine_makes_no_words_and_presses_of_people_itself() -> None:
     """But for what was asked for in a thread of its own and is passed on, past the gate of the other thread; and for what
     a command says in another way, by whom it was given: talk, a setting, a request."""
-    made = {(name, called) for name, called, _ in calls("bot/engine")}
+    made = {(name, called) for name, called, _ in calls("bot/core", "bot/steps")}
     assert {one for one in made if one[1] in FROM_PEOPLE} == {
-        ("bot.engine.perform.opening", "Continued"),
-        ("bot.engine.passing", "Said"),
+        ("bot.steps.intake.work", "Continued"),
+        # what is passed on to a session that goes on already are words like any others
+        ("bot.steps.decisions", "Said"),
+        ("bot.core.desk", "Said"),
         # a button that picks a session for a command, as its own person's, and asked for at the gate again
-        ("bot.engine.pointing", "Commanded"),
-        ("bot.engine.passing", "Configured"),
-        ("bot.engine.beginning", "Said"),
+        ("bot.core.session_commands", "Commanded"),
+        ("bot.core.desk", "Configured"),
+        ("bot.core.session_factory", "Said"),
     }
 
 
@@ -105,8 +107,8 @@ def test_nothing_is_done_with_an_event_before_the_gate_was_asked() -> None:
     """But to know whether it was answered already, and whether it was meant for the bot at all."""
     [take] = [
         node
-        for name, tree in trees("bot/engine")
-        if name == "bot.engine.desk"
+        for name, tree in trees("bot/core", "bot/steps")
+        if name == "bot.core.desk"
         for node in ast.walk(tree)
         if isinstance(node, ast.AsyncFunctionDef) and node.name == "take"
     ]
@@ -125,9 +127,7 @@ def test_only_the_desk_and_what_belongs_to_it_asks_the_gate(way: str) -> None:
     """A second place that decides who may would sooner or later decide otherwise."""
     assert callable(getattr(Gate, way))
     asking = where(way, "bot", "adapters")
-    assert asking <= {
-        f"bot.engine.{one}" for one in ("desk", "pointing", "passing", "gate", "overview")
-    }
+    assert asking <= {f"bot.core.{one}" for one in ("desk", "session_commands", "gate", "overview")}
 
 
 def test_roles_are_decided_about_at_the_gate_alone() -> None:
@@ -137,7 +137,7 @@ def test_roles_are_decided_about_at_the_gate_alone() -> None:
         for name, tree in trees("adapters")
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom)
-        and node.module == "bot.domain.people"
+        and node.module == "bot.core.people"
         and any(alias.name == "Role" for alias in node.names)
     }
     assert naming == set()

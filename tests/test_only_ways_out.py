@@ -2,10 +2,10 @@
 
 | way out | the one function | what it does |
 |---|---|---|
-| chats | `telling.Outward` | masks every card |
-| the model | `brain.asking.ask` → `adapters.llm.calls.Calls` | masks what is sent and what is logged |
+| chats | `steps.chat.MaskedChat` | masks every card |
+| the model | `steps.asking.ask` | masks what is sent and what is logged |
 | the log | `adapters.log.LogFile`, on the root | masks every line; before it there is `EarlyLog` |
-| the terminal | `saying.say`, `doctor`, the console's screen | mask |
+| the terminal | `cli.process.say`, `doctor`, the console's screen | mask |
 | programs | a fixed argument list, and an environment that was chosen | nothing of the bot's is inherited |
 """
 
@@ -17,22 +17,22 @@ import os
 
 import pytest
 
-from bot.program.saying import EarlyLog, say
+from bot.cli.process import EarlyLog, say
 from tests.test_only_way_in import calls, trees
 
 STARTERS = {"create_subprocess_exec", "create_subprocess_shell", "Popen", "run", "check_output"}
 INHERITING = {
     "adapters.agents.screen.run": "runs inside the pane, which has its chosen environment",
-    "adapters.played.trouble": "only in demo and tests",
+    "adapters.demo.agent": "only in demo and tests",
 }
 """Modules that start programs with what they were given themselves."""
 
 
 PLAIN = {
-    "bot.program.console": "the path of the project, for other programs",
-    "bot.program.looking": "what is saved, and was masked before it was, for other programs",
-    "bot.program.export": "the archive's name, and a title that was masked before it was saved",
-    "bot.program.demo": "where it is",
+    "bot.cli.console": "the path of the project, for other programs",
+    "bot.cli.status": "what is saved, and was masked before it was, for other programs",
+    "bot.cli.archives": "the archive's name, and a title that was masked before it was saved",
+    "bot.cli.demo": "where it is",
 }
 """Modules that say on the terminal what must not be changed."""
 
@@ -47,23 +47,23 @@ def starts(call: ast.Call, last: str) -> bool:
 def test_nothing_is_shown_in_a_chat_but_through_the_one_way_out() -> None:
     saying = {
         name
-        for name, called, call in calls("bot/engine")
+        for name, called, call in calls("bot/core", "bot/steps")
         if called in {"show", "open", "whisper"}
         and isinstance(call.func, ast.Attribute)
         and ast.unparse(call.func.value).endswith((".chat", ".chats"))
     }
-    assert saying == {"bot.engine.perform.telling"}
+    assert saying == {"bot.steps.chat"}
 
 
 def test_nobody_in_the_engine_takes_a_chat_past_it() -> None:
     taking = {
         name
-        for name, tree in trees("bot/engine")
+        for name, tree in trees("bot/core", "bot/steps")
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr == "chats"
     }
     # the desk looks whether there is one
-    assert taking == {"bot.engine.perform.telling", "bot.engine.desk"}
+    assert taking == {"bot.steps.chat", "bot.core.desk"}
 
 
 def test_the_model_is_asked_in_one_place() -> None:
@@ -73,7 +73,7 @@ def test_the_model_is_asked_in_one_place() -> None:
         if called == "complete" and "llm" in ast.unparse(call.func).lower()
     }
     # doctor asks for one word, and says nothing of a repository
-    assert asking == {"bot.engine.brain.asking", "bot.program.doctor"}
+    assert asking == {"bot.steps.asking", "bot.cli.doctor"}
 
 
 def test_every_program_is_started_with_an_environment_that_was_chosen() -> None:
@@ -110,12 +110,10 @@ def test_the_terminal_is_written_to_in_few_places() -> None:
     writing = {
         name
         for name, last, call in calls("bot", "adapters")
-        if not name.startswith(
-            ("adapters.agents.screen", "adapters.played", "adapters.chat.console")
-        )
+        if not name.startswith(("adapters.agents.screen", "adapters.demo", "adapters.console"))
         and (last == "print" or ast.unparse(call.func) in {"sys.stdout.write", "sys.stderr.write"})
     }
-    assert writing == {"bot.program.saying", "bot.program.doctor", *PLAIN}
+    assert writing == {"bot.cli.process", "bot.cli.doctor", *PLAIN}
 
 
 def test_what_the_program_says_of_its_end_is_masked(

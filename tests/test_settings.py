@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot import settings
-from bot.errors import SettingsError
+from bot.core.errors import SettingsError
 from bot.settings import Settings
 from tests.program.environment import MATRIX, SLACK, TOKENS, Given, given_by
 

@@ -1,14 +1,14 @@
-"""One entry for each agent CLI: how it starts on one instruction without asking anything, and what it may see."""
+"""The known agent CLIs, one entry each: how it works on one instruction without asking anything, and what it may see."""
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from adapters.agents import said
-from adapters.agents.asking import claude_asks
-from adapters.agents.claude_hooks import SETTINGS, claude_hooks
+from adapters.agents import limits
 from adapters.agents.entry import (
     CONVERSATION,
     CONVERSATION_BEGINS,
@@ -17,13 +17,74 @@ from adapters.agents.entry import (
     SPOOL,
     AgentCli,
     AsRoot,
-    Login,
-    Place,
+    CliLogin,
+    CliPlace,
     PromptBy,
     RepositorySetting,
     Streams,
     ToldBy,
 )
+from adapters.agents.preflight import claude_startup_questions
+
+# The folder of a Claude Code run: settings that make it call a script, and the script.
+#
+# Settings given by `--settings` count more than those of a repository, and no repository can turn
+# these hooks off.
+
+HOOK_SETTINGS = "settings.json"
+HOOK_SCRIPT = "hook.sh"
+HOOK_EVENTS = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PermissionRequest",
+    "Notification",
+    "Stop",
+    "StopFailure",
+    "SessionEnd",
+)
+HOOK_SECONDS = 10
+"""After so long Claude Code gives a hook up."""
+_SCREEN = Path(__file__).with_name("screen")
+
+# What is told is a file of its own; the names sort by time. Whatever goes wrong it ends well: any other exit code would
+# speak to the agent. A file that is not whole yet is no JSON, and nobody heeds it. The end of a turn comes under its name
+# only when the usage is written down, so that who sees the end finds it. Each program more takes an agent's time, and a
+# person's who is asked something: there is one for the name and one for the rest.
+_SCRIPT_TEXT = """\
+#!/bin/sh
+umask 077
+exec 2>/dev/null
+cd -- "${{0%/*}}" || exit 0
+told=$(date +%s%N)-$$-$1.json
+case $1 in
+  Stop | StopFailure | SessionEnd)
+    cat >"./.$told" || exit 0
+    {python} -I -S {screen} used "./.$told" started report >&2 </dev/null
+    mv "./.$told" "./$told" ;;
+  *) cat >"./$told" ;;
+esac
+exit 0
+"""
+
+
+def claude_hooks(spool: str) -> Mapping[str, str]:
+    settings = {
+        # People approve the mode with the plan; a question in the pane would approve nothing more.
+        "skipDangerousModePermissionPrompt": True,
+        # Said here, a repository's own wish to have no hooks does not count.
+        "disableAllHooks": False,
+        "hooks": {event: [{"hooks": [_hook(spool, event)]}] for event in HOOK_EVENTS},
+    }
+    script = _SCRIPT_TEXT.format(
+        python=shlex.quote(sys.executable), screen=shlex.quote(str(_SCREEN))
+    )
+    return {HOOK_SETTINGS: json.dumps(settings, indent=1), HOOK_SCRIPT: script}
+
+
+def _hook(spool: str, event: str) -> dict[str, object]:
+    command = f"{shlex.quote(f'{spool}/{HOOK_SCRIPT}')} {event}"
+    return {"type": "command", "command": command, "timeout": HOOK_SECONDS}
+
 
 NETWORK = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
@@ -38,7 +99,7 @@ _CLAUDE = (
     # These would ask a person, and nobody sits at the pane.
     "--disallowed-tools=AskUserQuestion,ExitPlanMode,EnterPlanMode",
 )
-_CLAUDE_PANE = (*_CLAUDE, f"--settings={SPOOL}/{SETTINGS}")
+_CLAUDE_PANE = (*_CLAUDE, f"--settings={SPOOL}/{HOOK_SETTINGS}")
 # Its plain output says nothing until the very end.
 _CLAUDE_PRINT = (*_CLAUDE, "--print", "--output-format=stream-json", "--verbose")
 _CLAUDE_HOME = ("CLAUDE_CONFIG_DIR", ".claude")
@@ -53,7 +114,7 @@ _PLAYED = (
     sys.executable,
     "-P",  # a folder `adapters` of the repository is not to be taken for ours
     "-m",
-    "adapters.played.agent",
+    "adapters.demo.agent",
     "--prompt-file",
     PROMPT_FILE,
     "--conversation",
@@ -67,7 +128,7 @@ CLAUDE = AgentCli(
     # The prompt as an argument: typed too early it is lost. Behind `--`, for it may begin with anything.
     command=(*_CLAUDE_PANE, "--session-id", CONVERSATION, "--", PROMPT),
     resume=(*_CLAUDE_PANE, "--resume", CONVERSATION, "--", PROMPT),
-    keeps=Place(*_CLAUDE_HOME, f"projects/*/{CONVERSATION}.jsonl"),
+    keeps=CliPlace(*_CLAUDE_HOME, f"projects/*/{CONVERSATION}.jsonl"),
     auto_flags="--dangerously-skip-permissions",
     oldest="2.1.145",  # from then on it tells at the end of a turn what still runs in the background
     prompt_by=PromptBy.ARGUMENT,
@@ -86,16 +147,16 @@ CLAUDE = AgentCli(
     ),
     sets=(("DISABLE_AUTOUPDATER", "1"),),
     as_root=AsRoot("IS_SANDBOX", "1"),
-    login=Login(
+    login=CliLogin(
         variables=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
         places=(
-            Place(*_CLAUDE_HOME, ".credentials.json"),
-            Place("CLAUDE_CONFIG_DIR", "", ".claude.json"),
+            CliPlace(*_CLAUDE_HOME, ".credentials.json"),
+            CliPlace("CLAUDE_CONFIG_DIR", "", ".claude.json"),
         ),
         keys=("claudeAiOauth", "oauthAccount", "primaryApiKey"),
         remedy="Run `claude` once in a terminal and log in, or set ANTHROPIC_API_KEY.",
     ),
-    asks=claude_asks,
+    asks=claude_startup_questions,
     settings=(
         RepositorySetting(
             ".claude/settings.json",
@@ -112,12 +173,12 @@ CLAUDE = AgentCli(
         RepositorySetting(".claude/settings.local.json", ("hooks", "env", "apiKeyHelper")),
         RepositorySetting(".mcp.json", does="starts tool servers"),
     ),
-    folders=(Place("CLAUDE_CONFIG_DIR", ".claude"),),
+    folders=(CliPlace("CLAUDE_CONFIG_DIR", ".claude"),),
     # It writes the first one anew all the time, and servers that are started with every session stand in it, too.
-    copies=(Place("CLAUDE_CONFIG_DIR", "", ".claude.json"),),
-    reads=tuple(Place(*_CLAUDE_HOME, name) for name in _CLAUDE_READS),
-    writes=(Place(*_CLAUDE_HOME, ".credentials.json"),),
-    limits=said.CLAUDE,
+    copies=(CliPlace("CLAUDE_CONFIG_DIR", "", ".claude.json"),),
+    reads=tuple(CliPlace(*_CLAUDE_HOME, name) for name in _CLAUDE_READS),
+    writes=(CliPlace(*_CLAUDE_HOME, ".credentials.json"),),
+    limits=limits.CLAUDE_LIMITS,
 )
 CLAUDE_PRINT = AgentCli(
     name="claude-print",
@@ -145,18 +206,18 @@ CODEX = AgentCli(
     # `exec` needs no background daemon, which would go on working when its pane is gone.
     command=("codex", "exec", "--json", "--yolo", "-"),
     resume=("codex", "exec", "resume", "--json", "--yolo", CONVERSATION, "-"),
-    keeps=Place("CODEX_HOME", ".codex", f"sessions/*/*/*/rollout-*{CONVERSATION}.jsonl*"),
+    keeps=CliPlace("CODEX_HOME", ".codex", f"sessions/*/*/*/rollout-*{CONVERSATION}.jsonl*"),
     own_ids=r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
     auto_flags="--yolo",
     oldest="0.169.0",
     streams=Streams.CODEX,
     # Not OPENAI_API_KEY: that may be the key of the master model.
     receives=(*NETWORK, "CODEX_API_KEY", "CODEX_HOME"),
-    login=Login(
+    login=CliLogin(
         variables=("CODEX_API_KEY",),
         places=(
-            Place("CODEX_HOME", ".codex", "auth.json"),
-            Place("CODEX_HOME", ".codex", "config.toml"),
+            CliPlace("CODEX_HOME", ".codex", "auth.json"),
+            CliPlace("CODEX_HOME", ".codex", "config.toml"),
         ),
         keys=("OPENAI_API_KEY", "tokens", "model_provider"),
         remedy="Run `codex login`, or set CODEX_API_KEY.",
@@ -166,18 +227,20 @@ CODEX = AgentCli(
         RepositorySetting(".codex/hooks.json"),
         RepositorySetting(".env", ("CODEX_", "OPENAI_"), "changes its environment"),
     ),
-    folders=(Place(*_CODEX_HOME),),
-    copies=(Place(*_CODEX_HOME, "config.toml"),),
-    reads=tuple(Place(*_CODEX_HOME, name) for name in ("AGENTS.md", "prompts", "rules", "skills")),
-    writes=(Place(*_CODEX_HOME, "auth.json"),),
-    limits=said.CODEX,
+    folders=(CliPlace(*_CODEX_HOME),),
+    copies=(CliPlace(*_CODEX_HOME, "config.toml"),),
+    reads=tuple(
+        CliPlace(*_CODEX_HOME, name) for name in ("AGENTS.md", "prompts", "rules", "skills")
+    ),
+    writes=(CliPlace(*_CODEX_HOME, "auth.json"),),
+    limits=limits.CODEX_LIMITS,
 )
 GEMINI = AgentCli(
     name="gemini",
     kind="Gemini",
     command=(*_GEMINI, "--session-id", CONVERSATION),
     resume=(*_GEMINI, "--resume", CONVERSATION),
-    keeps=Place("", ".gemini", f"tmp/*/chats/session-*{CONVERSATION_BEGINS}.json*"),
+    keeps=CliPlace("", ".gemini", f"tmp/*/chats/session-*{CONVERSATION_BEGINS}.json*"),
     # Without --skip-trust a new folder silently takes it out of the automatic mode.
     auto_flags="--approval-mode=yolo --skip-trust",
     oldest="0.61.0",
@@ -192,9 +255,12 @@ GEMINI = AgentCli(
         "GOOGLE_GENAI_USE_VERTEXAI",
     ),
     sets=(("GEMINI_CLI_NO_RELAUNCH", "true"),),
-    login=Login(
+    login=CliLogin(
         variables=("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"),
-        places=(Place("", ".gemini", "settings.json"), Place("", ".gemini", "oauth_creds.json")),
+        places=(
+            CliPlace("", ".gemini", "settings.json"),
+            CliPlace("", ".gemini", "oauth_creds.json"),
+        ),
         keys=("selectedType", "refresh_token"),
         remedy="Run `gemini` once in a terminal and choose how to log in, or set GEMINI_API_KEY.",
     ),
@@ -207,13 +273,14 @@ GEMINI = AgentCli(
         RepositorySetting(".gemini/extensions", does="adds extensions"),
     ),
     copies=tuple(
-        Place("", ".gemini", name) for name in ("settings.json", "installation_id", "projects.json")
+        CliPlace("", ".gemini", name)
+        for name in ("settings.json", "installation_id", "projects.json")
     ),
-    reads=tuple(Place("", ".gemini", name) for name in ("GEMINI.md", "commands", "extensions")),
+    reads=tuple(CliPlace("", ".gemini", name) for name in ("GEMINI.md", "commands", "extensions")),
     writes=tuple(
-        Place("", ".gemini", name) for name in ("oauth_creds.json", "google_accounts.json")
+        CliPlace("", ".gemini", name) for name in ("oauth_creds.json", "google_accounts.json")
     ),
-    limits=said.GEMINI,
+    limits=limits.GEMINI_LIMITS,
 )
 OPENCODE = AgentCli(
     name="opencode",
@@ -232,13 +299,13 @@ OPENCODE = AgentCli(
         "OPENROUTER_API_KEY",
     ),
     sets=(("OPENCODE_DISABLE_AUTOUPDATE", "1"),),
-    login=Login(
+    login=CliLogin(
         variables=("ANTHROPIC_API_KEY", "OPENROUTER_API_KEY"),
         places=(
-            Place("XDG_DATA_HOME", ".local/share", "opencode/auth.json"),
-            Place("OPENCODE_CONFIG", ""),
-            Place("OPENCODE_CONFIG_DIR", ".config/opencode", "opencode.json"),
-            Place("OPENCODE_CONFIG_DIR", ".config/opencode", "opencode.jsonc"),
+            CliPlace("XDG_DATA_HOME", ".local/share", "opencode/auth.json"),
+            CliPlace("OPENCODE_CONFIG", ""),
+            CliPlace("OPENCODE_CONFIG_DIR", ".config/opencode", "opencode.json"),
+            CliPlace("OPENCODE_CONFIG_DIR", ".config/opencode", "opencode.jsonc"),
         ),
         keys=("key", "apiKey", "refresh", "provider"),
         remedy="Run `opencode auth login`.",
@@ -250,9 +317,9 @@ OPENCODE = AgentCli(
         RepositorySetting(".opencode/plugins"),
         RepositorySetting(".opencode/tool"),
     ),
-    reads=(Place("OPENCODE_CONFIG_DIR", ".config/opencode"), Place("OPENCODE_CONFIG", "")),
-    writes=(Place("XDG_DATA_HOME", ".local/share", "opencode/auth.json"),),
-    limits=said.OPENCODE,
+    reads=(CliPlace("OPENCODE_CONFIG_DIR", ".config/opencode"), CliPlace("OPENCODE_CONFIG", "")),
+    writes=(CliPlace("XDG_DATA_HOME", ".local/share", "opencode/auth.json"),),
+    limits=limits.OPENCODE_LIMITS,
 )
 PLAYED = AgentCli(
     name="played",
@@ -268,7 +335,7 @@ PLAYED = AgentCli(
 )
 
 
-def known(other: AgentCli | None) -> Mapping[str, AgentCli]:
+def known_clis(other: AgentCli | None) -> Mapping[str, AgentCli]:
     """Every CLI by its name, with the one the operator has named."""
     entries = (CLAUDE, CLAUDE_PRINT, CODEX, GEMINI, OPENCODE, PLAYED)
     return {cli.name: cli for cli in (*entries, *((other,) if other else ()))}

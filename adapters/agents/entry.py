@@ -57,7 +57,7 @@ class AsRoot:
 
 
 @dataclass(frozen=True)
-class Place:
+class CliPlace:
     """A folder or file of a CLI's own: below a folder that a variable names, or else below the home folder."""
 
     variable: str
@@ -67,12 +67,12 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Login:
+class CliLogin:
     """How it can be known, without asking anybody, that somebody has logged in."""
 
     variables: tuple[str, ...]
     """One of them set is enough."""
-    places: tuple[Place, ...]
+    places: tuple[CliPlace, ...]
     """One of these files there is enough, with one of `keys` in it."""
     remedy: str
     keys: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class RepositorySetting:
     does: str = "can run commands"
 
 
-Files = Callable[[str], Mapping[str, str]]
+HookFiles = Callable[[str], Mapping[str, str]]
 """From the run's folder: what has to lie in it when the CLI starts."""
 Warnings = Callable[[Mapping[str, str], str, bool], tuple[str, ...]]
 """From the environment, the main checkout, and whether somebody is there: what a person may be asked at the first start."""
@@ -103,7 +103,7 @@ class AgentCli:
     """Program and options for a new conversation."""
     resume: tuple[str, ...] = ()
     """The same to go on with a conversation. Empty: every run is a new one, and the prompt tells what came before."""
-    keeps: Place | None = None
+    keeps: CliPlace | None = None
     """Where a conversation lies: one that is not there cannot be gone on with. None: not to be known."""
     own_ids: str = ""
     """The shape of the ids where it chooses them itself: a pattern. An id of another shape is not one of its own."""
@@ -119,22 +119,22 @@ class AgentCli:
     prompt_by: PromptBy = PromptBy.STDIN
     streams: Streams | None = None
     told_by: ToldBy = ToldBy.EXIT
-    files: Files | None = None
+    files: HookFiles | None = None
     receives: tuple[str, ...] = ()
     """The environment variables of the bot that reach it, beside those every pane has."""
     sets: tuple[tuple[str, str], ...] = ()
     """Variables it always gets."""
     as_root: AsRoot | None = None
-    login: Login | None = None
+    login: CliLogin | None = None
     asks: Warnings | None = None
     settings: tuple[RepositorySetting, ...] = ()
-    folders: tuple[Place, ...] = ()
+    folders: tuple[CliPlace, ...] = ()
     """Where in the sandbox it keeps what it keeps, beside the home folder."""
-    copies: tuple[Place, ...] = ()
+    copies: tuple[CliPlace, ...] = ()
     """Files it gets copies of in the sandbox: what is changed in them there is thrown away."""
-    reads: tuple[Place, ...] = ()
+    reads: tuple[CliPlace, ...] = ()
     """What of the user's own settings it may read there."""
-    writes: tuple[Place, ...] = ()
+    writes: tuple[CliPlace, ...] = ()
     """Logins that it renews in place."""
     limits: tuple[LimitWords, ...] = ()
     """How it says that its account has nothing left for now."""

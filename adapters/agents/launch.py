@@ -1,4 +1,4 @@
-"""The agent CLIs as the bot needs them: can this one run here, and how is it started?"""
+"""The agents port: can this CLI run here, and how is it started?"""
 
 from __future__ import annotations
 
@@ -12,23 +12,30 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, tzinfo
 from pathlib import Path
 
-from adapters.agents.clis import STAGE_VARIABLE, known
+from adapters.agents.clis import STAGE_VARIABLE, known_clis
 from adapters.agents.entry import (
     CONVERSATION,
     PROMPT,
     PROMPT_FILE,
     SPOOL,
     AgentCli,
-    Place,
+    CliPlace,
     PromptBy,
     ToldBy,
 )
 from adapters.agents.limits import limit_in
-from adapters.agents.preflight import brought, kept, logged_in, older, path_of
-from adapters.agents.version import NoVersion, version_told
-from bot.domain.states import Outcome
-from bot.domain.world import AgentReady, Launch, Lent, RunEnd
-from bot.errors import PortError, Refused
+from adapters.agents.preflight import (
+    NoVersion,
+    ask_version,
+    conversation_exists,
+    is_older,
+    logged_in,
+    path_of,
+    repository_settings,
+)
+from bot.core.errors import PortError, Refused
+from bot.core.runs import AgentReady, Launch, RunEnd, SandboxPaths
+from bot.core.states import Outcome
 from bot.ports import Sandbox
 
 _PANE = ("PATH", "HOME", "LANG", "LC_ALL", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL")
@@ -55,7 +62,7 @@ class AgentClis:
         self._environ = dict(environ)
         self._passed_on = tuple(passed_on)
         """Names of further variables that the operator lets agents have."""
-        self._clis = known(_other(other_command) if other_command else None)
+        self._clis = known_clis(_other(other_command) if other_command else None)
         self._seconds = seconds
         self._user = user
         self._zone = zone
@@ -88,7 +95,7 @@ class AgentClis:
         return tuple(dict.fromkeys(one.path for one in cli.settings)) if cli else ()
 
     def brought(self, agent: str, files: Mapping[str, str]) -> tuple[str, ...]:
-        return brought(self.cli(agent), files)
+        return repository_settings(self.cli(agent), files)
 
     def flags(self, agent: str) -> str:
         return self.cli(agent).auto_flags
@@ -149,15 +156,15 @@ class AgentClis:
             passed[cli.as_root.variable] = cli.as_root.value
         return passed
 
-    def _lent(self, cli: AgentCli, spool: str) -> Lent:
+    def _lent(self, cli: AgentCli, spool: str) -> SandboxPaths:
         home = Path(self._environ.get("HOME") or "/")
 
-        def paths(places: Iterable[Place]) -> tuple[str, ...]:
+        def paths(places: Iterable[CliPlace]) -> tuple[str, ...]:
             found = (path_of(place, self._environ) for place in places)
             # what only a variable names leads to the home itself where that is not set
             return tuple(str(path) for path in found if path != home)
 
-        return Lent(
+        return SandboxPaths(
             spool=spool,
             folders=paths(cli.folders),
             copies=paths(cli.copies),
@@ -169,7 +176,9 @@ class AgentClis:
         """A run may have ended before its conversation began; and no CLI goes on with one it has never heard of."""
         if not cli.resume or (cli.own_ids and not re.fullmatch(cli.own_ids, conversation)):
             return False
-        return cli.keeps is None or kept(cli.keeps, conversation, self._seen_from_outside(cli, cwd))
+        return cli.keeps is None or conversation_exists(
+            cli.keeps, conversation, self._seen_from_outside(cli, cwd)
+        )
 
     def _seen_from_outside(self, cli: AgentCli, cwd: str) -> Mapping[str, str]:
         """The folders in which an agent of this worktree keeps its conversations."""
@@ -238,7 +247,7 @@ class AgentClis:
         self, cli: AgentCli, ready: AgentReady, repository: str, answered: bool
     ) -> AgentReady:
         """It starts: is it new enough, has somebody logged in, and what is there to be warned of?"""
-        if older(ready.version, cli.oldest):
+        if is_older(ready.version, cli.oldest):
             problem = f"`{cli.command[0]}` is version {ready.version}, and {cli.oldest} is needed."
             return _not_ready(cli.name, problem, "Install a newer one.")
         if not logged_in(cli.login, self._environ):
@@ -256,7 +265,7 @@ class AgentClis:
             words = self._sandbox.around(words)
             remedy += " If it works there, name the folders it needs: SANDBOX_READ."
         try:
-            version = await version_told(words, environment | dict(cli.sets), self._seconds)
+            version = await ask_version(words, environment | dict(cli.sets), self._seconds)
         except NoVersion as failure:
             remedy = failure.remedy or remedy
             return _not_ready(cli.name, f"`{program}` {failure.reason}", remedy)

@@ -1,4 +1,4 @@
-"""Usage limits, read from the words of a CLI's own errors: that there is one, and when it ends. Pure.
+"""Usage limits, read from the error messages of a CLI: that there is one, and when it ends. Pure.
 
 What an agent says or shows of its work is never read here: a diff may be about limits.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from bot.domain.world import Limit
+from bot.core.runs import Limit
 
 LONGEST_SAYING = 300
 FURTHEST = timedelta(days=40)
@@ -49,11 +49,11 @@ def limit_in(
         found = re.search(way.pattern, text, re.IGNORECASE)
         if found:
             until = _sensible(found.groupdict(), at, local)
-            return Limit(says=_saying(text, found.start()), resets_at=until)
+            return Limit(says=_sentence_from(text, found.start()), resets_at=until)
     return None
 
 
-def _saying(text: str, start: int) -> str:
+def _sentence_from(text: str, start: int) -> str:
     line = text[text.rfind("\n", 0, start) + 1 :].splitlines()[0]
     return " ".join(line.split())[:LONGEST_SAYING]
 
@@ -149,3 +149,46 @@ def _date(day: str, here: datetime) -> datetime | None:
         return here.replace(year=year, month=month, day=int(found[2]))
     except ValueError:
         return None
+
+
+# How each CLI says that its account has nothing left for now. Named groups of the pattern say
+# when that ends.
+
+_UNTIL = rf"{DAY}{CLOCK}(?:\s*\((?P<zone>[A-Za-z0-9_+\-/: ]{{2,40}})\))?"
+
+CLAUDE_LIMITS = (
+    LimitWords(r"usage limit reached\s*\|\s*(?P<epoch>\d{10,13})"),
+    LimitWords(
+        r"(?:you[’']ve (?:hit|reached) your|you[’']re out of|(?:usage|session|weekly|5-hour|opus|sonnet) limit"
+        rf" reached)[^\n]{{0,160}}?\bresets?(?: at)? {_UNTIL}"
+    ),
+    LimitWords(
+        r"you[’']ve (?:hit|reached) your (?:[\w’']+ ){0,5}(?:limit|allocation)|you[’']re out of (?:usage|extra usage|credits)"
+        r"|(?:usage|session|weekly|5-hour|opus|sonnet) limit reached|credit balance is too low"
+    ),
+)
+CODEX_LIMITS = (
+    LimitWords(rf"usage limit[^\n]{{0,240}}?try again in {LASTS}"),
+    LimitWords(rf"usage limit[^\n]{{0,240}}?try again at {DAY}{CLOCK}"),
+    LimitWords(r"you[’']ve hit your usage limit|usage limit has been reached|out of credits"),
+    LimitWords(rf"rate limit reached[^\n]{{0,200}}?try again in {LASTS}"),
+    LimitWords(r"exceeded your current quota|insufficient_quota|\b429 Too Many Requests"),
+)
+GEMINI_LIMITS = (
+    LimitWords(rf"quota[^\n]{{0,200}}?resets? (?:after|in) {LASTS}"),
+    LimitWords(
+        rf"access resets at {DAY}{CLOCK}(?:\s*(?P<zone>(?:GMT|UTC)(?:[+-][0-9:]{{1,5}})?|[A-Z]{{2,5}}))?"
+    ),
+    LimitWords(rf"quota[^\n]{{0,400}}?(?:retry|try again) (?:in|after) {LASTS}"),
+    LimitWords(
+        r"exhausted your (?:daily )?(?:quota|capacity)|quota exceeded|exceeded your current quota"
+        r"|usage limit reached|RESOURCE_EXHAUSTED"
+    ),
+)
+OPENCODE_LIMITS = (
+    LimitWords(rf"^HTTP 429\b[^\n]*?(?:retry|try again|resets?) (?:after|in) {LASTS}"),
+    LimitWords(rf"usage limit[^\n]{{0,200}}?(?:resets?|try again|retry) (?:after|in) {LASTS}"),
+    LimitWords(
+        r"^HTTP 429\b|usage limit (?:reached|exceeded)|too many requests|insufficient_quota"
+    ),
+)

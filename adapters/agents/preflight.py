@@ -1,56 +1,65 @@
-"""What can be known of an agent CLI without starting it: its login, its user, and what a repository would have it run."""
+"""What can be known of an agent CLI before it works: its login, its version, what the repository would make it run, what it would ask."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
 import re
+import signal
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
+from typing import cast
 
 from adapters.agents.entry import (
     CONVERSATION,
     CONVERSATION_BEGINS,
     AgentCli,
-    Login,
-    Place,
+    CliLogin,
+    CliPlace,
     RepositorySetting,
 )
 
-MOST = 1 << 20
+# What is known without starting it: its login, its user, and what a repository would make it run.
+
+MOST_BYTES = 1 << 20
 """Bytes read of a file somebody else wrote."""
 
 
-def logged_in(login: Login | None, environ: Mapping[str, str]) -> bool:
+def logged_in(login: CliLogin | None, environ: Mapping[str, str]) -> bool:
     if login is None or any(environ.get(name) for name in login.variables):
         return True
     return any(_holds(path_of(place, environ), login.keys) for place in login.places)
 
 
-def kept(place: Place, conversation: str, environ: Mapping[str, str]) -> bool:
+def conversation_exists(place: CliPlace, conversation: str, environ: Mapping[str, str]) -> bool:
     """Whether the conversation is there to be gone on with."""
     if not re.fullmatch(r"[\w-]+", conversation):
         return False
     name = place.name.replace(CONVERSATION, conversation)
     name = name.replace(CONVERSATION_BEGINS, conversation[:8])
     try:
-        return any(path_of(Place(place.variable, place.default), environ).glob(name))
+        return any(path_of(CliPlace(place.variable, place.default), environ).glob(name))
     except OSError:
         return False
 
 
-def path_of(place: Place, environ: Mapping[str, str]) -> Path:
+def path_of(place: CliPlace, environ: Mapping[str, str]) -> Path:
     folder = environ.get(place.variable) if place.variable else ""
     path = Path(folder) if folder else Path(environ.get("HOME") or "/") / place.default
     return path / place.name if place.name else path
 
 
-def older(version: str, oldest: str) -> bool:
+def is_older(version: str, oldest: str) -> bool:
     """Whether a version is older than that one. One that cannot be read is not."""
     if not version or not oldest:
         return False
     return _numbers(version) < _numbers(oldest)
 
 
-def brought(cli: AgentCli, files: Mapping[str, str]) -> tuple[str, ...]:
+def repository_settings(cli: AgentCli, files: Mapping[str, str]) -> tuple[str, ...]:
     """What in the repository reaches into the CLI, a sentence each."""
     there = (one for one in cli.settings if one.path in files)
     return tuple(
@@ -73,7 +82,7 @@ def _holds(path: Path, keys: tuple[str, ...]) -> bool:
         if not path.is_file():
             return path.is_dir() and not keys
         with path.open("rb") as file:
-            text = file.read(MOST).decode("utf-8", "replace")
+            text = file.read(MOST_BYTES).decode("utf-8", "replace")
     except OSError:
         return False
     return not keys or _says(text, keys)
@@ -81,3 +90,149 @@ def _holds(path: Path, keys: tuple[str, ...]) -> bool:
 
 def _says(text: str, keys: tuple[str, ...]) -> bool:
     return any(re.search(rf"\b{re.escape(key)}", text) for key in keys)
+
+
+# What Claude Code may ask a person at its first start in a repository. The bot shows it with
+# buttons; better it is not asked.
+#
+# In a script nobody presses them: there the question ends the run, which is better known before
+# anything is planned.
+
+_KEY_END = 20
+"""Claude Code remembers a key by so many of its last characters."""
+_SHOWN = "The question will be shown here with its answers as buttons."
+_UNHEARD = "Nobody can answer that in a script: the run would end, and its task be blocked."
+
+
+def claude_startup_questions(
+    environ: Mapping[str, str], repository: str, answered: bool = True
+) -> tuple[str, ...]:
+    settings = _settings(environ)
+    told = _SHOWN if answered else _UNHEARD
+    warnings: list[str] = []
+    if settings.get("hasCompletedOnboarding") is not True:
+        warnings.append(
+            "Claude Code has not been set up for this user and will ask for several things first."
+            + ("" if answered else f" {_UNHEARD}")
+            + " Run `claude` once in a terminal, or name the agent claude-print, which asks nothing."
+        )
+    if not _trusted(_object(settings.get("projects")), Path(repository)):
+        warnings.append(
+            f"Claude Code has not been told to trust {repository}. {told} {_trusting(answered)}"
+        )
+    key = environ.get("ANTHROPIC_API_KEY", "")
+    approved = _object(settings.get("customApiKeyResponses")).get("approved")
+    if key and not (isinstance(approved, list) and key[-_KEY_END:] in approved):
+        warnings.append(
+            f"Claude Code will ask whether to use the key in ANTHROPIC_API_KEY. {told}"
+            + ("" if answered else " The agent claude-print (GWT_AGENT) asks nothing.")
+        )
+    return tuple(warnings)
+
+
+def _trusting(answered: bool) -> str:
+    """A temporary copy is new each time: nobody can have been asked there beforehand."""
+    if answered:
+        return "Run `claude` there once to be asked beforehand."
+    return (
+        "Name the agent claude-print (GWT_AGENT), which asks nothing; or let the script work in a folder where"
+        " `claude` was told so, in place of a copy: --project-mode fixed --project-root …"
+    )
+
+
+def _trusted(projects: dict[str, object], repository: Path) -> bool:
+    """What is trusted is so with all that lies below it, worktrees included."""
+    folders = (str(folder) for folder in (repository, *repository.parents))
+    return any(_object(projects.get(one)).get("hasTrustDialogAccepted") is True for one in folders)
+
+
+def _settings(environ: Mapping[str, str]) -> dict[str, object]:
+    folder = environ.get("CLAUDE_CONFIG_DIR") or environ.get("HOME", "/")
+    try:
+        text = (Path(folder) / ".claude.json").read_text(encoding="utf-8", errors="replace")
+        return _object(json.loads(text))
+    except (OSError, ValueError):
+        return {}
+
+
+def _object(value: object) -> dict[str, object]:
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
+
+
+# Asking a program for its version: that it answers is the proof that it can be started here.
+#
+# It is asked before anybody has approved anything, so it runs in an empty folder: shims of
+# version managers read settings of the folder they are called in, and a wrapper that does
+# something else than answer does not do it in a repository.
+
+_VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
+
+
+class NoVersion(Exception):  # noqa: N818 - what was found, rather than an error
+    """The program does not tell one. `reason` goes on after its name."""
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.remedy = remedy
+
+
+async def ask_version(command: tuple[str, ...], env: Mapping[str, str], seconds: float) -> str:
+    """Empty: it runs, and says nothing that looks like a version."""
+    try:
+        with TemporaryDirectory(prefix="gwt-version-", ignore_cleanup_errors=True) as folder:
+            return await _ask_in(command, env, seconds, folder)
+    except OSError as error:
+        where = error.filename or gettempdir()
+        raise NoVersion(
+            f"cannot be asked for its version: {where}: {error.strerror}.",
+            "Make room for temporary files, or say by TMPDIR where they go.",
+        ) from error
+
+
+async def _ask_in(
+    command: tuple[str, ...], env: Mapping[str, str], seconds: float, folder: str
+) -> str:
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            cwd=folder,
+            env=env,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise NoVersion(
+            f"cannot be started: {error.strerror}.",
+            "Install it again, or name another agent: GWT_AGENT.",
+        ) from error
+    output = await _output_of(process, seconds)
+    if output is None:
+        raise NoVersion(f"did not tell its version within {seconds:g} seconds.")
+    if process.returncode != 0:
+        raise NoVersion(f"fails: {_last_line(output) or f'exit code {process.returncode}'}")
+    found = _VERSION.search(output)
+    return found.group() if found else ""
+
+
+async def _output_of(process: asyncio.subprocess.Process, seconds: float) -> str | None:
+    """What it printed; None when it took too long, and was ended with all its children."""
+    told = False
+    try:
+        output, _ = await asyncio.wait_for(process.communicate(), seconds)
+        told = True
+    except TimeoutError:
+        return None
+    else:
+        return output.decode("utf-8", "replace")
+    finally:
+        if not told:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+
+
+def _last_line(output: str) -> str:
+    return (output.strip().splitlines() or [""])[-1][:300]

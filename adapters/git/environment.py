@@ -1,6 +1,14 @@
-"""What every git of the bot's is started with. Its rule: whatever could start a program or ask a question is switched off."""
+"""What every git is started with: a fixed environment, and filters and merge drivers that are not looked for in an agent's tree."""
 
 from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+# Whatever could start a program or ask a question is switched off.
 
 SWITCHED_OFF: tuple[str, ...] = (
     "core.hooksPath=/dev/null",
@@ -35,8 +43,8 @@ SWITCHED_OFF: tuple[str, ...] = (
     "fetch.fsckObjects=true",
     "transfer.fsckObjects=true",
 )
-NAME, MAIL = "gwt-bot", "gwt-bot@localhost"
-FIXED = {
+COMMITTER_NAME, COMMITTER_MAIL = "gwt-bot", "gwt-bot@localhost"
+FIXED_ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "LC_ALL": "C.UTF-8",
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -54,8 +62,185 @@ FIXED = {
     # both could tell of other parents than a commit has, and what is merged would be believed; a missing file is no graft
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_GRAFT_FILE": "/dev/null/none",
-    "GIT_AUTHOR_NAME": NAME,
-    "GIT_AUTHOR_EMAIL": MAIL,
-    "GIT_COMMITTER_NAME": NAME,
-    "GIT_COMMITTER_EMAIL": MAIL,
+    "GIT_AUTHOR_NAME": COMMITTER_NAME,
+    "GIT_AUTHOR_EMAIL": COMMITTER_MAIL,
+    "GIT_COMMITTER_NAME": COMMITTER_NAME,
+    "GIT_COMMITTER_EMAIL": COMMITTER_MAIL,
 }
+
+
+# Filters and merge drivers that a person's git configuration names.
+#
+# git runs both by a shell in the checkout it works on, so `tools/clean.sh` or `python3 -m
+# nbstripout` would be whatever an agent has put there. Filters read one pipe and write another:
+# the bot's git runs them in the main checkout, where they are the person's own. A merge driver
+# may change files around it, so it runs in an empty folder, and only where it is plain which
+# program it is; where it is not, the file counts as a conflict, which its agent merges inside its
+# own sandbox. See docs/decisions/0030.
+
+_OWN_COPY = "I run the copy in your own checkout, outside of the sandbox, never an agent's."
+FILTER = re.compile(r"filter\.(.+)\.(?:clean|smudge|process)", re.DOTALL)
+DRIVER = re.compile(r"merge\.(.+)\.driver", re.DOTALL)
+PROGRAM_KEYS = r"^(filter\..*\.(clean|smudge|process)|merge\..*\.driver)$"
+"""What git is asked for. Its names of sections and keys come in small letters, whatever they were written in."""
+_MAYBE = re.compile(rb"\[\s*(?:filter|merge|include)", re.IGNORECASE)
+_SHELL = frozenset("|&;<>()$`\\\n*?[]#~{}!")
+"""Signs that a shell gives a meaning to. With one of them a command is more than a program and its arguments."""
+_LOOK_AROUND = frozenset({"npx", "npm", "pnpm", "yarn", "bun", "bunx", "uv", "poetry", "make"})
+"""They run, or change, what lies in the folder they are started in: in an empty one the result would be wrong."""
+_SIDES = re.compile(r"%[OAB]")
+_PLACEHOLDER = re.compile(r"%[OABLPSXY%]")
+_NOT_MERGED = "false"
+"""A driver that says so by its exit code leaves a collision."""
+_OF_THE_TREE = ("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+LARGEST_CONFIGURATION = 1 << 20
+
+
+def names_programs(configurations: Iterable[Path]) -> bool:
+    """Whether it is worth asking git: of most repositories it is not."""
+    return any(_MAYBE.search(_content(one)) for one in configurations)
+
+
+def safe_commands(programs: Mapping[str, str], main: Path, path: str) -> dict[str, str]:
+    """The same keys with what git is to run instead. `path`: where programs are looked for."""
+    told: dict[str, str] = {}
+    for key, command in programs.items():
+        if not command.strip():
+            continue
+        if FILTER.fullmatch(key):
+            told[key] = _in_main_checkout(command, main)
+        elif DRIVER.fullmatch(key):
+            told[key] = _in_empty_folder(command, main, path) or _NOT_MERGED
+    return told
+
+
+def settings_environment(overrides: Mapping[str, str]) -> dict[str, str]:
+    """For git's environment: `-c` cannot say a name with an equals sign in it."""
+    told = {"GIT_CONFIG_COUNT": str(len(overrides))} if overrides else {}
+    for number, (key, value) in enumerate(overrides.items()):
+        told |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return told
+
+
+def described_programs(programs: Mapping[str, str], main: Path, path: str) -> tuple[str, ...]:
+    """What people should know of them: which programs of the repository run and where, and which do not."""
+    told: dict[str, None] = {}
+    for key, command in programs.items():
+        files = ", ".join(f"`{one}`" for one in _files_of(command, main))
+        if (found := FILTER.fullmatch(key)) and files:
+            told[f"The git filter {found[1]} runs {files} of the repository: {_OWN_COPY}"] = None
+        elif found := DRIVER.fullmatch(key):
+            told |= dict.fromkeys(_driver_described(found[1], command, main, path, files))
+    return tuple(told)
+
+
+def may_lie_in_the_tree(key: str, command: str, main: Path, path: str) -> bool:
+    """Of a filter: false where it is a program of the machine's that is given no file and no module to run."""
+    words = _plain_words(command)
+    if not FILTER.fullmatch(key) or not command.strip():
+        return False
+    program = _program(words[0], main, path) if words and "-m" not in words else None
+    inside = program is None or Path(program).is_relative_to(main)
+    return inside or any(_is_file_of(word, main) for word in words)
+
+
+def _driver_described(name: str, command: str, main: Path, path: str, files: str) -> Iterator[str]:
+    if not command.strip():
+        return
+    if _in_empty_folder(command, main, path) is None:
+        yield (
+            f"The git merge driver {name} depends on the folder it runs in, so I do not run it: "
+            "where it would be needed, the files count as a collision."
+        )
+    elif files:
+        yield f"The git merge driver {name} runs {files} of the repository: {_OWN_COPY}"
+
+
+def _in_main_checkout(command: str, main: Path) -> str:
+    """git puts a quoted path in the place of %f, and a single % in that of two."""
+    where = shlex.quote(str(main)).replace("%", "%%")
+    return f"unset {' '.join(_OF_THE_TREE)}; cd {where} || exit 1\n{command}"
+
+
+def _in_empty_folder(command: str, main: Path, path: str) -> str | None:
+    """A plain command in an empty folder that goes with it; None where it cannot be run like that."""
+    words = _plain_words(command)
+    if not words:
+        return None
+    program = _program(words[0], main, path)
+    if program is None:
+        return None
+    told = [_quoted(program), *(_argument(word, main) for word in words[1:])]
+    return (
+        f"unset {' '.join(_OF_THE_TREE)}; tree=$PWD; aside=$(mktemp -d) || exit 1; "
+        f'cd "$aside" || exit 1; {" ".join(told)}; code=$?; cd / && rm -rf "$aside"; exit $code'
+    )
+
+
+def _plain_words(command: str) -> list[str]:
+    if _SHELL.intersection(command):
+        return []
+    try:
+        return shlex.split(command)
+    except ValueError:  # a quotation without an end
+        return []
+
+
+def _program(word: str, main: Path, path: str) -> str | None:
+    """The whole path of a program that is not an agent's."""
+    if "%" in word or "=" in word or word in _LOOK_AROUND:
+        return None
+    if "/" in word:
+        found = main / word
+        return str(found) if found.is_file() and ".worktrees" not in found.parts else None
+    return shutil.which(word, path=path)
+
+
+def _argument(word: str, main: Path) -> str:
+    """With the three sides of a merge by their whole paths; a file of the repository is that of the main checkout."""
+    if _is_file_of(word, main):
+        return _quoted(str(main / word))
+    parts: list[str] = []
+    at = 0
+    for found in _PLACEHOLDER.finditer(word):
+        before = _quoted(word[at : found.start()]) if found.start() > at else ""
+        side = '"$tree"/' if _SIDES.fullmatch(found[0]) else ""
+        parts.append(f"{before}{side}{found[0]}")
+        at = found.end()
+    rest = word[at:]
+    return "".join(parts) + (_quoted(rest) if rest or not parts else "")
+
+
+def _quoted(word: str) -> str:
+    return shlex.quote(word).replace("%", "%%")
+
+
+def _files_of(command: str, main: Path) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    return [word for word in dict.fromkeys(words) if _is_file_of(word, main)]
+
+
+def _is_file_of(word: str, main: Path) -> bool:
+    """A path below the main checkout, not a mere word that happens to be the name of a file there."""
+    if (
+        word.startswith(("/", "-"))
+        or "%" in word
+        or "\0" in word
+        or not ("/" in word or "." in word)
+    ):
+        return False
+    return (main / word).is_file()
+
+
+def _content(configuration: Path) -> bytes:
+    """Of a pipe and the like nothing: git is asked then, and its waiting is noticed."""
+    if not configuration.is_file():
+        return b""
+    try:
+        with configuration.open("rb") as file:
+            return file.read(LARGEST_CONFIGURATION)
+    except OSError:
+        return b"[include]"

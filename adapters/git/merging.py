@@ -1,39 +1,60 @@
-"""Merges branches in a worktree. Its rule: it ends with a commit or with the worktree as it was, also after a kill."""
+"""Merges branches, moves the base branch forward, and forecasts conflicts.
+
+A merge ends with a commit or with the worktree as it was, also after a kill.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import contextlib
+import itertools
+import logging
+import os
+import tempfile
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from adapters.git.failures import translated
-from adapters.git.ledger import Merging
-from adapters.git.place import Place
+from adapters.git.commits import Commits, readable
+from adapters.git.errors import git_error
+from adapters.git.layout import (
+    GitCheckout,
+    entry_at,
+    first_line,
+    is_in_registry,
+    points_back,
+    under_way,
+    worktree_entries,
+)
+from adapters.git.ledger import LockedRepository, MergeUnderWay, Stage
 from adapters.git.run import Git
-from adapters.git.settling import Settling
-from adapters.git.tree import Tree, readable
-from bot.domain.world import Merged
-from bot.errors import Refused
+from adapters.git.worktree_setup import WorktreeSetup
+from bot.core.errors import Refused
+from bot.core.git import Collision, Merged
 
-AS_TOLD = ("--commit", "--no-squash", "--no-autostash")
+# Merges into a worktree.
+
+MERGE_OPTIONS = ("--commit", "--no-squash", "--no-autostash")
 """Whatever `branch.*.mergeOptions` says: a merge that makes no commit ends well all the same."""
-Note = Callable[[Merging | None], None]
+NoteMerge = Callable[[MergeUnderWay | None], None]
 """Write down that a merge begins, or that it is over."""
 
 
 class Merges:
-    def __init__(self, git: Git, tree: Tree) -> None:
+    def __init__(self, git: Git, tree: Commits) -> None:
         self._git = git
         self._tree = tree
-        self._settling = Settling(git)
+        self._settling = DocumentConflicts(git)
 
     async def merge(
         self,
-        at: Place,
+        at: GitCheckout,
         other: str,
         message: str,
         *,
         lock: int,
-        begun: Merging | None,
-        note: Note,
+        begun: MergeUnderWay | None,
+        note: NoteMerge,
         plan: str = "",
     ) -> Merged:
         """Merge the commit `other` into what is checked out. Collisions below `plan` alone are settled with our copy."""
@@ -48,15 +69,15 @@ class Merges:
                 f"the worktree has uncommitted changes ({', '.join(dirt[:5])})",
                 "Commit them first.",
             )
-        note(Merging(head=head, other=other))
+        note(MergeUnderWay(head=head, other=other))
         merged = await self._try(at, other, message, lock, plan)
         note(None)
         return merged
 
-    async def _try(self, at: Place, other: str, message: str, lock: int, plan: str) -> Merged:
+    async def _try(self, at: GitCheckout, other: str, message: str, lock: int, plan: str) -> Merged:
         answer = await self._git.write(
             *("merge", "--quiet", "--no-edit", "--no-ff", "--no-verify", "--no-stat"),
-            *AS_TOLD,
+            *MERGE_OPTIONS,
             *("--no-overwrite-ignore", "--strategy=ort", "-m", message, other),
             at=at,
             lock=lock,
@@ -76,13 +97,13 @@ class Merges:
         if unmerged:
             return Merged(conflicts=tuple(readable(one.path) for one in others or unmerged))
         # neither merged nor in conflict: an untracked file in the way, unrelated histories, a full disk
-        raise translated("merge", answer.err, answer.code, at)
+        raise git_error("merge", answer.err, answer.code, at)
 
-    async def _abort(self, at: Place, lock: int) -> None:
+    async def _abort(self, at: GitCheckout, lock: int) -> None:
         if (at.git_dir / "MERGE_HEAD").exists():
             await self._git.write("merge", "--abort", at=at, lock=lock)
 
-    async def _undo(self, at: Place, begun: Merging, lock: int) -> None:
+    async def _undo(self, at: GitCheckout, begun: MergeUnderWay, lock: int) -> None:
         """Take back a merge the bot died in. It began in a clean worktree, so what it touched is git's to restore."""
         if await self._tree.commit(at, "HEAD") != begun.head:
             # the commit was made; what is left is at most the note that it was under way
@@ -96,7 +117,7 @@ class Merges:
         await self._restore(at, [path for path in touched if path in kept], lock)
         await self._take_away(at, [path for path in touched if path not in kept], begun.other)
 
-    async def _touched(self, at: Place, begun: Merging) -> list[str]:
+    async def _touched(self, at: GitCheckout, begun: MergeUnderWay) -> list[str]:
         """What a merge changes: that which the other side has changed since they parted."""
         parted = await self._tree.parted(at, begun.head, begun.other)
         if parted is None:
@@ -104,7 +125,7 @@ class Merges:
         changes = await self._tree.touched(at, parted, begun.other)
         return [path for _, path in changes]
 
-    async def _restore(self, at: Place, paths: list[str], lock: int) -> None:
+    async def _restore(self, at: GitCheckout, paths: list[str], lock: int) -> None:
         told = b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)
         await self._git.write(
             *("checkout-index", "--force", "--index", "--quiet", "-z", "--stdin"),
@@ -113,7 +134,7 @@ class Merges:
             stdin=told,
         )
 
-    async def _take_away(self, at: Place, paths: list[str], other: str) -> None:
+    async def _take_away(self, at: GitCheckout, paths: list[str], other: str) -> None:
         """Files the merge was to add, as far as git wrote them."""
         for path in paths:
             file = at.top / path
@@ -125,3 +146,286 @@ class Merges:
             )
             if wanted.code == 0 and wanted.out.startswith(file.read_bytes()):
                 file.unlink()
+
+
+# Brings finished branches to the base. People's checkouts are moved forward only where nothing of
+# theirs can be touched.
+
+
+class BaseUpdate:
+    def __init__(self, git: Git, tree: Commits, preparing: WorktreeSetup) -> None:
+        self._git = git
+        self._tree = tree
+        self._preparing = preparing
+        self._merges = Merges(git, tree)
+
+    async def merge_all(
+        self, held: LockedRepository, base_branch: str, branches: Mapping[str, str], path: Path
+    ) -> Merged:
+        tip = await self._tip(held, base_branch)
+        for name, commit in branches.items():
+            if await self._tree.commit(held.main, f"refs/heads/{name}") != commit:
+                raise Refused(
+                    "moved", f"{name} stands no longer at {commit[:10]}. Look at it again."
+                )
+        if done := await self._done(held, path, (tip, *branches.values())):
+            return Merged(commit=done)
+        await self._preparing.scratch(held, path, tip)
+        at = scratch_checkout(held, path)
+        if at is None:
+            raise Refused(f"git made no worktree at {path}")
+        merged = Merged(commit=tip)
+        for name, commit in branches.items():
+            merged = await self._merges.merge(
+                at,
+                commit,
+                f"Merge branch '{name}'",
+                lock=held.lock,
+                begun=None,
+                note=lambda _: None,
+            )
+            if merged.conflicts:
+                break
+        return merged
+
+    async def move(self, held: LockedRepository, base_branch: str, commit: str) -> None:
+        """Fast-forward the base branch to `commit`."""
+        new = await self._tree.commit(held.main, commit)
+        old = await self._tip(held, base_branch)
+        if await self._tree.contains(held.main, old, new):
+            return
+        if not await self._tree.contains(held.main, new, old):
+            raise Refused("moved", f"{base_branch} has new commits. Merge once more.")
+        where = [entry.path for entry in worktree_entries(held.main) if entry.branch == base_branch]
+        if where:
+            raise Refused(
+                f"{base_branch} is checked out in {where[0]}",
+                f"Merge there: git merge --ff-only {new}",
+            )
+        if first_line(held.main.git_dir / "HEAD") == f"ref: refs/heads/{base_branch}":
+            await self._forward_main_checkout(held, new)
+        else:
+            await self._git.write(
+                *("update-ref", "-m", "gwt-bot: merge", f"refs/heads/{base_branch}", new, old),
+                at=held.main,
+                lock=held.lock,
+            )
+
+    async def _forward_main_checkout(self, held: LockedRepository, new: str) -> None:
+        if begun := under_way(held.main):
+            raise Refused(
+                f"{begun} is under way in the main checkout",
+                "Finish it or give it up, and try again.",
+            )
+        # what stands in the way of the merge in the registry, git refuses by itself
+        dirt = await self._tree.dirt(held.main, tracked_only=True)
+        if dirt := [path for path in dirt if not is_in_registry(path)]:
+            raise Refused(
+                f"the main checkout has uncommitted changes ({', '.join(dirt[:5])})",
+                "Commit or stash them, and try again.",
+            )
+        async with self._former(held.main) as at:
+            # git refuses by itself, before it touches anything, where an untracked or ignored file stands in the way
+            await self._git.write(
+                *(
+                    "merge",
+                    "--quiet",
+                    "--ff-only",
+                    *MERGE_OPTIONS,
+                    "--no-overwrite-ignore",
+                    "--no-stat",
+                ),
+                new,
+                at=at,
+                lock=held.lock,
+            )
+
+    @contextlib.asynccontextmanager
+    async def _former(self, main: GitCheckout) -> AsyncGenerator[GitCheckout]:
+        """The main checkout, with filters found where it is as it was: in itself git would take the merged ones halfway."""
+        if not await self._git.runs_what_lies_there(main):
+            yield main
+            return
+        with tempfile.TemporaryDirectory(prefix="gwt-bot-") as folder:
+            options = ("--quiet", "--shared", "--template=", "--no-recurse-submodules")
+            copy = Path(folder) / "checkout"
+            await self._git.make("clone", *options, "--", str(main.top), str(copy), at=Path(folder))
+            yield replace(main, main=copy)
+
+    async def _tip(self, held: LockedRepository, branch: str) -> str:
+        tip = await self._tree.tip(held.main, branch)
+        if tip is None:
+            raise Refused(f"there is no branch {branch} in the repository")
+        return tip
+
+    async def _done(
+        self, held: LockedRepository, path: Path, wanted: tuple[str, ...]
+    ) -> str | None:
+        """The result of an earlier call for the same commits, where its worktree still stands."""
+        at = scratch_checkout(held, path)
+        if at is None:
+            return None
+        head = await self._tree.commit_or_none(at, "HEAD")
+        if head is None or await self._tree.dirt(at):
+            return None
+        contained = [await self._tree.contains(at, head, commit) for commit in wanted]
+        return head if all(contained) else None
+
+
+def scratch_checkout(held: LockedRepository, path: Path) -> GitCheckout | None:
+    """Where a scratch worktree of the bot's stands; none: there is none that is whole."""
+    made = held.made(path)
+    entry = entry_at(worktree_entries(held.main), path)
+    if made is None or entry is None or made.stage is not Stage.SCRATCH or not made.git_dir:
+        return None
+    return held.main.linked(entry.git_dir, path) if points_back(path, entry) else None
+
+
+# Settles a merge that conflicts in the bot's own documents alone: the worktree's copy of each
+# wins, and anything odd is left alone.
+
+_OURS = "2"
+
+
+@dataclass(frozen=True)
+class UnmergedFile:
+    """A file two sides have changed in different ways."""
+
+    path: str
+    ours: bool
+    """Whether the worktree's own side has it there."""
+
+
+class DocumentConflicts:
+    def __init__(self, git: Git) -> None:
+        self._git = git
+
+    async def unmerged(self, at: GitCheckout) -> list[UnmergedFile]:
+        answer = await self._git.read("ls-files", "--unmerged", "-z", at=at)
+        stages: dict[str, set[str]] = {}
+        for field in answer.fields:
+            facts, _, path = field.partition("\t")
+            stages.setdefault(path, set()).add(facts.split()[2])
+        return [UnmergedFile(path, _OURS in found) for path, found in stages.items()]
+
+    async def settle(
+        self, at: GitCheckout, unmerged: list[UnmergedFile], plan: str, message: str, lock: int
+    ) -> bool:
+        """Take our side of all of them and commit. False, with nothing done, where one has moved to another place."""
+        listed = await self._git.read(
+            *("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD", "--", plan), at=at
+        )
+        ours = set(listed.fields)
+        if any((one.path in ours) != one.ours for one in unmerged):
+            return False
+        told = ("--pathspec-from-file=-", "--pathspec-file-nul")
+        kept = _as_input(one.path for one in unmerged if one.ours)
+        gone = _as_input(one.path for one in unmerged if not one.ours)
+        if kept:
+            await self._git.write(
+                *("checkout", "--quiet", *told, "HEAD"), at=at, lock=lock, stdin=kept
+            )
+        if gone:
+            await self._git.write(
+                "rm", "--quiet", "--force", "--sparse", *told, at=at, lock=lock, stdin=gone
+            )
+        await self._git.write(
+            *("commit", "--quiet", "--no-verify", "--no-gpg-sign", "-m", message), at=at, lock=lock
+        )
+        return True
+
+
+def _as_input(paths: Iterable[str]) -> bytes:
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+# Forecasts which branches would conflict. It tries the merges in a repository beside the real
+# one, so nothing of it is touched and nothing of its configuration runs.
+
+MOST_PAIRS = 45
+FORECAST_SECONDS = 60.0
+ATTRIBUTES_LIMIT = 64 * 1024
+OLDEST_FOR_FORECASTS = (2, 38)
+log = logging.getLogger("bot.git")
+
+
+class MergeForecast:
+    def __init__(self, git: Git, tree: Commits, *, seconds: float = FORECAST_SECONDS) -> None:
+        self._git = git
+        self._tree = tree
+        self._seconds = seconds
+        self._able: bool | None = None
+
+    async def collisions(
+        self, main: GitCheckout, branches: tuple[str, ...]
+    ) -> tuple[Collision, ...]:
+        if not await self._is_able():
+            return ()
+        tips: dict[str, str] = {}
+        for branch in branches:
+            if tip := await self._tree.tip(main, branch):
+                tips[branch] = tip
+        found: list[Collision] = []
+        if len(tips) < 2:
+            return ()
+        attributes = await self._attributes(main, next(iter(tips.values())))
+        with tempfile.TemporaryDirectory(prefix="gwt-bot-") as directory:
+            beside = _scratch_repository(main, Path(directory), tips, attributes)
+            try:
+                async with asyncio.timeout(self._seconds):
+                    for one, other in itertools.islice(itertools.combinations(tips, 2), MOST_PAIRS):
+                        files = await self._files(beside, tips[one], tips[other])
+                        if files:
+                            found.append(Collision(one=one, other=other, files=files))
+            except TimeoutError:
+                log.warning("forecast cut short", extra={"data": {"seconds": self._seconds}})
+        return tuple(found)
+
+    async def _files(self, beside: GitCheckout, one: str, other: str) -> tuple[str, ...]:
+        """In which files they collide."""
+        if one == other:
+            return ()
+        answer = await self._git.read(
+            *("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", one, other),
+            at=beside,
+            ok=(0, 1, 128),
+        )
+        if answer.code == 128:  # they share no history, or the repository lacks objects
+            data = {"one": one, "other": other, "why": answer.err[:300]}
+            log.warning("no forecast", extra={"data": data})
+        tree_and_files = answer.fields if answer.code == 1 else []
+        return tuple(dict.fromkeys(readable(name) for name in tree_and_files[1:]))
+
+    async def _attributes(self, main: GitCheckout, commit: str) -> bytes:
+        """What the repository says of its files: `merge=union` is no collision."""
+        answer = await self._git.read(
+            *("cat-file", "blob", f"{commit}:.gitattributes"),
+            at=main,
+            ok=(0, 128),
+            limit=ATTRIBUTES_LIMIT,
+        )
+        return answer.out if answer.code == 0 else b""
+
+    async def _is_able(self) -> bool:
+        if self._able is None:
+            version = await self._git.version()
+            self._able = version >= OLDEST_FOR_FORECASTS
+            if not self._able:
+                log.warning("no forecasts", extra={"data": {"why": "git 2.38 is needed"}})
+        return self._able
+
+
+def _scratch_repository(
+    main: GitCheckout, directory: Path, tips: dict[str, str], attributes: bytes
+) -> GitCheckout:
+    """An empty repository that sees the objects of the other one. What a merge writes stays in it, and goes with it."""
+    sha256 = any(len(tip) == 64 for tip in tips.values())
+    version, extension = (1, "[extensions]\nobjectFormat = sha256\n") if sha256 else (0, "")
+    for inner in ("objects/info", "refs", "info"):
+        (directory / inner).mkdir(parents=True)
+    (directory / "HEAD").write_text("ref: refs/heads/none\n")
+    (directory / "config").write_text(f"[core]\nrepositoryformatversion = {version}\n{extension}")
+    (directory / "info" / "attributes").write_bytes(attributes)
+    objects = os.fsencode(main.common / "objects")
+    (directory / "objects" / "info" / "alternates").write_bytes(objects + b"\n")
+    return GitCheckout(git_dir=directory, common=directory, top=directory, main=directory)

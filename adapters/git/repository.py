@@ -1,39 +1,40 @@
-"""Reads a repository. Its rule: nothing is changed, and contents come from one commit, not from the checkout."""
+"""Reads a repository for the bot. Nothing is changed, and file contents come from one commit, not from the checkout."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import os
 import re
-from collections.abc import Iterable, Mapping
+import stat
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from adapters.git.ages import last_changed
-from adapters.git.branches import Branches
-from adapters.git.checkout import Checkouts
-from adapters.git.exclude import is_registry
-from adapters.git.failures import recognised, unreadable
-from adapters.git.ledger import Ledger
-from adapters.git.named import Named
-from adapters.git.origin import origin_tip
-from adapters.git.place import (
-    WAY_BACK,
-    Place,
+from adapters.git.commits import STATUS_LIMIT, Branches, Commits, last_changed, readable
+from adapters.git.errors import recognised_error, unreadable_repository
+from adapters.git.layout import (
+    HOW_TO_RELINK,
+    WORKTREES,
+    GitCheckout,
     is_directory,
+    is_in_registry,
     main_checkout,
+    require_worktree_folder,
     resolved,
     under_way,
 )
+from adapters.git.ledger import GitLedger
 from adapters.git.run import INHERITED, Git
-from adapters.git.scan import SECONDS, scanned
-from adapters.git.standing import WORKTREES, require_folder
-from adapters.git.tree import Tree
+from adapters.git.scan import SCAN_SECONDS, scan_commit
 from adapters.git.trust import Trust
-from bot.domain.branches import BranchDetails, BranchList
-from bot.domain.world import Apart, Base, Checkout, Scan
-from bot.errors import Away, Refused, Unavailable
+from adapters.git.worktree_files import checked_parts
+from bot.core.errors import Away, PortError, Refused, Unavailable
+from bot.core.git import Base, BranchDetails, BranchList, Checkout, Divergence, Scan
 
-OLDEST = (2, 36)
+OLDEST_GIT = (2, 36)
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -46,15 +47,15 @@ class GitRepository:
         environment: Mapping[str, str] | None = None,
         *,
         umask: int = INHERITED,
-        scan_seconds: float = SECONDS,
+        scan_seconds: float = SCAN_SECONDS,
     ) -> None:
         self._scan_seconds = scan_seconds
         self._git = Git(environment, umask=umask)
-        self._ledger = Ledger(home)
+        self._ledger = GitLedger(home)
         self._trust = Trust(self._git, self._ledger)
-        self._checkouts = Checkouts(self._git)
+        self._checkouts = UncommittedChanges(self._git)
         self._branches = Branches(self._git, self._trust)
-        self._tree = Tree(self._git)
+        self._tree = Commits(self._git)
 
     async def base(self, path: str) -> Base:
         await self._require_git()
@@ -70,7 +71,7 @@ class GitRepository:
                 "the repository has a branch named agent, so no branch agent/… can be made",
                 "Rename it: git branch -m agent <new name>",
             )
-        require_folder(main.top / WORKTREES)
+        require_worktree_folder(main.top / WORKTREES)
         return Base(
             repository=str(main.top),
             branch=branch,
@@ -85,7 +86,7 @@ class GitRepository:
     async def require(self, path: str, commit: str) -> None:
         # its configuration is not compared first: that of another repository differs, and this runs nothing of it
         if not await self._is_commit(main_checkout(path), commit):
-            raise Away(f"repository not found at {path}: another one stands there", WAY_BACK)
+            raise Away(f"repository not found at {path}: another one stands there", HOW_TO_RELINK)
 
     async def last_changed(self, path: str, files: Iterable[str]) -> Mapping[str, datetime | None]:
         main = main_checkout(path)
@@ -100,7 +101,7 @@ class GitRepository:
                 await self._trust.check(main)
                 known = await self._is_commit(main, commit)
             if known:
-                return await scanned(self._git, main, commit, deadline)
+                return await scan_commit(self._git, main, commit, deadline)
         except TimeoutError as error:
             raise Unavailable(
                 f"the repository's files could not be listed in {self._scan_seconds:g} s",
@@ -146,7 +147,7 @@ class GitRepository:
         await self._trust.check(main)
         return await self._is_commit(main, commit)
 
-    async def apart(self, path: str, one: str, other: str) -> Apart:
+    async def apart(self, path: str, one: str, other: str) -> Divergence:
         main = main_checkout(path)
         await self._trust.check(main)
         return await self._tree.apart(main, one, other)
@@ -161,7 +162,7 @@ class GitRepository:
         await self._trust.check(main)
         if not await self._is_commit(main, commit):
             raise Refused(f"the commit {commit} is not in the repository")
-        return await Named(self._git).at(main, commit, names)
+        return await NamedFiles(self._git).at(main, commit, names)
 
     async def programs(self, path: str) -> tuple[str, ...]:
         return await self._git.programs(main_checkout(path))
@@ -173,20 +174,20 @@ class GitRepository:
 
     async def _require_git(self) -> None:
         major, minor = await self._git.version()
-        if (major, minor) < OLDEST:
+        if (major, minor) < OLDEST_GIT:
             raise Unavailable(
                 f"git 2.36 or newer is required, this is git {major}.{minor}",
                 "Install a newer git.",
             )
 
-    async def _main_checkout(self, path: str) -> Place:
+    async def _main_checkout(self, path: str) -> GitCheckout:
         """People look around from wherever the repository is said to be, also below its top."""
         main = await self._main_checkout_of(Path(path))
         await self._trust.check(main)
         await self._head(main)
         return main
 
-    async def _main_checkout_of(self, path: Path) -> Place:
+    async def _main_checkout_of(self, path: Path) -> GitCheckout:
         """From anywhere inside a repository, also inside one of its linked worktrees, to the main checkout."""
         if not is_directory(path):
             raise Refused(f"there is no directory {path}", "Name the directory of a repository.")
@@ -203,7 +204,7 @@ class GitRepository:
             ok=(0, 128),
         )
         if asked.code:
-            raise unreadable(path, asked.err)
+            raise unreadable_repository(path, asked.err)
         bare, inside, git_dir, common = asked.text.splitlines()
         if git_dir != common:
             return main_checkout(await self._first_worktree(path))
@@ -231,7 +232,7 @@ class GitRepository:
             raise _bare(path)
         return first[0].removeprefix("worktree ")
 
-    async def _branch(self, main: Place) -> str:
+    async def _branch(self, main: GitCheckout) -> str:
         answer = await self._git.read("symbolic-ref", "--quiet", "HEAD", at=main, ok=(0, 1))
         if answer.code or not answer.text.startswith("refs/heads/"):
             if begun := under_way(main):
@@ -245,26 +246,26 @@ class GitRepository:
             )
         return answer.text.removeprefix("refs/heads/")
 
-    async def _head(self, main: Place) -> str:
+    async def _head(self, main: GitCheckout) -> str:
         answer = await self._git.read(
             *("rev-parse", "--verify", "--quiet", "HEAD^{commit}"), at=main, ok=(0, 1, 128)
         )
         if answer.code:
-            if known := recognised(answer.err, main):
+            if known := recognised_error(answer.err, main):
                 raise known
             raise Refused("the repository has no commits yet", "Make a first commit.")
         return answer.text
 
-    async def _uncommitted(self, main: Place) -> int:
+    async def _uncommitted(self, main: GitCheckout) -> int:
         answer = await self._git.read(
             *("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty"), at=main
         )
         # `.worktrees/` is told here only as long as no worktree has ever been prepared
         return sum(
-            entry[3:] != ".worktrees/" and not is_registry(entry[3:]) for entry in answer.fields
+            entry[3:] != ".worktrees/" and not is_in_registry(entry[3:]) for entry in answer.fields
         )
 
-    async def _is_commit(self, main: Place, commit: str) -> bool:
+    async def _is_commit(self, main: GitCheckout, commit: str) -> bool:
         if not _COMMIT.fullmatch(commit):
             return False
         answer = await self._git.read(
@@ -278,3 +279,200 @@ def _bare(path: Path) -> Refused:
         f"the repository of {path} is bare: it has no checkout to work from",
         "Clone it, and name the clone.",
     )
+
+
+# The state of the main checkout: its branch, its commit, and a digest of each file that differs
+# from the commit. Bounded: where too many files differ, a directory stands for its files.
+
+MOST_CHANGED_FILES = 1000
+"""More than these are told by their directory at the top."""
+MOST_DIGESTED_BYTES = 1024 * 1024
+_UNTRACKED = "??"
+_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class UncommittedChanges:
+    def __init__(self, git: Git) -> None:
+        self._git = git
+
+    async def look(self, main: GitCheckout) -> Checkout:
+        """Also on no branch, or without a commit: agents can bring that about."""
+        branch = await self._git.read("symbolic-ref", "--quiet", "HEAD", at=main, ok=(0, 1))
+        head = await self._git.read(
+            *("rev-parse", "--verify", "--quiet", "HEAD^{commit}"), at=main, ok=(0, 1, 128)
+        )
+        status = await self._git.read(
+            *("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty"),
+            "--untracked-files=all",
+            at=main,
+            limit=STATUS_LIMIT,
+        )
+        # the last one of a list that was cut may be cut itself
+        entries = status.fields[:-1] if status.truncated else status.fields
+        changed = await asyncio.to_thread(_changed_files, main.top, entries)
+        return Checkout(
+            branch=branch.text.removeprefix("refs/heads/"),
+            commit=head.text if head.code == 0 else "",
+            changed=changed,
+        )
+
+
+def _changed_files(top: Path, entries: list[str]) -> tuple[str, ...]:
+    marks = {
+        entry[3:]: file_digest(top / entry[3:], entry[:2])
+        for entry in entries
+        if not entry[3:].startswith(f"{WORKTREES}/") and not is_in_registry(entry[3:])
+    }
+    folded = _folded(marks)
+    return tuple(f"{readable(path)}:{folded[path]}" for path in sorted(folded))
+
+
+def file_digest(path: Path, state: str) -> str:
+    """Of a tracked file its content; of any other, of which there may be very many, what the file system knows."""
+    try:
+        about = path.lstat()
+        told = f"{state} {about.st_mode:o} {about.st_size}"
+        if stat.S_ISLNK(about.st_mode):
+            return _digest(told, os.fsencode(path.readlink()))
+        if (
+            state == _UNTRACKED
+            or about.st_size > MOST_DIGESTED_BYTES
+            or not stat.S_ISREG(about.st_mode)
+        ):
+            return _digest(told, f"{about.st_mtime_ns} {about.st_ctime_ns}".encode())
+        return _digest(told, _file_content(path))
+    except OSError as error:  # gone, or not for us to read: that is how it looks
+        return _digest(state, str(error.errno).encode())
+
+
+def _file_content(path: Path) -> bytes:
+    with os.fdopen(os.open(path, _READ_FLAGS), "rb") as file:
+        return file.read(MOST_DIGESTED_BYTES)
+
+
+def _digest(told: str, content: bytes) -> str:
+    return hashlib.sha256(told.encode() + b"\0" + content).hexdigest()[:16]
+
+
+def _folded(marks: dict[str, str]) -> dict[str, str]:
+    """At most so many: the fullest directories are told as one each."""
+    below: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(marks):
+        below[path.partition("/")[0] + "/" if "/" in path else "./"].append(path)
+    folded = dict(marks)
+    for directory in sorted(below, key=lambda name: (-len(below[name]), name)):
+        if len(folded) <= MOST_CHANGED_FILES:
+            break
+        told = "\n".join(f"{path}:{folded.pop(path)}" for path in below[directory])
+        folded[directory] = _digest(directory, told.encode("utf-8", "surrogateescape"))
+    return folded
+
+
+# A few files and folders by their names: as they are at a commit, and whether a worktree has
+# others. Never through a link.
+
+LARGEST_NAMED_FILE = 1 << 20
+MOST_NAMED_FILES = 200
+"""Entries below a folder; more of them are not what anybody writes by hand."""
+
+
+class NamedFiles:
+    def __init__(self, git: Git) -> None:
+        self._git = git
+
+    async def at(self, place: GitCheckout, commit: str, names: Sequence[str]) -> dict[str, str]:
+        """What they say at a commit. Of a folder and of a link it is enough that they are there."""
+        if not names:
+            return {}
+        listed = await self._git.read(
+            "ls-tree", "-z", commit, "--", *_checked_names(names), at=place
+        )
+        found: dict[str, str] = {}
+        for entry in listed.fields:
+            about, _, name = entry.partition("\t")
+            mode, _, object_id = about.split(" ")[:3]
+            found[name] = ""
+            if mode.startswith("100"):
+                blob = await self._git.read(
+                    *("cat-file", "blob", object_id), at=place, limit=LARGEST_NAMED_FILE
+                )
+                found[name] = blob.out.decode("utf-8", "replace")
+        return found
+
+    async def changed(
+        self, place: GitCheckout, commit: str, names: Sequence[str]
+    ) -> dict[str, str]:
+        """Those that are not as they are at the commit, ignored ones too, each with a mark of how it is."""
+        if not names:
+            return {}
+        words = _checked_names(names)
+        tracked = await self._git.read(
+            *("diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "--no-renames"),
+            *("--ignore-submodules=dirty", commit, "--", *words),
+            at=place,
+        )
+        others = await self._git.read("ls-files", "-z", "--others", "--", *words, at=place)
+        paths = sorted({*tracked.fields, *others.fields})[:MOST_NAMED_FILES]
+        return await asyncio.to_thread(
+            lambda: {readable(path): file_digest(place.top / path, "") for path in paths}
+        )
+
+
+def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
+    for name in names:
+        checked_parts(name)
+    return tuple(names)
+
+
+# Where the remote `origin` has a branch. Nothing is fetched.
+#
+# The address is read by `git config` alone, and asked from outside of the repository:
+# `url.*.insteadOf`, proxies and helpers of its configuration have no say. Where a login would be
+# needed (ssh, a name or password in the address) nobody is asked.
+
+ORIGIN_SECONDS = 5.0
+"""A session does not begin before this is known, and it is only worth a note on its first card."""
+_LONGEST_ADDRESS = 1000
+
+
+async def origin_tip(git: Git, main: GitCheckout, branch: str) -> str:
+    """Empty: there is no such remote or branch, or it cannot be reached."""
+    try:
+        async with asyncio.timeout(ORIGIN_SECONDS):
+            protocol, address = _reachable(await _address(git, main), main.top)
+            if not address:
+                return ""
+            ref = f"refs/heads/{branch}"
+            answer = await git.reach(
+                *("ls-remote", "--quiet", "--", address, ref), protocol=protocol
+            )
+    except (PortError, TimeoutError):
+        return ""
+    lines = (line.split("\t") for line in answer.text.splitlines())
+    told = next((line[0] for line in lines if line[1:] == [ref]), "")
+    return told if _COMMIT.fullmatch(told) else ""
+
+
+async def _address(git: Git, main: GitCheckout) -> str:
+    config = main.common / "config"
+    if not config.is_file():  # a FIFO would hang
+        return ""
+    answer = await git.read(
+        *("config", "--file", str(config), "--no-includes", "--get", "remote.origin.url"),
+        at=Path("/"),
+        ok=(0, 1),
+    )
+    return answer.text.splitlines()[0] if answer.text else ""
+
+
+def _reachable(address: str, top: Path) -> tuple[str, str]:
+    """The protocol and the address; both empty where a login would be needed, or nobody knows what it is."""
+    if not 0 < len(address) <= _LONGEST_ADDRESS:
+        return "", ""
+    parts = urlsplit(address)
+    if parts.scheme in {"http", "https"}:
+        return (parts.scheme, address) if "@" not in parts.netloc else ("", "")
+    if parts.scheme == "file":
+        return "file", address
+    path = top / address
+    return ("file", str(path)) if "://" not in address and path.is_dir() else ("", "")

@@ -1,8 +1,7 @@
-"""The one place that starts git. Its rule: an argument list, a clean environment, limits, and no program of the repository's.
+"""The only place that starts git: an argument list, a clean environment, limits of time and output, no program of the repository's.
 
-Hooks, file-system monitors, pagers, editors, signing and every network protocol are switched off for each call. What
-cannot be switched off (filters, merge drivers) is kept out of agents' trees by `adapters.git.programs`, and changes of it
-are noticed by `adapters.git.trust`.
+Hooks, file-system monitors, pagers, editors, signing and every network protocol are switched off for each call. Filters and
+merge drivers cannot be switched off: `environment` keeps them out of agents' trees, and `trust` notices when they change.
 """
 
 from __future__ import annotations
@@ -17,23 +16,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from adapters.git.environment import FIXED, SWITCHED_OFF
-from adapters.git.failures import missing_filter, odd_file, translated
-from adapters.git.place import Place
-from adapters.git.programs import (
-    KEYS,
-    as_settings,
-    described,
+from adapters.git.environment import (
+    FIXED_ENVIRONMENT,
+    PROGRAM_KEYS,
+    SWITCHED_OFF,
+    described_programs,
     may_lie_in_the_tree,
     names_programs,
-    redirected,
+    safe_commands,
+    settings_environment,
 )
-from bot.errors import Lost, Unavailable
-from bot.machine import require_room, unless_it_waits
+from adapters.git.errors import blocking_file, git_error, missing_filter
+from adapters.git.layout import GitCheckout
+from bot.core.errors import Lost, Unavailable
+from bot.os_errors import require_disk_space, unless_it_waits
 
 OUTPUT_LIMIT = 32 * 1024 * 1024
 ERROR_LIMIT = 64 * 1024
-SECONDS = 300.0
+GIT_SECONDS = 300.0
 GRACE_SECONDS = 2.0
 FATAL = 128
 """From this exit code on git could not do what it was to do."""
@@ -42,7 +42,7 @@ _VERSION = re.compile(r"git version (\d+)\.(\d+)")
 
 
 @dataclass(frozen=True)
-class Answer:
+class GitOutput:
     """What a git command said."""
 
     code: int
@@ -65,7 +65,7 @@ class _Call:
     """One start of git: `ok` are the exit codes that are answers, `lock` the descriptor it holds open."""
 
     arguments: Sequence[str]
-    at: Place | Path
+    at: GitCheckout | Path
     ok: Sequence[int] = (0,)
     stdin: bytes = b""
     limit: int = OUTPUT_LIMIT
@@ -86,7 +86,7 @@ class Git:
         environment: Mapping[str, str] | None = None,
         *,
         program: str = "git",
-        seconds: float = SECONDS,
+        seconds: float = GIT_SECONDS,
         umask: int = INHERITED,
     ) -> None:
         source = os.environ if environment is None else environment
@@ -99,11 +99,11 @@ class Git:
     async def read(
         self,
         *arguments: str,
-        at: Place | Path,
+        at: GitCheckout | Path,
         ok: Sequence[int] = (0,),
         stdin: bytes = b"",
         limit: int = OUTPUT_LIMIT,
-    ) -> Answer:
+    ) -> GitOutput:
         """Run a command that changes nothing, not even the index's cache of file times."""
         environment = {"GIT_OPTIONAL_LOCKS": "0"}
         return await self._run(_Call(arguments, at, ok, stdin, limit, environment))
@@ -111,30 +111,30 @@ class Git:
     async def write(
         self,
         *arguments: str,
-        at: Place,
+        at: GitCheckout,
         lock: int,
         ok: Sequence[int] = (0,),
         stdin: bytes = b"",
         protocol: str = "",
-    ) -> Answer:
+    ) -> GitOutput:
         """Run a command that changes something, under the repository's lock. `protocol`: the one it may use, if any."""
         extra = {"GIT_ALLOW_PROTOCOL": protocol} if protocol else {}
         return await self._run(_Call(arguments, at, ok, stdin, extra=extra, lock=lock))
 
-    async def make(self, *arguments: str, at: Path) -> Answer:
+    async def make(self, *arguments: str, at: Path) -> GitOutput:
         """Run a command in a folder that is nobody else's yet, perhaps one that copies from this machine."""
         return await self._run(_Call(arguments, at, extra={"GIT_ALLOW_PROTOCOL": "file"}))
 
-    async def programs(self, at: Place) -> tuple[str, ...]:
+    async def programs(self, at: GitCheckout) -> tuple[str, ...]:
         """What people should know of the programs that the repository's configuration has git start, a sentence each."""
-        return described(await self._configured(at), at.main, self._path)
+        return described_programs(await self._configured(at), at.main, self._path)
 
-    async def runs_what_lies_there(self, at: Place) -> bool:
+    async def runs_what_lies_there(self, at: GitCheckout) -> bool:
         """Whether a filter may be a program of the repository: its command is more than a program of the machine."""
         told = await self._configured(at)
         return any(may_lie_in_the_tree(key, told[key], at.main, self._path) for key in told)
 
-    async def reach(self, *arguments: str, protocol: str) -> Answer:
+    async def reach(self, *arguments: str, protocol: str) -> GitOutput:
         """Ask another repository something, from inside of none: no configuration is read, and no login is known."""
         extra = {"GIT_ALLOW_PROTOCOL": protocol, "HOME": "/nonexistent"}
         return await self._run(_Call(arguments, Path("/"), extra=extra))
@@ -145,13 +145,13 @@ class Git:
         found = _VERSION.match(answer.text)
         return (int(found[1]), int(found[2])) if found else (sys.maxsize, 0)
 
-    async def _run(self, call: _Call) -> Answer:
-        if isinstance(at := call.at, Place):
-            programs = redirected(await self._configured(at), at.main, self._path)
-            call = replace(call, extra={**call.extra, **as_settings(programs)})
+    async def _run(self, call: _Call) -> GitOutput:
+        if isinstance(at := call.at, GitCheckout):
+            programs = safe_commands(await self._configured(at), at.main, self._path)
+            call = replace(call, extra={**call.extra, **settings_environment(programs)})
         return await self._answered(call)
 
-    async def _configured(self, at: Place) -> dict[str, str]:
+    async def _configured(self, at: GitCheckout) -> dict[str, str]:
         """The filters and merge drivers that git would run there: key → command."""
         files = (
             at.common / "config",
@@ -160,18 +160,20 @@ class Git:
         )
         if not names_programs(files):
             return {}
-        told = await self._answered(_Call(("config", "-z", "--get-regexp", KEYS), at, (0, 1)))
+        told = await self._answered(
+            _Call(("config", "-z", "--get-regexp", PROGRAM_KEYS), at, (0, 1))
+        )
         pairs = (entry.partition("\n") for entry in told.fields)
         return {key: command for key, _, command in pairs}
 
-    async def _answered(self, call: _Call) -> Answer:
+    async def _answered(self, call: _Call) -> GitOutput:
         process = await self._start(call)
         at = call.at
         command = next((word for word in call.arguments if not word.startswith("-")), "")
         try:
             async with asyncio.timeout(self._seconds):
                 answer = await unless_it_waits(
-                    _talk(process, call.stdin, call.limit), lambda: odd_file(at)
+                    _communicate(process, call.stdin, call.limit), lambda: blocking_file(at)
                 )
         except TimeoutError as error:
             await _end(process)
@@ -185,20 +187,22 @@ class Git:
         reads = "GIT_OPTIONAL_LOCKS" in call.extra
         if not reads and answer.code and (answer.code not in call.ok or answer.code >= FATAL):
             # its words for it are many: "couldn't write x.lock", "Aborting commit due to empty commit message"
-            top = at.top if isinstance(at, Place) else at
-            require_room(f"git {command}", top, *([at.common] if isinstance(at, Place) else []))
+            top = at.top if isinstance(at, GitCheckout) else at
+            require_disk_space(
+                f"git {command}", top, *([at.common] if isinstance(at, GitCheckout) else [])
+            )
         if answer.code in call.ok or answer.truncated:
             if gone := missing_filter(answer.err, at):
                 raise gone
             return answer
-        raise translated(command, answer.err, answer.code, at)
+        raise git_error(command, answer.err, answer.code, at)
 
     async def _start(self, call: _Call) -> asyncio.subprocess.Process:
         switches = [word for setting in SWITCHED_OFF for word in ("-c", setting)]
         at = call.at
-        top = at.top if isinstance(at, Place) else at
-        environment = {**self._environment, **FIXED, **call.extra}
-        if isinstance(at, Place):
+        top = at.top if isinstance(at, GitCheckout) else at
+        environment = {**self._environment, **FIXED_ENVIRONMENT, **call.extra}
+        if isinstance(at, GitCheckout):
             environment |= at.environment
         try:
             return await asyncio.create_subprocess_exec(
@@ -224,14 +228,14 @@ class Git:
             raise Unavailable(f"git could not be started: {error.strerror}") from error
 
 
-async def _talk(process: asyncio.subprocess.Process, stdin: bytes, limit: int) -> Answer:
+async def _communicate(process: asyncio.subprocess.Process, stdin: bytes, limit: int) -> GitOutput:
     assert process.stdin is not None  # noqa: S101 - all three were asked to be pipes
     assert process.stdout is not None  # noqa: S101
     assert process.stderr is not None  # noqa: S101
-    telling = asyncio.create_task(_tell(process.stdin, stdin))
-    complaints = asyncio.create_task(_first(process.stderr, ERROR_LIMIT, drain=True))
+    telling = asyncio.create_task(_write_input(process.stdin, stdin))
+    complaints = asyncio.create_task(_read_bounded(process.stderr, ERROR_LIMIT, drain=True))
     try:
-        out, truncated = await _first(process.stdout, limit, drain=False)
+        out, truncated = await _read_bounded(process.stdout, limit, drain=False)
         if truncated:
             await _end(process)
         await telling
@@ -240,10 +244,10 @@ async def _talk(process: asyncio.subprocess.Process, stdin: bytes, limit: int) -
     finally:
         telling.cancel()
         complaints.cancel()
-    return Answer(code, out, err.decode("utf-8", "replace"), truncated)
+    return GitOutput(code, out, err.decode("utf-8", "replace"), truncated)
 
 
-async def _tell(pipe: asyncio.StreamWriter, content: bytes) -> None:
+async def _write_input(pipe: asyncio.StreamWriter, content: bytes) -> None:
     # git may end before it has read everything; its exit code tells then
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         if content:
@@ -252,7 +256,9 @@ async def _tell(pipe: asyncio.StreamWriter, content: bytes) -> None:
     pipe.close()
 
 
-async def _first(pipe: asyncio.StreamReader, limit: int, *, drain: bool) -> tuple[bytes, bool]:
+async def _read_bounded(
+    pipe: asyncio.StreamReader, limit: int, *, drain: bool
+) -> tuple[bytes, bool]:
     """At most `limit` bytes, and whether there was more. With `drain` the rest is read and dropped."""
     kept = bytearray()
     while chunk := await pipe.read(65536):
@@ -270,9 +276,9 @@ async def _end(process: asyncio.subprocess.Process) -> None:
             os.killpg(process.pid, number)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(GRACE_SECONDS):
-                await asyncio.shield(_gone(process))
+                await asyncio.shield(_ended(process))
                 return
 
 
-async def _gone(process: asyncio.subprocess.Process) -> None:
+async def _ended(process: asyncio.subprocess.Process) -> None:
     await process.wait()

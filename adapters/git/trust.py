@@ -1,8 +1,8 @@
-"""Notices when the repository's git configuration has changed while agents worked. Its rule: changed means hands off.
+"""Refuses to work when the repository's git configuration has changed while agents worked.
 
 A worktree is no sandbox: an agent can write the repository's `.git/config`, and a filter, a merge driver or a planted
-pointer file would run its code in whoever uses git next. So what could run code is noted before the first agent
-starts, and compared before every later call.
+pointer file would run its code in whoever uses git next. So everything that could run code is noted before the first
+agent starts, and compared before every later call.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from adapters.git.ledger import Ledger, Made, Page
-from adapters.git.place import Place, first_line, is_directory
+from adapters.git.layout import GitCheckout, first_line, is_directory
+from adapters.git.ledger import GitLedger, RepositoryRecord, WorktreeRecord
 from adapters.git.run import Git
-from bot.errors import Lost, Refused
+from bot.core.errors import Lost, Refused
 
 WATCHED = re.compile(
     r"""
@@ -41,17 +41,17 @@ INCLUDED = 100
 
 
 class Trust:
-    def __init__(self, git: Git, ledger: Ledger) -> None:
+    def __init__(self, git: Git, ledger: GitLedger) -> None:
         self._git = git
         self._ledger = ledger
 
-    async def page(self, main: Place) -> Page:
+    async def page(self, main: GitCheckout) -> RepositoryRecord:
         """The repository's page. Where no agent is at work, the configuration is noted as a person left it."""
         page = self._ledger.page(main.top)
         if page is not None and page.worktrees:
             await self._compare(main, page)
             return page
-        fresh = Page(
+        fresh = RepositoryRecord(
             top=str(main.top),
             common=str(main.common),
             keys=await self._repository_keys(main),
@@ -62,13 +62,13 @@ class Trust:
             self._ledger.save(fresh)
         return fresh
 
-    async def check(self, main: Place) -> None:
+    async def check(self, main: GitCheckout) -> None:
         """Before a call that reads the repository or its main checkout."""
         page = self._ledger.page(main.top)
         if page is not None and page.worktrees:
             await self._compare(main, page)
 
-    async def worktree(self, main: Place, path: Path) -> Place:
+    async def worktree(self, main: GitCheckout, path: Path) -> GitCheckout:
         """The place of a worktree the bot made, after everything that could mislead git there was compared."""
         page = self._ledger.page(main.top)
         made = page.worktrees.get(str(path)) if page else None
@@ -84,7 +84,7 @@ class Trust:
         """What a worktree's own configuration says that could run code."""
         return await self._keys(git_dir / "config.worktree")
 
-    async def _compare(self, main: Place, page: Page) -> None:
+    async def _compare(self, main: GitCheckout, page: RepositoryRecord) -> None:
         if page.common != str(main.common):
             raise self._changed(main, [".git"])
         found = await self._repository_keys(main)
@@ -93,7 +93,7 @@ class Trust:
         if page.shallow is not None and not set(_shallow(main)) <= set(page.shallow):
             raise self._cut_off(main, page)
 
-    def _cut_off(self, main: Place, page: Page) -> Refused:
+    def _cut_off(self, main: GitCheckout, page: RepositoryRecord) -> Refused:
         """With it nobody could tell what is merged: a branch would seem to be moved."""
         file = main.common / "shallow"
         undo = f"rm {file}" if not page.shallow else "git fetch --unshallow"
@@ -102,7 +102,7 @@ class Trust:
             f"Undo the change: {undo}. Or, if it is your own, remove {self._ledger.path(main.top)}.",
         )
 
-    async def _compare_worktree(self, main: Place, path: Path, made: Made) -> None:
+    async def _compare_worktree(self, main: GitCheckout, path: Path, made: WorktreeRecord) -> None:
         git_dir = Path(made.git_dir)
         pointers = {
             path / ".git": f"gitdir: {git_dir}",
@@ -114,7 +114,7 @@ class Trust:
         if swapped or found != dict(made.keys):
             raise self._changed(main, swapped + _differing(dict(made.keys), found))
 
-    async def _repository_keys(self, main: Place) -> dict[str, str]:
+    async def _repository_keys(self, main: GitCheckout) -> dict[str, str]:
         shared = await self._keys(main.common / "config")
         own = await self._keys(main.common / "config.worktree")
         return shared | {f"config.worktree {key}": value for key, value in own.items()}
@@ -151,7 +151,7 @@ class Trust:
         )
         return list(_pairs(answer.out))
 
-    def _changed(self, main: Place, keys: list[str]) -> Refused:
+    def _changed(self, main: GitCheckout, keys: list[str]) -> Refused:
         told = ", ".join(sorted(keys)[:10])
         return Refused(
             f"the repository's git configuration was changed while agents worked: {told}",
@@ -178,7 +178,7 @@ def _content(config: Path) -> bytes:
         raise Refused(f"{config} cannot be read: {error.strerror}") from error
 
 
-def _shallow(main: Place) -> tuple[str, ...]:
+def _shallow(main: GitCheckout) -> tuple[str, ...]:
     file = main.common / "shallow"
     if not file.is_file() or file.stat().st_size > CONFIG_LIMIT:
         return ()

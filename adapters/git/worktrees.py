@@ -1,42 +1,44 @@
-"""Branches and worktrees of tasks. Its rule: one change at a time in a repository, and the main checkout is never touched.
+"""The branches and worktrees of tasks: the port that makes, merges and removes them.
 
-The one exception is `move_base`, which a person has confirmed.
+Changes in one repository happen one at a time, under its lock. The main checkout is never touched, except by
+`move_base`, which a person has confirmed.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
+import re
+import tempfile
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from adapters.git.branches import Branches
-from adapters.git.by_hand import ByHand
-from adapters.git.copying import Bounds, Copying
-from adapters.git.deleting import Deleting
-from adapters.git.exclude import keep_out_of_status
-from adapters.git.forecast import Forecast
-from adapters.git.held import Held, LetGo
-from adapters.git.ledger import Ledger
-from adapters.git.lock import Locks
-from adapters.git.merging import Merges
-from adapters.git.moving_base import MovingBase, scratch_place
-from adapters.git.named import Named
-from adapters.git.patches import Patches
-from adapters.git.place import Place, main_checkout
-from adapters.git.preparing import Preparing
-from adapters.git.proofs import Elsewhere
-from adapters.git.recovery import remove_stale_locks
-from adapters.git.relinking import Relinking
-from adapters.git.removing import Removing
+from adapters.git.commits import Branches, Commits, Patches
+from adapters.git.environment import COMMITTER_MAIL, COMMITTER_NAME
+from adapters.git.layout import (
+    GitCheckout,
+    checked_branch,
+    checked_path,
+    exclude_from_status,
+    is_directory,
+    main_checkout,
+)
+from adapters.git.ledger import GitLedger, LockedRepository, Locks, OnRemoved
+from adapters.git.merging import BaseUpdate, MergeForecast, Merges, scratch_checkout
+from adapters.git.repository import NamedFiles
 from adapters.git.run import INHERITED, Git
-from adapters.git.standing import checked_branch, checked_path
-from adapters.git.taking_in import TakingIn
-from adapters.git.tree import Tree
 from adapters.git.trust import Trust
-from adapters.git.writing import checked, write_inside
-from bot.domain.world import Collision, Commit, Merged, Removal, Work
-from bot.errors import Refused
-from bot.machine import of_the_machine
+from adapters.git.worktree_files import CopyLimits, IgnoredFileCopier, checked_parts, write_inside
+from adapters.git.worktree_removal import (
+    BranchDeletion,
+    KeptElsewhere,
+    WorktreeRemoval,
+    remove_stale_locks,
+)
+from adapters.git.worktree_setup import ManualChanges, MovedRepository, WorktreeSetup
+from bot.core.errors import Refused, Unavailable
+from bot.core.git import Collision, Commit, Merged, Removal, Work
+from bot.os_errors import as_unavailable
 
 
 class GitWorktrees:
@@ -49,32 +51,32 @@ class GitWorktrees:
         environment: Mapping[str, str] | None = None,
         *,
         umask: int = INHERITED,
-        copy_bounds: Bounds | None = None,
-        let_go: LetGo | None = None,
+        copy_bounds: CopyLimits | None = None,
+        let_go: OnRemoved | None = None,
     ) -> None:
         self._let_go = let_go
         self._git = Git(environment, umask=umask)
-        self._ledger = Ledger(home)
+        self._ledger = GitLedger(home)
         self._locks = Locks()
-        self._tree = Tree(self._git)
+        self._tree = Commits(self._git)
         self._patches = Patches(self._git)
         self._trust = Trust(self._git, self._ledger)
         self._merges = Merges(self._git, self._tree)
-        self._preparing = Preparing(self._git, self._tree, self._trust)
-        self._removing = Removing(self._git, self._tree, self._trust)
-        self._deleting = Deleting(Branches(self._git, self._trust), self._removing)
-        self._moving_base = MovingBase(self._git, self._tree, self._preparing)
-        self._by_hand = ByHand(self._tree)
-        self._copying = Copying(self._git, home, copy_bounds or Bounds())
-        self._forecast = Forecast(self._git, self._tree)
-        self._taking_in = TakingIn(self._git)
-        self._relinking = Relinking(self._git, self._ledger)
+        self._preparing = WorktreeSetup(self._git, self._tree, self._trust)
+        self._removing = WorktreeRemoval(self._git, self._tree, self._trust)
+        self._deleting = BranchDeletion(Branches(self._git, self._trust), self._removing)
+        self._moving_base = BaseUpdate(self._git, self._tree, self._preparing)
+        self._by_hand = ManualChanges(self._tree)
+        self._copying = IgnoredFileCopier(self._git, home, copy_bounds or CopyLimits())
+        self._forecast = MergeForecast(self._git, self._tree)
+        self._taking_in = CommitImport(self._git)
+        self._relinking = MovedRepository(self._git, self._ledger)
 
     async def prepare(self, repository: str, branch: str, path: str, start: str) -> str:
         checked_branch(branch)
         async with self._held(repository) as held:
             place = checked_path(held.main, path)
-            keep_out_of_status(held.main)
+            exclude_from_status(held.main)
             return await self._preparing.prepare(held, branch, place, start)
 
     async def hide(self, repository: str, folder: str) -> None:
@@ -83,7 +85,7 @@ class GitWorktrees:
                 *("ls-files", "-z", "--", folder), at=held.main, limit=1024
             )
             if not tracked.out:
-                keep_out_of_status(held.main, (f"/{folder}/",))
+                exclude_from_status(held.main, (f"/{folder}/",))
 
     async def copy_ignored(
         self, repository: str, path: str, patterns: tuple[str, ...]
@@ -119,7 +121,7 @@ class GitWorktrees:
             return await self._taking_in.with_history(held, commit, squashed)
 
     async def merge(self, path: str, branch: str, message: str, *, plan: str = "") -> Merged:
-        folder = "/".join(checked(plan.rstrip("/"))) if plan else ""
+        folder = "/".join(checked_parts(plan.rstrip("/"))) if plan else ""
         main, place = _located(path)
         async with self._held(str(main.top)) as held:
             at = await self._writable(held, place)
@@ -137,7 +139,7 @@ class GitWorktrees:
 
     async def commit_files(self, path: str, files: dict[str, str], message: str) -> str:
         for name in files:
-            checked(name)
+            checked_parts(name)
         main, place = _located(path)
         async with self._held(str(main.top)) as held:
             at = await self._writable(held, place)
@@ -152,7 +154,7 @@ class GitWorktrees:
 
     async def changed(self, path: str, since: str, names: tuple[str, ...]) -> dict[str, str]:
         at = await self._readable(path)
-        return await Named(self._git).changed(at, await self._tree.commit(at, since), names)
+        return await NamedFiles(self._git).changed(at, await self._tree.commit(at, since), names)
 
     async def diff(self, path: str, since: str, limit: int, until: str = "HEAD") -> str:
         at = await self._readable(path)
@@ -164,7 +166,7 @@ class GitWorktrees:
     ) -> Merged:
         async with self._held(repository) as held:
             place = checked_path(held.main, scratch)
-            keep_out_of_status(held.main)
+            exclude_from_status(held.main)
             return await self._moving_base.merge_all(held, base_branch, branches, place)
 
     async def move_base(self, repository: str, base_branch: str, commit: str) -> None:
@@ -182,8 +184,8 @@ class GitWorktrees:
         plan: str = "",
     ) -> Removal:
         checked_branch(branch)
-        folder = "/".join(checked(plan.rstrip("/"))) if plan else ""
-        kept = Elsewhere(merged_into, merged_tip, folder)
+        folder = "/".join(checked_parts(plan.rstrip("/"))) if plan else ""
+        kept = KeptElsewhere(merged_into, merged_tip, folder)
         async with self._held(repository) as held:
             place = checked_path(held.main, path)
             return await self._removing.remove(held, place, branch, kept)
@@ -206,10 +208,10 @@ class GitWorktrees:
     ) -> None:
         async with self._held(repository) as held:
             place = checked_path(held.main, path)
-            keep_out_of_status(held.main)
+            exclude_from_status(held.main)
             await self._preparing.scratch(held, place, await self._tree.commit(held.main, commit))
             if restored:
-                at = scratch_place(held, place)
+                at = scratch_checkout(held, place)
                 if at is None:
                     raise Refused(f"git made no worktree at {path}")
                 await self._preparing.restore(held, at, restored, since)
@@ -226,19 +228,19 @@ class GitWorktrees:
         return await self._tree.commits(main, older, newer)
 
     @contextlib.asynccontextmanager
-    async def _held(self, repository: str) -> AsyncGenerator[Held]:
+    async def _held(self, repository: str) -> AsyncGenerator[LockedRepository]:
         main = main_checkout(repository)
         async with self._locks.held(main.common) as lock:
             # looked at under the lock, so a page is never saved over a newer one
             page = await self._trust.page(main)
             try:
-                yield Held(main, lock, self._ledger, page, self._let_go)
+                yield LockedRepository(main, lock, self._ledger, page, self._let_go)
             except OSError as error:
                 where = error.filename or main.top
                 refused = Refused(f"{where} cannot be written: {error.strerror}")
-                raise of_the_machine(error, main.top) or refused from error
+                raise as_unavailable(error, main.top) or refused from error
 
-    async def _readable(self, path: str) -> Place:
+    async def _readable(self, path: str) -> GitCheckout:
         main, place = _located(path)
         at = await self._trust.worktree(main, place)
         page = self._ledger.page(main.top)
@@ -247,14 +249,16 @@ class GitWorktrees:
         )
         return at
 
-    async def _writable(self, held: Held, place: Path) -> Place:
+    async def _writable(self, held: LockedRepository, place: Path) -> GitCheckout:
         at = await self._trust.worktree(held.main, place)
         made = held.made(place)
         remove_stale_locks(held.main, place, at.git_dir, made.branch if made else "")
         await self._by_hand.require_branch(held.main, place, made)
         return at
 
-    async def _commit(self, at: Place, names: tuple[str, ...], message: str, lock: int) -> None:
+    async def _commit(
+        self, at: GitCheckout, names: tuple[str, ...], message: str, lock: int
+    ) -> None:
         """Commit these paths and no others, whatever else an agent has staged."""
         told = b"".join(name.encode() + b"\0" for name in names)
         pathspec = ("--pathspec-from-file=-", "--pathspec-file-nul")
@@ -277,7 +281,132 @@ class GitWorktrees:
         )
 
 
-def _located(path: str) -> tuple[Place, Path]:
+def _located(path: str) -> tuple[GitCheckout, Path]:
     """A worktree lies in `.worktrees` of its main checkout."""
     main = main_checkout(str(Path(path).parent.parent))
     return main, checked_path(main, path)
+
+
+# Brings commits from another repository on this machine: exactly the commit asked for, checked,
+# below refs/gwt-bot and on no branch.
+
+KEPT_REFS = "refs/gwt-bot/"
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_OBJECTS_ONLY = (
+    "--no-tags",
+    "--no-prune",
+    "--no-recurse-submodules",
+    "--no-auto-maintenance",
+    "--no-write-fetch-head",
+    "--no-write-commit-graph",
+)
+
+
+class CommitImport:
+    def __init__(self, git: Git) -> None:
+        self._git = git
+
+    async def take_in(self, held: LockedRepository, source: Path, commit: str) -> None:
+        if not _COMMIT.fullmatch(commit):
+            raise Refused(f"{commit!r} is no commit's full hash")
+        if commit in await self._kept(held):
+            return
+        if not source.is_absolute() or not is_directory(source):
+            raise Refused(f"there is no repository at {source}")
+        await self._git.write(
+            *("fetch", "--quiet", *_OBJECTS_ONLY, "--end-of-options", source.as_uri(), commit),
+            at=held.main,
+            lock=held.lock,
+            protocol="file",
+        )
+        await self._keep(held, commit)
+
+    async def with_history(
+        self, held: LockedRepository, commit: str, squashed: Sequence[str]
+    ) -> str:
+        """The same commit each time it is asked for: nothing in it is of today."""
+        for one in (commit, *squashed):
+            if not _COMMIT.fullmatch(one):
+                raise Refused(f"{one!r} is no commit's full hash")
+        at, tree = held.main, Commits(self._git)
+        parents = [one for one in squashed if not await tree.contains(at, commit, one)]
+        if not parents:
+            return commit
+        shown = await self._git.read("show", "--no-patch", "--format=%T %ct", commit, at=at)
+        root, seconds = shown.text.split()
+        by = f"{COMMITTER_NAME} <{COMMITTER_MAIL}> {seconds} +0000"
+        lines = [f"tree {root}", *(f"parent {one}" for one in (commit, *parents))]
+        lines += [
+            f"author {by}",
+            f"committer {by}",
+            "",
+            f"chore: note what was squashed into {commit[:10]}",
+        ]
+        made = await self._git.write(
+            *("hash-object", "-t", "commit", "-w", "--stdin"),
+            at=at,
+            lock=held.lock,
+            stdin="".join(f"{line}\n" for line in lines).encode(),
+        )
+        await self._keep(held, made.text)
+        return made.text
+
+    async def let_go(self, held: LockedRepository, keep: frozenset[str]) -> None:
+        """Once the bot has no worktree here, nothing needs them but a plan that is not carried out yet: what was merged
+        is on a branch."""
+        if held.is_at_work:
+            return
+        kept = [commit for commit in await self._kept(held) if commit not in keep]
+        if not kept:
+            return
+        orders = "".join(f"delete {KEPT_REFS}{commit} {commit}\n" for commit in kept)
+        await self._git.write(
+            *("update-ref", "--no-deref", "--stdin"),
+            at=held.main,
+            lock=held.lock,
+            stdin=orders.encode(),
+        )
+
+    async def _keep(self, held: LockedRepository, commit: str) -> None:
+        # not through what an agent may have planted in this place: a name that stands for a branch
+        await self._git.write(
+            *("update-ref", "--no-deref", KEPT_REFS + commit, commit), at=held.main, lock=held.lock
+        )
+
+    async def _kept(self, held: LockedRepository) -> list[str]:
+        """The commits that are held in place, each by a name of its own."""
+        answer = await self._git.read(
+            *("for-each-ref", "--format=%(objectname) %(refname) %(symref)", KEPT_REFS),
+            at=held.main,
+        )
+        lines = [line.split(" ") for line in answer.out.decode("utf-8", "replace").splitlines()]
+        return [line[0] for line in lines if line[1:] == [KEPT_REFS + line[0], ""]]
+
+
+# A copy of a project in the folder for temporary files: whatever is done there, the project
+# itself is not touched.
+
+_OWN_SETTINGS = ("user.name", "user.email")
+
+
+async def temporary_copy(project: Path, environment: Mapping[str, str]) -> Path:
+    """At the commit that is checked out there, without what is not committed; of a folder without git, an empty one."""
+    try:
+        folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="gwt-bot-"))
+    except OSError as error:
+        where = tempfile.gettempdir()
+        reason = f"No temporary folder can be made in {where}: {error.strerror}."
+        raise Unavailable(reason, "Say by TMPDIR where one can.") from error
+    git = Git(environment)
+    top = await git.read("rev-parse", "--show-toplevel", at=project, ok=(0, 128))
+    begun = await git.read("rev-parse", "--verify", "--quiet", "HEAD", at=project, ok=(0, 1, 128))
+    if top.code or begun.code:
+        await git.make("init", "--quiet", "--template=", "--initial-branch=main", at=folder)
+        await git.make("commit", "--quiet", "--allow-empty", "-m", "Begin", at=folder)
+        return folder
+    options = ("--quiet", "--no-hardlinks", "--template=", "--no-recurse-submodules")
+    await git.make("clone", *options, "--", top.text, str(folder), at=folder)
+    for name in _OWN_SETTINGS:
+        if value := (await git.read("config", name, at=project, ok=(0, 1))).text:
+            await git.make("config", name, value, at=folder)
+    return folder

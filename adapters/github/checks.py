@@ -1,19 +1,30 @@
-"""What robots say of a commit. Its rule: whatever may not be read is left out, and each failure is asked about once."""
+"""The checks of a commit: check runs, suites and statuses, and the end of the logs of those that failed."""
 
 from __future__ import annotations
 
+import re
+import urllib.error
+import urllib.request
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from http.client import HTTPException
+from typing import IO
+from urllib.parse import urlsplit
 
-from adapters.github.access import Address, Pace
-from adapters.github.answers import Annotation, CheckRun, CheckSuite, Status, Statuses
-from adapters.github.aside import aside
-from adapters.github.client import Client
-from adapters.github.logs import read_log, telling
-from adapters.github.problem import NotDone
-from bot.domain.hosting import CiFailure, CiState
-from bot.errors import Unavailable
+from adapters.github.api import Address, ApiPace, ApiRefused, in_own_thread, not_understood
+from adapters.github.client import (
+    Annotation,
+    CheckRun,
+    CheckSuite,
+    Client,
+    CommitStatus,
+    CommitStatuses,
+)
+from bot.core.errors import Unavailable
+from bot.core.forge import CiFailure, CiState
+
+# What may not be read is left out, and the logs of each failure are read once.
 
 MOST_FAILURES = 20
 _LONGEST_WORDS, _LONGEST_FOUND, _LONGEST_LOG = 1_400, 1_100, 3_400
@@ -26,7 +37,7 @@ _OVER = frozenset({CiState.NONE, CiState.PASSED})
 
 
 @dataclass(frozen=True)
-class Said:
+class CheckResults:
     """All that robots say of a commit, together."""
 
     state: CiState
@@ -40,13 +51,13 @@ class Said:
 
 
 class Checks:
-    def __init__(self, client: Client, address: Address, pace: Pace) -> None:
+    def __init__(self, client: Client, address: Address, pace: ApiPace) -> None:
         self._client = client
         self._address = address
         self._pace = pace
         self._outputs: OrderedDict[str, str] = OrderedDict()
 
-    async def of(self, slug: str, commit: str) -> Said:
+    async def of(self, slug: str, commit: str) -> CheckResults:
         found = await self._runs(slug, commit)
         runs = found or []
         statuses = await self._statuses(slug, commit)
@@ -60,7 +71,7 @@ class Checks:
             suites = await self._suites(slug, commit)
             told += [(_name_of(suite), _state_of_suite(suite)) for suite in suites]
             failures += [_failed_suite(suite, commit) for suite in suites if _broke(suite)]
-        return Said(
+        return CheckResults(
             state=_worst(state for _, state in told),
             failures=tuple(failures[:MOST_FAILURES]),
             names=tuple(dict.fromkeys(name for name, _ in told)),
@@ -79,7 +90,7 @@ class Checks:
             return await self._client.pages(
                 slug, path, CheckRun, "show its checks", under="check_runs"
             )
-        except NotDone as refused:
+        except ApiRefused as refused:
             if refused.answer.status not in {403, 404}:
                 raise
             return None
@@ -92,17 +103,19 @@ class Checks:
             found = await self._client.pages(
                 slug, path, CheckSuite, "show its checks", under="check_suites"
             )
-        except NotDone as refused:
+        except ApiRefused as refused:
             if refused.answer.status not in {403, 404}:
                 raise
             return []
         return [one for one in found if _broke(one) or _state_of_suite(one) is CiState.PENDING]
 
-    async def _statuses(self, slug: str, commit: str) -> tuple[Status, ...]:
+    async def _statuses(self, slug: str, commit: str) -> tuple[CommitStatus, ...]:
         path = f"/repos/{slug}/commits/{commit}/status?per_page=100"
         try:
-            return (await self._client.get(slug, path, Statuses, "show its statuses")).statuses
-        except NotDone as refused:
+            return (
+                await self._client.get(slug, path, CommitStatuses, "show its statuses")
+            ).statuses
+        except ApiRefused as refused:
             if refused.answer.status not in {403, 404}:
                 raise
             return ()
@@ -124,7 +137,7 @@ class Checks:
         try:
             parts.append(await self._annotations(slug, run))
             parts.append(await self._log(slug, run))
-        except NotDone as refused:
+        except ApiRefused as refused:
             if refused.answer.status not in {403, 404, 410}:
                 raise
         except Unavailable:
@@ -151,14 +164,14 @@ class Checks:
         answer = await self._client.raw(slug, path, "show the log of a check")
         place = answer.headers.get("location", "")
         if not place:
-            return telling(answer.body, _LONGEST_LOG)
+            return failure_excerpt(answer.body, _LONGEST_LOG)
         try:
-            log = await aside(
+            log = await in_own_thread(
                 lambda: read_log(place, self._address, self._pace.call), seconds=self._pace.whole
             )
         except TimeoutError as error:
             raise Unavailable("the log of a check takes too long") from error
-        return telling(log, _LONGEST_LOG)
+        return failure_excerpt(log, _LONGEST_LOG)
 
 
 def _headline(run: CheckRun) -> str:
@@ -194,7 +207,7 @@ def _name_of(suite: CheckSuite) -> str:
     return "GitHub Actions" if _is_of_jobs(suite) else suite.app.slug if suite.app else "checks"
 
 
-def _state_of_status(status: Status) -> CiState:
+def _state_of_status(status: CommitStatus) -> CiState:
     known = {"success": CiState.PASSED, "pending": CiState.PENDING}
     return known.get(status.state, CiState.FAILED)
 
@@ -217,10 +230,68 @@ def _failed_run(run: CheckRun, key: str, output: str) -> CiFailure:
     return CiFailure(key=key, name=run.name, output=output, url=run.html_url or "")
 
 
-def _failed_status(status: Status, commit: str) -> CiFailure:
+def _failed_status(status: CommitStatus, commit: str) -> CiFailure:
     return CiFailure(
         key=f"status:{status.id}:{commit}",
         name=status.context,
         output=(status.description or "")[:_LONGEST_WORDS],
         url=status.target_url or "",
     )
+
+
+# The end of a job's log, where it failed. Little is kept however long it is, and no token is sent
+# to where it lies.
+
+_MOST_READ = 32 * 1024 * 1024
+_MOST_KEPT = 256 * 1024
+_CHUNK = 64 * 1024
+_STAMP = re.compile(r"^\ufeff?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,20}Z ?", re.MULTILINE)
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+_FAILED = "##[error]"
+
+
+def read_log(place: str, address: Address, seconds: float) -> str:
+    """The end of what lies there. GitHub's answer names the place, with a signature in it. Blocks."""
+    scheme = urlsplit(place).scheme
+    if scheme != "https" and not (scheme == "http" and address.plain):
+        raise not_understood("the log lies at an address that is not encrypted")
+    # the address is GitHub's own word, and no header of ours goes with the request
+    request = urllib.request.Request(place, headers={"User-Agent": "gwt-bot"})  # noqa: S310
+    try:
+        with _opener().open(request, timeout=seconds) as answer:
+            return _read_end(answer.read)
+    except (OSError, HTTPException, ValueError) as error:
+        # the address itself opens the log for a while, so it is not told
+        raise Unavailable(f"the log cannot be read ({type(error).__name__})") from None
+
+
+def failure_excerpt(log: str, most: int) -> str:
+    """The lines up to the last failure, without times and colours; what cleans up after it tells nothing."""
+    text = _STAMP.sub("", _ESCAPES.sub("", log.replace("\r\n", "\n")))
+    lines = text.splitlines()
+    failed = [number for number, line in enumerate(lines) if _FAILED in line]
+    if failed:
+        lines = lines[: failed[-1] + 1]
+    shown = "\n".join(lines).strip()
+    return shown if len(shown) <= most else "…" + shown[-(most - 1) :]
+
+
+def _read_end(read: Callable[[int], bytes]) -> str:
+    kept, taken = bytearray(), 0
+    while taken < _MOST_READ and (piece := read(_CHUNK)):
+        taken += len(piece)
+        kept += piece
+        del kept[:-_MOST_KEPT]
+    return kept.decode("utf-8", "replace")
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(
+        self, req: object, fp: IO[bytes], code: int, msg: str, headers: object, newurl: str
+    ) -> None:
+        return None
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    """Opens http and https only, and goes where it was sent, no further."""
+    return urllib.request.build_opener(_NoRedirects())

@@ -1,6 +1,7 @@
-"""The one way to GitHub's API. Its rule: one request a call, nothing sent twice that changes something, every oddity told.
+"""The client of GitHub's API, and the fields the bot reads of its answers.
 
-PyGithub carries the requests. Reading is tried again here; what changes something is looked for by who asked for it.
+PyGithub carries the requests. Reading is retried here; a request that changes something is never sent twice by itself:
+whoever made it looks for its effect first.
 """
 
 from __future__ import annotations
@@ -11,21 +12,30 @@ import logging
 import re
 from collections import OrderedDict
 from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar, cast
 from urllib.parse import urlencode
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from adapters.github.access import Address, Pace
-from adapters.github.aside import aside
-from adapters.github.connection import sent, translated, with_token
-from adapters.github.problem import Answered, judge, not_understood
-from adapters.github.quota import Quota
+from adapters.github.api import (
+    Address,
+    ApiAnswer,
+    ApiPace,
+    Quota,
+    as_port_error,
+    error_for,
+    in_own_thread,
+    not_understood,
+    send_request,
+    with_token,
+)
 from adapters.github.tokens import Tokens
-from bot.errors import PortError, Refused, Unavailable
+from bot.core.errors import PortError, Refused, Unavailable
 
 if TYPE_CHECKING:
     from github import Github
+
 
 T = TypeVar("T", bound=BaseModel)
 log = logging.getLogger("bot.github")
@@ -36,17 +46,17 @@ _NEXT = re.compile(r'rel="next"')
 
 
 class Client:
-    def __init__(self, address: Address, tokens: Tokens, pace: Pace) -> None:
+    def __init__(self, address: Address, tokens: Tokens, pace: ApiPace) -> None:
         self.quota = Quota()
         self._address = address
         self._tokens = tokens
         self._pace = pace
         self._open: dict[str, Github] = {}
-        self._known: OrderedDict[str, Answered] = OrderedDict()
+        self._known: OrderedDict[str, ApiAnswer] = OrderedDict()
 
     async def get(self, slug: str, path: str, shape: type[T], doing: str) -> T:
         """Read one thing. If GitHub says that it is as it was, that costs nothing of the quota."""
-        return parsed(await self._read(slug, path, doing), shape)
+        return parse_answer(await self._read(slug, path, doing), shape)
 
     async def pages(
         self, slug: str, path: str, shape: type[T], doing: str, *, under: str = ""
@@ -62,7 +72,7 @@ class Client:
         log.info("a list was cut", extra={"path": path, "items": len(found)})
         return found
 
-    async def raw(self, slug: str, path: str, doing: str) -> Answered:
+    async def raw(self, slug: str, path: str, doing: str) -> ApiAnswer:
         """Read something that may stand elsewhere: the answer then says where."""
         answer = await self._send(slug, "GET", path, {}, None)
         if answer.status >= 400:
@@ -71,7 +81,7 @@ class Client:
 
     async def change(
         self, slug: str, verb: str, path: str, body: Mapping[str, object], doing: str
-    ) -> Answered:
+    ) -> ApiAnswer:
         """Ask once for something to be done. Unavailable: it may have been done."""
         answer = await self._send(slug, verb, path, {}, body)
         if answer.status >= 300:
@@ -80,14 +90,14 @@ class Client:
 
     async def graphql(
         self, slug: str, query: str, variables: Mapping[str, object], doing: str
-    ) -> Answered:
+    ) -> ApiAnswer:
         """Ask what only GraphQL knows. Its errors come with a status that says all is well."""
         body = {"query": query, "variables": variables}
         answer = await self.change(slug, "POST", "graphql", body, doing)
         told = read_json(answer)
         errors = cast("dict[str, object]", told).get("errors") if isinstance(told, dict) else None
         if errors:
-            raise judge(Answered(_status_of(errors), answer.headers, _as_rest(errors)), doing)
+            raise error_for(ApiAnswer(_status_of(errors), answer.headers, _as_rest(errors)), doing)
         return answer
 
     async def close(self) -> None:
@@ -95,7 +105,7 @@ class Client:
             one.close()
         self._open.clear()
 
-    async def _read(self, slug: str, path: str, doing: str) -> Answered:
+    async def _read(self, slug: str, path: str, doing: str) -> ApiAnswer:
         for left in reversed(range(_READ_TRIES)):
             try:
                 return await self._read_once(slug, path, doing)
@@ -105,7 +115,7 @@ class Client:
             await asyncio.sleep(self._pace.again)
         raise AssertionError("unreachable: the last try returns or raises")
 
-    async def _read_once(self, slug: str, path: str, doing: str) -> Answered:
+    async def _read_once(self, slug: str, path: str, doing: str) -> ApiAnswer:
         known = self._known.get(path)
         headers = {"If-None-Match": known.headers["etag"]} if known else {}
         answer = await self._send(slug, "GET", path, headers, None)
@@ -129,17 +139,17 @@ class Client:
         path: str,
         headers: dict[str, str],
         body: Mapping[str, object] | None,
-    ) -> Answered:
+    ) -> ApiAnswer:
         token = await self._tokens.token(slug)
         if not token:
             raise Refused("there is no token for GitHub any more", "Set GITHUB_TOKEN.")
         github = self._github(token)
         try:
-            answer = await aside(
-                lambda: sent(github, verb, path, headers, body), seconds=self._pace.whole
+            answer = await in_own_thread(
+                lambda: send_request(github, verb, path, headers, body), seconds=self._pace.whole
             )
         except Exception as error:
-            raise translated(error) from error
+            raise as_port_error(error) from error
         self.quota.note(answer.headers)
         return answer
 
@@ -149,38 +159,38 @@ class Client:
             self._open[token] = with_token(token, self._address, self._pace)
         return self._open[token]
 
-    def _judged(self, answer: Answered, doing: str) -> PortError:
+    def _judged(self, answer: ApiAnswer, doing: str) -> PortError:
         if answer.status == 401:
             # the next call asks again: `gh` or the app may have a newer one
             self._tokens.forget()
-        return judge(answer, doing)
+        return error_for(answer, doing)
 
 
-def query(path: str, **words: str) -> str:
+def path_with_query(path: str, **words: str) -> str:
     return f"{path}?{urlencode(words)}"
 
 
-def parsed(answer: Answered, shape: type[T]) -> T:
-    return _as(read_json(answer), shape)
+def parse_answer(answer: ApiAnswer, shape: type[T]) -> T:
+    return _validated(read_json(answer), shape)
 
 
-def read_json(answer: Answered) -> object:
+def read_json(answer: ApiAnswer) -> object:
     try:
         return json.loads(answer.body)
     except (ValueError, RecursionError) as error:
         raise not_understood("it is not JSON") from error
 
 
-def _items(answer: Answered, shape: type[T], under: str) -> list[T]:
+def _items(answer: ApiAnswer, shape: type[T], under: str) -> list[T]:
     told = read_json(answer)
     if under:
         told = cast("dict[str, object]", told).get(under) if isinstance(told, dict) else None
     if not isinstance(told, list):
         raise not_understood("it is no list")
-    return [_as(one, shape) for one in cast("list[object]", told)]
+    return [_validated(one, shape) for one in cast("list[object]", told)]
 
 
-def _as(told: object, shape: type[T]) -> T:
+def _validated(told: object, shape: type[T]) -> T:
     try:
         return shape.model_validate(told)
     except ValidationError as error:
@@ -195,3 +205,203 @@ def _status_of(errors: object) -> int:
 
 def _as_rest(errors: object) -> str:
     return json.dumps({"message": "", "errors": errors})
+
+
+# The fields the bot needs of GitHub's answers. All others are ignored.
+
+
+class ApiModel(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class BranchEnd(ApiModel):
+    """Head or base of a pull request."""
+
+    ref: str
+    sha: str
+    label: str | None = None
+    """owner:branch."""
+
+    def is_branch_of(self, owner: str, branch: str) -> bool:
+        """A fork may have a branch of the same name."""
+        if self.ref != branch:
+            return False
+        return self.label is None or self.label.lower() == f"{owner}:{branch}".lower()
+
+
+class PullData(ApiModel):
+    number: int
+    node_id: str
+    html_url: str
+    state: str
+    title: str
+    body: str | None = None
+    head: BranchEnd
+    base: BranchEnd
+    draft: bool = False
+    merged_at: datetime | None = None
+    merge_commit_sha: str | None = None
+    mergeable: bool | None = None
+    """None also where it was told in a list: GitHub has to think first."""
+    mergeable_state: str = "unknown"
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == "open"
+
+    @property
+    def is_merged(self) -> bool:
+        return self.merged_at is not None
+
+
+class MergeData(ApiModel):
+    merged: bool
+    sha: str | None = None
+
+
+class Permissions(ApiModel):
+    push: bool = True
+
+
+class RepositoryData(ApiModel):
+    full_name: str
+    html_url: str
+    archived: bool = False
+    disabled: bool = False
+    permissions: Permissions | None = None
+    allow_squash_merge: bool | None = None
+    allow_merge_commit: bool | None = None
+    allow_rebase_merge: bool | None = None
+
+
+class User(ApiModel):
+    login: str
+    type: str = "User"
+
+    @property
+    def is_robot(self) -> bool:
+        return self.type == "Bot" or self.login.endswith("[bot]")
+
+
+class Remark(ApiModel):
+    """A comment below a pull request, or in one of its lines, or a review."""
+
+    id: int
+    user: User | None = None
+    body: str | None = None
+    author_association: str = "NONE"
+    html_url: str = ""
+    created_at: datetime | None = None
+    submitted_at: datetime | None = None
+    state: str = ""
+    """Of a review."""
+    path: str = ""
+    line: int | None = None
+    original_line: int | None = None
+    in_reply_to_id: int | None = None
+
+    @property
+    def when(self) -> float:
+        told = self.created_at or self.submitted_at
+        return told.timestamp() if told else 0.0
+
+
+class CheckOutput(ApiModel):
+    title: str | None = None
+    summary: str | None = None
+    text: str | None = None
+    annotations_count: int = 0
+
+
+class CheckApp(ApiModel):
+    slug: str = ""
+
+
+class CheckRun(ApiModel):
+    id: int
+    name: str
+    status: str
+    conclusion: str | None = None
+    html_url: str | None = None
+    output: CheckOutput = CheckOutput()
+    app: CheckApp | None = None
+
+
+class CheckSuite(ApiModel):
+    """All check runs of one app on a commit; of GitHub Actions, those of one workflow."""
+
+    id: int
+    status: str | None = None
+    conclusion: str | None = None
+    latest_check_runs_count: int = 0
+    app: CheckApp | None = None
+
+
+class Annotation(ApiModel):
+    path: str = ""
+    start_line: int | None = None
+    annotation_level: str | None = None
+    message: str | None = None
+
+
+class CommitStatus(ApiModel):
+    id: int
+    context: str
+    state: str
+    description: str | None = None
+    target_url: str | None = None
+
+
+class CommitStatuses(ApiModel):
+    statuses: tuple[CommitStatus, ...]
+
+
+class StatusChecks(ApiModel):
+    contexts: tuple[str, ...] = ()
+
+
+class BranchProtection(ApiModel):
+    required_status_checks: StatusChecks | None = None
+
+
+class BranchData(ApiModel):
+    protection: BranchProtection | None = None
+
+
+class StatusCheck(ApiModel):
+    context: str
+
+
+class RuleParameters(ApiModel):
+    required_status_checks: tuple[StatusCheck, ...] = ()
+
+
+class BranchRule(ApiModel):
+    """Of a branch, from whichever ruleset it comes."""
+
+    type: str
+    parameters: RuleParameters | None = None
+
+
+class FolderEntry(ApiModel):
+    """Of a folder."""
+
+    name: str
+    path: str
+    sha: str
+    size: int = 0
+    type: str = "file"
+
+
+class Blob(ApiModel):
+    content: str
+    encoding: str = "base64"
+
+
+class Workflow(ApiModel):
+    path: str
+    state: str = "active"
+
+
+class FileOfPull(ApiModel):
+    filename: str

@@ -1,22 +1,19 @@
-"""GitHub as a forge of the bot's: the port, and what each of its calls is done by."""
+"""The forge port on GitHub: each call, and the part that does it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from adapters.github.access import Access, Pace, address_of
+from adapters.github.api import GIVE_TOKEN, Access, Address, ApiPace, parse_address
 from adapters.github.checks import Checks
-from adapters.github.client import Client
-from adapters.github.finding import Finding
-from adapters.github.git import Git
-from adapters.github.looking import Looking, pull_of
-from adapters.github.merging import METHODS, Merging
-from adapters.github.notes import Notes
-from adapters.github.place import checked
-from adapters.github.publishing import Publishing
-from adapters.github.pulls import Pulls
-from adapters.github.tokens import Learned, Tokens
-from bot.domain.hosting import (
+from adapters.github.client import Client, RepositoryData
+from adapters.github.git import RemoteGit, checked_slug, is_slug, read_remote, slug_of
+from adapters.github.merging import METHODS, PullMerger
+from adapters.github.publishing import BranchPublisher
+from adapters.github.pulls import PullComments, PullReader, Pulls, pull_of
+from adapters.github.tokens import OnToken, Tokens
+from bot.core.errors import Refused, SettingsError
+from bot.core.forge import (
     NOTHING_KNOWN,
     ChecksWanted,
     Fetched,
@@ -25,8 +22,7 @@ from bot.domain.hosting import (
     Pull,
     PullWanted,
 )
-from bot.domain.naming import is_agent_branch
-from bot.errors import Refused, SettingsError
+from bot.core.naming import is_agent_branch
 
 
 class GitHub:
@@ -41,26 +37,28 @@ class GitHub:
         home: Path,
         access: Access,
         *,
-        learned: Learned,
+        learned: OnToken,
         merge_method: str = "",
         repository: str = "",
-        pace: Pace | None = None,
+        pace: ApiPace | None = None,
     ) -> None:
         if merge_method and merge_method not in METHODS:
             raise SettingsError(f"GITHUB_MERGE_METHOD is none of {', '.join(METHODS)}.")
-        pace = pace or Pace()
-        address = address_of(access.api_url)
+        pace = pace or ApiPace()
+        address = parse_address(access.api_url)
         tokens = Tokens(access, address, pace, learned)
-        git = Git(access.environ, seconds=pace.git)
+        git = RemoteGit(access.environ, seconds=pace.git)
         self.require = tokens.require
         """Raises Refused where what is configured cannot be used. Nobody is asked."""
         self._client = Client(address, tokens, pace)
         self._pulls = Pulls(self._client, pace)
         checks = Checks(self._client, address, pace)
-        self._merging = Merging(self._client, self._pulls, checks, pace, merge_method)
-        self._looking = Looking(self._client, self._pulls, checks, Notes(self._client), pace)
-        self._publishing = Publishing(home, address, tokens, git)
-        self._finding = Finding(address, tokens, self._client, git, repository)
+        self._merging = PullMerger(self._client, self._pulls, checks, pace, merge_method)
+        self._looking = PullReader(
+            self._client, self._pulls, checks, PullComments(self._client), pace
+        )
+        self._publishing = BranchPublisher(home, address, tokens, git)
+        self._finding = RepositoryFinder(address, tokens, self._client, git, repository)
 
     async def find(self, repository: str) -> Hosted | None:
         """Where the repository is hosted; None: not on this GitHub, or nobody has given a token for it."""
@@ -68,44 +66,91 @@ class GitHub:
 
     async def publish(self, repository: str, slug: str, branch: str, commit: str) -> None:
         """Push the commit to the branch, from a repository of the bot's own."""
-        await self._publishing.publish(repository, checked(slug), branch, commit)
+        await self._publishing.publish(repository, checked_slug(slug), branch, commit)
 
     async def open(self, slug: str, wanted: PullWanted) -> Pull:
         """The open pull request of that branch: found, and brought up to date, or made."""
         if not is_agent_branch(wanted.branch):
             raise Refused(f"{wanted.branch[:200]!r} is no branch of an agent")
-        return pull_of(await self._pulls.open(checked(slug), wanted))
+        return pull_of(await self._pulls.open(checked_slug(slug), wanted))
 
     async def look(self, slug: str, number: int) -> Pull:
         """How it stands, with what its checks and its readers say."""
-        return await self._looking.look(checked(slug), number)
+        return await self._looking.look(checked_slug(slug), number)
 
     async def make_ready(self, slug: str, number: int) -> Pull:
         """It is a draft no longer."""
-        return pull_of(await self._pulls.make_ready(checked(slug), number))
+        return pull_of(await self._pulls.make_ready(checked_slug(slug), number))
 
     async def merge(
         self, slug: str, number: int, head: str, title: str, checks: ChecksWanted = NOTHING_KNOWN
     ) -> MergeTried:
         """Merge it if it stands at `head`, and if the checks of that head have passed."""
-        return await self._merging.merge(checked(slug), number, head, title, checks)
+        return await self._merging.merge(checked_slug(slug), number, head, title, checks)
 
     async def tip(self, slug: str, branch: str) -> str:
         """The commit a branch stands at there; empty: there is no such branch."""
-        return await self._publishing.tip(checked(slug), branch)
+        return await self._publishing.tip(checked_slug(slug), branch)
 
     async def fetch(self, slug: str, branch: str, *, near: str = "") -> Fetched:
         """Copy a branch of GitHub into a repository of the bot's own; what `near` has need not come from there."""
-        return await self._publishing.fetch(checked(slug), branch, near)
+        return await self._publishing.fetch(checked_slug(slug), branch, near)
 
     async def fetch_head(self, slug: str, number: int) -> Fetched:
         """Copy the head of a pull request, also when its branch is gone."""
-        return await self._publishing.fetch_head(checked(slug), number)
+        return await self._publishing.fetch_head(checked_slug(slug), number)
 
     async def unpublish(self, slug: str, branch: str, commit: str) -> str:
         """Remove the branch there if it stands at that commit. Why it was left; empty: it is gone."""
-        return await self._publishing.unpublish(checked(slug), branch, commit)
+        return await self._publishing.unpublish(checked_slug(slug), branch, commit)
 
     async def close(self) -> None:
         """Let all connections go."""
         await self._client.close()
+
+
+# Where a repository is hosted, and whether pull requests can be made there: asked once, before
+# any work.
+
+
+class RepositoryFinder:
+    def __init__(
+        self, address: Address, tokens: Tokens, client: Client, git: RemoteGit, repository: str
+    ) -> None:
+        self._address = address
+        self._tokens = tokens
+        self._client = client
+        self._git = git
+        self._named = repository.strip().removesuffix(".git")
+
+    async def find(self, repository: str) -> Hosted | None:
+        slug = self._named or slug_of(await read_remote(self._git, repository), self._address)
+        if not slug:
+            return None
+        try:
+            checked_slug(slug)
+            token = await self._tokens.token(slug)
+            if not token:
+                return None
+            told = await self._client.get(
+                slug, f"/repos/{slug}", RepositoryData, f"show the repository {slug}"
+            )
+        except Refused as refused:
+            page = self._address.page(slug) if is_slug(slug) else ""
+            return Hosted(slug=slug, url=page, problem=refused.reason, remedy=refused.remedy)
+        return self._hosted(slug, told, token)
+
+    def _hosted(self, slug: str, told: RepositoryData, token: str) -> Hosted:
+        # after a renaming the old name still leads there, but a push would not follow
+        slug = told.full_name if is_slug(told.full_name) else slug
+        problem, remedy = repository_problem(told, tells_rights=self._tokens.tells_rights(token))
+        return Hosted(slug=slug, url=told.html_url, problem=problem, remedy=remedy)
+
+
+def repository_problem(told: RepositoryData, *, tells_rights: bool) -> tuple[str, str]:
+    if told.archived or told.disabled:
+        state = "archived" if told.archived else "disabled"
+        return f"{told.full_name} is {state} on GitHub", "Make it writable there again."
+    if tells_rights and told.permissions is not None and not told.permissions.push:
+        return f"the token may not write to {told.full_name}", GIVE_TOKEN
+    return "", ""

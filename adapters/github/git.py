@@ -1,21 +1,26 @@
-"""The one place here that starts git. Its rule: an argument list, an environment made from nothing, a limit of time.
-
-Hooks, helpers, editors and every protocol are switched off; a call that must reach something opens one protocol for itself.
-What it needs to know of a secret reaches it by its environment alone, never by an argument, an address or a file.
-"""
+"""Starts git for work with GitHub, and finds out which repository on GitHub a checkout belongs to."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
+import re
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
-from bot.errors import Unavailable
-from bot.machine import files_in, is_odd, unless_it_waits
+from adapters.github.api import Address
+from bot.core.errors import Refused, Unavailable
+from bot.os_errors import files_in, is_odd, unless_it_waits
+
+# git with an argument list, an environment made from nothing, and a time limit.
+#
+# Hooks, helpers, editors and every protocol are switched off; a call that must reach something
+# opens one protocol for itself. A secret reaches git by its environment alone, never by an
+# argument, an address or a file.
 
 _FROM_THE_BOT = frozenset(
     {
@@ -82,7 +87,7 @@ _GRACE_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
-class Said:
+class GitResult:
     """What git said."""
 
     code: int
@@ -94,7 +99,7 @@ class Said:
         return self.out.strip()
 
 
-class Git:
+class RemoteGit:
     """Starts git in a directory that is not a repository's: which one is meant is told by an argument."""
 
     def __init__(self, environ: Mapping[str, str], *, seconds: float, program: str = "git") -> None:
@@ -112,17 +117,17 @@ class Git:
         lock: int | None = None,
         ok: Sequence[int] | None = (0,),
         reads: Path | None = None,
-    ) -> Said:
+    ) -> GitResult:
         """`reads`: the repository of somebody else that it reads from. `opens`: the one protocol this call may use. `ok`: the exit codes that are no error; none: all are looked at
         by the caller. `secret`: settings that only this process may know. `lock` stays open as long as git lives."""
         switches = [*_SWITCHED_OFF, *([f"protocol.{opens}.allow=always"] if opens else ())]
         command = [word for switch in switches for word in ("-c", switch)]
         where = [f"--git-dir={at}"] if at else []
-        environment = self._environment | _FIXED | _as_settings(secret or {})
+        environment = self._environment | _FIXED | _settings_environment(secret or {})
         process = await self._start([*command, *where, *arguments], environment, lock)
         said = await self._heard(process, arguments[0], reads)
         if ok is not None and said.code not in ok:
-            raise Unavailable(f"git {arguments[0]} failed: {last_words(said.err)}")
+            raise Unavailable(f"git {arguments[0]} failed: {failure_line(said.err)}")
         return said
 
     async def _start(
@@ -149,7 +154,7 @@ class Git:
 
     async def _heard(
         self, process: asyncio.subprocess.Process, command: str, reads: Path | None
-    ) -> Said:
+    ) -> GitResult:
         assert process.stdout is not None  # noqa: S101 - both were asked to be pipes
         assert process.stderr is not None  # noqa: S101
         try:
@@ -166,13 +171,13 @@ class Git:
         except BaseException:
             await _end(process)
             raise
-        return Said(code, out, err)
+        return GitResult(code, out, err)
 
 
 async def _talk(
     process: asyncio.subprocess.Process, stdout: asyncio.StreamReader, stderr: asyncio.StreamReader
 ) -> tuple[int, str, str]:
-    out, err = await asyncio.gather(_last(stdout), _last(stderr))
+    out, err = await asyncio.gather(_read_end(stdout), _read_end(stderr))
     return await process.wait(), out, err
 
 
@@ -184,7 +189,7 @@ def _odd_file(repository: Path | None) -> Path | None:
     return next(filter(is_odd, (own, *files_in(own))), None)
 
 
-def last_words(err: str) -> str:
+def failure_line(err: str) -> str:
     """The line that says most of why it failed."""
     lines = [line.strip() for line in err.splitlines() if line.strip()]
     told = [line for line in lines if line.startswith(("fatal:", "error:"))]
@@ -192,14 +197,14 @@ def last_words(err: str) -> str:
     return chosen.removeprefix("fatal:").removeprefix("error:").strip()[:300]
 
 
-def _as_settings(secret: Mapping[str, str]) -> dict[str, str]:
+def _settings_environment(secret: Mapping[str, str]) -> dict[str, str]:
     told = {"GIT_CONFIG_COUNT": str(len(secret))} if secret else {}
     for number, (key, value) in enumerate(secret.items()):
         told |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return told
 
 
-async def _last(pipe: asyncio.StreamReader) -> str:
+async def _read_end(pipe: asyncio.StreamReader) -> str:
     """The end of what is said, to a bound."""
     kept = bytearray()
     while chunk := await pipe.read(65536):
@@ -216,3 +221,92 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_GRACE_SECONDS):
                 await process.wait()
+
+
+# Which repository on GitHub a checkout belongs to: read by `git config` alone, and never believed
+# unchecked.
+
+# [A-Za-z0-9] and fullmatch, never \w and $: those take letters of every script and a last line break
+_SLUG = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,63})/[A-Za-z0-9._-]{1,100}")
+_SCP_LIKE = re.compile(r"(?:[A-Za-z0-9._-]+@)?([A-Za-z0-9.-]+):(?!//)(.+)")
+_SSH_OF_GITHUB = frozenset({"github.com", "ssh.github.com"})
+_LONGEST_REMOTE = 1000
+
+
+def is_slug(text: str) -> bool:
+    """Is it owner/name, as the forge allows it?"""
+    return _SLUG.fullmatch(text) is not None and text.split("/")[1] not in {".", "..", ".git"}
+
+
+def slug_of(remote: str, address: Address) -> str:
+    """owner/name of a remote's address, if it lies on that host; else empty."""
+    if len(remote) > _LONGEST_REMOTE:
+        return ""
+    path = _path_on(remote.strip(), address)
+    slug = path.strip("/").removesuffix(".git").strip("/")
+    return slug if is_slug(slug) else ""
+
+
+async def read_remote(git: RemoteGit, repository: str) -> str:
+    """The address of the remote `origin` as it is written in the repository's own configuration; empty: there is none."""
+    config = _config_file(Path(repository))
+    if config is None:
+        return ""
+    answer = await git.run(
+        "config", "--file", str(config), "--no-includes", "--get", "remote.origin.url", ok=(0, 1)
+    )
+    return answer.text.splitlines()[0] if answer.text else ""
+
+
+def checked_slug(slug: str) -> str:
+    if not is_slug(slug):
+        raise Refused(
+            f"{slug[:200]!r} is no repository of GitHub", "Name it as owner/name, as in acme/shop."
+        )
+    return slug
+
+
+def _path_on(remote: str, address: Address) -> str:
+    """The path of the remote; empty where it lies on another host."""
+    if "://" not in remote:
+        scp = _SCP_LIKE.fullmatch(remote)
+        return scp.group(2) if scp and _is_its_ssh(scp.group(1), address) else ""
+    try:
+        parts = urlsplit(remote)
+        host, port = (parts.hostname or "").lower(), parts.port
+    except ValueError:
+        return ""
+    if parts.scheme in {"ssh", "git+ssh", "ssh+git"}:
+        # the port of ssh says nothing: it is another one than that of the API
+        return unquote(parts.path) if _is_its_ssh(host, address) else ""
+    if parts.scheme in {"http", "https"} and host == address.host:
+        usual = {"http": 80, "https": 443}[parts.scheme]
+        wanted = address.port or (80 if address.plain else 443)
+        return unquote(parts.path) if (port or usual) in {wanted, usual} else ""
+    return ""
+
+
+def _is_its_ssh(host: str, address: Address) -> bool:
+    host = host.lower()
+    return host == address.host or (address.host == "github.com" and host in _SSH_OF_GITHUB)
+
+
+def _config_file(top: Path) -> Path | None:
+    """The configuration file of a checkout, also of a linked worktree. Regular files only: a FIFO would hang."""
+    git_dir = top / ".git"
+    if git_dir.is_file():
+        told = _first_line(git_dir)
+        if not told.startswith("gitdir: "):
+            return None
+        git_dir = top / told.removeprefix("gitdir: ")
+    common = git_dir / "commondir"
+    if common.is_file():
+        git_dir = git_dir / _first_line(common)
+    config = git_dir / "config"
+    return config.resolve() if config.is_file() else None
+
+
+def _first_line(path: Path) -> str:
+    with path.open("rb") as file:
+        lines = file.read(4096).decode("utf-8", "surrogateescape").splitlines()
+    return lines[0] if lines else ""

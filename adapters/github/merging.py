@@ -1,30 +1,49 @@
-"""Merging a pull request. Its rule: looked at before and after; whatever GitHub says, what became of it is what counts.
+"""Merges a pull request once its checks have passed, and waits for those that are still to appear.
 
-The checks of the head are read right before: GitHub itself waits for required ones only.
+The pull request is looked at before and after: what became of it counts, whatever the answer says. The checks of the head
+are read right before, because GitHub itself waits for required ones only.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+from urllib.parse import quote
 
-from adapters.github.access import Pace
-from adapters.github.answers import MergeTold, PullTold, RepositoryTold
-from adapters.github.bodies import title_of
+from pydantic import BaseModel, RootModel
+from ruamel.yaml import YAML, YAMLError
+
+from adapters.github.api import ApiPace, ApiRefused
 from adapters.github.checks import Checks
-from adapters.github.client import Client, parsed
-from adapters.github.expected import Expected
-from adapters.github.problem import NotDone
-from adapters.github.pulls import Pulls
-from bot.domain.hosting import ChecksWanted, CiState, MergeTried, Obstacle
-from bot.errors import Unavailable
+from adapters.github.client import (
+    PAGE,
+    PAGES,
+    Blob,
+    BranchData,
+    BranchRule,
+    Client,
+    FileOfPull,
+    FolderEntry,
+    MergeData,
+    PullData,
+    RepositoryData,
+    Workflow,
+    parse_answer,
+    path_with_query,
+)
+from adapters.github.pulls import Pulls, title_of
+from bot.core.errors import Unavailable
+from bot.core.forge import ChecksWanted, CiState, MergeTried, Obstacle
 
 METHODS = ("squash", "merge", "rebase")
 _TRIES = 5
 _MOST_NAMED = 5
-_REMEMBERED = 200
+_REMEMBERED_REFUSALS = 200
 _BASE_MOVED = re.compile(r"base branch was modified", re.IGNORECASE)
 _BY_WORDS = (
     (Obstacle.CHECKS_FAILED, r"required .*check.*\bfail"),
@@ -42,14 +61,14 @@ _BY_STATE = {
 }
 
 
-class Merging:
+class PullMerger:
     def __init__(
-        self, client: Client, pulls: Pulls, checks: Checks, pace: Pace, method: str
+        self, client: Client, pulls: Pulls, checks: Checks, pace: ApiPace, method: str
     ) -> None:
         self._client = client
         self._pulls = pulls
         self._checks = checks
-        self._expected = Expected(client, checks)
+        self._expected = ExpectedChecks(client, checks)
         self._pace = pace
         self._method = method
         self._refused: OrderedDict[tuple[str, int, str], MergeTried] = OrderedDict()
@@ -59,7 +78,7 @@ class Merging:
         self, slug: str, number: int, head: str, title: str, wanted: ChecksWanted
     ) -> MergeTried:
         pull = await self._pulls.read(slug, number)
-        if (over := _before(pull, head)) is not None:
+        if (over := _without_try(pull, head)) is not None:
             return over
         if (unproved := await self._unproved(slug, pull, wanted)) is not None:
             return unproved
@@ -68,21 +87,21 @@ class Merging:
             return known
         return await self._try(slug, number, head, title)
 
-    async def _unproved(self, slug: str, pull: PullTold, wanted: ChecksWanted) -> MergeTried | None:
+    async def _unproved(self, slug: str, pull: PullData, wanted: ChecksWanted) -> MergeTried | None:
         """Why it is not known that the checks of this very head have passed; None: it is."""
         said = await self._checks.of(slug, pull.head.sha)
         if said.state is CiState.FAILED:
             failed = _listed([one.name for one in said.failures])
-            return _not(Obstacle.CHECKS_FAILED, f"this check failed: {failed}")
+            return _not_merged(Obstacle.CHECKS_FAILED, f"this check failed: {failed}")
         if said.state is CiState.PENDING:
-            return _not(
+            return _not_merged(
                 Obstacle.CHECKS, f"these checks have not ended yet: {_listed(said.running)}"
             )
         if wanted.anyway:
             return None
         required = await self._expected.required(slug, pull.base.ref)
         if missing := sorted({*required, *wanted.names} - {*said.names}):
-            return _not(
+            return _not_merged(
                 Obstacle.CHECKS_MISSING, f"not all checks have appeared: {_listed(missing)}"
             )
         if said.state is not CiState.NONE and said.readable:
@@ -90,13 +109,13 @@ class Merging:
         if not (why := await self._why_expected(slug, pull, wanted)):
             return None
         if not said.readable:
-            return _not(
+            return _not_merged(
                 Obstacle.CHECKS_MISSING,
                 f"the token may not read checks (give it the right checks:read), and {why}",
             )
-        return _not(Obstacle.CHECKS_MISSING, f"no check has appeared yet, though {why}")
+        return _not_merged(Obstacle.CHECKS_MISSING, f"no check has appeared yet, though {why}")
 
-    async def _why_expected(self, slug: str, pull: PullTold, wanted: ChecksWanted) -> str:
+    async def _why_expected(self, slug: str, pull: PullData, wanted: ChecksWanted) -> str:
         if wanted.expected:
             return "other pull requests of this session had some"
         if pull.mergeable_state == "unstable":
@@ -108,7 +127,7 @@ class Merging:
         for left in reversed(range(_TRIES)):
             try:
                 return await self._put(slug, number, head, title, method)
-            except NotDone as refused:
+            except ApiRefused as refused:
                 if refused.answer.status not in {405, 409, 422}:
                     raise
                 said = refused.answer.message
@@ -135,13 +154,13 @@ class Merging:
         path = f"/repos/{slug}/pulls/{number}/merge"
         doing = f"merge the pull request #{number}"
         answer = await self._client.change(slug, "PUT", path, body, doing)
-        told = parsed(answer, MergeTold)
+        told = parse_answer(answer, MergeData)
         return MergeTried(merged=told.merged, commit=told.sha or "")
 
     async def _allowed(self, slug: str) -> str:
         """Squash, where the repository allows it; it may keep to itself what it allows."""
         doing = "show the repository"
-        told = await self._client.get(slug, f"/repos/{slug}", RepositoryTold, doing)
+        told = await self._client.get(slug, f"/repos/{slug}", RepositoryData, doing)
         allowed = {
             "squash": told.allow_squash_merge,
             "merge": told.allow_merge_commit,
@@ -149,41 +168,43 @@ class Merging:
         }
         return next((method for method in METHODS if allowed[method] is not False), "squash")
 
-    async def _why_not(self, slug: str, number: int, head: str, refused: NotDone) -> MergeTried:
+    async def _why_not(self, slug: str, number: int, head: str, refused: ApiRefused) -> MergeTried:
         said = refused.answer.message
         pull = await self._pulls.read(slug, number)
-        if (over := _before(pull, head)) is not None:
+        if (over := _without_try(pull, head)) is not None:
             return over
         if refused.answer.status == 409:
-            return _not(Obstacle.MOVED, said)
+            return _not_merged(Obstacle.MOVED, said)
         if _BASE_MOVED.search(said):
             raise Unavailable(
                 "the base branch moves all the time", "The bot tries again by itself."
             )
-        tried = _not(_obstacle(pull, said), said)
+        tried = _not_merged(_obstacle(pull, said), said)
         if tried.obstacle is Obstacle.RULES:
             self._refused[slug, number, head] = tried
-            while len(self._refused) > _REMEMBERED:
+            while len(self._refused) > _REMEMBERED_REFUSALS:
                 self._refused.popitem(last=False)
         return tried
 
 
-def _before(pull: PullTold, head: str) -> MergeTried | None:
+def _without_try(pull: PullData, head: str) -> MergeTried | None:
     """What needs no try."""
     if pull.is_merged:
         return _merged(pull)
     if not pull.is_open:
-        return _not(Obstacle.CLOSED, "the pull request is closed")
+        return _not_merged(Obstacle.CLOSED, "the pull request is closed")
     if pull.head.sha != head:
-        return _not(Obstacle.MOVED, f"it stands at {pull.head.sha[:12]} now, not at {head[:12]}")
+        return _not_merged(
+            Obstacle.MOVED, f"it stands at {pull.head.sha[:12]} now, not at {head[:12]}"
+        )
     if pull.draft:
-        return _not(Obstacle.DRAFT, "the pull request is a draft")
+        return _not_merged(Obstacle.DRAFT, "the pull request is a draft")
     if pull.mergeable is False:
-        return _not(Obstacle.CONFLICT, f"it conflicts with {pull.base.ref}")
+        return _not_merged(Obstacle.CONFLICT, f"it conflicts with {pull.base.ref}")
     return None
 
 
-def _obstacle(pull: PullTold, said: str) -> Obstacle:
+def _obstacle(pull: PullData, said: str) -> Obstacle:
     """By what GitHub knows of it; where it is still thinking, by its words."""
     if pull.mergeable is False:
         return Obstacle.CONFLICT
@@ -199,9 +220,218 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _merged(pull: PullTold) -> MergeTried:
+def _merged(pull: PullData) -> MergeTried:
     return MergeTried(merged=True, commit=pull.merge_commit_sha or "")
 
 
-def _not(obstacle: Obstacle, reason: str) -> MergeTried:
+def _not_merged(obstacle: Obstacle, reason: str) -> MergeTried:
     return MergeTried(merged=False, obstacle=obstacle, reason=reason)
+
+
+# Whether checks of a pull request are still to appear.
+#
+# A check does not exist before some robot has made it: a commit without any has passed, or CI has
+# not begun. So every sign that one is coming counts, and what may not be read does not.
+
+T = TypeVar("T", bound=BaseModel)
+WORKFLOW_FOLDER = ".github/workflows"
+_LARGEST_WORKFLOW = 512 * 1024
+_MOST_FILES = 100
+_REMEMBERED_WORKFLOWS = 500
+_EARLIER_PULLS = 3
+
+
+class _Pulls(RootModel[tuple[PullData, ...]]):
+    pass
+
+
+@dataclass
+class ExpectedChecks:
+    client: Client
+    checks: Checks
+    _texts: OrderedDict[str, str] = field(default_factory=OrderedDict[str, str])
+    """Of workflows, by the hash of their content."""
+
+    async def required(self, slug: str, base: str) -> frozenset[str]:
+        """The names of the checks without which the base takes nothing."""
+        branch = quote(base, safe="")
+        told = await self._get(slug, f"/repos/{slug}/branches/{branch}", BranchData, "branch")
+        protection = told.protection if told else None
+        checks = protection.required_status_checks if protection else None
+        rules = await self._pages(slug, f"/repos/{slug}/rules/branches/{branch}", BranchRule)
+        asked = [
+            one.context
+            for rule in rules
+            if rule.parameters and rule.type == "required_status_checks"
+            for one in rule.parameters.required_status_checks
+        ]
+        return frozenset((*(checks.contexts if checks else ()), *asked))
+
+    async def why(self, slug: str, pull: PullData) -> str:
+        """What says that there will be checks; empty: nothing does."""
+        if workflow := await self._workflow(slug, pull):
+            return f"{workflow} runs for it"
+        earlier = await self._earlier(slug, pull)
+        for one in earlier:
+            if await self.checks.any(slug, one.head.sha):
+                return f"#{one.number} had some"
+        # what runs on the base alone, as for its pages, says nothing where pull requests never had any
+        if not earlier and await self.checks.any(slug, pull.base.sha):
+            return f"{pull.base.ref} has some"
+        return ""
+
+    async def _workflow(self, slug: str, pull: PullData) -> str:
+        """GitHub runs those of the merged whole: a file may have come with either side."""
+        entries = {
+            entry.path: entry
+            for commit in (pull.base.sha, pull.head.sha)
+            for entry in await self._pages(
+                slug,
+                path_with_query(f"/repos/{slug}/contents/{WORKFLOW_FOLDER}", ref=commit),
+                FolderEntry,
+            )
+            if entry.type == "file" and entry.name.endswith((".yml", ".yaml"))
+        }
+        if not entries:
+            return ""
+        off = {one.path for one in await self._registered(slug) if one.state != "active"}
+        changed = await self._pages(slug, f"/repos/{slug}/pulls/{pull.number}/files", FileOfPull)
+        files = [one.filename for one in changed] if len(changed) < PAGE * PAGES else None
+        for path, entry in sorted(entries.items())[:_MOST_FILES]:
+            if path not in off and workflow_runs_for(await self._text(slug, entry), pull, files):
+                return path
+        return ""
+
+    async def _registered(self, slug: str) -> list[Workflow]:
+        """In a fork, for example, all of them may be switched off."""
+        return await self._pages(
+            slug, f"/repos/{slug}/actions/workflows", Workflow, under="workflows"
+        )
+
+    async def _text(self, slug: str, entry: FolderEntry) -> str:
+        """Empty where it cannot be read: then it counts as one that may run."""
+        if entry.sha not in self._texts:
+            path = f"/repos/{slug}/git/blobs/{entry.sha}"
+            fits = entry.size <= _LARGEST_WORKFLOW
+            told = await self._get(slug, path, Blob, "workflow") if fits else None
+            content = told.content if told and told.encoding == "base64" else ""
+            self._texts[entry.sha] = base64.b64decode(content).decode("utf-8", "replace")
+            while len(self._texts) > _REMEMBERED_WORKFLOWS:
+                self._texts.popitem(last=False)
+        return self._texts[entry.sha]
+
+    async def _earlier(self, slug: str, pull: PullData) -> list[PullData]:
+        """The last ones that were merged."""
+        words = {"state": "closed", "sort": "updated", "direction": "desc", "per_page": "10"}
+        path = path_with_query(f"/repos/{slug}/pulls", base=pull.base.ref, **words)
+        told = await self._get(slug, path, _Pulls, "pull requests")
+        merged = [one for one in told.root if one.is_merged] if told else []
+        return merged[:_EARLIER_PULLS]
+
+    async def _get(self, slug: str, path: str, shape: type[T], what: str) -> T | None:
+        """None: there is no such thing, or the token may not read it."""
+        try:
+            return await self.client.get(slug, path, shape, f"show the {what}")
+        except ApiRefused as refused:
+            if refused.answer.status not in {403, 404}:
+                raise
+            return None
+
+    async def _pages(self, slug: str, path: str, shape: type[T], *, under: str = "") -> list[T]:
+        try:
+            return await self.client.pages(slug, path, shape, "show its rules", under=under)
+        except ApiRefused as refused:
+            if refused.answer.status not in {403, 404}:
+                raise
+            return []
+
+
+# Whether a workflow of GitHub Actions runs for a pull request. Pure. One that cannot be read may
+# run.
+#
+# An agent may have written the file, so only its `on` is looked at, to a bound.
+
+_ON = re.compile(r"""^(?:on|true|["']on["'])[ \t]*:""", re.MULTILINE | re.IGNORECASE)
+_NEXT_KEY = re.compile(r"^[^\s#]", re.MULTILINE)
+_LONGEST_TRIGGER = 8_000
+_MOST_BRACKETS = 100
+"""The library takes the square of their number."""
+_OF_A_PULL = frozenset({"pull_request", "pull_request_target"})
+_WHILE_OPEN = frozenset({"opened", "synchronize", "reopened", "ready_for_review"})
+_FAILS = (YAMLError, ValueError, TypeError, RecursionError, AttributeError, re.error)
+
+
+def workflow_runs_for(text: str, pull: PullData, files: Sequence[str] | None) -> bool:
+    """`files`: those that the pull request changes; None: they are not known."""
+    try:
+        told = _events(text)
+        events = [told] if isinstance(told, str) else told
+        if isinstance(events, list):
+            return any(name in {"push", *_OF_A_PULL} for name in cast("list[object]", events))
+        if not isinstance(events, dict):
+            return True
+        return any(
+            _fits(str(name), filters, pull, files)
+            for name, filters in cast("dict[object, object]", events).items()
+        )
+    except _FAILS:
+        return True
+
+
+def _events(text: str) -> object:
+    found = _ON.search(text)
+    if found is None:
+        return None
+    following = _NEXT_KEY.search(text, text.find("\n", found.end()) + 1 or len(text))
+    block = text[found.end() : following.start() if following else len(text)]
+    if len(block) > _LONGEST_TRIGGER or sum(block.count(one) for one in "[{") > _MOST_BRACKETS:
+        return None
+    return YAML(typ="safe", pure=True).load(f"it:{block}")["it"]
+
+
+def _fits(name: str, filters: object, pull: PullData, files: Sequence[str] | None) -> bool:
+    if name != "push" and name not in _OF_A_PULL:
+        return False
+    given = cast("dict[str, object]", filters) if isinstance(filters, dict) else {}
+    branches, tags = ({what, f"{what}-ignore"} & set(given) for what in ("branches", "tags"))
+    if name == "push" and tags and not branches:
+        return False  # with a filter for tags alone no branch counts
+    if name in _OF_A_PULL and "types" in given and not _WHILE_OPEN & set(_list(given["types"])):
+        return False
+    branch = pull.head.ref if name == "push" else pull.base.ref
+    if "branches" in given and not matches_filter(_list(given["branches"]), branch):
+        return False
+    if "branches-ignore" in given and matches_filter(_list(given["branches-ignore"]), branch):
+        return False
+    if not files:
+        return True
+    if "paths" in given:
+        return any(matches_filter(_list(given["paths"]), file) for file in files)
+    ignored = _list(given.get("paths-ignore", []))
+    return not ignored or not all(matches_filter(ignored, file) for file in files)
+
+
+def _list(told: object) -> list[str]:
+    if isinstance(told, list):
+        return [str(one) for one in cast("list[object]", told)]
+    return [str(told)]
+
+
+def matches_filter(patterns: Iterable[str], name: str) -> bool:
+    """As GitHub reads them: one after the other, and what begins with ! takes back what fitted before."""
+    found = False
+    for pattern in patterns:
+        plain = pattern.removeprefix("!")
+        if re.fullmatch(_as_regex(plain), name):
+            found = plain == pattern
+    return found
+
+
+def _as_regex(pattern: str) -> str:
+    """`*` stops at a slash, `**` does not; `?` and `+` are about the character before them."""
+    parts = re.findall(r"\*\*/?|\*|[?+]|\[[^\]]*\]|\\.|.", pattern, re.DOTALL)
+    meant = {"**": ".*", "**/": "(?:.*/)?", "*": "[^/]*", "?": "?", "+": "+"}
+    return "".join(
+        meant.get(part) or (part if part.startswith(("[", "\\")) else re.escape(part))
+        for part in parts
+    )

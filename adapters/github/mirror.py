@@ -1,12 +1,13 @@
-"""A bare repository of the bot's own, beside each one on GitHub. Its rule: everything with a token happens here.
+"""A bare repository of the bot's own beside each one on GitHub: everything that needs a token happens there.
 
-Agents write to the configuration, hooks and pointers of the repository they work in; nothing of that is ever read here.
-Only objects come over, and are checked. It may be thrown away at any time: it is made anew from what the others have.
+Agents write to the configuration, hooks and pointers of the repository they work in; none of that is ever read here. Only
+objects come over, and are checked. A mirror may be deleted at any time: it is made anew.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import os
 import shutil
@@ -16,10 +17,11 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
-from adapters.github.access import Address
-from adapters.github.git import Git, Said, last_words
-from adapters.github.pushed import Pushed
-from bot.errors import Refused, Unavailable
+from pydantic import BaseModel, ValidationError
+
+from adapters.github.api import Address
+from adapters.github.git import GitResult, RemoteGit, failure_line
+from bot.core.errors import Refused, Unavailable
 
 _LOCK_SECONDS = 60.0
 _LOOK_SECONDS = 0.1
@@ -38,11 +40,11 @@ _FETCH = ("--no-tags", "--no-write-fetch-head", "--update-shallow", "--quiet")
 class Mirror:
     """Made in `mirrors` under a name that tells nothing."""
 
-    def __init__(self, mirrors: Path, address: Address, slug: str, git: Git) -> None:
+    def __init__(self, mirrors: Path, address: Address, slug: str, git: RemoteGit) -> None:
         name = sha256(address.clone_url(slug).lower().encode()).hexdigest()[:32]
         self.path = mirrors / f"{name}.git"
         self.url = address.clone_url(slug)
-        self.pushed = Pushed(mirrors / f"{name}.json")
+        self.pushed = PushedCommits(mirrors / f"{name}.json")
         self._lock = mirrors / f"{name}.lock"
         self._git = git
         self._held = asyncio.Lock()
@@ -52,9 +54,9 @@ class Mirror:
     async def held(self) -> AsyncGenerator[None]:
         """One at a time. git inherits the lock: one that outlives the bot keeps the next bot waiting."""
         async with self._held:
-            descriptor = _opened(self._lock)
+            descriptor = _open_lock(self._lock)
             try:
-                await _locked(descriptor)
+                await _wait_for_lock(descriptor)
                 self._descriptor = descriptor
                 await self._made()
                 yield
@@ -62,11 +64,11 @@ class Mirror:
                 self._descriptor = None
                 os.close(descriptor)
 
-    async def git(self, *arguments: str, ok: tuple[int, ...] | None = (0,)) -> Said:
+    async def git(self, *arguments: str, ok: tuple[int, ...] | None = (0,)) -> GitResult:
         """A command that reaches nothing but the mirror itself."""
         return await self._git.run(*arguments, at=self.path, lock=self._descriptor, ok=ok)
 
-    async def remote(self, *arguments: str, header: str) -> Said:
+    async def remote(self, *arguments: str, header: str) -> GitResult:
         """A command that speaks with GitHub; the header with the token is known to that process alone."""
         base = self.url[: self.url.index("/", self.url.index("//") + 2)]
         return await self._git.run(
@@ -113,9 +115,9 @@ class Mirror:
         await self._take(repository, branch, again=False)
 
     async def _made(self) -> None:
-        if not await asyncio.to_thread(_tidied, self.path):
+        if not await asyncio.to_thread(_remove_stale_locks, self.path):
             await self._anew()
-        await asyncio.to_thread(_configured, self.path)
+        await asyncio.to_thread(_write_config, self.path)
 
     async def _anew(self) -> None:
         """Made beside its place, then moved there: a half-made one is never used."""
@@ -132,7 +134,7 @@ def ref_of(whose: str, branch: str) -> str:
     return f"refs/{whose}/{sha256(branch.encode()).hexdigest()[:24]}"
 
 
-def _not_taken(said: Said, repository: str, branch: str) -> Refused | Unavailable:
+def _not_taken(said: GitResult, repository: str, branch: str) -> Refused | Unavailable:
     if "couldn't find remote ref" in said.err:
         return Refused(f"{repository} has no branch {branch}")
     if "dubious ownership" in said.err:
@@ -142,10 +144,10 @@ def _not_taken(said: Said, repository: str, branch: str) -> Refused | Unavailabl
         )
     if "No space left" in said.err or "Disk quota" in said.err:
         return Unavailable("there is no room on the disk", "Make room on the disk.")
-    return Refused(f"{branch} cannot be copied from {repository}: {last_words(said.err)}")
+    return Refused(f"{branch} cannot be copied from {repository}: {failure_line(said.err)}")
 
 
-def _opened(path: Path) -> int:
+def _open_lock(path: Path) -> int:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -153,7 +155,7 @@ def _opened(path: Path) -> int:
         raise Unavailable(f"{path.parent} cannot be written: {error.strerror}") from error
 
 
-def _configured(path: Path) -> None:
+def _write_config(path: Path) -> None:
     """As git made it, each time anew: a proxy or another address in it would see the token."""
     fresh = path / "config.new"
     try:
@@ -166,7 +168,7 @@ def _configured(path: Path) -> None:
         raise Unavailable(f"{path} cannot be written: {error.strerror}") from error
 
 
-def _tidied(path: Path) -> bool:
+def _remove_stale_locks(path: Path) -> bool:
     """Whether it is there. Who holds the lock knows that no git works here: its lock files are left over from a crash."""
     if not (path / "objects").is_dir():
         return False
@@ -175,17 +177,77 @@ def _tidied(path: Path) -> bool:
     return True
 
 
-async def _locked(descriptor: int) -> None:
+async def _wait_for_lock(descriptor: int) -> None:
     for _ in range(round(_LOCK_SECONDS / _LOOK_SECONDS)):
-        if _try(descriptor):
+        if _try_lock(descriptor):
             return
         await asyncio.sleep(_LOOK_SECONDS)
     raise Unavailable("a git of an earlier run still works on the same branches")
 
 
-def _try(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
+
+
+# The commits the bot has pushed, on disk: written before it pushes, so that it knows its own work
+# after a crash.
+
+_COMMITS_KEPT = 20
+_BRANCHES_KEPT = 2_000
+
+
+class _PushedPage(BaseModel):
+    pushed: dict[str, tuple[str, ...]] = {}
+
+
+class PushedCommits:
+    """The commits that were pushed to each branch, the newest last."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def has(self, branch: str, commit: str) -> bool:
+        return commit in self._read().pushed.get(branch, ())
+
+    def note(self, branch: str, commit: str) -> None:
+        pushed = self._read().pushed
+        before = pushed.pop(branch, ())
+        commits = (*(one for one in before if one != commit), commit)[-_COMMITS_KEPT:]
+        newest = list(pushed.items())[-(_BRANCHES_KEPT - 1) :]
+        if before[-1:] != (commit,):
+            self._write(_PushedPage(pushed={**dict(newest), branch: commits}))
+
+    def strike(self, branch: str) -> None:
+        pushed = self._read().pushed
+        if pushed.pop(branch, None) is not None:
+            self._write(_PushedPage(pushed=pushed))
+
+    def _read(self) -> _PushedPage:
+        try:
+            return _PushedPage.model_validate_json(self._path.read_bytes())
+        except FileNotFoundError:
+            return _PushedPage()
+        except ValidationError:
+            # without it the bot only trusts less: what it finds on a branch counts as somebody else's
+            return _PushedPage()
+
+    def _write(self, page: _PushedPage) -> None:
+        fresh = self._path.with_suffix(".new")
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                fresh.unlink()
+            with os.fdopen(
+                os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb"
+            ) as file:
+                file.write(page.model_dump_json().encode())
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(self._path)
+        except OSError as error:
+            raise Unavailable(
+                f"{self._path.name} cannot be written: {error.strerror}", "Make room on the disk."
+            ) from error

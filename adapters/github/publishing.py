@@ -1,4 +1,4 @@
-"""Branches on GitHub: pushed, copied, removed. Its rule: only `agent/…` is written, and nobody else's work is ever lost."""
+"""Pushes, fetches and removes branches on GitHub. Only `agent/…` is written, and nobody else's work is ever lost."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ import logging
 import re
 from pathlib import Path
 
-from adapters.github.access import Address
-from adapters.github.excuses import excuse, is_gone, is_stale
-from adapters.github.git import Git, Said
+from adapters.github.api import GIVE_TOKEN, TRIES_AGAIN, Address
+from adapters.github.git import GitResult, RemoteGit, checked_slug, failure_line
 from adapters.github.mirror import Mirror, ref_of
-from adapters.github.place import checked
-from adapters.github.problem import TRIES_AGAIN
-from adapters.github.tokens import Tokens, for_git
-from bot.domain.hosting import Fetched
-from bot.domain.naming import is_agent_branch
-from bot.errors import PortError, Refused, Unavailable
+from adapters.github.tokens import Tokens, git_authorization
+from bot.core.errors import PortError, Refused, Unavailable
+from bot.core.forge import Fetched
+from bot.core.naming import is_agent_branch
 
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # what git allows in a name of a branch, and a little less
@@ -24,14 +21,19 @@ _BRANCH = re.compile(
     r"(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)|/\.|\.$|/$))[A-Za-z0-9_][^\s~^:?*\[\\\x00-\x20\x7f]{0,240}"
 )
 
-ASKING = 30.0
+ASK_SECONDS = 30.0
 """Seconds for a question that moves no objects."""
 log = logging.getLogger("adapters.github")
 
 
-class Publishing:
+class BranchPublisher:
     def __init__(
-        self, home: Path, address: Address, tokens: Tokens, git: Git, asking: float = ASKING
+        self,
+        home: Path,
+        address: Address,
+        tokens: Tokens,
+        git: RemoteGit,
+        asking: float = ASK_SECONDS,
     ) -> None:
         self._asking = asking
         self._mirrors = home / "mirrors"
@@ -42,7 +44,7 @@ class Publishing:
 
     async def publish(self, repository: str, slug: str, branch: str, commit: str) -> None:
         """Have the branch stand at the commit on GitHub. Refused: it holds work there that is not in the commit."""
-        _check(branch, commit)
+        _check_branch(branch, commit)
         mirror = self._mirror(slug)
         async with mirror.held():
             seen = await self._tip(mirror, slug, branch)
@@ -80,7 +82,7 @@ class Publishing:
             if "couldn't find remote ref" in said.err:
                 raise await self._missing(mirror, slug, branch)
             if fetched is None:
-                raise excuse(said.err, slug, f"copy the branch {branch}")
+                raise transfer_error(said.err, slug, f"copy the branch {branch}")
             return fetched
 
     async def fetch_head(self, slug: str, number: int) -> Fetched:
@@ -92,9 +94,11 @@ class Publishing:
                 return fetched
             if "couldn't find remote ref" in said.err:
                 raise Refused(f"GitHub has no pull request #{number} in {slug}")
-            raise excuse(said.err, slug, f"copy the head of #{number}")
+            raise transfer_error(said.err, slug, f"copy the head of #{number}")
 
-    async def _fetched(self, mirror: Mirror, slug: str, name: str) -> tuple[Said, Fetched | None]:
+    async def _fetched(
+        self, mirror: Mirror, slug: str, name: str
+    ) -> tuple[GitResult, Fetched | None]:
         ref = ref_of("theirs", name.removeprefix("refs/heads/"))
         said = await self._remote(
             mirror,
@@ -121,7 +125,7 @@ class Publishing:
 
     async def unpublish(self, slug: str, branch: str, commit: str) -> str:
         """Let it go if it stands at that commit. Why it was left; empty: it is gone."""
-        _check(branch, commit)
+        _check_branch(branch, commit)
         mirror = self._mirror(slug)
         async with mirror.held():
             seen = await self._tip(mirror, slug, branch)
@@ -150,7 +154,7 @@ class Publishing:
             mirror.url,
             f"{commit}:refs/heads/{branch}",
         )
-        error = _wrong_with(said, slug, f"{'push' if commit else 'remove'} the branch {branch}")
+        error = _failure(said, slug, f"{'push' if commit else 'remove'} the branch {branch}")
         if error is None:
             return
         # whatever was said: the answer may have been lost on its way, and all be well
@@ -166,7 +170,7 @@ class Publishing:
         ref = f"refs/heads/{branch}"
         said = await self._remote(mirror, slug, "ls-remote", "--quiet", mirror.url, "HEAD", ref)
         if said.code != 0:
-            raise excuse(said.err, slug, "read the branches")
+            raise transfer_error(said.err, slug, "read the branches")
         told = {
             name: commit
             for commit, _, name in (line.partition("\t") for line in said.out.splitlines())
@@ -193,21 +197,23 @@ class Publishing:
             f"Somebody else has pushed {seen[:12]} there: take it into the task's branch, or remove it there.",
         )
 
-    async def _told(self, mirror: Mirror, slug: str, *arguments: str) -> Said:
+    async def _told(self, mirror: Mirror, slug: str, *arguments: str) -> GitResult:
         try:
             return await self._remote(mirror, slug, *arguments)
         except Unavailable as error:
             # it took too long; what became of it is looked for as after any other failure
-            return Said(1, "", f"fatal: Operation timed out: {error.reason}")
+            return GitResult(1, "", f"fatal: Operation timed out: {error.reason}")
 
-    async def _remote(self, mirror: Mirror, slug: str, *arguments: str) -> Said:
+    async def _remote(self, mirror: Mirror, slug: str, *arguments: str) -> GitResult:
         token = await self._tokens.token(slug)
         if not token:
             raise Refused("there is no token for GitHub any more", "Set GITHUB_TOKEN.")
-        return await mirror.remote(*arguments, header=f"Authorization: Basic {for_git(token)}")
+        return await mirror.remote(
+            *arguments, header=f"Authorization: Basic {git_authorization(token)}"
+        )
 
     def _mirror(self, slug: str) -> Mirror:
-        key = checked(slug).lower()
+        key = checked_slug(slug).lower()
         if key not in self._known:
             self._known[key] = Mirror(self._mirrors, self._address, slug, self._git)
         return self._known[key]
@@ -218,17 +224,99 @@ def _check_name(branch: str) -> None:
         raise Refused(f"{branch[:200]!r} is no name of a branch")
 
 
-def _check(branch: str, commit: str) -> None:
+def _check_branch(branch: str, commit: str) -> None:
     if not is_agent_branch(branch):
         raise Refused(f"{branch[:200]!r} is no branch of an agent, so the bot does not touch it")
     if not _COMMIT.fullmatch(commit):
         raise Refused(f"{commit[:100]!r} is no commit")
 
 
-def _wrong_with(said: Said, slug: str, doing: str) -> PortError | None:
+def _failure(said: GitResult, slug: str, doing: str) -> PortError | None:
     everything = said.err + "\n" + said.out
-    if said.code == 0 or is_gone(everything):
+    if said.code == 0 or is_missing_branch(everything):
         return None
-    if is_stale(everything):
+    if is_stale_push(everything):
         return Unavailable("the branch has moved on GitHub at the same moment", TRIES_AGAIN)
-    return excuse(everything, slug, doing)
+    return transfer_error(everything, slug, doing)
+
+
+# What git says when GitHub does not take or give a branch, and whether a retry helps. Pure.
+
+_STATUS = re.compile(r"(?:returned error:|HTTP) ([0-9]{3})")
+_REMOTE = re.compile(r"^remote: ?(.*)$", re.MULTILINE)
+_REJECTED = re.compile(r"^!\t[^\t]*\t\[[a-z ]+\] ?\(?(.*?)\)?$", re.MULTILINE)
+_LONGEST_REASON = 500
+_LOGIN_FAILED = (
+    "Authentication failed",
+    "could not read Username",
+    "could not read Password",
+    "Invalid username or token",
+)
+_NOT_REACHED = (
+    "Could not resolve",
+    "Failed to connect",
+    "Couldn't connect",
+    "Connection reset",
+    "Connection refused",
+    "Connection timed out",
+    "Operation timed out",
+    "Empty reply",
+    "Recv failure",
+    "Send failure",
+    "hung up unexpectedly",
+    "early EOF",
+    "unexpected disconnect",
+    "invalid index-pack output",
+    "transfer closed",
+    "RPC failed",
+    "Cannot access URL",
+    "SSL_",
+    "TLS",
+    "gnutls",
+)
+
+
+def transfer_error(said: str, slug: str, doing: str) -> PortError:
+    """`said`: everything that git said; `doing` completes "GitHub does not let me …"."""
+    status = _STATUS.search(said)
+    code = int(status.group(1)) if status else 0
+    if code == 401 or any(words in said for words in _LOGIN_FAILED):
+        return Refused("GitHub refuses the token: it is wrong or has expired", GIVE_TOKEN)
+    if "workflow" in said and ("scope" in said or "permission" in said or "refusing" in said):
+        return Refused(
+            "GitHub does not let the token change files in .github/workflows",
+            "Push that branch yourself, or give the token the right workflows:write.",
+        )
+    if refused := _by_rules(said):
+        return Refused(
+            f"GitHub does not let me {doing}: {refused}", "Look at the rules of the repository."
+        )
+    if code == 403 or "denied to" in said:
+        return Refused(f"GitHub does not let me {doing}: the token may not", GIVE_TOKEN)
+    if code == 404 or "not found" in said.lower():
+        return Refused(
+            f"GitHub has no repository {slug}, or the token does not see it",
+            "Look whether it was renamed, and whether the token is for this repository.",
+        )
+    if code == 429 or code >= 500 or any(words in said for words in _NOT_REACHED):
+        return Unavailable(f"GitHub is not reached by git: {failure_line(said)}", TRIES_AGAIN)
+    return Refused(f"git cannot {doing}: {failure_line(said)}")
+
+
+def is_stale_push(said: str) -> bool:
+    """The branch on GitHub was not where it was just seen."""
+    return "(stale info)" in said or "fetch first" in said or "cannot lock ref" in said
+
+
+def is_missing_branch(said: str) -> bool:
+    return "remote ref does not exist" in said or ("deletion of '" in said and "not exist" in said)
+
+
+def _by_rules(said: str) -> str:
+    """Why the rules of the repository refuse it, in the words of GitHub; empty: they do not."""
+    rejected = _REJECTED.search(said)
+    if rejected is None:
+        return ""
+    told = [line.strip() for line in _REMOTE.findall(said)]
+    words = " ".join(line.removeprefix("error:").strip() for line in told if line)
+    return (words or rejected.group(1))[:_LONGEST_REASON]

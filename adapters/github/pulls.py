@@ -1,16 +1,29 @@
-"""Opening a pull request and keeping its texts. Its rule: looked for before it is made, and again when an answer was lost."""
+"""Pull requests: opening them, keeping their texts up to date, reading their state and people's comments."""
 
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import cast
 
-from adapters.github.access import Pace
-from adapters.github.answers import PullTold
-from adapters.github.bodies import body_of, digest, lines_of, part_in, title_of, with_part
-from adapters.github.client import Client, parsed, query
-from adapters.github.problem import NotDone
-from bot.domain.hosting import PullWanted
-from bot.errors import Refused, Unavailable
+from adapters.github.api import ApiPace, ApiRefused
+from adapters.github.checks import Checks
+from adapters.github.client import (
+    Client,
+    PullData,
+    Remark,
+    parse_answer,
+    path_with_query,
+    read_json,
+)
+from bot.core.errors import Refused, Unavailable
+from bot.core.forge import MergeState, Pull, PullWanted, ReviewNote
+
+# Opening a pull request and keeping its texts. It is looked for before it is made, and again when
+# an answer was lost.
 
 _OPENING = "open a pull request"
 _HEAD_TRIES = 3
@@ -20,29 +33,29 @@ _DRAFT = (
 
 
 class Pulls:
-    def __init__(self, client: Client, pace: Pace) -> None:
+    def __init__(self, client: Client, pace: ApiPace) -> None:
         self._client = client
         self._pace = pace
 
-    async def open(self, slug: str, wanted: PullWanted) -> PullTold:
+    async def open(self, slug: str, wanted: PullWanted) -> PullData:
         """The one of that branch: brought up to date, or made."""
         found = await self._find(slug, wanted)
         if found is None:
             found = await self._make(slug, wanted)
         return await self._up_to_date(slug, found, wanted)
 
-    async def read(self, slug: str, number: int) -> PullTold:
+    async def read(self, slug: str, number: int) -> PullData:
         doing = f"show the pull request #{number}"
-        return await self._client.get(slug, f"/repos/{slug}/pulls/{number}", PullTold, doing)
+        return await self._client.get(slug, f"/repos/{slug}/pulls/{number}", PullData, doing)
 
-    async def make_ready(self, slug: str, number: int) -> PullTold:
+    async def make_ready(self, slug: str, number: int) -> PullData:
         return await self._turn(slug, await self.read(slug, number), draft=False)
 
-    async def _find(self, slug: str, wanted: PullWanted) -> PullTold | None:
+    async def _find(self, slug: str, wanted: PullWanted) -> PullData | None:
         """An open one; or one that is merged already with this very commit, so that no second one is made of it."""
         owner = slug.split("/")[0]
-        path = query(f"/repos/{slug}/pulls", head=f"{owner}:{wanted.branch}", state="all")
-        told = await self._client.pages(slug, path, PullTold, "show its pull requests")
+        path = path_with_query(f"/repos/{slug}/pulls", head=f"{owner}:{wanted.branch}", state="all")
+        told = await self._client.pages(slug, path, PullData, "show its pull requests")
         # GitHub shows all there are where it does not understand the head
         ours = [one for one in told if one.head.is_branch_of(owner, wanted.branch)]
         open_ones = [one for one in ours if one.is_open]
@@ -55,11 +68,11 @@ class Pulls:
         merged = (one for one in ours if one.is_merged and one.head.sha == wanted.commit)
         return next(merged, None)
 
-    async def _make(self, slug: str, wanted: PullWanted) -> PullTold:
+    async def _make(self, slug: str, wanted: PullWanted) -> PullData:
         for left in reversed(range(_HEAD_TRIES)):
             try:
                 return await self._post(slug, wanted, draft=wanted.draft)
-            except NotDone as refused:
+            except ApiRefused as refused:
                 made = await self._after_refusal(slug, wanted, refused)
                 if made is not None:
                     return made
@@ -76,8 +89,8 @@ class Pulls:
         raise AssertionError("unreachable: the last try returns or raises")
 
     async def _after_refusal(
-        self, slug: str, wanted: PullWanted, refused: NotDone
-    ) -> PullTold | None:
+        self, slug: str, wanted: PullWanted, refused: ApiRefused
+    ) -> PullData | None:
         said = refused.answer.message.lower()
         if "already exists" in said:
             return await self._find(slug, wanted)
@@ -86,7 +99,7 @@ class Pulls:
             return await self._post(slug, wanted, draft=False)
         return None
 
-    async def _post(self, slug: str, wanted: PullWanted, *, draft: bool) -> PullTold:
+    async def _post(self, slug: str, wanted: PullWanted, *, draft: bool) -> PullData:
         title = title_of(wanted.title)
         body = {
             "title": title,
@@ -96,9 +109,9 @@ class Pulls:
             "draft": draft,
         }
         path = f"/repos/{slug}/pulls"
-        return parsed(await self._client.change(slug, "POST", path, body, _OPENING), PullTold)
+        return parse_answer(await self._client.change(slug, "POST", path, body, _OPENING), PullData)
 
-    async def _up_to_date(self, slug: str, pull: PullTold, wanted: PullWanted) -> PullTold:
+    async def _up_to_date(self, slug: str, pull: PullData, wanted: PullWanted) -> PullData:
         """Only what the bot has written itself, and nobody has changed since."""
         body = lines_of(pull.body or "")
         part = part_in(body)
@@ -126,12 +139,14 @@ class Pulls:
             pull = await self._turn(slug, pull, draft=wanted.draft)
         return await self._patched(slug, pull, changes) if changes else pull
 
-    async def _patched(self, slug: str, pull: PullTold, changes: dict[str, object]) -> PullTold:
+    async def _patched(self, slug: str, pull: PullData, changes: dict[str, object]) -> PullData:
         path = f"/repos/{slug}/pulls/{pull.number}"
         doing = f"bring the pull request #{pull.number} up to date"
-        return parsed(await self._client.change(slug, "PATCH", path, changes, doing), PullTold)
+        return parse_answer(
+            await self._client.change(slug, "PATCH", path, changes, doing), PullData
+        )
 
-    async def _turn(self, slug: str, pull: PullTold, *, draft: bool) -> PullTold:
+    async def _turn(self, slug: str, pull: PullData, *, draft: bool) -> PullData:
         """Make it a draft, or ready. REST knows no way."""
         if pull.draft == draft or not pull.is_open:
             return pull
@@ -147,7 +162,7 @@ class Pulls:
         return await self.read(slug, pull.number)
 
 
-def _explained(refused: NotDone, wanted: PullWanted) -> Refused:
+def _explained(refused: ApiRefused, wanted: PullWanted) -> Refused:
     """What can be done about it, in words for people."""
     answer = refused.answer
     if "no commits between" in answer.message.lower():
@@ -164,3 +179,278 @@ def _explained(refused: NotDone, wanted: PullWanted) -> Refused:
             f"Push {wanted.base} to GitHub, then try again.",
         )
     return Refused(refused.reason, refused.remedy)
+
+
+# The state of a pull request. What has not changed costs no quota.
+
+MOST_CHECKS = 200
+_UNDECIDED_TRIES = 4
+_STATES = {
+    "clean": MergeState.CLEAN,
+    "has_hooks": MergeState.CLEAN,
+    "dirty": MergeState.CONFLICT,
+    "behind": MergeState.BEHIND,
+    "blocked": MergeState.BLOCKED,
+    "unstable": MergeState.UNSTABLE,
+    "draft": MergeState.DRAFT,
+}
+
+
+class PullReader:
+    def __init__(
+        self, client: Client, pulls: Pulls, checks: Checks, notes: PullComments, pace: ApiPace
+    ) -> None:
+        self._client = client
+        self._pulls = pulls
+        self._checks = checks
+        self._notes = notes
+        self._pace = pace
+
+    async def look(self, slug: str, number: int) -> Pull:
+        self._client.quota.keep_reserve()
+        told = await self._thought_about(slug, number)
+        said = await self._checks.of(slug, told.head.sha)
+        notes = await self._notes.of(slug, number)
+        checks = {"ci": said.state, "checks": said.names[:MOST_CHECKS], "failures": said.failures}
+        return Pull.model_validate(pull_of(told).model_dump() | checks | {"notes": notes})
+
+    async def _thought_about(self, slug: str, number: int) -> PullData:
+        """GitHub begins to think about whether it can be merged when it is first asked."""
+        told = await self._pulls.read(slug, number)
+        for _ in range(_UNDECIDED_TRIES - 1):
+            if told.mergeable is not None or not told.is_open:
+                break
+            await asyncio.sleep(self._pace.again)
+            told = await self._pulls.read(slug, number)
+        return told
+
+
+def pull_of(told: PullData) -> Pull:
+    """What a single answer says of it."""
+    return Pull(
+        number=told.number,
+        url=told.html_url,
+        branch=told.head.ref,
+        head=told.head.sha,
+        base=told.base.ref,
+        open=told.is_open,
+        merged=told.is_merged,
+        # of an open one it is a mere try of GitHub's
+        merge_commit=(told.merge_commit_sha or "") if told.is_merged else "",
+        draft=told.draft,
+        merge_state=_merge_state(told),
+    )
+
+
+def _merge_state(told: PullData) -> MergeState:
+    if not told.is_open:
+        return MergeState.UNKNOWN
+    if told.mergeable is False:
+        return MergeState.CONFLICT
+    if told.draft:
+        return MergeState.DRAFT
+    return _STATES.get(told.mergeable_state, MergeState.UNKNOWN)
+
+
+# The texts of a pull request. Pure. The bot changes what it wrote itself; what people wrote stays
+# as it is.
+#
+# The bot's part stands between two marks that people do not see. The first holds a digest of what
+# the bot wrote last, so that a part that people have changed is known to be theirs from then on.
+
+LONGEST_BODY = 63_000
+LONGEST_TITLE = 250
+MARK = "<!-- gwt-bot"
+_PART = re.compile(
+    r"<!-- gwt-bot title=([0-9a-f]{12}) text=([0-9a-f]{12}) draft=([01]) -->\n(.*?)\n<!-- /gwt-bot -->",
+    re.DOTALL,
+)
+_MENTION = re.compile(r"@(?=[A-Za-z0-9])")
+_CLOSING = re.compile(
+    r"\b(clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?)"
+    r"(\s*:?\s+)(?=(?:[A-Za-z0-9._-]+/[A-Za-z0-9._-]+)?(?:\#|GH-)[0-9]|https?://)",
+    re.IGNORECASE,
+)
+_OWN_MARK = re.compile(r"(?<!\n)\n*(<!-- gwt-bot [A-Za-z0-9=_-]{1,80} -->)\s*\Z")
+"""With which a text of the bot's may end; anything else that looks like a mark is not ours."""
+_WORD_JOINER = "\u2060"
+"""Takes no room and joins what it stands between, so a line breaks nowhere new."""
+_FRAME = 200
+"""The two marks around it are shorter."""
+_CUT = "\n\n… (shortened)"
+
+
+@dataclass(frozen=True)
+class BodyPart:
+    """The bot's own part of a body, as it was found."""
+
+    start: int
+    end: int
+    draft: bool
+    title_digest: str
+    untouched: bool
+    """Nobody has changed it since the bot wrote it."""
+
+
+def without_references(text: str) -> str:
+    """Text of a model's that mentions nobody and closes nothing, though it reads the same."""
+    calmed = _CLOSING.sub(
+        rf"\1{_WORD_JOINER}\2{_WORD_JOINER}", _MENTION.sub(f"@{_WORD_JOINER}", text)
+    )
+    # what looks like our mark would let the text pass for the bot's part
+    return calmed.replace("<!--", f"<{_WORD_JOINER}!--")
+
+
+def title_of(text: str) -> str:
+    """One line, not too long, that mentions nobody."""
+    line = without_references(" ".join(text.split()))
+    return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1].rstrip() + "…"
+
+
+def body_of(text: str, title: str, *, draft: bool, title_digest: str = "") -> str:
+    """The bot's part of a body. `title_digest`: that of the title the bot gave, where people have chosen another."""
+    text = lines_of(text)
+    mark = _OWN_MARK.search(text)
+    end = f"\n\n{mark.group(1)}" if mark else ""
+    calm = without_references(text[: mark.start()] if mark else text).strip("\n")
+    room = LONGEST_BODY - len(end) - _FRAME
+    if len(calm) > room:
+        calm = calm[: room - len(_CUT)] + _CUT
+    calm += end
+    about = title_digest or digest(title)
+    head = f"{MARK} title={about} text={digest(calm)} draft={int(draft)} -->"
+    return f"{head}\n{calm}\n<!-- /gwt-bot -->"
+
+
+def part_in(body: str) -> BodyPart | None:
+    """Where the bot's part stands; None: there is none, so the whole text is somebody else's."""
+    found = _PART.search(body)
+    if found is None:
+        return None
+    return BodyPart(
+        start=found.start(),
+        end=found.end(),
+        draft=found.group(3) == "1",
+        title_digest=found.group(1),
+        untouched=digest(found.group(4)) == found.group(2),
+    )
+
+
+def with_part(body: str, part: BodyPart, new: str) -> str:
+    """The body with the bot's part replaced, and everything around it kept."""
+    return body[: part.start] + new + body[part.end :]
+
+
+def lines_of(body: str) -> str:
+    """A text that was edited on the web has other line ends."""
+    return body.replace("\r\n", "\n")
+
+
+def digest(text: str) -> str:
+    return sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+# What people write at a pull request, without robots, the bot itself, replies and what is
+# resolved.
+
+LONGEST_TEXT = 6_000
+MOST_NOTES = 100
+_MAY_WRITE = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
+_CHANGES_REQUESTED = "CHANGES_REQUESTED"
+_SAID_NOTHING = "(changes are requested, without a word why)"
+_THREADS = """query($owner: String!, $name: String!, $number: Int!) {
+  repository(owner: $owner, name: $name) { pullRequest(number: $number) {
+    reviewThreads(first: 100) { nodes { isResolved comments(first: 1) { nodes { databaseId } } } }
+  } }
+}"""
+
+
+class PullComments:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def of(self, slug: str, number: int) -> tuple[ReviewNote, ...]:
+        pull, issue = f"/repos/{slug}/pulls/{number}", f"/repos/{slug}/issues/{number}"
+        doing = f"show what is said at the pull request #{number}"
+        inline = await self._client.pages(slug, f"{pull}/comments", Remark, doing)
+        reviews = await self._client.pages(slug, f"{pull}/reviews", Remark, doing)
+        below = await self._client.pages(slug, f"{issue}/comments", Remark, doing)
+        begun = [one for one in inline if one.in_reply_to_id is None and _counts(one)]
+        resolved = await self._resolved(slug, number) if begun else frozenset[int]()
+        kept = [
+            *(("line", one) for one in begun if one.id not in resolved),
+            *(("review", one) for one in _unsettled(reviews)),
+            *(("comment", one) for one in below if _counts(one) and _text(one)),
+        ]
+        kept.sort(key=lambda each: each[1].when)
+        # where there are too many, strangers' words go first: anybody may write any number of them
+        by_weight = sorted(range(len(kept)), key=lambda n: (_may_write(kept[n][1]), n))
+        return tuple(_note(*kept[n]) for n in sorted(by_weight[-MOST_NOTES:]))
+
+    async def _resolved(self, slug: str, number: int) -> frozenset[int]:
+        """The comments that begin threads which are settled. REST does not tell; who may not ask hears all of them."""
+        owner, _, name = slug.partition("/")
+        given = {"owner": owner, "name": name, "number": number}
+        try:
+            answer = await self._client.graphql(slug, _THREADS, given, "show its threads")
+        except Refused:
+            return frozenset()
+        return resolved_comments(read_json(answer))
+
+
+def resolved_comments(told: object) -> frozenset[int]:
+    """The numbers of the first comments of all resolved threads, as GraphQL tells them."""
+    threads = _nested(told, "data", "repository", "pullRequest", "reviewThreads", "nodes")
+    found: set[int] = set()
+    for thread in threads if isinstance(threads, list) else []:
+        first = _nested(thread, "comments", "nodes")
+        if _nested(thread, "isResolved") is True and isinstance(first, list) and first:
+            number = _nested(first[0], "databaseId")
+            if isinstance(number, int):
+                found.add(number)
+    return frozenset(found)
+
+
+def _nested(told: object, *names: str) -> object:
+    for name in names:
+        told = cast("dict[str, object]", told).get(name) if isinstance(told, dict) else None
+    return told
+
+
+def _unsettled(reviews: Iterable[Remark]) -> Iterator[Remark]:
+    """A wish for changes holds until the same person approves, or it is dismissed."""
+    told = [one for one in reviews if _counts(one)]
+    for number, one in enumerate(told):
+        if one.state in {"DISMISSED", "PENDING"}:
+            continue
+        if one.state != _CHANGES_REQUESTED and not _text(one):
+            continue
+        later = {other.state for other in told[number + 1 :] if other.user == one.user}
+        if one.state != _CHANGES_REQUESTED or "APPROVED" not in later:
+            yield one
+
+
+def _note(kind: str, one: Remark) -> ReviewNote:
+    return ReviewNote(
+        key=f"{kind}:{one.id}",
+        author=one.user.login if one.user else "",
+        trusted=_may_write(one),
+        text=(_text(one) or _SAID_NOTHING)[:LONGEST_TEXT],
+        path=one.path,
+        line=one.line if one.line is not None else one.original_line,
+        asks_for_changes=one.state == _CHANGES_REQUESTED,
+        url=one.html_url,
+    )
+
+
+def _may_write(one: Remark) -> bool:
+    return one.author_association in _MAY_WRITE and one.user is not None
+
+
+def _text(one: Remark) -> str:
+    return (one.body or "").strip()
+
+
+def _counts(one: Remark) -> bool:
+    """Robots are not listened to, and what the bot wrote itself has its mark."""
+    return not (one.user is not None and one.user.is_robot) and MARK not in (one.body or "")

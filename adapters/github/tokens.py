@@ -1,4 +1,7 @@
-"""Where the token comes from. Its rule: the first source that has one; whoever hides secrets learns it before it is used."""
+"""Where the token comes from: the settings, a GitHub App, the environment or the `gh` program; the first that has one.
+
+Whoever hides secrets is told of a token before it is used.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,27 @@ import asyncio
 import base64
 import contextlib
 import re
+import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
 
-from adapters.github.access import Access, Address, Pace
-from adapters.github.app import App
-from bot.errors import Refused
+from pydantic import AwareDatetime, BaseModel, Field, ValidationError
+
+from adapters.github.api import (
+    Access,
+    Address,
+    ApiAnswer,
+    ApiPace,
+    as_port_error,
+    error_for,
+    in_own_thread,
+    not_understood,
+    open_client,
+    send_request,
+)
+from bot.core.errors import Refused, Unavailable
 
 FROM_THE_ENVIRONMENT = ("GITHUB_TOKEN", "GH_TOKEN")
 USER = "x-access-token"
@@ -28,14 +47,14 @@ _GH_NEEDS = (
     "GH_CONFIG_DIR",
 )
 
-Learned = Callable[[str, str], None]
+OnToken = Callable[[str, str], None]
 
 
 class Tokens:
-    def __init__(self, access: Access, address: Address, pace: Pace, learned: Learned) -> None:
+    def __init__(self, access: Access, address: Address, pace: ApiPace, learned: OnToken) -> None:
         self._access = access
         self._host = address.host
-        self._app = App(access, address, pace)
+        self._app = AppTokens(access, address, pace)
         self._learned = learned
         self._announced: set[str] = set()
         self._of_gh: str | None = None
@@ -46,7 +65,7 @@ class Tokens:
         found = self._given()
         if not found:
             if self._of_gh is None:
-                self._of_gh = await asked_of_gh(self._host, self._access.environ)
+                self._of_gh = await token_from_gh(self._host, self._access.environ)
             found = self._of_gh
         if not found and self._access.names_app:
             self._app.require()
@@ -91,15 +110,15 @@ class Tokens:
         name = f"GITHUB_TOKEN_{turn}" if turn else "GITHUB_TOKEN"
         self._announced.add(token)
         self._learned(name, token)
-        self._learned(f"{name}_FOR_GIT", for_git(token))
+        self._learned(f"{name}_FOR_GIT", git_authorization(token))
 
 
-def for_git(token: str) -> str:
+def git_authorization(token: str) -> str:
     """User and token as they travel in a header."""
     return base64.b64encode(f"{USER}:{token}".encode()).decode()
 
 
-async def asked_of_gh(host: str, environ: Mapping[str, str]) -> str:
+async def token_from_gh(host: str, environ: Mapping[str, str]) -> str:
     """What the `gh` program has for that host; it asks no network for it. No such program, no token."""
     environment = {name: environ[name] for name in _GH_NEEDS if name in environ}
     try:
@@ -130,3 +149,134 @@ async def asked_of_gh(host: str, environ: Mapping[str, str]) -> str:
             await process.wait()
     found = out.decode("ascii", "ignore").strip()
     return found if process.returncode == 0 and _TOKEN.fullmatch(found) else ""
+
+
+# The token of a GitHub App for one installation: renewed in time, asked for with the app's own
+# key.
+
+EARLY_SECONDS = 300.0
+"""A push that begins with a token has to end with it, too."""
+_LONGEST_KEY = 64 * 1024
+
+
+class _Installation(BaseModel):
+    id: int
+
+
+class _InstallationToken(BaseModel):
+    token: str = Field(repr=False, pattern=r"^[!-~]+$")
+    expires_at: AwareDatetime
+
+
+@dataclass(frozen=True)
+class _CachedToken:
+    token: str = field(repr=False)
+    until: float
+    """On the monotonic clock."""
+
+
+class AppTokens:
+    def __init__(self, access: Access, address: Address, pace: ApiPace) -> None:
+        self._access = access
+        self._address = address
+        self._pace = pace
+        self._kept: dict[str, _CachedToken] = {}
+
+    async def token(self, slug: str) -> str:
+        kept = self._kept.get(slug)
+        if kept is None or kept.until < time.monotonic():
+            kept = self._kept[slug] = await self._asked(slug)
+        return kept.token
+
+    def forget(self) -> None:
+        self._kept.clear()
+
+    def require(self) -> None:
+        """Raise Refused where the app is configured in part, or its key cannot be used. Nobody is asked."""
+        access = self._access
+        wanted = {"GITHUB_APP_ID": access.app_id, "GITHUB_APP_KEY_FILE": access.app_key_file}
+        if lacking := [name for name, value in wanted.items() if not value]:
+            raise Refused(
+                f"a GitHub App is configured in part: {' and '.join(lacking)} is missing",
+                "Set what is missing, or take the other GITHUB_APP_ settings away.",
+            )
+        self._signed(self._key())
+
+    async def _asked(self, slug: str) -> _CachedToken:
+        number = self._access.installation or await self._installation_of(slug)
+        answer = await self._send("POST", f"/app/installations/{number}/access_tokens")
+        try:
+            ticket = _InstallationToken.model_validate_json(answer.body)
+        except ValidationError:
+            # not as the cause: it would show what was answered
+            raise not_understood("no token came of it") from None
+        return _CachedToken(
+            ticket.token, time.monotonic() + _lifetime(ticket.expires_at) - EARLY_SECONDS
+        )
+
+    async def _installation_of(self, slug: str) -> str:
+        answer = await self._send("GET", f"/repos/{slug}/installation")
+        try:
+            return str(_Installation.model_validate_json(answer.body).id)
+        except ValidationError as error:
+            raise not_understood("the installation has no number") from error
+
+    async def _send(self, verb: str, path: str) -> ApiAnswer:
+        ticket = self._signed(self._key())
+
+        def call() -> ApiAnswer:
+            from github import Auth
+
+            github = open_client(Auth.AppAuthToken(ticket), self._address, self._pace)
+            try:
+                return send_request(github, verb, path, {}, {} if verb == "POST" else None)
+            finally:
+                github.close()
+
+        try:
+            answer = await in_own_thread(call, seconds=self._pace.whole)
+        except Exception as error:
+            raise as_port_error(error) from error
+        if answer.status >= 300:
+            raise self._refused(answer)
+        return answer
+
+    def _refused(self, answer: ApiAnswer) -> Exception:
+        error = error_for(answer, "act as the GitHub App")
+        if isinstance(error, Unavailable):
+            return error
+        return Refused(
+            f"the GitHub App gets no token: {answer.message or f'HTTP {answer.status}'}",
+            "Look at GITHUB_APP_ID and GITHUB_APP_INSTALLATION, and whether the app is installed for the repository.",
+        )
+
+    def _signed(self, key: str) -> str:
+        """What shows for some minutes that one has the key."""
+        from github import Auth
+
+        try:
+            return Auth.AppAuth(self._access.app_id, key).create_jwt()
+        except Exception:  # noqa: BLE001 - each library below has its own error for a key; all mean this
+            raise self._no_key("it is no private key in PEM form") from None
+
+    def _key(self) -> str:
+        try:
+            with Path(self._access.app_key_file).open("rb") as file:
+                key = file.read(_LONGEST_KEY).decode("ascii")
+        except OSError as error:
+            raise self._no_key(error.strerror or "it cannot be read") from None
+        except ValueError:
+            raise self._no_key("it is no text") from None
+        if "PRIVATE KEY" not in key:
+            raise self._no_key("it is no private key in PEM form")
+        return key
+
+    def _no_key(self, why: str) -> Refused:
+        return Refused(
+            f"the private key of the GitHub App cannot be used ({self._access.app_key_file}): {why}",
+            "Set GITHUB_APP_KEY_FILE to the file that was downloaded from the app's settings page.",
+        )
+
+
+def _lifetime(until: datetime) -> float:
+    return max(0.0, until.timestamp() - time.time())

@@ -1,8 +1,7 @@
 """The master model: an endpoint that speaks OpenAI's chat completions, or an agent CLI. One question, one answer, no retries here."""
 
 from adapters.llm.clis import CLAUDE_CODE, CODEX, MasterCli
-from adapters.llm.endpoint import LlmAccess, OpenAiLlm
-from adapters.llm.formats import Formats
+from adapters.llm.endpoint import Formats, LlmAccess, OpenAiLlm
 from adapters.llm.headless import CliLlm
 
 __all__ = ["CLAUDE_CODE", "CODEX", "CliLlm", "Formats", "LlmAccess", "MasterCli", "OpenAiLlm"]

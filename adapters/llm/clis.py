@@ -1,11 +1,127 @@
-"""One entry for each agent CLI that can be the master model: how it answers one question with its tools off. Data."""
+"""The agent CLIs that can be the master model, one entry each, and how the answer of each is read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import cast
 
-from adapters.llm.told import Told, told_by_claude, told_by_codex
+from adapters.llm.errors import read_problem
+
+# Reads what a CLI prints as JSON: its answer, or why there is none. Nothing is believed to be
+# there. Pure.
+
+_JsonObject = Mapping[str, object]
+_NOTHING: _JsonObject = {}
+
+
+@dataclass(frozen=True)
+class CliAnswer:
+    """All that matters of one run."""
+
+    text: str = ""
+    failure: str = ""
+    """In the CLI's own words; empty: it did not fail."""
+    status: int = 0
+    """The HTTP status its own endpoint gave it; 0: not told."""
+    stopped: str = ""
+    """Why the model stopped, where it is told."""
+    prompt_tokens: int = 0
+    reply_tokens: int = 0
+    model: str = ""
+
+
+def read_claude(output: str) -> CliAnswer:
+    """`--output-format=json` prints one object; with some settings it is the last of a list."""
+    found = [said for said in _objects(output) if said.get("type") == "result"]
+    if not found:
+        return CliAnswer()
+    said = found[-1]
+    usage = _part(said, "usage")
+    prompt = sum(
+        _number(usage, name)
+        for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    )
+    return CliAnswer(
+        text="" if said.get("is_error") else _text(said, "result"),
+        failure=_failure_of_claude(said) if said.get("is_error") else "",
+        status=_number(said, "api_error_status"),
+        stopped=_text(said, "stop_reason"),
+        prompt_tokens=prompt,
+        reply_tokens=_number(usage, "output_tokens"),
+        model=next(iter(_part(said, "modelUsage")), ""),
+    )
+
+
+def _failure_of_claude(said: _JsonObject) -> str:
+    errors = said.get("errors")
+    listed = "; ".join(map(str, cast("list[object]", errors))) if isinstance(errors, list) else ""
+    return _text(said, "result") or listed or _text(said, "subtype") or "no reason was given"
+
+
+def read_codex(output: str) -> CliAnswer:
+    """`exec --json` prints an event a line; the last message is the answer."""
+    text = failure = ""
+    ended, usage = False, _NOTHING
+    for said in _objects(output):
+        match said.get("type"):
+            case "item.completed" if _part(said, "item").get("type") == "agent_message":
+                text = _text(_part(said, "item"), "text")
+            case "turn.completed":
+                ended, usage, failure = True, _part(said, "usage"), ""
+            case "turn.failed":
+                failure = _unwrapped(_text(_part(said, "error"), "message"))
+            case "error":
+                # Also told of each try that is made again; only the end of the turn decides.
+                failure = _unwrapped(_text(said, "message"))
+            case _:
+                pass
+    if text and not ended:
+        failure = failure or "its turn did not come to an end"
+    return CliAnswer(
+        text="" if failure else text,
+        failure=failure,
+        prompt_tokens=_number(usage, "input_tokens"),
+        reply_tokens=_number(usage, "output_tokens"),
+    )
+
+
+def _unwrapped(message: str) -> str:
+    """Some messages are the endpoint's own error object, as text."""
+    inner = next(_objects(message), None)
+    return read_problem(0, inner, {}).message if inner else message or "no reason was given"
+
+
+def _objects(output: str) -> Iterator[_JsonObject]:
+    """Every JSON object that stands on a line of its own, or in a list on one. Other lines are somebody's remarks."""
+    for line in output.splitlines():
+        if not line.lstrip().startswith(("{", "[")):
+            continue
+        try:
+            found: object = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        listed = cast("list[object]", found) if isinstance(found, list) else [found]
+        yield from (cast("_JsonObject", one) for one in listed if isinstance(one, dict))
+
+
+def _part(said: _JsonObject, name: str) -> _JsonObject:
+    found = said.get(name)
+    return cast("_JsonObject", found) if isinstance(found, dict) else {}
+
+
+def _text(said: _JsonObject, name: str) -> str:
+    found = said.get(name)
+    return found if isinstance(found, str) else ""
+
+
+def _number(said: _JsonObject, name: str) -> int:
+    found = said.get(name)
+    return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 0
+
+
+# How each answers one question with its tools off. Data.
 
 RULES_FILE = "{rules_file}"
 """Replaced by the path of the file that holds the system text."""
@@ -26,7 +142,7 @@ class MasterCli:
     command: tuple[str, ...]
     """Program and options for one question; the data comes on its standard input."""
     model_option: str
-    read: Callable[[str], Told]
+    read: Callable[[str], CliAnswer]
     """What its output says."""
     receives: tuple[str, ...]
     """The variables of the bot's environment that reach it, beside the plain ones: its own login, nobody else's."""
@@ -53,7 +169,7 @@ CLAUDE_CODE = MasterCli(
         RULES_FILE,
     ),
     model_option="--model",
-    read=told_by_claude,
+    read=read_claude,
     receives=(
         "ANTHROPIC_API_KEY",
         "ANTHROPIC_AUTH_TOKEN",
@@ -114,7 +230,7 @@ CODEX = MasterCli(
         "-",
     ),
     model_option="--model",
-    read=told_by_codex,
+    read=read_codex,
     # Not OPENAI_API_KEY: it may be the key of something else.
     receives=("CODEX_API_KEY", "CODEX_HOME"),
     sets=(),

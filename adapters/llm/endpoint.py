@@ -1,23 +1,26 @@
-"""Asks an OpenAI-compatible endpoint once, within one time limit; the one who asks decides about asking again."""
+"""Asks an OpenAI-compatible endpoint once, within one time limit. Whoever asks decides about retries."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import ssl
+import zlib
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pydantic import AnyHttpUrl, TypeAdapter, ValidationError
 
-from adapters.llm.answer import NothingSaid, read_answer
-from adapters.llm.calls import Calls, Mask
-from adapters.llm.client import new_client
-from adapters.llm.formats import Formats, is_useful, ways
-from adapters.llm.problem import Problem, judge, read_problem
-from bot.domain.world import Reply
-from bot.errors import PortError, Refused, Unavailable
+from adapters.llm.answers import Calls, MaskText, NothingSaid, read_answer
+from adapters.llm.errors import Problem, error_for, read_problem
+from bot.core.errors import PortError, Refused, Unavailable
+from bot.core.llm import Reply
 
 if TYPE_CHECKING:
+    import httpx2
     from openai import AsyncOpenAI
 
 
@@ -39,7 +42,7 @@ class OpenAiLlm:
         self,
         access: LlmAccess,
         *,
-        mask: Mask,
+        mask: MaskText,
         timeout: float = 120.0,
         formats: Formats | None = None,
         log: logging.Logger | None = None,
@@ -79,7 +82,7 @@ class OpenAiLlm:
         while True:
             level = self._formats.level(key, schema)
             try:
-                answer = await self._once(client, system, data, ways(schema)[level])
+                answer = await self._once(client, system, data, json_formats(schema)[level])
             except NothingSaid:
                 if schema:
                     self._formats.learn(key, level, useful=False)
@@ -88,8 +91,8 @@ class OpenAiLlm:
                 if schema:
                     self._formats.learn(key, level, useful=is_useful(answer.text, schema))
                 return answer
-            if not answer.dislikes_the_format or level == len(ways(schema)) - 1:
-                raise judge(self._told(answer), self._access.model, self._access.key_setting)
+            if not answer.dislikes_the_format or level == len(json_formats(schema)) - 1:
+                raise error_for(self._told(answer), self._access.model, self._access.key_setting)
             self._formats.turn_down(key, level)
 
     async def _once(
@@ -143,3 +146,199 @@ def _check(access: LlmAccess) -> None:
 def _cause(error: BaseException) -> str:
     cause = error.__cause__ or error
     return f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
+
+
+# The HTTP client of one call: our own headers only, no redirects, and no more of an answer than
+# any model says.
+
+LARGEST_ANSWER = 8 * 1024 * 1024
+"""Bytes of an answer, unpacked. `brain.asking` reads 400,000 characters; the rest is room for escapes and thoughts."""
+
+_SENT = frozenset(
+    {
+        *("host", "connection", "accept", "accept-encoding", "user-agent"),
+        *("authorization", "content-type", "content-length", "transfer-encoding"),
+    }
+)
+_OF_THE_LIBRARY = "x-stainless-"
+_ABOUT_THE_TRANSFER = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+_AGAIN = "The bot tries again by itself."
+
+
+class _OutgoingRequest(Protocol):
+    """A request on its way out."""
+
+    @property
+    def headers(self) -> MutableMapping[str, str]: ...
+
+
+async def only_ours(request: _OutgoingRequest) -> None:
+    """The library reads OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS by itself, and would send them,
+    with whatever account or key they name, to every endpoint."""
+    for name in [*request.headers]:
+        if name.lower() not in _SENT and not name.lower().startswith(_OF_THE_LIBRARY):
+            del request.headers[name]
+
+
+@cache
+def trusted_certificates() -> ssl.SSLContext:
+    """Whose certificates are believed. Read once: that is most of what a client costs, and of what memory it leaves behind."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
+def new_client(base_url: str, api_key: str, timeout: float) -> AsyncOpenAI:
+    """A client for one call: a connection kept for the next would as likely be dead by then. Slow, so in a thread."""
+    import openai
+
+    headers = {
+        # Said outright, so that no header of the environment takes its place.
+        "Authorization": f"Bearer {api_key or 'none'}",
+        # 300 kB of gzip can unpack to 300 MB. Answers are small: there is nothing to gain.
+        "Accept-Encoding": "identity",
+    }
+    try:
+        return openai.AsyncOpenAI(
+            base_url=base_url,
+            api_key=api_key or "none",
+            default_headers=headers,
+            max_retries=0,
+            timeout=timeout,
+            http_client=_bounded_client()(
+                verify=trusted_certificates(),
+                event_hooks={"request": [only_ours]},
+                # The library follows by default, and sends the whole question along.
+                follow_redirects=False,
+            ),
+        )
+    except (ImportError, ValueError) as error:
+        raise Refused(
+            f"the LLM cannot be asked: {error}", "Check OPENAI_BASE_URL and the proxy settings."
+        ) from error
+
+
+@cache
+def _bounded_client() -> Callable[..., httpx2.AsyncClient]:
+    """The library's client, but every answer, errors too, is read here and to a bound. A class made late: see `trusted`."""
+    import httpx2
+    import openai
+
+    class Bounded(openai.DefaultAsyncHttpxClient):
+        async def send(
+            self, request: httpx2.Request, *, stream: bool = False, **how: Any
+        ) -> httpx2.Response:
+            answer = await super().send(request, stream=True, **how)
+            try:
+                body = await _read_body(answer)
+            finally:
+                await answer.aclose()
+            kept = [
+                (name, value)
+                for name, value in answer.headers.multi_items()
+                if name.lower() not in _ABOUT_THE_TRANSFER
+            ]
+            return httpx2.Response(
+                answer.status_code, headers=kept, content=body, request=answer.request
+            )
+
+    return Bounded
+
+
+async def _read_body(answer: httpx2.Response) -> bytes:
+    unpack, body = _unpacking(answer.headers), bytearray()
+    async for piece in answer.aiter_raw():
+        body += unpack(piece, LARGEST_ANSWER + 1 - len(body))
+        if len(body) > LARGEST_ANSWER:
+            raise Unavailable(
+                f"the LLM endpoint sent an answer without end (over {LARGEST_ANSWER // 1024**2} MB)",
+                f"Look at what OPENAI_BASE_URL leads to. {_AGAIN}",
+            )
+    return bytes(body)
+
+
+def _unpacking(headers: Mapping[str, str]) -> Callable[[bytes, int], bytes]:
+    """From a piece and the most that is wanted to what was packed in it. Some servers pack whatever was asked for."""
+    packed = headers.get("content-encoding", "identity").strip().lower()
+    if packed in {"", "identity"}:
+        return lambda piece, _most: piece
+    if packed not in {"gzip", "x-gzip", "deflate"}:
+        raise Unavailable(
+            "the LLM endpoint sent an answer in a compression that was not asked for",
+            f"Look at any proxy in between. {_AGAIN}",
+        )
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)  # 32: it finds out which of the two it is
+
+    def unpack(piece: bytes, most: int) -> bytes:
+        try:
+            return unpacker.decompress(piece, most)
+        except zlib.error as error:
+            raise Unavailable(
+                "the LLM endpoint sent an answer that cannot be unpacked",
+                f"Look at any proxy in between. {_AGAIN}",
+            ) from error
+
+    return unpack
+
+
+# The ways to ask for JSON, best first, and which of them each endpoint and model has shown not to
+# take.
+
+EndpointModel = tuple[str, str]
+"""An endpoint, and the name of a model there."""
+
+_USELESS_ANSWERS = 2
+"""Answers of no use in a row until the next way is tried."""
+
+
+class Formats:
+    """Learnt while the program runs. With fewer formats an endpoint still serves: the prompt says what is wanted."""
+
+    def __init__(self) -> None:
+        self._turned_down: dict[EndpointModel, int] = {}
+        """How many of the formats are of no use there."""
+        self._useless: dict[EndpointModel, int] = {}
+        """How many answers in a row were of no use."""
+
+    def level(self, key: EndpointModel, schema: dict[str, object] | None) -> int:
+        """Which of the ways for this schema is to be used now."""
+        return min(self._turned_down.get(key, 0), len(json_formats(schema)) - 1)
+
+    def turn_down(self, key: EndpointModel, level: int) -> None:
+        """This way is not taken there. Said twice, by two questions asked at once, it is the same news."""
+        self._turned_down[key] = max(self._turned_down.get(key, 0), level + 1)
+        self._useless.pop(key, None)
+
+    def learn(self, key: EndpointModel, level: int, *, useful: bool) -> None:
+        """What came of asking in this way: an endpoint may take a format, and then answer with nothing of use."""
+        if useful:
+            self._useless.pop(key, None)
+            return
+        self._useless[key] = self._useless.get(key, 0) + 1
+        if self._useless[key] >= _USELESS_ANSWERS:
+            self.turn_down(key, level)
+
+
+def json_formats(schema: dict[str, object] | None) -> list[dict[str, object]]:
+    """What is added to a request; the last is to say it in the prompt only."""
+    if schema is None:
+        return [{}]
+    named = {"name": "reply", "schema": schema, "strict": False}
+    return [
+        {"response_format": {"type": "json_schema", "json_schema": named}},
+        {"response_format": {"type": "json_object"}},
+        {},
+    ]
+
+
+def is_useful(text: str, schema: Mapping[str, object]) -> bool:
+    """Whether there is an object in an answer that is not the schema itself, handed back."""
+    try:
+        found = json.loads(text[text.find("{") : text.rfind("}") + 1])
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(found, dict):
+        return False
+    told = cast("dict[str, object]", found)
+    echoed = "properties" in schema and told.get("properties") == schema["properties"]
+    return not echoed

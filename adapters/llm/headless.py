@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import os
 import shutil
-from collections.abc import Mapping
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from adapters.llm.calls import Calls, Mask
-from adapters.llm.clis import PLAIN, RULES_FILE, MasterCli
-from adapters.llm.cost import usage_of
-from adapters.llm.excuses import cut_off, excuse
-from adapters.llm.program import Ended, TooMuchSaidError, run_on
-from adapters.llm.told import Told
-from bot.domain.world import Reply
-from bot.errors import PortError, Refused, Unavailable
+import psutil
+
+from adapters.llm.answers import Calls, MaskText, usage_of
+from adapters.llm.clis import PLAIN, RULES_FILE, CliAnswer, MasterCli
+from adapters.llm.errors import cli_error, cut_off_error
+from bot.core.errors import PortError, Refused, Unavailable
+from bot.core.llm import Reply
 
 _AGAIN = "The bot tries again by itself."
 _LAST_WORDS = 2000
@@ -32,7 +34,7 @@ class CliLlm:
         cli: MasterCli,
         environ: Mapping[str, str],
         *,
-        mask: Mask,
+        mask: MaskText,
         model: str = "",
         timeout: float = 120.0,
         log: logging.Logger | None = None,
@@ -53,7 +55,7 @@ class CliLlm:
 
         return await self._calls.record(self._cli.name, system, data, ask)
 
-    async def _in_time(self, rules: str, data: str) -> Ended:
+    async def _in_time(self, rules: str, data: str) -> ProgramResult:
         try:
             # A folder of our own: nothing lies there that could tell the CLI anything.
             with TemporaryDirectory(prefix="gwt-question-", ignore_cleanup_errors=True) as folder:
@@ -71,7 +73,7 @@ class CliLlm:
                 f"Make room on the disk of the temporary files. {_AGAIN}",
             ) from error
 
-    async def _run(self, folder: Path, rules: str, data: str) -> Ended:
+    async def _run(self, folder: Path, rules: str, data: str) -> ProgramResult:
         argv = self._argv(folder / "rules.md")
         (folder / "rules.md").write_text(rules, encoding="utf-8")
         (folder / "empty").mkdir()
@@ -106,7 +108,7 @@ class CliLlm:
         }
         return {"LANG": "C.UTF-8", "TERM": "dumb", **dict(self._cli.sets), **passed}
 
-    def _reply(self, ended: Ended, *, asked: str) -> Reply:
+    def _reply(self, ended: ProgramResult, *, asked: str) -> Reply:
         told = self._cli.read(ended.said)
         self._refuse_failure(told, ended)
         if told.stopped in {"max_tokens", "refusal"}:
@@ -122,12 +124,12 @@ class CliLlm:
             model=told.model or self._model or self._cli.name,
         )
 
-    def _refuse_failure(self, told: Told, ended: Ended) -> None:
+    def _refuse_failure(self, told: CliAnswer, ended: ProgramResult) -> None:
         if not told.failure and ended.code == 0:
             return
         unsaid = f"exit code {ended.code}"
         said = told.failure or (ended.complained or ended.said).strip()[-_LAST_WORDS:] or unsaid
-        raise excuse(self._cli.name, self._cli.login, self._calls.mask(said), status=told.status)
+        raise cli_error(self._cli.name, self._cli.login, self._calls.mask(said), status=told.status)
 
 
 def _with_schema(system: str, schema: dict[str, object] | None) -> str:
@@ -148,4 +150,114 @@ def _unfit(cli: str, stopped: str) -> PortError:
     """What was cut off is never mended: a plan that lost its last task would look like a plan."""
     if stopped == "refusal":
         return Refused(f"{cli} declines to answer", "Put the request differently.")
-    return cut_off(cli)
+    return cut_off_error(cli)
+
+
+# Runs a program on one text. Its output is bounded, and nothing of it lives on, however it ends.
+
+_LIMIT = 16 * 1024 * 1024
+"""Bytes a program may say before it is taken for one that never ends."""
+_LAST_WORDS_SECONDS = 1.0
+_BURIAL_SECONDS = 5.0
+
+
+class TooMuchSaidError(Exception):
+    """It said more than any answer can be."""
+
+
+@dataclass(frozen=True)
+class ProgramResult:
+    """What a program has left behind."""
+
+    code: int
+    said: str
+    complained: str
+
+
+async def run_on(
+    text: str, argv: Sequence[str], *, cwd: str, environment: Mapping[str, str]
+) -> ProgramResult:
+    """Run it in a session of its own with `text` on its standard input. Raises OSError where it cannot be started."""
+    transport, talk = await asyncio.get_running_loop().subprocess_exec(
+        _Talk, *argv, cwd=cwd, env=dict(environment), start_new_session=True
+    )
+    try:
+        talk.say(transport, text.encode("utf-8", "replace"))
+        await talk.over.wait()
+        if talk.too_much:
+            raise TooMuchSaidError
+        # What it left running would keep its output open, and is of no use to anybody.
+        _kill_group(transport.get_pid())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_WORDS_SECONDS):
+                await talk.silent.wait()
+    finally:
+        await _end(transport, talk)
+    return ProgramResult(transport.get_returncode() or 0, talk.text(1), talk.text(2))
+
+
+class _Talk(asyncio.SubprocessProtocol):
+    """Listens to the program. A pipe that stays open somewhere must not keep us waiting for its end."""
+
+    def __init__(self) -> None:
+        self._kept = {1: bytearray(), 2: bytearray()}
+        self._open = {1, 2}
+        self.too_much = False
+        self.over = asyncio.Event()
+        """Set once there is no sense in waiting any longer."""
+        self.gone = asyncio.Event()
+        self.silent = asyncio.Event()
+        """Set once nobody can say anything any more."""
+
+    def say(self, transport: asyncio.SubprocessTransport, text: bytes) -> None:
+        """All there is, and then the end: a program that asks something finds nobody."""
+        inlet = transport.get_pipe_transport(0)
+        if isinstance(inlet, asyncio.WriteTransport):
+            inlet.write(text)
+            inlet.write_eof()
+
+    def text(self, stream: int) -> str:
+        return self._kept[stream].decode("utf-8", "replace")
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self._kept[fd] += data
+        if len(self._kept[fd]) > _LIMIT:
+            self.too_much = True
+            self.over.set()
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        self._open.discard(fd)
+        if not self._open:
+            self.silent.set()
+
+    def process_exited(self) -> None:
+        self.gone.set()
+        self.over.set()
+
+
+async def _end(transport: asyncio.SubprocessTransport, talk: _Talk) -> None:
+    """Kill it and all that came of it. It has nothing to put away: it was only asked a question."""
+    pid = transport.get_pid()
+    if transport.get_returncode() is None:
+        # Collected first: a process that ends takes the trace to its children with it.
+        family = _family(pid)
+        _kill_group(pid)
+        for process in family:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+    transport.close()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_BURIAL_SECONDS):
+            await talk.gone.wait()
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.Error:
+        return []
+
+
+def _kill_group(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)

@@ -1,6 +1,6 @@
-"""Files below a repository's `.forge`. Its rule: nothing there is followed, waited for, or read without bounds.
+"""Files below a repository's `.forge`. No link there is followed, no pipe waited for, nothing read without bounds.
 
-Whoever works in the repository can leave links, pipes and anything else of these names. Files are put in place whole, and
+Whoever works in the repository can leave links, pipes and anything else under these names. Files are put in place whole, and
 never over what somebody else has written meanwhile.
 """
 
@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 
-from bot.errors import Refused, Unavailable
+from bot.core.errors import Refused, Unavailable
 
 FOLDER = ".forge"
 MOST_NAMES = 5_000
@@ -27,7 +27,7 @@ class ChangedError(Exception):
     """Somebody else has written the file since it was read."""
 
 
-class Folder:
+class RegistryFolder:
     """`within` is where below `.forge` the files lie. `umask`: the operator's own, these are files of people, too."""
 
     def __init__(self, top: str, *within: str, umask: int = 0o022) -> None:
@@ -81,7 +81,7 @@ class Folder:
         except FileNotFoundError as gone:
             raise ChangedError from gone
 
-    def move(self, name: str, into: Folder) -> None:
+    def move(self, name: str, into: RegistryFolder) -> None:
         """Into another folder, under a name that is free there. Gone already: then it was moved before."""
         with self._opened(make=False) as at, into._opened(make=True) as there:
             stem, dot, end = name.rpartition(".")

@@ -1,27 +1,35 @@
-"""Implements bot.ports.Registry on the `.forge` folder of a main checkout. Everything read there is data of strangers."""
+"""The registry port on the `.forge` folder of a main checkout. Everything read there is untrusted data."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import threading
+import time
 from collections.abc import Callable, Collection, Iterable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from adapters.registry import drafts, histories, intents, observations
-from adapters.registry.folder import ChangedError, Folder
-from adapters.registry.shelves import Shelves, sentence, shown
-from adapters.registry.text import BrokenError, edited, edited_list, refused
-from bot.domain.history import History
-from bot.domain.observations import Observation
-from bot.domain.registry import Draft, Edit, Filed, Noticed, Shelf
-from bot.domain.states import IntentStatus
-from bot.errors import PortError, Refused, Unavailable
+from adapters.registry import documents
+from adapters.registry.folder import ChangedError, RegistryFolder
+from adapters.registry.yaml_text import BrokenError, edit_mapping, edit_sequence, refused_file
+from bot.core.errors import PortError, Refused, Unavailable
+from bot.core.projections.records import History
+from bot.core.projections.registry import (
+    FiledIntent,
+    IntentDraft,
+    IntentEdit,
+    Observation,
+    ObservationList,
+    RegistryContents,
+)
+from bot.core.states import IntentStatus
+from bot.core.text import sentences
 
 MOST_INTENTS = 500
 TRIES = 5
-TAKEN = "taken"
+TAKEN_FOLDER = "taken"
 """Where drafts go that have become intents."""
 T = TypeVar("T")
 
@@ -32,41 +40,43 @@ class ForgeFolder:
     def __init__(self, *, umask: int = 0o022) -> None:
         self._umask = umask
         self._one_at_a_time = threading.Lock()
-        self._shelves = Shelves()
+        self._shelves = RegistryReader()
 
-    async def shelf(self, repository: str) -> Shelf:
+    async def shelf(self, repository: str) -> RegistryContents:
         found = self._folder(repository, "intents"), self._folder(repository, "intent-drafts")
         return await self._done(lambda: self._shelves.read(*found))
 
-    async def add(self, repository: str, filed: Filed) -> str:
+    async def add(self, repository: str, filed: FiledIntent) -> str:
         return await self._done(lambda: self._add(repository, filed))
 
     async def change(
         self,
         repository: str,
         id: str,
-        edit: Edit,
+        edit: IntentEdit,
         *,
         seen: IntentStatus | None = None,
         session: str | None = None,
-    ) -> Filed:
+    ) -> FiledIntent:
         return await self._done(lambda: self._change(repository, id, edit, seen, session))
 
-    async def put_aside(self, repository: str, draft: Draft) -> None:
+    async def put_aside(self, repository: str, draft: IntentDraft) -> None:
         await self._done(lambda: self._put_aside(repository, draft))
 
-    async def noticed(self, repository: str) -> Noticed:
+    async def noticed(self, repository: str) -> ObservationList:
         return await self._done(lambda: self._noticed(repository))
 
     async def observe(self, repository: str, new: Iterable[Observation]) -> None:
         told = list(new)
         await self._done(
-            lambda: self._edit_list(repository, lambda data: observations.append(data, told))
+            lambda: self._edit_list(
+                repository, lambda data: documents.append_observations(data, told)
+            )
         )
 
     async def mark(self, repository: str, ids: Collection[str]) -> None:
         await self._done(
-            lambda: self._edit_list(repository, lambda data: observations.mark(data, ids))
+            lambda: self._edit_list(repository, lambda data: documents.mark_observations(data, ids))
         )
 
     async def keep_history(self, repository: str, name: str, history: History) -> None:
@@ -75,7 +85,7 @@ class ForgeFolder:
     async def histories(self, repository: str) -> tuple[str, ...]:
         folder = self._folder(repository, "knowledge", "history")
         names = await self._done(folder.names)
-        endings = histories.ENDING
+        endings = documents.HISTORY_ENDING
         return tuple(n.removesuffix(endings) for n in names if n.endswith(endings))
 
     async def _done(self, work: Callable[[], T]) -> T:
@@ -85,24 +95,26 @@ class ForgeFolder:
 
         return await asyncio.to_thread(alone)
 
-    def _folder(self, repository: str, *within: str) -> Folder:
-        return Folder(repository, *within, umask=self._umask)
+    def _folder(self, repository: str, *within: str) -> RegistryFolder:
+        return RegistryFolder(repository, *within, umask=self._umask)
 
-    def _add(self, repository: str, filed: Filed) -> str:
+    def _add(self, repository: str, filed: FiledIntent) -> str:
         folder = self._folder(repository, "intents")
-        content = intents.new(filed)
-        wanted = filed.intent.id if intents.is_id(filed.intent.id) else "intent"
+        content = documents.new_intent(filed)
+        wanted = filed.intent.id if documents.is_intent_id(filed.intent.id) else "intent"
         for number in range(1, MOST_INTENTS):
             id = wanted if number == 1 else f"{wanted}-{number}"
-            if self._is_same(folder, id, filed) or folder.create(f"{id}{intents.ENDING}", content):
+            if self._is_same(folder, id, filed) or folder.create(
+                f"{id}{documents.INTENT_ENDING}", content
+            ):
                 return id
         raise Refused(f"{folder.name} holds too many intents named {wanted}", "Clear some away.")
 
-    def _is_same(self, folder: Folder, id: str, filed: Filed) -> bool:
+    def _is_same(self, folder: RegistryFolder, id: str, filed: FiledIntent) -> bool:
         """Whether it was added before: then it is not added again."""
         try:
-            content = folder.read(f"{id}{intents.ENDING}", intents.LARGEST)
-            there = intents.read(id, content) if content is not None else None
+            content = folder.read(f"{id}{documents.INTENT_ENDING}", documents.LARGEST_INTENT)
+            there = documents.read_intent(id, content) if content is not None else None
         except (PortError, BrokenError):
             return False
         if there is None:
@@ -113,87 +125,203 @@ class ForgeFolder:
         )
 
     def _change(
-        self, repository: str, id: str, edit: Edit, seen: IntentStatus | None, session: str | None
-    ) -> Filed:
-        folder, name = self._folder(repository, "intents"), f"{id}{intents.ENDING}"
-        if not intents.is_id(id):
-            raise Refused(f"{shown(id)} is no name of an intent")
+        self,
+        repository: str,
+        id: str,
+        edit: IntentEdit,
+        seen: IntentStatus | None,
+        session: str | None,
+    ) -> FiledIntent:
+        folder, name = self._folder(repository, "intents"), f"{id}{documents.INTENT_ENDING}"
+        if not documents.is_intent_id(id):
+            raise Refused(f"{shown_name(id)} is no name of an intent")
 
         def edited_now(content: bytes) -> bytes:
-            there = intents.read(id, content)
+            there = documents.read_intent(id, content)
             if seen is not None and there.intent.status is not seen:
                 raise Refused(f"{id} is {there.intent.status} by now", "Look at it again.")
             if session is not None and there.session != session:
                 raise Refused(f"{id} is carried out in another session by now")
-            return edited(content, lambda data: intents.change(data, edit))
+            return edit_mapping(content, lambda data: documents.change_intent(data, edit))
 
-        new = self._edit(folder, name, intents.LARGEST, edited_now)
-        return intents.read(id, new)
+        new = self._edit(folder, name, documents.LARGEST_INTENT, edited_now)
+        return documents.read_intent(id, new)
 
-    def _put_aside(self, repository: str, draft: Draft) -> None:
+    def _put_aside(self, repository: str, draft: IntentDraft) -> None:
         """What was written into it since it was read becomes an intent of its own."""
         here = self._folder(repository, "intent-drafts")
-        content = here.read(draft.name, drafts.LARGEST)
-        if content is not None and drafts.digest(content) == draft.digest:
-            here.move(draft.name, self._folder(repository, "intent-drafts", TAKEN))
+        content = here.read(draft.name, documents.LARGEST_DRAFT)
+        if content is not None and documents.draft_digest(content) == draft.digest:
+            here.move(draft.name, self._folder(repository, "intent-drafts", TAKEN_FOLDER))
 
-    def _noticed(self, repository: str) -> Noticed:
+    def _noticed(self, repository: str) -> ObservationList:
         folder = self._folder(repository)
         try:
-            content = folder.read(observations.NAME, observations.LARGEST)
-            return Noticed(observations=tuple(observations.read(content or b"")))
+            content = folder.read(documents.OBSERVATIONS_FILE, documents.LARGEST_OBSERVATIONS)
+            return ObservationList(observations=tuple(documents.read_observations(content or b"")))
         except PortError as problem:
-            return Noticed(problem=sentence(problem))
+            return ObservationList(problem=problem_sentence(problem))
         except BrokenError as broken:
-            return Noticed(problem=sentence(refused(f"{folder.name}/{observations.NAME}", broken)))
+            return ObservationList(
+                problem=problem_sentence(
+                    refused_file(f"{folder.name}/{documents.OBSERVATIONS_FILE}", broken)
+                )
+            )
 
     def _edit_list(self, repository: str, change: Callable[[CommentedSeq], None]) -> None:
         folder = self._folder(repository)
-        if folder.read(observations.NAME, observations.LARGEST) is None:
-            folder.create(observations.NAME, b"[]\n")
+        if folder.read(documents.OBSERVATIONS_FILE, documents.LARGEST_OBSERVATIONS) is None:
+            folder.create(documents.OBSERVATIONS_FILE, b"[]\n")
         self._edit(
             folder,
-            observations.NAME,
-            observations.LARGEST,
-            lambda content: edited_list(_fresh(content), change),
+            documents.OBSERVATIONS_FILE,
+            documents.LARGEST_OBSERVATIONS,
+            lambda content: edit_sequence(_fresh(content), change),
         )
 
     def _keep_history(self, repository: str, name: str, history: History) -> None:
-        folder, file = self._folder(repository, "knowledge", "history"), f"{name}{histories.ENDING}"
-        there = folder.read(file, histories.LARGEST) is not None
-        if not there and folder.create(file, histories.new(history)):
+        folder, file = (
+            self._folder(repository, "knowledge", "history"),
+            f"{name}{documents.HISTORY_ENDING}",
+        )
+        there = folder.read(file, documents.LARGEST_HISTORY) is not None
+        if not there and folder.create(file, documents.new_history(history)):
             return
 
         def changed(data: CommentedMap) -> None:
-            histories.change(data, history)
+            documents.change_history(data, history)
 
-        self._edit(folder, file, histories.LARGEST, lambda content: edited(content, changed))
+        self._edit(
+            folder, file, documents.LARGEST_HISTORY, lambda content: edit_mapping(content, changed)
+        )
 
     def _edit(
-        self, folder: Folder, name: str, limit: int, change: Callable[[bytes], bytes]
+        self, folder: RegistryFolder, name: str, limit: int, change: Callable[[bytes], bytes]
     ) -> bytes:
         """What somebody else writes meanwhile is read, and changed in its place."""
         for _ in range(TRIES):
             content = folder.read(name, limit)
             if content is None:
-                raise Refused(f"{folder.name}/{shown(name)} is not there any more")
+                raise Refused(f"{folder.name}/{shown_name(name)} is not there any more")
             try:
                 new = change(content)
                 if len(new) > limit:
                     raise Refused(
-                        f"{folder.name}/{shown(name)} has no room for more than {limit // 1024} KiB",
+                        f"{folder.name}/{shown_name(name)} has no room for more than {limit // 1024} KiB",
                         "Move what is done with into another file.",
                     )
                 if new != content:
                     folder.replace(name, new, was=content, limit=limit)
             except BrokenError as broken:
-                raise refused(f"{folder.name}/{shown(name)}", broken) from broken
+                raise refused_file(f"{folder.name}/{shown_name(name)}", broken) from broken
             except ChangedError:
                 continue
             return new
-        raise Unavailable(f"{folder.name}/{shown(name)} is being written by somebody else")
+        raise Unavailable(f"{folder.name}/{shown_name(name)} is being written by somebody else")
 
 
 def _fresh(content: bytes) -> bytes:
     """An empty list in brackets would stay in brackets."""
     return b"" if content.strip() == b"[]" else content
+
+
+# Reads all intents and drafts of a repository. One that cannot be read is reported, and the
+# others are read all the same.
+
+MOST_DRAFTS = 50
+READ_SECONDS = 5.0
+"""Files that nobody has seen before are read for so long. The rest waits until the next look."""
+MOST_REMEMBERED = 2_000
+R = TypeVar("R", FiledIntent, IntentDraft)
+
+
+class RegistryReader:
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str, bytes], FiledIntent | IntentDraft | BrokenError] = {}
+        """By folder, name and content: what was read before is not read again."""
+
+    def read(self, intents_in: RegistryFolder, drafts_in: RegistryFolder) -> RegistryContents:
+        problems: list[str] = []
+        found = self._read(intents_in, self._intent, MOST_INTENTS, problems)
+        waiting = self._read(drafts_in, self._draft, MOST_DRAFTS, problems)
+        return RegistryContents(
+            intents=tuple(found), drafts=tuple(waiting), problems=tuple(problems)
+        )
+
+    def _read(
+        self,
+        folder: RegistryFolder,
+        read: Callable[[RegistryFolder, str], T | None],
+        most: int,
+        problems: list[str],
+    ) -> list[T]:
+        """One that cannot be read is told, and the others are read all the same."""
+        found: list[T] = []
+        try:
+            names = [name for name in folder.names() if not name.startswith(".")]
+        except PortError as problem:
+            problems.append(problem_sentence(problem))
+            return found
+        until = time.monotonic() + READ_SECONDS
+        for name in names:
+            if len(found) >= most or time.monotonic() > until:
+                problems.append(f"{folder.name} holds more than is read; clear some of it away.")
+                break
+            try:
+                one = read(folder, name)
+            except PortError as problem:
+                problems.append(problem_sentence(problem))
+            except BrokenError as broken:
+                problems.append(
+                    problem_sentence(refused_file(f"{folder.name}/{shown_name(name)}", broken))
+                )
+            else:
+                found += [one] if one is not None else []
+        return found
+
+    def _intent(self, folder: RegistryFolder, name: str) -> FiledIntent | None:
+        id = name.removesuffix(documents.INTENT_ENDING)
+        if not name.endswith(documents.INTENT_ENDING):
+            return None
+        if not documents.is_intent_id(id):
+            raise Refused(f"{folder.name}/{shown_name(name)} has a name that no intent can have")
+        content = folder.read(name, documents.LARGEST_INTENT)
+        return self._remembered(folder, id, content, documents.read_intent)
+
+    def _draft(self, folder: RegistryFolder, name: str) -> IntentDraft | None:
+        if not name.endswith(documents.DRAFT_ENDING):
+            return None
+        content = folder.read(name, documents.LARGEST_DRAFT)
+        return self._remembered(folder, name, content, documents.read_draft)
+
+    def _remembered(
+        self,
+        folder: RegistryFolder,
+        name: str,
+        content: bytes | None,
+        read: Callable[[str, bytes], R],
+    ) -> R | None:
+        if content is None:
+            return None
+        key = (folder.name, name, hashlib.sha256(content).digest())
+        if key not in self._known:
+            while len(self._known) >= MOST_REMEMBERED:
+                del self._known[next(iter(self._known))]
+            try:
+                self._known[key] = read(name, content)
+            except BrokenError as broken:
+                self._known[key] = broken
+        known = self._known[key]
+        if isinstance(known, BrokenError):
+            raise known
+        return cast("R", known)
+
+
+def problem_sentence(problem: PortError) -> str:
+    return sentences(problem.reason, problem.remedy)
+
+
+def shown_name(name: str) -> str:
+    """A file's name may hold anything."""
+    text = name.encode("utf-8", "replace").decode("utf-8")
+    return "".join(c if c.isprintable() else "?" for c in text)[:120]

@@ -1,29 +1,31 @@
-"""Puts bubblewrap around a command line. Its rule: what cannot be sandboxed is refused, never run without.
+"""The sandbox port: puts bubblewrap around a command line. A command that cannot be sandboxed is refused, never run without.
 
-Seen are the machine's programs and the worktree; the home folder is one of the worktree's own. An agent is lent besides what its
-CLI needs to be logged in, and its run's folder. Not there: the bot's home and `.env`, the main checkout, other worktrees, other
-homes, the processes of others, and every socket of the machine's. The network is shared.
+Inside are the machine's programs, the worktree, and a home folder of the worktree's own. An agent also gets its run's folder and
+what its CLI needs to be logged in. Not there: the bot's home and `.env`, the main checkout, other worktrees, other homes, the
+processes of others, and every socket of the machine's. The network is shared.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import hashlib
 import logging
 import os
 import shutil
+import stat
+import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from adapters.sandbox import machine
-from adapters.sandbox.checkout import checkout
-from adapters.sandbox.homes import Homes, copy
-from adapters.sandbox.machine import covered, hidden, read_only, writable
-from bot.domain.world import Lent
-from bot.errors import Refused, Unavailable
+from adapters.sandbox import mounts
+from adapters.sandbox.mounts import checkout_mounts, hidden, is_covered, read_only, writable
+from bot.core.errors import Refused, Unavailable
+from bot.core.runs import SandboxPaths
 
 log = logging.getLogger("bot.sandbox")
-SECONDS = 20.0
+TRIAL_SECONDS = 20.0
 NOT_HERE = "The sandbox (SANDBOX=bwrap) does not work here"
 
 
@@ -55,7 +57,9 @@ class Bubblewrap:
                 f"{NOT_HERE}: bubblewrap is not installed.",
                 "Install it (`apt-get install bubblewrap`, `dnf install bubblewrap`), or set SANDBOX=none.",
             )
-        if covered(Path("/usr"), [self._user_home]) or covered(self._user_home, machine.SYSTEM):
+        if is_covered(Path("/usr"), [self._user_home]) or is_covered(
+            self._user_home, mounts.SYSTEM_FOLDERS
+        ):
             raise Unavailable(
                 f"{NOT_HERE}: HOME is {self._user_home}.", "Set HOME to a folder of its own."
             )
@@ -64,13 +68,18 @@ class Bubblewrap:
             raise Unavailable(f"{NOT_HERE}: {said}", _remedy(said))
 
     def around(
-        self, argv: Sequence[str], cwd: str = "", lent: Lent | None = None, *, writes: str = ""
+        self,
+        argv: Sequence[str],
+        cwd: str = "",
+        lent: SandboxPaths | None = None,
+        *,
+        writes: str = "",
     ) -> tuple[str, ...]:
         """The command line in a sandbox. Without a worktree it sees no more than programs and an empty home."""
         if not self._program:
             raise Unavailable(f"{NOT_HERE}: bubblewrap is not installed.", "Install bubblewrap.")
         words = [
-            *(self._program, *machine.isolation(), *self._system),
+            *(self._program, *mounts.isolation_options(), *self._system),
             *(self._at_work(argv, cwd, lent) if cwd else self._trying(argv)),
             *(writable(Path(writes)) if writes else ()),
             *("--remount-ro", "/"),
@@ -79,13 +88,13 @@ class Bubblewrap:
         ]
         return tuple(words)
 
-    def _at_work(self, argv: Sequence[str], cwd: str, lent: Lent | None) -> list[str]:
+    def _at_work(self, argv: Sequence[str], cwd: str, lent: SandboxPaths | None) -> list[str]:
         home = self._homes.prepared(cwd, agent=lent is not None)
         return [
             *writable(home, self._user_home),
             *self._shown(argv, cwd),
             *(self._lent(lent, home) if lent else ()),
-            *checkout(Path(cwd)),
+            *checkout_mounts(Path(cwd)),
             *(writable(Path(lent.spool)) if lent and lent.spool else ()),
         ]
 
@@ -97,10 +106,12 @@ class Bubblewrap:
         """Where on the machine lies what an agent of this worktree sees under a path of its home or folders."""
         home = self._homes.of(cwd, agent=True)
         for folder in (Path(one) for one in folders):
-            if covered(path, [folder]) and not covered(folder, [self._user_home]):
+            if is_covered(path, [folder]) and not is_covered(folder, [self._user_home]):
                 return _elsewhere(home, folder) / path.relative_to(folder)
         return (
-            home / path.relative_to(self._user_home) if covered(path, [self._user_home]) else path
+            home / path.relative_to(self._user_home)
+            if is_covered(path, [self._user_home])
+            else path
         )
 
     async def let_go(self, cwd: str) -> None:
@@ -110,29 +121,33 @@ class Bubblewrap:
 
     @cached_property
     def _system(self) -> list[str]:
-        return machine.system()
+        return mounts.system_mounts()
 
     def _shown(self, argv: Sequence[str], cwd: str) -> list[str]:
         """Programs of the PATH and what the operator shows; what is hidden stays so, wherever it lies."""
-        code = [*machine.programs(self._environ), *machine.packages(argv)]
-        seen = [one for one in dict.fromkeys(code) if not covered(one.resolve(), machine.SYSTEM)]
-        seen = [one for one in seen if not covered(self._user_home, [one])]
+        code = [*mounts.program_folders(self._environ), *mounts.packages_of(argv)]
+        seen = [
+            one
+            for one in dict.fromkeys(code)
+            if not is_covered(one.resolve(), mounts.SYSTEM_FOLDERS)
+        ]
+        seen = [one for one in seen if not is_covered(self._user_home, [one])]
         binds = [(one, read_only(one)) for one in (*seen, *self._reads) if one.exists()]
         binds += [(one, writable(one)) for one in self._writes if one.exists()]
-        shown = [*machine.SYSTEM, *(path for path, _ in binds)]
+        shown = [*mounts.SYSTEM_FOLDERS, *(path for path, _ in binds)]
         hides = [*self._hides, *((Path(cwd).parent.parent,) if cwd else ())]
         binds = [(path, bind) for path, bind in binds if path not in hides]
-        inside = [path for path, _ in binds if covered(path, hides)]
+        inside = [path for path, _ in binds if is_covered(path, hides)]
         words = [word for path, bind in binds if path not in inside for word in bind]
         for path in hides:
-            if path.exists() and covered(path, shown):
+            if path.exists() and is_covered(path, shown):
                 words += hidden(path)
         return words + [word for path, bind in binds if path in inside for word in bind]
 
-    def _lent(self, lent: Lent, home: Path) -> list[str]:
+    def _lent(self, lent: SandboxPaths, home: Path) -> list[str]:
         words: list[str] = []
         for folder in (Path(one) for one in lent.folders):
-            if not covered(folder, [self._user_home]):
+            if not is_covered(folder, [self._user_home]):
                 own = _elsewhere(home, folder)
                 own.mkdir(mode=0o700, parents=True, exist_ok=True)
                 words += writable(own, folder)
@@ -144,13 +159,13 @@ class Bubblewrap:
             words += ["--bind-try", name, name]
         return words
 
-    def _copy(self, source: Path, home: Path, lent: Lent) -> None:
+    def _copy(self, source: Path, home: Path, lent: SandboxPaths) -> None:
         for folder in (Path(one) for one in lent.folders):
-            if covered(source, [folder]) and not covered(folder, [self._user_home]):
-                copy(source, _elsewhere(home, folder), source.relative_to(folder))
+            if is_covered(source, [folder]) and not is_covered(folder, [self._user_home]):
+                copy_into_home(source, _elsewhere(home, folder), source.relative_to(folder))
                 return
-        if covered(source, [self._user_home]):
-            copy(source, home, source.relative_to(self._user_home))
+        if is_covered(source, [self._user_home]):
+            copy_into_home(source, home, source.relative_to(self._user_home))
 
     def _variables(self) -> list[str]:
         kept = ["--setenv", "HOME", str(self._user_home), "--setenv", "TMPDIR", "/tmp"]  # noqa: S108 - not the bot's
@@ -169,12 +184,12 @@ class Bubblewrap:
         except (OSError, Refused) as error:
             return str(error)
         try:
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(TRIAL_SECONDS):
                 _, said = await process.communicate()
         except TimeoutError:
             process.kill()
             await process.wait()
-            return f"it did not start a program within {SECONDS:.0f} s."
+            return f"it did not start a program within {TRIAL_SECONDS:.0f} s."
         told = said.decode("utf-8", "replace").strip() or f"exit code {process.returncode}"
         return None if process.returncode == 0 else told[:300]
 
@@ -192,3 +207,134 @@ def _remedy(said: str) -> str:
             "run the bot as another user than root, or with `--security-opt seccomp=unconfined`. Or set SANDBOX=none."
         )
     return "Look at what it says, or set SANDBOX=none."
+
+
+# Home folders inside the sandbox: each worktree has one for its agents and one for its commands,
+# which lasts.
+#
+# Whoever works there can put links and pipes into it, so what the bot writes there goes through
+# no link.
+
+LARGEST_COPY = 16 << 20
+"""Bytes of a file that is copied."""
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+
+
+class Homes:
+    def __init__(self, root: Path, environ: Mapping[str, str]) -> None:
+        self._root = root
+        self._environ = {name: environ[name] for name in ("PATH", "HOME") if name in environ}
+
+    def of(self, cwd: str, *, agent: bool) -> Path:
+        """Agents and commands have one each: a login that an agent needs is no business of the tests."""
+        key = hashlib.sha256(cwd.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        return self._root / key / ("agent" if agent else "commands")
+
+    def prepared(self, cwd: str, *, agent: bool) -> Path:
+        home = self.of(cwd, agent=agent)
+        for folder in (self._root, home.parent, home):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not (home / ".gitconfig").is_symlink() and not (home / ".gitconfig").exists():
+            write_into_home(home, Path(".gitconfig"), self._identity)
+        return home
+
+    def remove(self, cwd: str) -> str:
+        """Both of a worktree that is gone, through no link. Why they were left; empty: they are gone."""
+        homes = self.of(cwd, agent=True).parent
+        if homes.is_symlink() or not homes.is_dir():
+            return ""
+        if pid := _lives_in(homes):
+            return f"process {pid} lives there"
+        try:
+            _open_up(homes)
+            shutil.rmtree(homes)
+        except (OSError, RecursionError) as error:
+            return str(error)
+        return ""
+
+    @cached_property
+    def _identity(self) -> bytes:
+        """Under whose name commits are made. Nothing else of somebody's ~/.gitconfig: tokens can stand there."""
+        lines = ["[user]"]
+        for key in ("name", "email"):
+            told = subprocess.run(
+                ["git", "config", "--global", "--get", f"user.{key}"],
+                cwd="/",
+                env=self._environ,
+                capture_output=True,
+                check=False,
+            )
+            value = told.stdout.decode("utf-8", "replace").strip()
+            quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+            lines += [f'\t{key} = "{quoted}"'] if value else []
+        return ("\n".join(lines) + "\n").encode()
+
+
+def _lives_in(homes: Path) -> int:
+    """A process in a sandbox sees them as somebody's home folder: only what is mounted for it tells. 0: nobody does."""
+    marks = (f"/{homes.parent.name}/{homes.name}/", f"/{homes.parent.name}/{homes.name} ")
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            mounted = (process / "mountinfo").read_text(encoding="utf-8", errors="replace")
+            if any(mark in mounted for mark in marks):
+                return int(process.name)
+    return 0
+
+
+def _open_up(homes: Path) -> None:
+    """Caches come read-only (Go's modules), and what is in such a folder cannot be removed."""
+    for _, names, _, folder in os.fwalk(homes):
+        for name in names:
+            with contextlib.suppress(NotADirectoryError, FileNotFoundError):  # a link is no folder
+                below = os.open(name, _FOLDER_FLAGS | os.O_PATH, dir_fd=folder)
+                try:
+                    Path(f"/proc/self/fd/{below}").chmod(0o700)
+                finally:
+                    os.close(below)
+
+
+def copy_into_home(source: Path, home: Path, name: Path) -> None:
+    """A file of the user's, as it is now. Whatever is changed in the copy is not changed in the file."""
+    try:
+        with source.open("rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return
+            content = file.read(LARGEST_COPY)
+    except OSError:
+        return
+    write_into_home(home, name, content)
+
+
+def write_into_home(home: Path, name: Path, content: bytes) -> None:
+    """Below the home, whole or not at all, and through no link."""
+    folder = os.open(home, _FOLDER_FLAGS)
+    try:
+        for part in name.parent.parts:
+            folder = _open_below(folder, part)
+        new = f".{name.name}.new"
+        _remove_entry(folder, new)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        with os.fdopen(os.open(new, flags, 0o600, dir_fd=folder), "wb") as file:
+            file.write(content)
+        os.rename(new, name.name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError as error:
+        raise Refused(
+            f"{home / name} cannot be written: {error.strerror}",
+            f"Remove {home}: it is made anew.",
+        ) from error
+    finally:
+        os.close(folder)
+
+
+def _open_below(folder: int, part: str) -> int:
+    """The folder below, made where it lacks; the one above is let go."""
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(part, 0o700, dir_fd=folder)
+    below = os.open(part, _FOLDER_FLAGS, dir_fd=folder)
+    os.close(folder)
+    return below
+
+
+def _remove_entry(folder: int, name: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=folder)

@@ -3,7 +3,7 @@
     audit.jsonl    one entry a line
     audit.head     the number and the hash of the last line, so that lines that were cut off are missed
 
-The line is on disk before anything it tells of counts. The head is not waited for: killed in between, it is one behind.
+A line is on disk before anything that it reports takes effect. The head is not waited for: after a kill it may be one behind.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
-from adapters.store.disk import PRIVATE_FILE, Disk, make_private, unavailable
-from bot.domain.audit import AuditEntry, Decision
-from bot.domain.masking import Masker
-from bot.errors import Unavailable
+from adapters.store.disk import PRIVATE_FILE, Disk, disk_error, make_private
+from bot.core.errors import Unavailable
+from bot.core.masking import Masker
+from bot.core.projections.audit import AuditEntry, Decision
 
 log = logging.getLogger("bot.audit")
 
-NAME, HEAD = "audit.jsonl", "audit.head"
-FIRST = ""
+AUDIT_FILE, AUDIT_HEAD = "audit.jsonl", "audit.head"
+NO_HASH = ""
 """What stands before the first line."""
 MOST_TOLD = 5
 _HEAD = re.compile(rb"([0-9]{12}) ([0-9a-f]{64})\n", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Checked:
+class AuditCheck:
     """What was found. `number` and `hash` are those of the last whole line, `size` where it ends."""
 
     number: int
@@ -55,12 +55,14 @@ class AuditFile:
 
     def __init__(self, home: Path, masker: Masker, *, disk: Disk | None = None) -> None:
         self._home = home
-        self._path = home / NAME
+        self._path = home / AUDIT_FILE
         self._masker = masker
         self._disk = disk or Disk()
-        found = check(home)
+        found = check_audit(home)
         self._number, self._hash, self._at = found.number, found.hash, found.size
-        self.broken = (". ".join(told_of(home, found.problems)),) if found.problems else ()
+        self.broken = (
+            (". ".join(described_problems(home, found.problems)),) if found.problems else ()
+        )
         # somebody may hold this against a copy that is kept elsewhere
         log.info("the audit log", extra={"data": {"number": found.number, "hash": found.hash}})
         for problem in found.problems:
@@ -74,7 +76,7 @@ class AuditFile:
             make_private(self._home)
             self._add(line + b"\n")
         except OSError as error:
-            raise unavailable(error, self._path) from error
+            raise disk_error(error, self._path) from error
         self._number, self._hash = entry.number, hashlib.sha256(line).hexdigest()
         self._keep_head()
 
@@ -100,14 +102,14 @@ class AuditFile:
     def _begin(self, line: bytes) -> None:
         """The first line; or the file went, or became shorter, while the bot ran: what is left of it stays."""
         if self._at and self._path.exists():
-            self._path.rename(self._path.with_name(f"{NAME}.cut-{self._number}"))
+            self._path.rename(self._path.with_name(f"{AUDIT_FILE}.cut-{self._number}"))
         self._disk.replace(self._path, line)
         self._at = len(line)
 
     def _keep_head(self) -> None:
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            file = os.open(self._home / HEAD, flags, PRIVATE_FILE)
+            file = os.open(self._home / AUDIT_HEAD, flags, PRIVATE_FILE)
             try:
                 os.pwrite(file, f"{self._number:012} {self._hash}\n".encode(), 0)
             finally:
@@ -116,37 +118,37 @@ class AuditFile:
             log.warning("the head of the audit log", extra={"data": {"why": str(error)}})
 
 
-def check(home: Path) -> Checked:
+def check_audit(home: Path) -> AuditCheck:
     """Read it all, and hold every line against the next. The torn end of a write that was never finished is no fault."""
-    path = home / NAME
+    path = home / AUDIT_FILE
     try:
         content = path.read_bytes() if path.exists() else b""
-        head = (home / HEAD).read_bytes() if (home / HEAD).exists() else b""
+        head = (home / AUDIT_HEAD).read_bytes() if (home / AUDIT_HEAD).exists() else b""
     except OSError as error:
-        raise unavailable(error, path) from error
+        raise disk_error(error, path) from error
     whole = content[: content.rfind(b"\n") + 1]
-    lines = [_Line.of(line) for line in whole.split(b"\n")[:-1]]
-    last = lines[-1] if lines else _Line(0, FIRST, FIRST)
+    lines = [_AuditLine.of(line) for line in whole.split(b"\n")[:-1]]
+    last = lines[-1] if lines else _AuditLine(0, NO_HASH, NO_HASH)
     problems = (*_links(lines), *_missing(_HEAD.fullmatch(head), lines, last.number))
-    return Checked(last.number or len(lines), last.hash, len(whole), problems)
+    return AuditCheck(last.number or len(lines), last.hash, len(whole), problems)
 
 
-def told_of(home: Path, problems: Iterable[str]) -> tuple[str, str]:
+def described_problems(home: Path, problems: Iterable[str]) -> tuple[str, str]:
     """What is wrong with it, and what to do about it."""
     return (
-        f"{home / NAME} is not as it was written: {'; '.join(problems)}",
-        f"Find out who did that. Then move {NAME} and {HEAD} away together, and a new one begins.",
+        f"{home / AUDIT_FILE} is not as it was written: {'; '.join(problems)}",
+        f"Find out who did that. Then move {AUDIT_FILE} and {AUDIT_HEAD} away together, and a new one begins.",
     )
 
 
 @dataclass(frozen=True)
-class _Line:
+class _AuditLine:
     number: int
     before: str
     hash: str
 
     @classmethod
-    def of(cls, line: bytes) -> _Line:
+    def of(cls, line: bytes) -> _AuditLine:
         """What cannot be read has a number that none has."""
         try:
             entry = json.loads(line)
@@ -161,10 +163,10 @@ class _Line:
         )
 
 
-def _links(lines: list[_Line]) -> list[str]:
+def _links(lines: list[_AuditLine]) -> list[str]:
     """Where the chain is broken, the first few."""
     problems: list[str] = []
-    before, expected = FIRST, 1
+    before, expected = NO_HASH, 1
     for line in lines:
         if line.number == 0:
             problems.append(f"line {expected} cannot be read")
@@ -176,11 +178,11 @@ def _links(lines: list[_Line]) -> list[str]:
     return problems[:MOST_TOLD]
 
 
-def _missing(head: re.Match[bytes] | None, lines: list[_Line], number: int) -> list[str]:
+def _missing(head: re.Match[bytes] | None, lines: list[_AuditLine], number: int) -> list[str]:
     """What the head knows of, and is not there, or otherwise."""
     if head is None:
         # killed after its very first line it has none
-        gone = f"{HEAD} cannot be read, so whether its end was cut off cannot be told"
+        gone = f"{AUDIT_HEAD} cannot be read, so whether its end was cut off cannot be told"
         return [gone] if number > 1 else []
     known, hashed = int(head[1]), head[2].decode()
     if known > number:

@@ -1,20 +1,33 @@
-"""Bytes on the disk: private, and whole or not at all. Whoever counts or breaks disks does it here."""
+"""Files on disk, private, and whole or not at all; and where the files of sessions lie.
+
+    sessions/<id>.json                  the export, for people and other programs
+    sessions/unfinished/<id>.journal    the truth; everything here is read at start
+    sessions/finished/<id>.journal      the truth of what is over; read when somebody asks for it
+
+Every file and folder is for its owner alone.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
+from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
+from urllib.parse import quote
 
-from bot.errors import Unavailable
-from bot.machine import RIGHTS
+from bot.core.errors import Unavailable
+from bot.os_errors import RIGHTS
+
+# Whoever counts or breaks disks does it here.
 
 PRIVATE_FILE = 0o600
 PRIVATE_DIRECTORY = 0o700
-TEMPORARY = ".tmp"
-LARGEST = 512 << 20
+TEMPORARY_SUFFIX = ".tmp"
+LARGEST_FILE = 512 << 20
 """Bytes. A session of 100,000 messages takes a tenth of it."""
 
 
@@ -26,8 +39,8 @@ class Disk:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is no file", str(path))
-        if found.st_size > LARGEST:
-            raise OSError(errno.EFBIG, f"it is larger than {LARGEST >> 20} MB", str(path))
+        if found.st_size > LARGEST_FILE:
+            raise OSError(errno.EFBIG, f"it is larger than {LARGEST_FILE >> 20} MB", str(path))
         return path.read_bytes()
 
     def append(self, path: Path, at: int, data: bytes) -> bool:
@@ -49,7 +62,7 @@ class Disk:
 
     def replace(self, path: Path, data: bytes) -> None:
         """Make `data` the content of the file: after a crash it holds either the old or the new."""
-        temporary = path.with_name(path.name + TEMPORARY)
+        temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
         try:
             fd = os.open(
                 temporary,
@@ -145,10 +158,92 @@ _REASONS = {
 }
 
 
-def unavailable(error: OSError, path: Path) -> Unavailable:
+def disk_error(error: OSError, path: Path) -> Unavailable:
     """The same error in plain words, with what a person can do about it."""
     where = error.filename or path
     told = error.strerror or str(error)
     other = (told if where == path else f"{told}: {where}", f"{RIGHTS} See: ls -ld {where}")
     reason, remedy = _REASONS.get(error.errno or 0, other)
     return Unavailable(f"{reason}, so nothing can be kept under {path}", remedy.format(path))
+
+
+# The files of sessions. A session is moved to `finished` only after its export is written, and
+# back before anything else is: so what is not over is always among the unfinished, whatever
+# moment the bot was killed at.
+
+JOURNAL = ".journal"
+EXPORT = ".json"
+LONGEST_NAME = 150
+
+
+class SessionFolder:
+    def __init__(self, home: Path, disk: Disk, now: Callable[[], datetime]) -> None:
+        self._disk = disk
+        self._now = now
+        make_private(home)
+        self.exports = make_private(home / "sessions")
+        self.unfinished = make_private(self.exports / "unfinished")
+        self.finished = make_private(self.exports / "finished")
+        self.evidence = make_private(home / "evidence")
+        self.index = home / "index.json"
+
+    def journal(self, session_id: str) -> Path:
+        """Where its journal is, or would be."""
+        name = file_name(session_id) + JOURNAL
+        over = self.finished / name
+        return over if over.exists() else self.unfinished / name
+
+    def export(self, session_id: str) -> Path:
+        return self.exports / (file_name(session_id) + EXPORT)
+
+    def journals(self) -> tuple[set[str], set[str]]:
+        """The names of all unfinished, and of all finished."""
+        return _names_in(self.unfinished, JOURNAL), _names_in(self.finished, JOURNAL)
+
+    def strangers(self) -> set[str]:
+        """Names of exports without a journal: somebody put them there."""
+        return _names_in(self.exports, EXPORT).difference(*self.journals())
+
+    def finish(self, journal: Path) -> None:
+        """No sync: if the move is lost, the journal is among the unfinished and is moved again."""
+        journal.replace(self.finished / journal.name)
+
+    def reopen(self, journal: Path) -> Path:
+        """Durable before anything else is written."""
+        back = self.unfinished / journal.name
+        if journal != back:
+            journal.replace(back)
+            self._disk.sync_directory(self.unfinished)
+            self._disk.sync_directory(self.finished)
+        return back
+
+    def put_aside(self, path: Path) -> Path:
+        """Keep a broken file under another name; nothing that was put aside before is overwritten."""
+        stamp = self._now().strftime("%Y%m%dT%H%M%SZ")
+        aside = path.with_name(f"{path.name}.broken-{stamp}")
+        number = 1
+        while aside.exists():
+            number += 1
+            aside = path.with_name(f"{path.name}.broken-{stamp}-{number}")
+        return path.rename(aside)
+
+    def sweep(self) -> None:
+        """Remove what a crash left of writes that were never finished."""
+        home = self.index.parent
+        for directory in (home, self.exports, self.unfinished, self.finished, self.evidence):
+            for name in _names_in(directory, TEMPORARY_SUFFIX):
+                (directory / (name + TEMPORARY_SUFFIX)).unlink()
+
+
+def file_name(session_id: str) -> str:
+    """An id as a name of a file, whatever it contains."""
+    name = quote(session_id, safe="")
+    if len(name) <= LONGEST_NAME and not name.startswith("."):
+        return name
+    return f"{name.lstrip('.')[:40]}~{sha256(session_id.encode()).hexdigest()[:32]}"
+
+
+def _names_in(directory: Path, ending: str) -> set[str]:
+    """Bare strings: there may be ten thousand of them."""
+    with os.scandir(directory) as entries:
+        return {entry.name.removesuffix(ending) for entry in entries if entry.name.endswith(ending)}

@@ -1,8 +1,7 @@
 """TinyDB over a journal: a change is one line at the end of the file, so it costs what it changes.
 
-A line is the CRC-32 of its text and one JSON value. What a crash left half written has no end of line and is cut
-off; a line that is whole but wrong means that somebody damaged the file. When the journal outgrows what it says,
-it is written anew.
+A line is the CRC-32 of its text and one JSON value. A line that a crash left half written has no line end and is cut off; a
+whole line that is wrong means that somebody damaged the file. When the journal outgrows its contents, it is written anew.
 """
 
 from __future__ import annotations
@@ -21,20 +20,19 @@ from tinydb.storages import Storage
 from tinydb.table import Table
 
 from adapters.store.disk import Disk
-from bot.domain.session import SCHEMA
-from bot.domain.snapshot import NewerSchemaError
-from bot.domain.snapshot.forms import rows_of_today
-from bot.errors import BrokenStateError
+from bot.core.errors import BrokenStateError
+from bot.core.session import SCHEMA
+from bot.core.snapshot import NewerSchemaError, migrate_rows
 
-Row = dict[str, Any]
-Tables = dict[str, dict[str, Row]]
+JournalRow = dict[str, Any]
+Tables = dict[str, dict[str, JournalRow]]
 
-ROOM = 1_000_000
+SLACK_BYTES = 1_000_000
 """A journal may grow by this much, or to twice its size, before it is written anew."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RowChanges:
     """What became of the rows of a table: first `drop`, then `put` whole rows, then `set` fields of rows."""
 
     drop: list[str] = field(default_factory=list[str])
@@ -53,7 +51,7 @@ class _Header:
 _ANY: TypeAdapter[Any] = TypeAdapter(Any)
 # Read with pydantic: its JSON parser bounds the depth, the standard library's raises RecursionError.
 _HEADER = TypeAdapter(_Header)
-_CHANGES = TypeAdapter(dict[str, Change])
+_CHANGES = TypeAdapter(dict[str, RowChanges])
 
 
 class JournalStorage(Storage):
@@ -69,7 +67,7 @@ class JournalStorage(Storage):
         if path.exists():
             self._tables, self._length, form = _read(disk.read(path))
             self._older = form < SCHEMA
-        self._limit = self._length + max(ROOM, self._length)
+        self._limit = self._length + max(SLACK_BYTES, self._length)
 
     def read(self) -> Tables:
         return self._tables
@@ -79,7 +77,7 @@ class JournalStorage(Storage):
         self._tables = {name: dict(rows) for name, rows in data.items()}
         self._rewrite()
 
-    def commit(self, changes: Mapping[str, Change]) -> None:
+    def commit(self, changes: Mapping[str, RowChanges]) -> None:
         """On disk when it returns, with one fdatasync."""
         plain = {name: _plain(change) for name, change in changes.items()}
         if self._older:
@@ -97,16 +95,16 @@ class JournalStorage(Storage):
             self._shrink()
 
     def _shrink(self) -> None:
-        self._limit = self._length + ROOM  # tried again later, should it fail now:
+        self._limit = self._length + SLACK_BYTES  # tried again later, should it fail now:
         with suppress(OSError):  # the change itself is on disk, so this is nobody's loss
             self._rewrite()
 
     def _rewrite(self) -> None:
         lines = _line({"schema": SCHEMA})
-        lines += _line({name: Change(put=dict(rows)) for name, rows in self._tables.items()})
+        lines += _line({name: RowChanges(put=dict(rows)) for name, rows in self._tables.items()})
         self._disk.replace(self._path, lines)
         self._length, self._older = len(lines), False
-        self._limit = self._length + max(ROOM, self._length)
+        self._limit = self._length + max(SLACK_BYTES, self._length)
 
 
 class JournalTable(Table):
@@ -114,7 +112,7 @@ class JournalTable(Table):
 
     document_id_class: Any = str
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: RowChanges) -> None:
         """Change many rows at once, or none."""
         self._commit(change)
 
@@ -123,7 +121,7 @@ class JournalTable(Table):
         updater(view)
         self._commit(view.change)
 
-    def _commit(self, change: Change) -> None:
+    def _commit(self, change: RowChanges) -> None:
         cast(JournalStorage, self.storage).commit({self.name: change})
         self.clear_cache()
 
@@ -136,22 +134,22 @@ class JournalDatabase(TinyDB):
         return cast(JournalTable, self.table(name))
 
 
-class _View(MutableMapping[str, Row]):
+class _View(MutableMapping[str, JournalRow]):
     """Rows as TinyDB's own methods want to change them. Nothing is changed: it is noted."""
 
     def __init__(self, rows: Mapping[str, Any]) -> None:
         self._rows = rows
-        self._noted: dict[str, Row | None] = {}
+        self._noted: dict[str, JournalRow | None] = {}
 
     @property
-    def change(self) -> Change:
+    def change(self) -> RowChanges:
         drop = [key for key, row in self._noted.items() if row is None]
         put = {
             key: row for key, row in self._noted.items() if row not in (None, self._rows.get(key))
         }
-        return Change(drop=drop, put=put)
+        return RowChanges(drop=drop, put=put)
 
-    def __getitem__(self, key: str) -> Row:
+    def __getitem__(self, key: str) -> JournalRow:
         if key not in self._noted:
             self._noted[key] = deepcopy(dict(self._rows[key]))
         row = self._noted[key]
@@ -159,7 +157,7 @@ class _View(MutableMapping[str, Row]):
             raise KeyError(key)
         return row
 
-    def __setitem__(self, key: str, row: Row) -> None:
+    def __setitem__(self, key: str, row: JournalRow) -> None:
         self._noted[key] = row
 
     def __delitem__(self, key: str) -> None:
@@ -176,7 +174,7 @@ class _View(MutableMapping[str, Row]):
         return sum(1 for _ in self)
 
 
-def passed(data: bytes) -> Iterator[tuple[dict[str, dict[str, Row]], Tables]]:
+def replayed_changes(data: bytes) -> Iterator[tuple[dict[str, dict[str, JournalRow]], Tables]]:
     """Each change once more: the rows that it dropped, and the tables after it. They are the same ones every time."""
     header, *lines = data.split(b"\n")[:-1] or [b""]
     form = _form(header)
@@ -218,7 +216,7 @@ def _read(data: bytes) -> tuple[Tables, int, int]:
 def _of_today(tables: Tables, form: int) -> Tables:
     if form == SCHEMA:
         return tables
-    return {name: rows_of_today(rows, form) for name, rows in tables.items()}
+    return {name: migrate_rows(rows, form) for name, rows in tables.items()}
 
 
 def _form(header: bytes) -> int:
@@ -243,7 +241,7 @@ def _replay(tables: Tables, text: bytes, number: int) -> None:
         raise BrokenStateError(f"line {number} is not understood") from error
 
 
-def _apply(tables: Tables, changes: Mapping[str, Change]) -> None:
+def _apply(tables: Tables, changes: Mapping[str, RowChanges]) -> None:
     for name, change in changes.items():
         rows = tables.setdefault(name, {})
         for key in change.drop:
@@ -253,10 +251,10 @@ def _apply(tables: Tables, changes: Mapping[str, Change]) -> None:
             rows[key] = {**rows[key], **fields}
 
 
-def _plain(change: Change) -> Change:
+def _plain(change: RowChanges) -> RowChanges:
     """The same with JSON values only."""
     put, fields = _ANY.dump_python((change.put, change.set), mode="json")
-    return Change(change.drop, put, fields)
+    return RowChanges(change.drop, put, fields)
 
 
 def _line(value: object) -> bytes:

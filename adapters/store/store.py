@@ -1,26 +1,26 @@
-"""Records on disk, one journal each: a save is there when it returns, and what is broken hurts nobody else."""
+"""The store port: sessions on disk, one journal each. A save is on disk when it returns, and one broken session harms no other."""
 
 from __future__ import annotations
 
+import logging
+import platform
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AwareDatetime, BaseModel, TypeAdapter, ValidationError
 
-from adapters.store.background import Background
-from adapters.store.disk import Disk, unavailable
-from adapters.store.folder import EXPORT, JOURNAL, Folder, file_name
-from adapters.store.index import Index
-from adapters.store.kept import Kept
-from adapters.store.parts import described
-from bot.domain.record import Record
-from bot.domain.session import Session
-from bot.domain.snapshot import NewerSchemaError, export, restore
-from bot.errors import BrokenStateError, Refused, Unavailable
-from bot.ports import Listed
+from adapters.store.disk import EXPORT, JOURNAL, Disk, SessionFolder, disk_error, file_name
+from adapters.store.records import SavedRecord, broken_record
+from bot.core.errors import BrokenStateError, Refused, Unavailable
+from bot.core.people import Thread
+from bot.core.projections.records import Record
+from bot.core.session import Session
+from bot.core.snapshot import NewerSchemaError, export, restore
+from bot.core.states import Status
+from bot.ports import IndexedSession
 
 _JSON = TypeAdapter(dict[str, object])
 _UPDATE = "Update gwt-bot to go on with it."
@@ -39,13 +39,13 @@ class JournalStore:
     ) -> None:
         self._home = home
         self._disk = disk or Disk()
-        self._folder = Folder(home, self._disk, now)
+        self._folder = SessionFolder(home, self._disk, now)
         self._lock = threading.RLock()
-        self._kept: dict[str, Kept] = {}
-        self._index: Index | None = None
+        self._kept: dict[str, SavedRecord] = {}
+        self._index: SessionIndex | None = None
         self._unnoted: set[str] = set()
         self._told: dict[str, None] = {}
-        self._background = Background(self._settle, self._write_index, export_delay)
+        self._background = BackgroundWork(self._settle, self._write_index, export_delay)
 
     @property
     def broken(self) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class JournalStore:
             kept.save(record)
             self._keep(session_id, kept)
 
-    def sessions(self) -> list[Listed]:
+    def sessions(self) -> list[IndexedSession]:
         with self._lock, self._plainly():
             return [*self._noted().lines()]
 
@@ -95,31 +95,31 @@ class JournalStore:
         """Returns when exports and index are up to date."""
         self._background.close()
 
-    def _keep(self, session_id: str, kept: Kept) -> None:
+    def _keep(self, session_id: str, kept: SavedRecord) -> None:
         self._kept[session_id] = kept
         self._unnoted.add(session_id)
         self._background.ask(session_id)
 
-    def _from_disk(self, session: Session) -> Kept:
+    def _from_disk(self, session: Session) -> SavedRecord:
         """The journal of a record that is not in memory, or a new one."""
         path = self._folder.journal(session.id)
         if not session.over:
             path = self._folder.reopen(path)
         if not path.exists():
-            return Kept.fresh(path, self._disk)
+            return SavedRecord.fresh(path, self._disk)
         self._disk.settle(path)
         try:
-            return Kept.read(path, self._disk)[0]
+            return SavedRecord.read(path, self._disk)[0]
         except NewerSchemaError as error:
             raise Refused(f"session {session.id} cannot be saved: {error}", _UPDATE) from error
         except BrokenStateError as error:
             self._put_aside(path, error)
-            return Kept.fresh(path, self._disk)
+            return SavedRecord.fresh(path, self._disk)
 
-    def _read(self, path: Path) -> tuple[Kept, Record] | tuple[None, None]:
+    def _read(self, path: Path) -> tuple[SavedRecord, Record] | tuple[None, None]:
         """Nothing: it could not be read, and that was told."""
         try:
-            return Kept.read(path, self._disk)
+            return SavedRecord.read(path, self._disk)
         except NewerSchemaError as error:
             self._tell(f"The session file {path} was left alone: {error}. {_UPDATE}")
         except BrokenStateError as error:
@@ -142,7 +142,7 @@ class JournalStore:
         except NewerSchemaError as error:
             self._tell(f"The session file {path} was left alone: {error}. {_UPDATE}")
         except ValidationError as error:
-            self._put_aside(path, described(error))
+            self._put_aside(path, broken_record(error))
         except (OSError, Unavailable) as error:
             self._tell(f"The session file {path} was left alone: {error}.")
 
@@ -160,10 +160,10 @@ class JournalStore:
     def _tell(self, sentence: str) -> None:
         self._told[sentence] = None
 
-    def _noted(self) -> Index:
+    def _noted(self) -> SessionIndex:
         """The index, with all that is not in it yet."""
         while (index := self._index) is None:
-            self._index = Index(self._folder, self._disk)
+            self._index = SessionIndex(self._folder, self._disk)
             self._unnoted.update(self._kept)
             # a broken one may come to light here; then the index is read anew, without it
             self._note_missing(self._index)
@@ -172,7 +172,7 @@ class JournalStore:
         self._unnoted.clear()
         return index
 
-    def _note_missing(self, index: Index) -> None:
+    def _note_missing(self, index: SessionIndex) -> None:
         in_memory = {file_name(session_id) for session_id in self._kept}
         for name in sorted(index.missing() - in_memory):
             for directory in (self._folder.unfinished, self._folder.finished):
@@ -214,4 +214,173 @@ class JournalStore:
         try:
             yield
         except OSError as error:
-            raise unavailable(error, self._home) from error
+            raise disk_error(error, self._home) from error
+
+
+# The list of all sessions: a cache, so that nobody has to open ten thousand files to know what
+# there is.
+
+
+class SessionLine(BaseModel):
+    """What the list says of a session."""
+
+    id: str
+    thread: Thread
+    title: str
+    status: str
+    phase: str
+    repository: str
+    host: str
+    """The machine on which the bot last knew of it: a home may be moved, or be on a disk that several see."""
+    updated_at: AwareDatetime
+
+    @classmethod
+    def of(cls, session: Session) -> SessionLine:
+        return cls(
+            id=session.id,
+            thread=session.thread,
+            title=session.title,
+            status=session.status.value,
+            phase=session.phase.value,
+            repository=session.repository,
+            host=platform.node(),
+            updated_at=session.updated_at,
+        )
+
+    @property
+    def over(self) -> bool:
+        return self.status in (Status.COMPLETED, Status.FAILED, Status.DISCARDED)
+
+    def differs(self, other: SessionLine | None) -> bool:
+        """Whether it says anything else than the other but for the time."""
+        return other is None or self.model_copy(update={"updated_at": other.updated_at}) != other
+
+
+_LINES = TypeAdapter(list[SessionLine])
+
+
+class SessionIndex:
+    def __init__(self, folder: SessionFolder, disk: Disk) -> None:
+        self._folder = folder
+        self._disk = disk
+        self._lines: dict[str, SessionLine] = {}
+        self._changed = False
+        self._read()
+
+    def lines(self) -> list[SessionLine]:
+        """Newest first."""
+        return sorted(self._lines.values(), key=lambda line: line.updated_at, reverse=True)
+
+    def note(self, session: Session) -> None:
+        line = SessionLine.of(session)
+        self._changed |= line.differs(self._lines.get(line.id))
+        self._lines[line.id] = line
+
+    def missing(self) -> set[str]:
+        """Names of journals it knows nothing true about. What has no journal any more is forgotten."""
+        unfinished, finished = self._folder.journals()
+        known = {file_name(session_id): line for session_id, line in self._lines.items()}
+        for name in known.keys() - unfinished - finished:
+            del self._lines[known.pop(name).id]
+            self._changed = True
+        true = {
+            name for name, line in known.items() if name in (finished if line.over else unfinished)
+        }
+        return (unfinished | finished) - true
+
+    def news(self) -> bytes | None:
+        """The file anew, if it would say anything new. Times alone are not worth it."""
+        if not self._changed:
+            return None
+        self._changed = False
+        return _LINES.dump_json(list(self._lines.values()))
+
+    def write(self, content: bytes) -> None:
+        try:
+            self._disk.replace(self._folder.index, content)
+        except OSError:
+            self._changed = True
+            raise
+
+    def _read(self) -> None:
+        try:
+            lines = _LINES.validate_json(self._disk.read(self._folder.index))
+        except (FileNotFoundError, ValidationError):
+            self._changed = True  # a cache: it is made again
+            return
+        self._lines = {line.id: line for line in lines}
+
+
+# Work that may wait a moment, done in a thread of its own, once for however often it was asked
+# for.
+
+log = logging.getLogger(__name__)
+
+_LONGEST = 30.0
+"""Seconds between two tries of what does not work."""
+
+
+class BackgroundWork:
+    """Calls `each` with everything asked for, at most `delay` seconds after the first was, then `after` once. What does not
+    work is tried again, ever more seldom."""
+
+    def __init__(
+        self, each: Callable[[str], None], after: Callable[[], None], delay: float
+    ) -> None:
+        self._each = each
+        self._after = after
+        self._delay = delay
+        self._failed = 0
+        """Rounds in a row in which something did not work."""
+        self._asked: set[str] = set()
+        self._lock = threading.Lock()
+        self._any = threading.Event()
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def ask(self, name: str) -> None:
+        with self._lock:
+            self._asked.add(name)
+            if self._thread is None and not self._closing.is_set():
+                self._thread = threading.Thread(target=self._run, name="store", daemon=True)
+                self._thread.start()
+        self._any.set()
+
+    def close(self) -> None:
+        """Returns when everything asked for is done."""
+        self._closing.set()
+        self._any.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._do()
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            self._any.wait()
+            self._closing.wait(min(self._delay * 2**self._failed, _LONGEST))
+            self._any.clear()
+            self._do()
+
+    def _do(self) -> None:
+        with self._lock:
+            asked, self._asked = self._asked, set()
+        done = [self._try(name, lambda name=name: self._each(name)) for name in sorted(asked)]
+        if asked:
+            done.append(self._try(min(asked), self._after))
+        self._failed = 0 if all(done) else min(self._failed + 1, 10)
+
+    def _try(self, name: str, work: Callable[[], None]) -> bool:
+        """False: it is to be tried again."""
+        try:
+            work()
+        except OSError as error:
+            # a full disk, most likely; the journals hold the truth, so it is enough to try again
+            log.warning("an export is late", extra={"session": name, "reason": str(error)})
+            with self._lock:
+                self._asked.add(name)
+            self._any.set()
+            return False
+        except Exception:
+            # nobody waits for this thread's result, and without it nothing would be exported any more
+            log.exception("an export failed", extra={"session": name})
+        return True

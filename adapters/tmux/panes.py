@@ -1,38 +1,35 @@
-"""The Panes port on tmux. A run never starts twice, and its end is read from its folder, never believed from tmux."""
+"""The panes port on tmux: starts runs, finds them again, ends them.
+
+A run never starts twice, and its end is read from its folder, never believed from tmux.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator, Callable, Mapping
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from adapters.tmux.asking import Asking
-from adapters.tmux.ending import recorded, reported
-from adapters.tmux.following import Pace
-from adapters.tmux.keyboard import Keyboard, NotRunning
-from adapters.tmux.letting_go import LettingGo
-from adapters.tmux.listing import Listed, Listing, run_name
-from adapters.tmux.output import Output
-from adapters.tmux.people import attach_command
-from adapters.tmux.pipe import Pipe
-from adapters.tmux.processes import Known, marks
-from adapters.tmux.screens import Screens
-from adapters.tmux.server import SIZE, TERM, Rejected, TmuxServer
+from adapters.tmux.dialog_watcher import DialogWatcher, ScreenPace
+from adapters.tmux.processes import KnownProcess, Watch, end_processes, run_marks
+from adapters.tmux.screens import ListedPane, PaneListing, PaneScreens, attach_command, run_name
+from adapters.tmux.server import SIZE, TERM, TmuxRejected, TmuxServer
 from adapters.tmux.spool import (
     LARGEST_NOTEBOOK,
     LARGEST_REPORT,
     NOTEBOOK,
     REPORT,
     Spool,
-    on_disk,
-    regular,
+    disk_errors,
+    read_regular_file,
+    recorded_end,
+    with_report,
 )
-from adapters.tmux.watch import Watch
-from bot.domain.dialogs import Dialog
-from bot.domain.states import Outcome
-from bot.domain.world import CompletionSource, Launch, Pane, RunEnd
-from bot.errors import Lost, Refused, Unavailable
+from adapters.tmux.terminal import Keyboard, NotRunning, OutputPipes, PaneOutput
+from bot.core.errors import Lost, Refused, Unavailable
+from bot.core.runs import CompletionSource, Dialog, Launch, Pane, RunEnd
+from bot.core.states import Outcome
 
 
 class TmuxPanes:
@@ -48,7 +45,7 @@ class TmuxPanes:
         grace: float = 5.0,
         patience: float = 10.0,
         watch: Watch | None = None,
-        pace: Pace = Pace(),  # noqa: B008 - it is frozen
+        pace: ScreenPace = ScreenPace(),  # noqa: B008 - it is frozen
     ) -> None:
         """`environment` is all the server, and so every pane, gets. `patience`: how long a program may take to ask
         for pasted text before it is taken for one that reads lines."""
@@ -58,12 +55,12 @@ class TmuxPanes:
         self._server = TmuxServer(
             socket_name, self._root, environment, heard=self._heard, lost=self._changed
         )
-        self._listing = Listing(self._server, self._watch.sweep)
-        self._pipe = Pipe(self._server)
-        self._screens = Screens(self._server, home, mask)
+        self._listing = PaneListing(self._server, self._watch.sweep)
+        self._pipe = OutputPipes(self._server)
+        self._screens = PaneScreens(self._server, home, mask)
         self._keyboard = Keyboard(self._server, self._watch, patience)
-        self._last = LettingGo(self._server, self._listing, self._screens, grace)
-        self._asking = Asking(
+        self._last = PaneTeardown(self._server, self._listing, self._screens, grace)
+        self._asking = DialogWatcher(
             self._listing, self._screens, self._keyboard, self._server, self._watch, mask, pace
         )
         self._attach = attach_command(socket_name, environment)
@@ -90,7 +87,10 @@ class TmuxPanes:
         if listed is None:
             return None
         return Pane(
-            name=name, pane_id=listed.pane_id, pid=listed.pid, boot_time=Known(listed.pid).began
+            name=name,
+            pane_id=listed.pane_id,
+            pid=listed.pid,
+            boot_time=KnownProcess(listed.pid).began,
         )
 
     async def names(self) -> tuple[str, ...]:
@@ -103,8 +103,8 @@ class TmuxPanes:
             listed = (await self._listing.now()).get(name)
         if not spool.path.is_dir():
             return RunEnd(outcome=Outcome.VANISHED, source=CompletionSource.STATUS_QUERY)
-        process = Known(listed.pid if listed else 0)
-        output = Output(spool.output, spool.kept.marker, spool.output_begins)
+        process = KnownProcess(listed.pid if listed else 0)
+        output = PaneOutput(spool.output, spool.kept.marker, spool.output_begins)
         source = CompletionSource.PROCESS_EXIT
         with self._watch.on(spool.path, listed.pid if listed else 0) as wake:
             while (end := await self._look(spool, listed, process, output, source)) is None:
@@ -117,8 +117,8 @@ class TmuxPanes:
         spool = self._spool(name)
         async with self._alone(name):
             try:
-                with on_disk("That the run is stopped cannot be written down"):
-                    over = recorded(spool, process_gone=True, source=CompletionSource.STOPPED)
+                with disk_errors("That the run is stopped cannot be written down"):
+                    over = recorded_end(spool, process_gone=True, source=CompletionSource.STOPPED)
                     if over is None:
                         spool.mark_stopped()
             finally:
@@ -137,7 +137,7 @@ class TmuxPanes:
         """Type text into the pane byte for byte, once the program there is ready, then Enter."""
         spool = self._spool(name)
         listed = (await self._listing.now()).get(name)
-        if listed is None or not Known(listed.pid).alive:
+        if listed is None or not KnownProcess(listed.pid).alive:
             raise NotRunning
         await self._keyboard.until_ready(spool, text)
         if await self._asking.standing(spool) is not None:
@@ -173,7 +173,9 @@ class TmuxPanes:
         return await self._left(name, REPORT, LARGEST_REPORT)
 
     async def _left(self, name: str, file: str, most: int) -> str:
-        content = await asyncio.to_thread(regular, self._spool(run_name(name)).path / file)
+        content = await asyncio.to_thread(
+            read_regular_file, self._spool(run_name(name)).path / file
+        )
         return (content or b"")[:most].decode("utf-8", "replace")
 
     async def keep_transcript(self, name: str) -> str:
@@ -207,22 +209,22 @@ class TmuxPanes:
                 f"The worktree {cwd} is not there.",
                 "Make the worktree again, then start the task again.",
             )
-        with on_disk("The run cannot be prepared"):
+        with disk_errors("The run cannot be prepared"):
             spool.begin(
                 cwd,
                 launch,
                 prompt,
-                {**self._environment, "TERM": TERM, **launch.env, **marks(spool.path)},
+                {**self._environment, "TERM": TERM, **launch.env, **run_marks(spool.path)},
             )
 
     async def _open(self, name: str, spool: Spool) -> Pane:
         """Several words, so that tmux starts them without a shell; the wrapper begins with an empty environment."""
-        named = (f"{key}={value}" for key, value in marks(spool.path).items())
+        named = (f"{key}={value}" for key, value in run_marks(spool.path).items())
         clean = ("env", "-i", *named, "/bin/sh", str(spool.path / "run.sh"))
         opened = self._server.ask("new-session", "-d", "-s", name, *SIZE, *clean)
         try:
             await self._pipe.open_with(opened, name, spool)
-        except Rejected as error:
+        except TmuxRejected as error:
             if not error.reason.startswith("duplicate session"):
                 raise Unavailable(f"tmux could not open a pane: {error.reason}") from error
         pane = await self.find(name)
@@ -233,9 +235,9 @@ class TmuxPanes:
     async def _look(
         self,
         spool: Spool,
-        listed: Listed | None,
-        process: Known,
-        output: Output,
+        listed: ListedPane | None,
+        process: KnownProcess,
+        output: PaneOutput,
         source: CompletionSource,
     ) -> RunEnd | None:
         """The process first, its files after: what it wrote before its end is then there to be read."""
@@ -243,13 +245,13 @@ class TmuxPanes:
         name = spool.path.name
         here = listed is not None and name in await self._listing.lately()
         await self._pipe.heed(spool, output, listed)
-        with on_disk("How the run stands cannot be read"):
-            end = recorded(spool, process_gone=gone, source=source)
+        with disk_errors("How the run stands cannot be read"):
+            end = recorded_end(spool, process_gone=gone, source=source)
         if end is not None or not (gone or not here):
             return end
         left_its_screen = name in await self._listing.now()
         outcome = Outcome.KILLED if left_its_screen else Outcome.VANISHED
-        return reported(spool, RunEnd(outcome=outcome, source=source))
+        return with_report(spool, RunEnd(outcome=outcome, source=source))
 
     def _heard(self, news: str) -> None:
         self._asking.heard(news)
@@ -260,3 +262,48 @@ class TmuxPanes:
         """A pane closed, or the server died: whoever waits looks again, at a new list."""
         self._listing.forget()
         self._watch.wake_all()
+
+
+# The end of a run: its processes are ended, what it has shown is kept, its pane is closed; with
+# or without tmux.
+
+TMUX_SECONDS = 1.0
+"""Seconds before a stop goes on without it."""
+
+
+class PaneTeardown:
+    """One for all panes."""
+
+    def __init__(
+        self, server: TmuxServer, listing: PaneListing, screens: PaneScreens, grace: float
+    ) -> None:
+        self._server = server
+        self._listing = listing
+        self._screens = screens
+        self._grace = grace
+
+    async def let_go(self, spool: Spool) -> tuple[int, ...]:
+        """End the processes, keep what was shown before or after (a full-screen program takes its screen with it),
+        close the pane. The pids that live on."""
+        name, root, before = spool.path.name, 0, ""
+        # without tmux its processes are found too, and must be
+        with contextlib.suppress(Unavailable, TimeoutError):
+            async with asyncio.timeout(TMUX_SECONDS):
+                root, before = await self._before_the_end(name)
+        left = await end_processes(spool.path, root, self._grace)
+        listed = (await self._listing.now()).get(name)
+        if listed is not None:
+            self._server.reap()
+            await self._screens.keep(name, listed.pane_id, before)
+            await self._server.close_session(name)
+            self._listing.forget()
+        elif before:
+            # the pane went with its processes: somebody closed it, or tmux died meanwhile
+            await asyncio.to_thread(self._screens.write, name, before)
+        return left
+
+    async def _before_the_end(self, name: str) -> tuple[int, str]:
+        listed = (await self._listing.now()).get(name)
+        if listed is None or not listed.pid:
+            return 0, ""
+        return listed.pid, await self._screens.all_shown(name, listed.pane_id)

@@ -1,24 +1,31 @@
-"""What panes show: read through a file, because a screen's lines must not be taken for tmux's own answers."""
+"""Which panes there are, what they show, and which people are looking at them."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 import os
-from collections.abc import Callable
+import re
+import shlex
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.tmux.dialogs.page import Shown
-from adapters.tmux.screen import last_lines, readable
-from adapters.tmux.server import Rejected, TmuxServer
-from adapters.tmux.spool import on_disk, open_private
+from adapters.tmux.screen_lines import ScreenContent
+from adapters.tmux.server import TmuxRejected, TmuxServer
+from adapters.tmux.spool import disk_errors, open_private
+from bot.core.errors import Refused
+
+# What panes show: read through a file, because a screen's lines must not be taken for tmux's own
+# answers.
 
 TRANSCRIPT = 2_000_000
 """Bytes of one transcript. A longer one keeps its beginning and, most of all, its end."""
 _BEGINNING = TRANSCRIPT // 10
 
 
-class Screens:
+class PaneScreens:
     """Screens of living panes, and transcripts of those that were let go."""
 
     def __init__(self, server: TmuxServer, home: Path, mask: Callable[[str], str]) -> None:
@@ -31,16 +38,16 @@ class Screens:
     async def tail(self, run: str, pane_id: str, lines: int) -> str:
         return last_lines(await self._capture(run, pane_id), lines)
 
-    async def shown(self, run: str, pane_id: str) -> Shown:
+    async def shown(self, run: str, pane_id: str) -> ScreenContent:
         """The screen as it is, masked, with its cursor."""
         text = await self._capture(run, pane_id)
         where = "#{cursor_flag} #{pane_height} #{cursor_y}"
         try:
             (answer,) = await self._server.ask("display-message", "-p", "-t", pane_id, where)
             visible, height, row = (int(number) for number in answer.split())
-        except (Rejected, ValueError):
+        except (TmuxRejected, ValueError):
             visible, height, row = 0, 0, 0  # the pane is gone
-        return Shown(self._mask(readable(text)), height - 1 - row if visible else None)
+        return ScreenContent(self._mask(readable(text)), height - 1 - row if visible else None)
 
     def last_of_transcript(self, run: str, lines: int) -> str:
         path = self.transcript(run)
@@ -60,33 +67,33 @@ class Screens:
 
     def write(self, run: str, shown: str) -> None:
         """Masked; by another name first, so that there is a whole transcript or none."""
-        with on_disk("The transcript cannot be written"):
+        with disk_errors("The transcript cannot be written"):
             self._runs.mkdir(mode=0o700, parents=True, exist_ok=True)
             temporary = self._runs / f".{run}.log.new"
             temporary.unlink(missing_ok=True)
             with open_private(temporary) as file:
                 # masked before it is cut: half a secret would not be known any more
-                file.write(within((self._mask(shown) + "\n").encode(errors="replace")))
+                file.write(fit_transcript((self._mask(shown) + "\n").encode(errors="replace")))
             temporary.replace(self.transcript(run))
 
     async def _capture(self, run: str, pane_id: str, *extent: str) -> str:
         """The text of the pane; empty where the pane is gone."""
         name = f"{run}.{os.getpid()}.{next(self._serial)}.screen"
         path = self._spool / name
-        with on_disk("The screen cannot be read"):
+        with disk_errors("The screen cannot be read"):
             open_private(path).close()  # tmux would create it for all to read
         try:
             await self._server.ask("capture-pane", "-J", "-b", name, *extent, "-t", pane_id)
             await self._server.ask("save-buffer", "-b", name, name)
             await self._server.ask("delete-buffer", "-b", name)
             return path.read_text(encoding="utf-8", errors="replace")
-        except Rejected:
+        except TmuxRejected:
             return ""
         finally:
             path.unlink(missing_ok=True)
 
 
-def within(text: bytes) -> bytes:
+def fit_transcript(text: bytes) -> bytes:
     """What fits into a transcript, in whole lines, and how much is left out."""
     if len(text) <= TRANSCRIPT:
         return text
@@ -96,3 +103,152 @@ def within(text: bytes) -> bytes:
     end = text[line + 1 if line >= 0 else cut :]
     left = len(text) - len(beginning) - len(end)
     return beginning + f"… {left} bytes are left out …\n".encode() + end
+
+
+# Which runs have a pane: one question for all of them, asked again when a pane closed or some
+# time has passed.
+
+_RUN = re.compile(r"run-[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
+_FIELDS = "#{session_name} #{pane_id} #{pane_dead} #{pane_pid}"
+
+
+def run_name(name: str) -> str:
+    """The name, if it is one of a run: it becomes part of paths and of tmux targets."""
+    if not _RUN.fullmatch(name):
+        raise Refused(f"{name!r} is not the name of a run.")
+    return name
+
+
+@dataclass(frozen=True)
+class ListedPane:
+    """A run's pane as tmux knows it. `pid` is 0 when only its screen is left."""
+
+    pane_id: str
+    pid: int
+
+
+class PaneListing:
+    """The panes of all runs."""
+
+    def __init__(self, server: TmuxServer, lasts: float) -> None:
+        self._server = server
+        self._lasts = lasts
+        self._asking = asyncio.Lock()
+        self._panes: dict[str, ListedPane] = {}
+        self._valid_until = 0.0
+
+    async def now(self) -> dict[str, ListedPane]:
+        """Asked for just now."""
+        self._valid_until = (
+            time.monotonic() + self._lasts
+        )  # what closes while tmux answers makes it invalid again
+        lines = await self._server.ask("list-panes", "-a", "-F", _FIELDS)
+        self._panes = _read_panes(lines)
+        return self._panes
+
+    async def lately(self) -> dict[str, ListedPane]:
+        """Not older than a sweep; many may want it at once, one of them asks."""
+        async with self._asking:
+            return self._panes if time.monotonic() < self._valid_until else await self.now()
+
+    def forget(self) -> None:
+        self._valid_until = 0.0
+
+
+def _read_panes(lines: list[str]) -> dict[str, ListedPane]:
+    """The run's own pane is the first of its session: a person may have opened more beside it."""
+    panes: dict[str, ListedPane] = {}
+    for line in lines:
+        name, pane_id, dead, pid = line.rsplit(" ", 3)
+        first = panes.get(name)
+        if _RUN.fullmatch(name) and (first is None or int(pane_id[1:]) < int(first.pane_id[1:])):
+            panes[name] = ListedPane(pane_id, 0 if dead == "1" else int(pid))
+    return panes
+
+
+# People who look at a pane from a terminal of their own: whoever types there is not interrupted.
+
+TYPING_SECONDS = 10.0
+"""Seconds after a key for which somebody is taken to be typing."""
+
+
+def attach_command(socket_name: str, environment: Mapping[str, str]) -> str:
+    """What a person types to come to a session, all but its name."""
+    folder = environment.get("TMUX_TMPDIR", "")
+    where = f"TMUX_TMPDIR={shlex.quote(folder)} " if folder else ""
+    return f"{where}tmux -L {shlex.quote(socket_name)} attach -t "
+
+
+class PaneViewers:
+    """All clients but the bot's own, which is a control client."""
+
+    def __init__(self, server: TmuxServer) -> None:
+        self._server = server
+
+    async def watching(self, run: str) -> bool:
+        """Is somebody attached to the run's session?"""
+        return bool(await self._last_keys(run))
+
+    async def typing(self, run: str) -> bool:
+        """Has somebody attached pressed a key just now?"""
+        return any(time.time() - when < TYPING_SECONDS for when in await self._last_keys(run))
+
+    async def _last_keys(self, run: str) -> list[int]:
+        listing = (
+            "list-clients",
+            "-t",
+            f"={run}",
+            "-F",
+            "#{client_control_mode} #{client_activity}",
+        )
+        try:
+            lines = await self._server.ask(*listing)
+        except TmuxRejected:
+            return []  # there is no such session
+        clients = (line.split() for line in lines)
+        return [int(when) for control, when in clients if control == "0"]
+
+
+# Text from screens and for keyboards: nothing in it may steer a terminal or deceive a reader.
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_INVISIBLE = re.compile(
+    "[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+)
+_DEAD = re.compile(r"Pane is dead(?: \(.*\))?")
+_TITLE = re.compile(r"\x1b[\]P^_X][^\x07\x1b]*(?:\x07|\x1b\\)")
+_SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*([@-~])|\x1b[ -/]*[0-~]")
+_DECORATION = " \t│┃|•●⏺∙·*>✦⎿└╰─✔✓"
+
+
+def readable(text: str) -> str:
+    """Without control characters, bidirectional overrides and letters of no width; without tmux's own last line."""
+    lines = _INVISIBLE.sub("", _CONTROLS.sub("", text)).splitlines()
+    return "\n".join(line.rstrip() for line in lines if not _DEAD.fullmatch(line.strip()))
+
+
+def last_lines(text: str, lines: int) -> str:
+    """The last lines that are not empty."""
+    full = [line for line in readable(text).split("\n") if line]
+    return "\n".join(full[-lines:]) if lines > 0 else ""
+
+
+def typeable(text: str) -> str:
+    """What may be pasted: an escape would end the bracketed paste and begin to press keys."""
+    return _CONTROLS.sub("", text)
+
+
+def printed_lines(text: str) -> list[str]:
+    """Raw terminal output as lines; the last one is not ended yet.
+
+    Programs that draw their screen move the cursor instead of ending a line, so a move ends one too.
+    """
+    plain = _SEQUENCE.sub(
+        lambda found: "" if found[1] in {"m", "K", "h", "l"} else "\n", _TITLE.sub("", text)
+    )
+    return re.split(r"[\r\n]", plain)
+
+
+def is_marker(line: str, marker: str) -> bool:
+    """A whole line, apart from the bullets and borders a program may draw around it."""
+    return _CONTROLS.sub("", line).strip(_DECORATION) == marker

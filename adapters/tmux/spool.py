@@ -1,4 +1,4 @@
-"""The folder of one run: what it was started with, and every fact about its end, each in a file of its own.
+"""The folder of one run: what it was started with, the script that starts it, and every fact about its end in a file of its own.
 
 It outlives the bot, the pane and tmux. Files appear by rename, or end in a line break once they are whole.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import stat
 import time
 from collections.abc import Generator, Iterator, Mapping
@@ -17,10 +18,10 @@ from typing import BinaryIO, Literal
 
 from pydantic import TypeAdapter, ValidationError, field_validator
 
-from adapters.tmux.wrapper import script
-from bot.domain.facts import Fact
-from bot.domain.world import AgentUsage, Launch
-from bot.errors import Refused, Unavailable
+from bot.core.errors import Refused, Unavailable
+from bot.core.facts import Fact
+from bot.core.runs import AgentUsage, CompletionSource, Launch, RunEnd
+from bot.core.states import Outcome
 
 LARGEST_HOOK = 1 << 20
 MOST_HOOKS, MOST_TOLD = 500, 8 << 20
@@ -36,14 +37,14 @@ _OWN = re.compile(
 )
 
 
-class Kept(Fact):
+class LaunchRecord(Fact):
     """What must still be known of a launch when the bot has been started anew."""
 
     marker: str = ""
     stdin: Literal["terminal", "prompt", "nothing"] = "terminal"
 
 
-class Report(Fact):
+class SpoolReport(Fact):
     """What the program that reads a CLI's events has kept of them."""
 
     conversation: str = ""
@@ -73,8 +74,10 @@ class Spool:
             self._check(name)
             self.write(name, content, mode=0o700 if content.startswith("#!") else 0o600)
         self.write("prompt.md", prompt)
-        self.write("launch", Kept(marker=launch.marker, stdin=launch.stdin).model_dump_json())
-        self.write("run.sh", script(self.path, cwd, launch, prompt, environment), mode=0o700)
+        self.write(
+            "launch", LaunchRecord(marker=launch.marker, stdin=launch.stdin).model_dump_json()
+        )
+        self.write("run.sh", pane_script(self.path, cwd, launch, prompt, environment), mode=0o700)
         if launch.marker or launch.stdin == "terminal":
             self.write("output", "")
 
@@ -97,24 +100,24 @@ class Spool:
     @property
     def exit_code(self) -> int | None:
         """What the wrapper wrote after the agent ended."""
-        content = regular(self.path / "exit")
+        content = read_regular_file(self.path / "exit")
         return int(content) if content and re.fullmatch(rb"[0-9]{1,3}\n", content) else None
 
     @property
-    def kept(self) -> Kept:
+    def kept(self) -> LaunchRecord:
         try:
-            return Kept.model_validate_json(regular(self.path / "launch") or b"")
+            return LaunchRecord.model_validate_json(read_regular_file(self.path / "launch") or b"")
         except ValidationError:
-            return Kept()
+            return LaunchRecord()
 
     @property
-    def report(self) -> Report:
+    def report(self) -> SpoolReport:
         """Empty where nobody has kept one, or what is there is none."""
-        content = regular(self.path / "report")
+        content = read_regular_file(self.path / "report")
         try:
-            return Report() if content is None else Report.model_validate_json(content)
+            return SpoolReport() if content is None else SpoolReport.model_validate_json(content)
         except ValidationError:
-            return Report()
+            return SpoolReport()
 
     def mark_stopped(self) -> None:
         """From now on its end is the bot's doing, and it is not started any more."""
@@ -139,7 +142,7 @@ class Spool:
     @property
     def output_begins(self) -> int:
         """Where the output of the present turn begins."""
-        content = regular(self.path / "pasted")
+        content = read_regular_file(self.path / "pasted")
         return int(content) if content and re.fullmatch(rb"[0-9]{1,18}", content) else 0
 
     def since_paste(self, name: str) -> bool:
@@ -171,7 +174,7 @@ class Spool:
         except FileNotFoundError:
             return told
         for name in names:
-            content = regular(self.path / name, pasted) if left > 0 else None
+            content = read_regular_file(self.path / name, pasted) if left > 0 else None
             if content is not None:
                 left -= len(content)
                 told.append((name, content))
@@ -180,7 +183,7 @@ class Spool:
     @property
     def heeded(self) -> str:
         """The last hook whose question was found on the screen, or answered."""
-        return (regular(self.path / "heeded") or b"").decode(errors="replace")
+        return (read_regular_file(self.path / "heeded") or b"").decode(errors="replace")
 
     @property
     def _pasted_at(self) -> int:
@@ -195,7 +198,7 @@ class Spool:
 
 
 @contextmanager
-def on_disk(failed: str) -> Generator[None]:
+def disk_errors(failed: str) -> Generator[None]:
     """A full or read-only disk may have room again later."""
     try:
         yield
@@ -216,7 +219,7 @@ def _is_hook(name: str) -> bool:
     return name.endswith(".json") and not name.startswith(".")
 
 
-def regular(path: Path, since: int = 0) -> bytes | None:
+def read_regular_file(path: Path, since: int = 0) -> bytes | None:
     """The content of a plain file of bounded size: a link or a pipe of that name is not followed."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -228,3 +231,154 @@ def regular(path: Path, since: int = 0) -> bytes | None:
         return os.read(descriptor, LARGEST_HOOK) if fits and state.st_mtime_ns >= since else None
     finally:
         os.close(descriptor)
+
+
+# How a run ended, by what it left on disk. The first of these that is there decides, for ever.
+
+LONGEST_MESSAGE = 4_000
+_TASKS = TypeAdapter(list[dict[str, object]])
+
+
+def end_by_hook(hook: Mapping[str, object]) -> RunEnd | None:
+    """What a hook says about the end of the run. SessionEnd says nothing: the process's end decides."""
+    match hook.get("event") or hook.get("hook_event_name"):
+        case "Stop" if not _still_at_work(hook):
+            return _by_hook(Outcome.FINISHED, hook, "last_assistant_message")
+        case "StopFailure":
+            return _by_hook(
+                Outcome.FAILED, hook, "last_assistant_message", "error_details", "error"
+            )
+        case _:
+            return None
+
+
+def recorded_end(spool: Spool, *, process_gone: bool, source: CompletionSource) -> RunEnd | None:
+    """The end of the run, if its folder knows of one, with what the CLI has told of it."""
+    end = _recorded_end(spool, process_gone=process_gone, source=source)
+    return end and with_report(spool, end)
+
+
+def with_report(spool: Spool, end: RunEnd) -> RunEnd:
+    """The end with what the run's report knows: it is there however the run ended."""
+    report = spool.report
+    words = report.error if end.outcome is Outcome.FAILED else ""
+    return end.model_copy(
+        update={
+            "message": (end.message or words or report.message)[:LONGEST_MESSAGE],
+            "conversation": report.conversation,
+            "usage": report.usage,
+        }
+    )
+
+
+def _recorded_end(spool: Spool, *, process_gone: bool, source: CompletionSource) -> RunEnd | None:
+    code = spool.exit_code
+    if spool.has("stopped"):
+        # the mark is set before the first signal; only the process's end makes it true
+        return (
+            None
+            if not process_gone
+            else RunEnd(outcome=Outcome.KILLED, source=CompletionSource.STOPPED, exit_code=code)
+        )
+    for hook in spool.hooks():
+        if end := end_by_hook(hook):
+            return end.model_copy(update={"exit_code": code})
+    if spool.since_paste("done"):
+        return RunEnd(
+            outcome=Outcome.FINISHED, source=CompletionSource.OUTPUT_PATTERN, exit_code=code
+        )
+    if code is None:
+        return None
+    return RunEnd(
+        outcome=Outcome.FAILED if code else Outcome.FINISHED, source=source, exit_code=code
+    )
+
+
+def _still_at_work(hook: Mapping[str, object]) -> bool:
+    """Background tasks and what it has set itself a time for wake the agent again, and it stops a second time."""
+    if hook.get("session_crons"):
+        return True
+    try:
+        tasks = _TASKS.validate_python(hook.get("background_tasks"))
+    except ValidationError:
+        return False
+    return any(task.get("status") == "running" for task in tasks)
+
+
+def _by_hook(outcome: Outcome, hook: Mapping[str, object], *fields: str) -> RunEnd:
+    said = next((text for field in fields if isinstance(text := hook.get(field), str) and text), "")
+    return RunEnd(outcome=outcome, source=CompletionSource.HOOK, message=said[:LONGEST_MESSAGE])
+
+
+# The shell script a pane runs: it claims the run, starts the agent, and leaves the exit code on
+# disk before it ends. Everything in it is quoted; what the agent inherits is what stands in it,
+# and nothing else.
+
+LONGEST_ARGUMENT = 120_000
+"""Bytes. Linux refuses an argument of 128 KiB, whatever the length of all of them."""
+
+_SCRIPT = """\
+#!/bin/sh
+# A handler, not an empty trap: the agent gets its signals, this shell outlives it to write the code down.
+# Not for SIGHUP: when the terminal goes away this shell has to end, only then is the agent told.
+trap : INT QUIT TERM
+umask 077
+cd -- {spool} || exit 125
+# Only the first to come may run the agent, whoever asked for it and however often.
+echo "$$" > ".started.$$" && command -p ln ".started.$$" started || exit 125
+# What this shell has read it needs no file for, and the agent's key is in it.
+command -p rm -f ".started.$$" run.sh
+# The dot keeps the line breaks at the end, which a substitution would cut off.
+prompt=$(command -p cat prompt.md; printf .)
+prompt=${{prompt%.}}
+(
+{exports}
+cd -- {cwd} || exit 125
+# A stop that came while this was being prepared: signals may have met no process that would heed them.
+[ ! -e {spool}/stopped ] || exit 143
+umask 022
+exec {command}
+)
+code=$?
+trap '' HUP
+# Without a rename, which would take a process more: the line is whole when its line break is there.
+echo "$code" > exit
+"""
+
+_INPUTS = {"terminal": "", "prompt": " < {prompt}", "nothing": " < /dev/null"}
+
+
+def pane_script(
+    spool: Path, cwd: str, launch: Launch, prompt: str, environment: Mapping[str, str]
+) -> str:
+    """`environment` is the agent's whole environment."""
+    prompt_file = str(spool / "prompt.md")
+    command = " ".join(_argument(part, prompt_file, prompt) for part in launch.argv)
+    redirection = _INPUTS[launch.stdin].format(prompt=shlex.quote(prompt_file))
+    text = _SCRIPT.format(
+        spool=shlex.quote(str(spool)),
+        cwd=shlex.quote(cwd),
+        exports="\n".join(_export(key, value) for key, value in environment.items()),
+        command=command + redirection,
+    )
+    if "\0" in text:
+        raise Refused("Neither arguments nor variables of an agent can hold a NUL character.")
+    return text
+
+
+def _argument(part: str, prompt_file: str, prompt: str) -> str:
+    if part == "{prompt_file}":
+        return shlex.quote(prompt_file)
+    if part != "{prompt}":
+        return shlex.quote(part)
+    if len(prompt.encode()) > LONGEST_ARGUMENT:
+        return shlex.quote(
+            f"Read the file {prompt_file} to its end and carry out what it asks for."
+        )
+    return '"$prompt"'
+
+
+def _export(key: str, value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key):
+        raise Refused(f"{key!r} is no name for an environment variable.")
+    return f"export {key}={shlex.quote(value)}"

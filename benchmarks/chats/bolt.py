@@ -13,11 +13,10 @@ from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 from slack_bolt.app.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.slack import SlackAccess
-from adapters.chat.slack.access import new_client, session_for
-from adapters.chat.slack.drawing import drawn
+from adapters.slack.blocks.cards import draw_card
+from adapters.slack.client import SlackAccess, new_client, session_for
 from benchmarks.chats.work import Syncs, until_asked_to_end
-from bot.domain.cards import ReceivedCard
+from bot.core.cards import ReceivedCard
 from tests.beds.slack import APP_TOKEN, BOT_TOKEN
 
 
@@ -40,7 +39,7 @@ def _app(client: AsyncWebClient) -> AsyncApp:
     async def mentioned(event: dict[str, Any]) -> None:
         """Answers with the same card as the bot."""
         request = str(event["text"]).partition(" ")[2]
-        message = drawn(ReceivedCard(key="received", session="12345678", request=request))[0]
+        message = draw_card(ReceivedCard(key="received", session="12345678", request=request))[0]
         await client.chat_postMessage(
             channel=event["channel"],
             thread_ts=event["ts"],

@@ -10,11 +10,13 @@ import os
 import sys
 from pathlib import Path
 
-from adapters.chat.local import VERSION, LocalChat, Welcome, open_door
+from adapters.local.chat import LocalChat
+from adapters.local.protocol import VERSION, Welcome
+from adapters.local.server import serve_socket
 from benchmarks.chats.work import Syncs, at_the_desk, until_asked_to_end
-from bot.domain.people import Person, Role
-from bot.engine.desk import Desk
-from bot.engine.gate import Door
+from bot.core.desk import Desk
+from bot.core.gate import Door
+from bot.core.people import Person, Role
 
 
 class Behind:
@@ -31,7 +33,7 @@ async def main(home: Path, owner: Person) -> None:
     welcome = Welcome(gwt_bot=VERSION, version="", pid=os.getpid(), repository="")
     async with (
         at_the_desk(home, owner.platform, chat, door) as desk,
-        open_door(home, chat, Behind(desk), welcome),
+        serve_socket(home, chat, Behind(desk), welcome),
     ):
         await until_asked_to_end(syncs, chat.listen(desk.take))
 

@@ -9,10 +9,11 @@ import asyncio
 import sys
 from pathlib import Path
 
-from adapters.chat.matrix import MatrixAccess, MatrixChat
+from adapters.matrix.chat import MatrixChat
+from adapters.matrix.client import MatrixAccess
 from benchmarks.chats.work import Syncs, at_the_desk, until_asked_to_end
-from bot.domain.people import Role
-from bot.engine.gate import Door
+from bot.core.gate import Door
+from bot.core.people import Role
 
 
 async def main(access: MatrixAccess, person: str, room: str, home: Path) -> None:

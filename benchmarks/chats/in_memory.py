@@ -8,11 +8,11 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from benchmarks.chats.work import open_desk
-from bot.domain.events import FromPeople
-from bot.domain.people import Person, Role, Thread
-from bot.engine.desk import Desk
-from bot.engine.gate import Door
-from bot.engine.world import World
+from bot.core.desk import Desk
+from bot.core.events import FromPeople
+from bot.core.gate import Door
+from bot.core.people import Person, Role, Thread
+from bot.core.world import World
 from tests.fakes.chat import ANNA, THREAD, MemoryChat
 
 PATIENCE = 60.0

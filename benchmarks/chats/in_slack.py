@@ -9,11 +9,12 @@ import asyncio
 import sys
 from pathlib import Path
 
-from adapters.chat.slack import SlackAccess, SlackChat
 from adapters.posting import Turns
+from adapters.slack.chat import SlackChat
+from adapters.slack.client import SlackAccess
 from benchmarks.chats.work import Syncs, at_the_desk, until_asked_to_end
-from bot.domain.people import Role
-from bot.engine.gate import Door
+from bot.core.gate import Door
+from bot.core.people import Role
 from tests.beds.slack import APP_TOKEN, BOT_TOKEN, MIKA, PUBLIC, TEAM
 
 

@@ -15,11 +15,11 @@ from adapters.clock import SystemClock
 from adapters.log import start_logging
 from adapters.store import AuditFile, EvidenceFiles, JournalStore, TaskLogFiles
 from benchmarks.chats.process import Cost
-from bot.domain.masking import Masker
-from bot.engine.desk import Desk
-from bot.engine.gate import Door, Gate
-from bot.engine.logbook import Logbook
-from bot.engine.world import Rules, World
+from bot.core.desk import Desk
+from bot.core.gate import Door, Gate
+from bot.core.masking import Masker
+from bot.core.projections.task_log_writer import TaskLogWriter
+from bot.core.world import Rules, World
 from bot.ports import Chat, Store
 from tests.fakes.agents import FakeAgents
 from tests.fakes.commands import FakeCommands
@@ -99,7 +99,7 @@ def world_at(home: Path, chats: dict[str, Chat], store: Store) -> World:
         home=str(home),
         archive=EvidenceFiles(home, masker),
         audit=AuditFile(home, masker),
-        logbook=Logbook(TaskLogFiles(home, masker)),
+        logbook=TaskLogWriter(TaskLogFiles(home, masker)),
         bindings=FakeBindings(),
         preferences=FakePreferences(),
     )

@@ -5,19 +5,19 @@ Every call that changes the world is safe to do twice: it looks first whether it
 
 from bot.ports.agents import Agents, Commands, Panes, Sandbox
 from bot.ports.code import Forge, Repository, Worktrees
-from bot.ports.keeping import (
+from bot.ports.people import Chat, Deliver, Llm, MayAsk, nobody_may_ask
+from bot.ports.stores import (
     Archive,
     Audit,
     Bindings,
     Clock,
-    Listed,
+    IndexedSession,
     Logs,
     Preferences,
+    Registry,
     ReplStates,
     Store,
 )
-from bot.ports.people import Chat, Deliver, Llm, MayAsk, nobody
-from bot.ports.registry import Registry
 
 __all__ = [
     "Agents",
@@ -29,7 +29,7 @@ __all__ = [
     "Commands",
     "Deliver",
     "Forge",
-    "Listed",
+    "IndexedSession",
     "Llm",
     "Logs",
     "MayAsk",
@@ -41,5 +41,5 @@ __all__ = [
     "Sandbox",
     "Store",
     "Worktrees",
-    "nobody",
+    "nobody_may_ask",
 ]

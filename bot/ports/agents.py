@@ -7,8 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from bot.domain.dialogs import Dialog
-from bot.domain.world import AgentReady, Executed, Launch, Lent, Pane, RunEnd
+from bot.core.runs import AgentReady, Dialog, Executed, Launch, Pane, RunEnd, SandboxPaths
 
 
 class Agents(Protocol):
@@ -155,7 +154,12 @@ class Sandbox(Protocol):
         ...
 
     def around(
-        self, argv: Sequence[str], cwd: str = "", lent: Lent | None = None, *, writes: str = ""
+        self,
+        argv: Sequence[str],
+        cwd: str = "",
+        lent: SandboxPaths | None = None,
+        *,
+        writes: str = "",
     ) -> tuple[str, ...]:
         """The command line in the sandbox. Without a worktree it sees programs only. `lent`: it is an agent.
 

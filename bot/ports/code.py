@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Protocol
 
-from bot.domain.branches import BranchDetails, BranchList
-from bot.domain.hosting import (
+from bot.core.forge import (
     NOTHING_KNOWN,
     ChecksWanted,
     Fetched,
@@ -16,7 +15,19 @@ from bot.domain.hosting import (
     Pull,
     PullWanted,
 )
-from bot.domain.world import Apart, Base, Checkout, Collision, Commit, Merged, Removal, Scan, Work
+from bot.core.git import (
+    Base,
+    BranchDetails,
+    BranchList,
+    Checkout,
+    Collision,
+    Commit,
+    Divergence,
+    Merged,
+    Removal,
+    Scan,
+    Work,
+)
 
 
 class Repository(Protocol):
@@ -70,7 +81,7 @@ class Repository(Protocol):
         """Which programs of the repository its git configuration has git run, and where: a sentence each."""
         ...
 
-    async def apart(self, path: str, one: str, other: str) -> Apart:
+    async def apart(self, path: str, one: str, other: str) -> Divergence:
         """How two commits of the repository differ."""
         ...
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from bot.domain.cards import Card
-from bot.domain.events import FromPeople
-from bot.domain.people import Person, Thread
-from bot.domain.world import Reply
+from bot.core.cards import Card
+from bot.core.events import FromPeople
+from bot.core.llm import Reply
+from bot.core.people import Person, Thread
 
 Deliver = Callable[[Thread, FromPeople], Awaitable[bool]]
 """Returns when the event is on disk, or, with False, was refused and the person was told; only then may a platform
@@ -17,7 +17,7 @@ MayAsk = Callable[[Thread, Person], bool]
 """Whether somebody may ask for work there. For nobody else is anything fetched: files cost time, and lie elsewhere."""
 
 
-def nobody(thread: Thread, person: Person) -> bool:
+def nobody_may_ask(thread: Thread, person: Person) -> bool:
     """Where nothing else is said."""
     return False
 

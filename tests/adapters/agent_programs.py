@@ -10,8 +10,8 @@ from pathlib import Path
 
 import psutil
 
-from adapters.agents.clis import known
-from bot.domain.world import Launch
+from adapters.agents.clis import known_clis
+from bot.core.runs import Launch
 
 NAMES = ("claude", "claude-print", "codex", "gemini", "opencode")
 OWN_IDS = {
@@ -20,7 +20,7 @@ OWN_IDS = {
 }
 """Those that choose the id of a conversation themselves, with one of theirs."""
 CONVERSATION = "8a3c6d1e-2f4b-4c8d-9e0f-1a2b3c4d5e6f"
-CLIS = known(None)
+CLIS = known_clis(None)
 _PROGRAM = """\
 #!/bin/sh
 case "$*" in --version) echo "fake-agent 99.2.3 (test)"; exit 0;; esac

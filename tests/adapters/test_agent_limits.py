@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from adapters.agents.launch import AgentClis
-from bot.domain.states import Outcome
-from bot.domain.world import CompletionSource, Limit, RunEnd
+from bot.core.runs import CompletionSource, Limit, RunEnd
+from bot.core.states import Outcome
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from adapters.agents.launch import AgentClis
-from adapters.agents.screen.report import Report
-from adapters.agents.screen.run import Screen, reader_of
+from adapters.agents.screen.events import RunReport
+from adapters.agents.screen.run import PaneScreen, reader_of
 from tests.adapters.agent_programs import CONVERSATION, AgentPrograms, Started
 
 Json = dict[str, Any]
@@ -264,9 +264,9 @@ def test_a_conversation_that_goes_on_counts_only_what_is_new(
         ),
         encoding="utf-8",
     )
-    report = Report()
+    report = RunReport()
     reader = reader_of("codex", report, {"CODEX_HOME": str(tmp_path / "codex")})
-    screen = Screen(reader, io.StringIO())
+    screen = PaneScreen(reader, io.StringIO())
     for event in CODEX:
         screen.show(json.dumps(event))
     assert (report.input_tokens, report.output_tokens) == (10, 1)
@@ -335,15 +335,15 @@ def test_odd_lines_of_a_stream_neither_break_the_screen_nor_steer_the_terminal(
     line: str, shown: str
 ) -> None:
     out = io.StringIO()
-    Screen(reader_of("claude", Report(), {}), out).show(line)
+    PaneScreen(reader_of("claude", RunReport(), {}), out).show(line)
     assert out.getvalue() == shown
 
 
 @pytest.mark.parametrize("events", STREAMS)
 def test_events_of_another_shape_are_as_if_they_were_not_there(events: str) -> None:
     out = io.StringIO()
-    report = Report()
-    screen = Screen(reader_of(events, report, {}), out)
+    report = RunReport()
+    screen = PaneScreen(reader_of(events, report, {}), out)
     odd_values: list[object] = [None, 7, "text", [], [[]], {"x": {}}]
     for event in STREAMS[events]:
         for name in event:

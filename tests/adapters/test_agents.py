@@ -9,16 +9,9 @@ from pathlib import Path
 import pytest
 
 from adapters.agents.launch import AgentClis
-from bot.domain.world import Launch
-from bot.errors import Refused
-from tests.adapters.agent_programs import (
-    CLIS,
-    CONVERSATION,
-    NAMES,
-    OWN_IDS,
-    AgentPrograms,
-    is_gone,
-)
+from bot.core.errors import Refused
+from bot.core.runs import Launch
+from tests.adapters.agent_programs import CLIS, CONVERSATION, NAMES, OWN_IDS, AgentPrograms, is_gone
 
 PROMPT = "# Task T001: 割引\n$(rm -rf /) \"quoted\" 'too' `x`\n" + "long " * 60_000
 ROOT, SOMEBODY = 0, 1000

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from adapters.agents.launch import AgentClis
-from adapters.tmux.ending import recorded
-from adapters.tmux.spool import Spool
-from bot.domain.states import Outcome
-from bot.domain.world import AgentUsage, CompletionSource, RunEnd
+from adapters.tmux.spool import Spool, recorded_end
+from bot.core.runs import AgentUsage, CompletionSource, RunEnd
+from bot.core.states import Outcome
 from tests.adapters.agent_programs import CONVERSATION, OWN_IDS, AgentPrograms
 from tests.adapters.tmux.own_server import OwnServer, own_server, until
 
@@ -44,7 +43,7 @@ async def server(tmp_path: Path) -> AsyncIterator[OwnServer]:
 
 
 def end_of(spool: Spool) -> RunEnd | None:
-    return recorded(spool, process_gone=True, source=CompletionSource.PROCESS_EXIT)
+    return recorded_end(spool, process_gone=True, source=CompletionSource.PROCESS_EXIT)
 
 
 def put(spool: Spool, name: str, value: object) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.commands.programs import problem
+from adapters.commands.shell import program_problem
 
 HERE = "/usr/bin:/bin"
 
@@ -32,6 +32,6 @@ def test_what_lacks_is_named(command: str, lacking: str, tmp_path: Path) -> None
     (tmp_path / "api").mkdir()
     for name, mode in (("gradlew", 0o755), ("mvnw", 0o644)):
         (tmp_path / "api" / name).touch(mode)
-    said = problem(command, str(tmp_path), HERE)
+    said = program_problem(command, str(tmp_path), HERE)
     assert lacking in said
     assert bool(said) == bool(lacking)

@@ -12,11 +12,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from adapters.commands import SHOWN, ShellCommands, marker_of
-from adapters.commands.descendants import MARKER
-from adapters.commands.output import HEAD, LOG_LIMIT, TAIL
-from bot.domain.masking import Masker
-from bot.errors import Refused
+from adapters.commands.processes import HEAD_BYTES, LOG_LIMIT, MARKER, TAIL_BYTES
+from adapters.commands.shell import SHOWN_BYTES, ShellCommands, marker_of
+from bot.core.errors import Refused
+from bot.core.masking import Masker
 
 ENVIRONMENT = {
     "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -94,13 +93,13 @@ async def test_a_flood_is_bounded_and_its_end_is_shown(
     done = await commands.run(str(tmp_path), command, seconds=60, log=str(log))
     assert done.exit_code == 0
     assert done.output.endswith("last\n")
-    assert len(done.output.encode()) <= SHOWN
+    assert len(done.output.encode()) <= SHOWN_BYTES
     content = log.read_text()
     assert content.startswith("first\n")
     assert content.endswith("last\n")
     assert "bytes left out" in content
     assert "hunter2" not in content
-    assert min(HEAD, TAIL) < len(content) <= LOG_LIMIT
+    assert min(HEAD_BYTES, TAIL_BYTES) < len(content) <= LOG_LIMIT
 
 
 async def test_binary_output_is_told_as_text(commands: ShellCommands, tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.commands import ShellCommands
-from bot.domain.checks import compared
-from bot.domain.world import Executed
+from adapters.commands.shell import ShellCommands
+from bot.core.checks import compare
+from bot.core.runs import Executed
 
 PYTHON_TREE = {
     "shop.py": "def total(prices):\n    return sum(prices)\n",
@@ -228,7 +228,7 @@ def test_a_broken_product_is_not_taken_for_a_good_one(
     broken = {name: BROKEN[name] for name in tree if name in BROKEN}
     task, log = laid(tmp_path / "tree", tree, broken, way.files), str(tmp_path / "task.log")
     done = asyncio.run(commands().test(str(task), command, seconds=60, log=log))
-    found = compared(done.report, at_base(command, tree).report)
+    found = compare(done.report, at_base(command, tree).report)
     assert found.signs or found.new_failures or done.exit_code, done.output
     if way.shows:
         assert way.shows in " ".join(found.signs)

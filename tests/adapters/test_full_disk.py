@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.commands import ShellCommands
-from bot.errors import Unavailable
-from bot.machine import denied, of_the_machine
+from adapters.commands.shell import ShellCommands
+from bot.core.errors import Unavailable
+from bot.os_errors import as_unavailable, denied
 from tests.adapters.git.worlds import RealWorld, git
 
 MEGABYTES = 4
@@ -76,7 +76,7 @@ async def test_tests_that_fail_on_a_full_disk_are_no_failure_of_the_agents(
     [(errno.ENOSPC, "full"), (errno.EROFS, "read-only"), (errno.EMFILE, "too many files")],
 )
 def test_what_the_machine_lacks_is_told_with_the_place(number: int, says: str) -> None:
-    trouble = of_the_machine(OSError(number, "x", "/a/file"))
+    trouble = as_unavailable(OSError(number, "x", "/a/file"))
     assert trouble
     assert (says in trouble.reason, "/a/file" in trouble.reason) == (True, True)
     assert trouble.remedy
@@ -92,5 +92,5 @@ def test_missing_rights_are_told_with_the_file_and_what_to_do(name: str, see: st
 
 
 def test_another_error_of_the_system_is_none_of_the_machine() -> None:
-    assert of_the_machine(ConnectionRefusedError(errno.ECONNREFUSED, "no")) is None
-    assert of_the_machine(FileNotFoundError(errno.ENOENT, "no")) is None
+    assert as_unavailable(ConnectionRefusedError(errno.ECONNREFUSED, "no")) is None
+    assert as_unavailable(FileNotFoundError(errno.ENOENT, "no")) is None

@@ -20,10 +20,10 @@ import pytest
 from pydantic import SecretStr
 
 from adapters.llm import Formats, LlmAccess, OpenAiLlm
-from bot.domain.world import Usage
-from bot.errors import PortError, Refused, Unavailable
-from bot.program.models import ChosenLlm
-from bot.program.secrets import LearningMasker
+from bot.cli.models import ChosenLlm
+from bot.cli.process import LearningMasker
+from bot.core.errors import PortError, Refused, Unavailable
+from bot.core.llm import Usage
 from bot.settings import Settings
 from tests.fakes.llm_server import (
     Behaviour,

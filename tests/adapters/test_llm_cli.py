@@ -15,9 +15,9 @@ import psutil
 import pytest
 
 from adapters.llm import CLAUDE_CODE, CODEX, CliLlm, MasterCli
-from adapters.llm.excuses import excuse
-from bot.domain.world import Usage
-from bot.errors import PortError, Refused, Unavailable
+from adapters.llm.errors import cli_error
+from bot.core.errors import PortError, Refused, Unavailable
+from bot.core.llm import Usage
 from tests.fakes.llm_programs import LlmPrograms, does, fails, prints, says, until
 
 CLIS = {"claude-code": CLAUDE_CODE, "codex": CODEX}
@@ -313,7 +313,7 @@ EXCUSES: list[tuple[str, int, type[PortError], str, float | None]] = [
 def test_an_excuse_is_understood(
     said: str, status: int, raised: type[PortError], reason: str, retry_after: float | None
 ) -> None:
-    error = excuse("codex", "`codex login`", said, status=status)
+    error = cli_error("codex", "`codex login`", said, status=status)
     assert type(error) is raised
     assert reason in error.reason
     assert error.remedy

@@ -16,7 +16,7 @@ from typing import Any, cast
 import pytest
 
 from adapters.llm import CLAUDE_CODE, CODEX, CliLlm, MasterCli
-from bot.errors import PortError, Refused, Unavailable
+from bot.core.errors import PortError, Refused, Unavailable
 from tests.fakes.llm_programs import until
 
 FOLDER = os.environ.get("GWT_BOT_TEST_CLIS", "")

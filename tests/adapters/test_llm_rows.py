@@ -12,7 +12,7 @@ from email.utils import format_datetime
 import pytest
 
 from adapters.llm import LlmAccess, OpenAiLlm
-from bot.errors import PortError, Refused, Unavailable
+from bot.core.errors import PortError, Refused, Unavailable
 from tests.fakes.llm_server import (
     Behaviour,
     LlmServer,

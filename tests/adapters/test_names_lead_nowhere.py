@@ -6,11 +6,11 @@ import contextlib
 import random
 from pathlib import Path
 
-from adapters.git.writing import write_inside
-from adapters.sandbox.homes import write
-from adapters.tmux.listing import run_name
-from bot.domain.naming import branch_for, is_agent_branch, is_spec_id, worktree_path
-from bot.errors import Refused
+from adapters.git.worktree_files import write_inside
+from adapters.sandbox.bubblewrap import write_into_home
+from adapters.tmux.screens import run_name
+from bot.core.errors import Refused
+from bot.core.naming import branch_for, is_agent_branch, is_spec_id, worktree_path
 
 NAMES = 10_000
 _PARTS = (
@@ -104,7 +104,7 @@ def test_no_name_of_a_file_is_written_outside(tmp_path: Path) -> None:
             written += 1
     for name in ("link", "link/x", "etc/x", "a/b"):
         with contextlib.suppress(Refused):
-            write(home, Path(name), b"x")
+            write_into_home(home, Path(name), b"x")
     assert written
     assert list(outside.iterdir()) == []
     assert sorted(tmp_path.iterdir()) == before

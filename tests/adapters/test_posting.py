@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.posting import Ledger, Placed, Turns, Urgency, lines, urgency
-from bot.domain.cards import Card
-from bot.domain.choices import Choice, Verb
-from bot.errors import Unavailable
+from adapters import posting
+from adapters.posting import PlacedCard, PostingLedger, Turns, Urgency, urgency_of
+from bot.core.cards import Card
+from bot.core.choices import Choice, Verb
+from bot.core.errors import Unavailable
 from tests.fakes import cards
 
 HERE, THERE = cards.THREAD, cards.OTHER_THREAD
@@ -41,31 +42,31 @@ def unwritable(path: Path) -> Generator[None]:
 
 
 def test_what_was_wanted_and_not_confirmed_is_known_as_such_after_a_crash(path: Path) -> None:
-    Ledger(path).wanted(HERE, cards.NEWS)
-    placed = Ledger(path).find(HERE, cards.NEWS.key)
+    PostingLedger(path).wanted(HERE, cards.NEWS)
+    placed = PostingLedger(path).find(HERE, cards.NEWS.key)
     assert placed
     assert (placed.revision, placed.standing, placed.messages) == (1, False, ())
 
 
 def test_what_was_confirmed_stands_after_a_crash(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = PostingLedger(path)
     ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
-    placed = Ledger(path).find(HERE, cards.NEWS.key)
+    placed = PostingLedger(path).find(HERE, cards.NEWS.key)
     assert placed
     assert (placed.standing, placed.messages) == (True, ("7.1",))
-    assert Ledger(path).wanted(HERE, cards.NEWS) == placed
+    assert PostingLedger(path).wanted(HERE, cards.NEWS) == placed
 
 
 def test_the_first_of_several_messages_are_known_after_a_crash(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = PostingLedger(path)
     ledger.begun(ledger.wanted(HERE, cards.DOCUMENT), "7.1", "7.2")
-    placed = Ledger(path).find(HERE, cards.DOCUMENT.key)
+    placed = PostingLedger(path).find(HERE, cards.DOCUMENT.key)
     assert placed
     assert (placed.standing, placed.messages) == (False, ("7.1", "7.2"))
 
 
 def test_another_content_is_another_revision_of_the_same_messages(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = PostingLedger(path)
     ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
     again = ledger.wanted(HERE, CHANGED)
     assert (again.revision, again.standing, again.messages) == (2, False, ("7.1",))
@@ -74,7 +75,7 @@ def test_another_content_is_another_revision_of_the_same_messages(path: Path) ->
 
 
 def test_the_same_content_is_not_written_down_again(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = PostingLedger(path)
     ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
     size = path.stat().st_size
     ledger.wanted(HERE, cards.NEWS)
@@ -82,7 +83,7 @@ def test_the_same_content_is_not_written_down_again(path: Path) -> None:
 
 
 def test_a_card_is_known_by_its_thread_and_key(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = PostingLedger(path)
     ledger.wanted(HERE, cards.NEWS)
     assert ledger.find(THERE, cards.NEWS.key) is None
     assert ledger.find(HERE, cards.STATUS.key) is None
@@ -92,12 +93,12 @@ def test_a_card_is_known_by_its_thread_and_key(path: Path) -> None:
 def test_a_torn_last_line_is_passed_over_and_does_not_spoil_the_next(
     path: Path, torn: bytes
 ) -> None:
-    ledger = Ledger(path)
+    ledger = PostingLedger(path)
     ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
     with path.open("ab") as file:
         file.write(b"\n" + torn)
     ledger.wanted(HERE, cards.STATUS)
-    again = Ledger(path)
+    again = PostingLedger(path)
     news, status = again.find(HERE, cards.NEWS.key), again.find(HERE, cards.STATUS.key)
     assert news
     assert news.standing
@@ -105,99 +106,99 @@ def test_a_torn_last_line_is_passed_over_and_does_not_spoil_the_next(
 
 
 def test_a_crash_anywhere_in_a_line_leaves_what_was_there_before_it(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = PostingLedger(path)
     ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
     before = path.read_bytes()
     ledger.wanted(HERE, CHANGED)
     after = path.read_bytes()
     for end in range(len(before), len(after), 31):
         path.write_bytes(after[:end])
-        placed = Ledger(path).find(HERE, cards.NEWS.key)
+        placed = PostingLedger(path).find(HERE, cards.NEWS.key)
         assert placed
         assert (placed.messages, placed.revision in (1, 2)) == (("7.1",), True)
 
 
 def test_a_crash_while_it_is_written_anew_loses_nothing_and_brings_nothing_back(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = PostingLedger(path)
     ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
     other = path.with_name("other")
-    Ledger(other).wanted(HERE, cards.STATUS)
+    PostingLedger(other).wanted(HERE, cards.STATUS)
     path.with_name(f".{path.name}.new").write_bytes(other.read_bytes() + b"half a li")
-    Ledger(path)
-    placed = Ledger(path).find(HERE, cards.NEWS.key)
+    PostingLedger(path)
+    placed = PostingLedger(path).find(HERE, cards.NEWS.key)
     assert placed
     assert placed.standing
-    assert Ledger(path).find(HERE, cards.STATUS.key) is None
+    assert PostingLedger(path).find(HERE, cards.STATUS.key) is None
 
 
 def test_only_the_last_word_on_a_card_is_kept_over_a_start(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = PostingLedger(path)
     for number in range(10):
         card = cards.NEWS.model_copy(update={"title": f"News {number}"})
         ledger.posted(ledger.wanted(HERE, card), "7.1")
-    Ledger(path)
+    PostingLedger(path)
     lines = [json.loads(line) for line in path.read_text().splitlines() if line]
     assert [line["revision"] for line in lines] == [10]
 
 
 def test_threads_nobody_came_back_to_are_forgotten_in_the_end(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = PostingLedger(path)
     threads = [HERE.model_copy(update={"root": str(n)}) for n in range(4)]
     for thread in threads:
         ledger.posted(ledger.wanted(thread, cards.NEWS), f"7.{thread.root}")
     ledger.posted(ledger.wanted(threads[0], CHANGED), "7.0")
-    again = Ledger(path, threads_kept=2)
+    again = PostingLedger(path, threads_kept=2)
     assert again.threads() == (threads[3], threads[0])
     assert again.by_message(HERE.place, "7.1") is None
     assert again.by_message(HERE.place, "7.3")
 
 
-def aside(number: int) -> Placed:
+def aside(number: int) -> PlacedCard:
     """Said to somebody, and standing nowhere."""
     thread = HERE.model_copy(update={"root": f"stranger {number}"})
-    return Placed(thread=thread, key=f"no {number}", revision=1, digest="d")
+    return PlacedCard(thread=thread, key=f"no {number}", revision=1, digest="d")
 
 
 def test_what_was_said_aside_makes_no_thread_forgotten(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = PostingLedger(path)
     ledger.posted(ledger.wanted(HERE, cards.APPROVAL), "7.1")
     ledger.wanted(THERE, cards.NEWS)  # not known to stand yet
     for number in range(10):
         ledger.posted(aside(number))
-    for one in (ledger, Ledger(path, threads_kept=2)):
+    for one in (ledger, PostingLedger(path, threads_kept=2)):
         assert one.threads() == (HERE, THERE)
         assert one.by_message(HERE.place, "7.1")
-    again = Ledger(path)
+    again = PostingLedger(path)
     kept = [n for n in range(10) if again.find(aside(n).thread, aside(n).key)]
     assert kept == [8, 9]
 
 
 def test_what_is_superseded_does_not_fill_the_disk(path: Path) -> None:
-    ledger = Ledger(path, changes_kept=20)
+    ledger = PostingLedger(path, changes_kept=20)
     for number in range(1_000):
         card = cards.NEWS.model_copy(update={"title": f"News {number}"})
         ledger.posted(ledger.wanted(HERE, card), "7.1")
     lines = [line for line in path.read_text().splitlines() if line]
     assert len(lines) <= 21
-    for one in (ledger, Ledger(path)):
+    for one in (ledger, PostingLedger(path)):
         placed = one.find(HERE, cards.NEWS.key)
         assert placed
         assert (placed.revision, placed.standing) == (1_000, True)
 
 
 def test_where_it_cannot_be_written_anew_everything_is_kept(path: Path) -> None:
-    ledger = Ledger(path, changes_kept=1)
+    ledger = PostingLedger(path, changes_kept=1)
     beside = path.with_name(f".{path.name}.new")
     beside.mkdir()
     ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
     beside.rmdir()
-    placed = Ledger(path).find(HERE, cards.NEWS.key)
+    placed = PostingLedger(path).find(HERE, cards.NEWS.key)
     assert placed
     assert placed.standing
 
 
 def test_a_thread_is_known_as_soon_as_something_is_to_be_shown_there(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = PostingLedger(path)
     assert not ledger.knows(HERE)
     ledger.wanted(HERE, cards.NEWS)
     assert [ledger.knows(thread) for thread in (HERE, THERE)] == [True, False]
@@ -205,9 +206,9 @@ def test_a_thread_is_known_as_soon_as_something_is_to_be_shown_there(path: Path)
 
 def test_a_message_tells_its_card_and_what_can_be_chosen_there(path: Path) -> None:
     choices = (Choice(label="Approve", verb=Verb.APPROVE, about="d1"),)
-    ledger = Ledger(path)
+    ledger = PostingLedger(path)
     ledger.posted(ledger.wanted(HERE, cards.APPROVAL, choices), "7.1", "7.2")
-    for one in (ledger, Ledger(path)):
+    for one in (ledger, PostingLedger(path)):
         placed = one.by_message(HERE.place, "7.2")
         assert placed
         assert (placed.key, placed.choices) == (cards.APPROVAL.key, choices)
@@ -215,7 +216,7 @@ def test_a_message_tells_its_card_and_what_can_be_chosen_there(path: Path) -> No
 
 
 def test_the_cards_of_a_thread_are_told_in_the_order_they_changed(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = PostingLedger(path)
     for thread, card in ((HERE, cards.NEWS), (THERE, cards.NEWS), (HERE, cards.STATUS)):
         ledger.wanted(thread, card)
     ledger.wanted(HERE, CHANGED)
@@ -224,20 +225,20 @@ def test_the_cards_of_a_thread_are_told_in_the_order_they_changed(path: Path) ->
 
 
 def test_the_thread_in_which_something_is_new_is_forgotten_last(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = PostingLedger(path)
     for thread, card in ((HERE, cards.NEWS), (THERE, cards.NEWS), (HERE, cards.STATUS)):
         ledger.posted(ledger.wanted(thread, card), f"7.{thread.root}.{card.key}")
-    again = Ledger(path, threads_kept=1)
+    again = PostingLedger(path, threads_kept=1)
     assert again.threads() == (HERE,)
     assert [one.key for one in again.cards(HERE)] == [cards.NEWS.key, cards.STATUS.key]
 
 
 def test_the_cards_that_offer_something_are_told_from_the_others(path: Path) -> None:
     choices = (Choice(label="Approve", verb=Verb.APPROVE, about="d1"),)
-    ledger = Ledger(path)
+    ledger = PostingLedger(path)
     ledger.wanted(HERE, cards.STATUS)
     ledger.wanted(HERE, cards.NEWS, choices)
-    for one in (ledger, Ledger(path)):
+    for one in (ledger, PostingLedger(path)):
         assert [placed.choices for placed in one.offering(HERE)] == [choices]
     ledger.wanted(HERE, CHANGED)
     assert ledger.offering(HERE) == ()
@@ -246,7 +247,7 @@ def test_the_cards_that_offer_something_are_told_from_the_others(path: Path) -> 
 def test_a_thousand_threads_take_little_more_room_in_memory_than_on_disk(path: Path) -> None:
     choices = tuple(Choice(label=f"Take {n}", verb=Verb.ANSWER, about="d1") for n in range(5))
     placed = (
-        Placed(
+        PlacedCard(
             thread=HERE.model_copy(update={"root": f"1700000000.{number:06}"}),
             key=f"question:{number}",
             revision=1,
@@ -257,11 +258,11 @@ def test_a_thousand_threads_take_little_more_room_in_memory_than_on_disk(path: P
         )
         for number in range(1_000)
     )
-    lines.write_anew(path, [one.model_dump_json() for one in placed])
-    Ledger(path)
+    posting.rewrite_lines(path, [one.model_dump_json() for one in placed])
+    PostingLedger(path)
     tracemalloc.start()
     try:
-        ledger = Ledger(path)
+        ledger = PostingLedger(path)
         taken, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -270,13 +271,13 @@ def test_a_thousand_threads_take_little_more_room_in_memory_than_on_disk(path: P
 
 
 def test_nobody_else_may_read_it(path: Path) -> None:
-    Ledger(path).wanted(HERE, cards.NEWS)
+    PostingLedger(path).wanted(HERE, cards.NEWS)
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
 def test_what_cannot_be_written_down_is_not_taken_for_wanted(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = PostingLedger(path)
     ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
     with unwritable(path), pytest.raises(Unavailable, match="cannot be written"):
         ledger.wanted(HERE, CHANGED)
@@ -286,7 +287,7 @@ def test_what_cannot_be_written_down_is_not_taken_for_wanted(path: Path) -> None
 def test_a_ledger_that_cannot_be_read_is_said_at_the_start(path: Path) -> None:
     path.mkdir(parents=True)
     with pytest.raises(Unavailable, match="cannot be read"):
-        Ledger(path)
+        PostingLedger(path)
 
 
 class Line:
@@ -475,9 +476,9 @@ async def test_everybody_has_a_turn_at_a_slow_pace_in_the_end() -> None:
 def test_nothing_a_person_must_act_upon_waits_behind_the_rest(card: Card) -> None:
     waits = {"status": Urgency.STATUS, "news": Urgency.NEWS, "document": Urgency.NEWS}
     waits |= {"summary": Urgency.NEWS, "answer": Urgency.ANSWER}
-    assert urgency(card) is waits.get(card.kind, Urgency.PERSON)
+    assert urgency_of(card) is waits.get(card.kind, Urgency.PERSON)
 
 
 def test_of_lines_without_room_the_newest_are_kept() -> None:
-    assert lines.newest(["one", "two", "three"], 12) == ["two", "three"]
-    assert lines.newest(["one"], 2) == []
+    assert posting.newest_that_fit(["one", "two", "three"], 12) == ["two", "three"]
+    assert posting.newest_that_fit(["one"], 2) == []

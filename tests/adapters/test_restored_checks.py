@@ -6,8 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-from adapters.commands import ShellCommands
-from bot.domain.checks import compared
+from adapters.commands.shell import ShellCommands
+from bot.core.checks import compare
 from tests.adapters.git.worlds import RealWorld
 
 BRANCH = "agent/login"
@@ -43,12 +43,12 @@ async def test_settings_of_tests_are_as_they_were_and_a_fake_is_caught(tmp_path:
     base = await commands.test(scratch, command, seconds=60, log=f"{tmp_path}/base.log")
     as_is = await commands.test(path, command, seconds=60, log=f"{tmp_path}/task.log")
     assert (base.exit_code, as_is.exit_code) == (0, 0)
-    assert compared(as_is.report, base.report).signs
+    assert compare(as_is.report, base.report).signs
 
     names = ("check.py", "pytest.ini")
     await world.worktrees.scratch(world.path, scratch, head, restored=names, since=honest)
     assert "pytest.ini" not in files_of(scratch)
     restored = await commands.test(scratch, command, seconds=60, log=f"{tmp_path}/restored.log")
-    assert compared(restored.report, base.report).new_failures == 1
+    assert compare(restored.report, base.report).new_failures == 1
     await world.worktrees.remove_scratch(world.path, scratch)
     assert files_of(scratch) == set()

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.commands import ShellCommands
-from bot.domain.checks import compared
-from bot.domain.world import Executed
+from adapters.commands.shell import ShellCommands
+from bot.core.checks import compare
+from bot.core.runs import Executed
 
 pytestmark = pytest.mark.slow
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
@@ -222,7 +222,7 @@ def test_each_runner_tells_which_tests_ran_and_goes_on_after_a_failure(
     assert set(done.report.named("failed")) == names(runner.failed)
     assert set(done.report.named("skipped")) == names(runner.skipped)
     assert done.report.complete
-    assert compared(done.report, None).new_failures == len(names(runner.failed))
+    assert compare(done.report, None).new_failures == len(names(runner.failed))
 
 
 ENDED = [
@@ -255,4 +255,4 @@ def test_a_run_that_its_tests_have_ended_with_success_is_a_sign(
         pytest.skip(f"{program} is not installed")
     done = runs(tmp_path, command, files)
     assert done.exit_code == 0, done.output
-    assert compared(done.report, None).signs
+    assert compare(done.report, None).signs

@@ -16,7 +16,7 @@ import psutil
 
 from adapters.agents.launch import AgentClis
 from adapters.tmux import TmuxPanes
-from bot.domain.world import Launch, RunEnd
+from bot.core.runs import Launch, RunEnd
 from bot.ports import Sandbox
 from tests.adapters.tmux.own_server import OwnServer
 from tests.clis import place

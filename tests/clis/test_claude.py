@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from adapters.agents.launch import AgentClis
-from bot.domain.states import Outcome
-from bot.domain.world import Launch
+from bot.core.runs import Launch
+from bot.core.states import Outcome
 from tests.clis.bench import Bench, until
 from tests.clis.model import Fail, Model, Say, Shell, Wait
 from tests.clis.place import QUIET

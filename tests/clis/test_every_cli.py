@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.domain.states import Outcome
-from bot.domain.world import CompletionSource
+from bot.core.runs import CompletionSource
+from bot.core.states import Outcome
 from tests.adapters.agent_programs import is_gone
 from tests.clis.bench import Bench, appears
 from tests.clis.model import Fail, Model, Say, Shell, Wait

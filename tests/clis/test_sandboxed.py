@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adapters.sandbox import Bubblewrap
-from bot.domain.states import Outcome
+from bot.core.states import Outcome
 from tests.adapters.sandbox.jail import cannot
 from tests.adapters.tmux.own_server import own_server
 from tests.clis.bench import Bench, missing, prepare, until

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.played import STAGE_VARIABLE
-from adapters.played.model import PlayedModel
-from adapters.played.sample import make_sample
-from adapters.played.script.request import REQUEST
+from adapters.demo import STAGE_VARIABLE
+from adapters.demo.model import PlayedModel
+from adapters.demo.sample import make_sample
+from adapters.demo.texts import REQUEST
 from tests.clis.bench import missing, prepare
 from tests.clis.model import Model, Say, Shell
 from tests.clis.place import CANARIES, Place

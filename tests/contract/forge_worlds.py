@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Protocol
 
 from adapters.github import Access, GitHub
-from adapters.github.access import Pace
-from bot.domain.hosting import CiState
-from bot.errors import Unavailable
+from adapters.github.api import ApiPace
+from bot.core.errors import Unavailable
+from bot.core.forge import CiState
 from bot.ports import Forge
 from tests.adapters.git.worlds import git, new_repository, write
 from tests.beds.github import STRANGER, GithubBed, Inline, Protection
@@ -18,7 +18,7 @@ from tests.fakes.forge import SLUG, FakeForge
 from tests.fakes.repository import FakeRepository
 
 FILES = {"README.md": "hello\n", "code.py": "one = 1\n"}
-FAST = Pace(call=20, whole=60, between_writes=0, again=0.01, git=60)
+FAST = ApiPace(call=20, whole=60, between_writes=0, again=0.01, git=60)
 _CONCLUSIONS = {CiState.PASSED: "success", CiState.FAILED: "failure", CiState.PENDING: None}
 
 

@@ -7,9 +7,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from adapters.chat.matrix import MatrixAccess, MatrixChat
-from adapters.chat.matrix.state import Bookmark
-from bot.domain.people import Person, Thread
+from adapters.matrix.chat import MatrixChat
+from adapters.matrix.client import MatrixAccess
+from adapters.matrix.storage import SyncBookmark
+from bot.core.people import Person, Thread
 from bot.ports import Chat
 from tests.beds import synapse
 from tests.contract.rooms import Room
@@ -99,7 +100,7 @@ async def matrix_room(
     access = MatrixAccess(url or people.homeserver.url, bot.id, bot.login.access_token)
 
     def has_begun() -> bool:
-        return Bookmark(folder, bot.id, bot.login.device_id).since is not None
+        return SyncBookmark(folder, bot.id, bot.login.device_id).since is not None
 
     async with AsyncExitStack() as left:
 

@@ -6,10 +6,10 @@ import asyncio
 from abc import ABC, abstractmethod
 from pathlib import Path
 
-from adapters.chat.console.drawing import TONES
-from bot.domain.cards import Card
-from bot.domain.choices import Verb
-from bot.domain.people import Person, Thread
+from adapters.console.rendering import TONES
+from bot.core.cards import Card
+from bot.core.choices import Verb
+from bot.core.people import Person, Thread
 from bot.ports import Chat
 from tests.adapters.chat.console_stage import Script, Stage
 from tests.fakes import cards

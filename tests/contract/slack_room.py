@@ -8,10 +8,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from adapters.chat.slack import SlackAccess, SlackChat
 from adapters.posting import Turns
-from bot.domain.cards import Card
-from bot.domain.people import Person, Thread
+from adapters.slack.chat import SlackChat
+from adapters.slack.client import SlackAccess
+from bot.core.cards import Card
+from bot.core.people import Person, Thread
 from bot.ports import Chat
 from tests.beds.slack import APP_TOKEN, BOT_TOKEN, MIKA, PUBLIC, TEAM, Grants, SlackBed, invariants
 from tests.beds.slack.forms import labels

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from adapters.agents.launch import AgentClis
-from bot.domain.states import Outcome
-from bot.domain.world import CompletionSource, Launch, RunEnd
-from bot.errors import Refused
+from bot.core.errors import Refused
+from bot.core.runs import CompletionSource, Launch, RunEnd
+from bot.core.states import Outcome
 from bot.ports import Agents
 from tests.adapters.agent_programs import CONVERSATION, NAMES, AgentPrograms
 from tests.fakes.agents import FakeAgents

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.choices import Verb, Word
-from bot.domain.events import Commanded, FromPeople, Pressed, Said
-from bot.domain.people import Thread
-from bot.errors import Unavailable
+from bot.core.choices import Verb, Word
+from bot.core.errors import Unavailable
+from bot.core.events import Commanded, FromPeople, Pressed, Said
+from bot.core.people import Thread
 from tests.beds.synapse import People
 from tests.contract.matrix_room import MatrixRoom, matrix_room
 from tests.contract.rooms import ConsoleRoom, MemoryRoom, Room

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.commands import ShellCommands
-from bot.domain.world import Executed
+from adapters.commands.shell import ShellCommands
+from bot.core.runs import Executed
 from bot.ports import Commands
 from tests.fakes.commands import FakeCommands
 

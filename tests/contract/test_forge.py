@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.hosting import ChecksWanted, CiState, MergeState, Obstacle, Pull, PullWanted
-from bot.errors import Refused, Unavailable
+from bot.core.errors import Refused, Unavailable
+from bot.core.forge import ChecksWanted, CiState, MergeState, Obstacle, Pull, PullWanted
 from tests.beds.github import GithubBed
 from tests.contract.forge_worlds import FakeForgeWorld, ForgeWorld, RealForgeWorld
 

@@ -10,8 +10,8 @@ from typing import Protocol
 import pytest
 
 from adapters.llm import CLAUDE_CODE, CODEX, CliLlm, LlmAccess, MasterCli, OpenAiLlm
-from bot.domain.world import Usage
-from bot.errors import Refused, Unavailable
+from bot.core.errors import Refused, Unavailable
+from bot.core.llm import Usage
 from bot.ports import Llm
 from tests.fakes import llm_programs
 from tests.fakes.llm import ScriptedLlm

@@ -13,10 +13,9 @@ from typing import Protocol
 
 import pytest
 
-from bot.domain.dialogs import Dialog, DialogKind, DialogOption
-from bot.domain.states import Outcome
-from bot.domain.world import CompletionSource, Launch
-from bot.errors import Refused
+from bot.core.errors import Refused
+from bot.core.runs import CompletionSource, Dialog, DialogKind, DialogOption, Launch
+from bot.core.states import Outcome
 from bot.ports import Panes
 from tests.adapters.tmux.own_server import OwnServer, own_server, until
 from tests.fakes.panes import FakePanes

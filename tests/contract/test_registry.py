@@ -8,12 +8,19 @@ from pathlib import Path
 import pytest
 
 from adapters.registry import ForgeFolder
-from bot.domain.history import History, HistoryOutcome
-from bot.domain.intent import Intent, Question, Risk, Source
-from bot.domain.observations import EvidenceType, Ground, Observation, Observer
-from bot.domain.registry import Draft, Edit, Filed
-from bot.domain.states import IntentStatus
-from bot.errors import Refused
+from bot.core.errors import Refused
+from bot.core.intent import Intent, Question, Risk, Source
+from bot.core.projections.records import History, HistoryOutcome
+from bot.core.projections.registry import (
+    EvidenceType,
+    FiledIntent,
+    Ground,
+    IntentDraft,
+    IntentEdit,
+    Observation,
+    Observer,
+)
+from bot.core.states import IntentStatus
 from bot.ports import Registry
 from tests.fakes.registry import MemoryRegistry
 
@@ -31,7 +38,7 @@ class Place:
 
     async def person_drafts(self, name: str, body: str) -> None:
         if self._real is None:
-            self._fake.drafts[name] = Draft(name=name, digest="d1", title=body, body=body)
+            self._fake.drafts[name] = IntentDraft(name=name, digest="d1", title=body, body=body)
             return
         folder = self._real / ".forge" / "intent-drafts"
         folder.mkdir(parents=True, exist_ok=True)
@@ -68,7 +75,7 @@ async def test_where_there_is_nothing_nothing_is_found(place: Place) -> None:
 
 async def test_an_intent_comes_back_as_it_was_put_there(place: Place) -> None:
     asked = (Question(number=1, text="Which?", answer="a"), Question(number=2, text="When?"))
-    filed = Filed(
+    filed = FiledIntent(
         intent=intent(
             body="One.\n\n# Two: with marks\n  - and so on",
             type="fix",
@@ -86,12 +93,12 @@ async def test_an_intent_comes_back_as_it_was_put_there(place: Place) -> None:
     body = found.intent.body.strip()
     assert found.model_copy(
         update={"intent": found.intent.model_copy(update={"body": body})}
-    ) == Filed(**dict(filed))
+    ) == FiledIntent(**dict(filed))
 
 
 async def test_an_intent_of_the_same_name_gets_a_number(place: Place) -> None:
-    first = await place.registry.add(place.repository, Filed(intent=intent(), draft="a"))
-    second = await place.registry.add(place.repository, Filed(intent=intent(), draft="b"))
+    first = await place.registry.add(place.repository, FiledIntent(intent=intent(), draft="a"))
+    second = await place.registry.add(place.repository, FiledIntent(intent=intent(), draft="b"))
     assert (first, second) == ("add-discounts", "add-discounts-2")
 
 
@@ -99,15 +106,15 @@ async def test_an_intent_of_the_same_name_gets_a_number(place: Place) -> None:
     "marks", [{"draft": "a"}, {"session": "s"}, {"observations": ("o1", "o2")}]
 )
 async def test_what_was_added_is_not_added_again(place: Place, marks: dict[str, object]) -> None:
-    filed = Filed.model_validate({"intent": intent(), **marks})
+    filed = FiledIntent.model_validate({"intent": intent(), **marks})
     for _ in range(2):
         assert await place.registry.add(place.repository, filed) == "add-discounts"
     assert len((await place.registry.shelf(place.repository)).intents) == 1
 
 
 async def test_an_edit_changes_what_it_names_and_nothing_else(place: Place) -> None:
-    await place.registry.add(place.repository, Filed(intent=intent(type="fix")))
-    edit = Edit(status=IntentStatus.APPROVED, session="s1", type="feature", risk=Risk.LOW)
+    await place.registry.add(place.repository, FiledIntent(intent=intent(type="fix")))
+    edit = IntentEdit(status=IntentStatus.APPROVED, session="s1", type="feature", risk=Risk.LOW)
     changed = await place.registry.change(place.repository, "add-discounts", edit)
     told = changed.intent
     assert (told.status, changed.session) == (IntentStatus.APPROVED, "s1")
@@ -116,16 +123,18 @@ async def test_an_edit_changes_what_it_names_and_nothing_else(place: Place) -> N
 
 async def test_an_answer_that_stands_there_is_left_alone(place: Place) -> None:
     asked = (Question(number=1, text="Which?", answer="a"), Question(number=2, text="When?"))
-    await place.registry.add(place.repository, Filed(intent=intent(clarifications=asked)))
+    await place.registry.add(place.repository, FiledIntent(intent=intent(clarifications=asked)))
     answers = {"Which?": "b", "When?": "now", "Why?": None}
-    changed = await place.registry.change(place.repository, "add-discounts", Edit(answers=answers))
+    changed = await place.registry.change(
+        place.repository, "add-discounts", IntentEdit(answers=answers)
+    )
     found = [(q.text, q.answer) for q in changed.intent.clarifications]
     assert found == [("Which?", "a"), ("When?", "now"), ("Why?", None)]
 
 
 async def test_a_change_of_what_has_changed_is_refused(place: Place) -> None:
-    await place.registry.add(place.repository, Filed(intent=intent(), session="s1"))
-    approved = Edit(status=IntentStatus.APPROVED)
+    await place.registry.add(place.repository, FiledIntent(intent=intent(), session="s1"))
+    approved = IntentEdit(status=IntentStatus.APPROVED)
     with pytest.raises(Refused, match="is proposed by now"):
         await place.registry.change(
             place.repository, "add-discounts", approved, seen=IntentStatus.BLOCKED

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.world import Apart
-from bot.errors import Away, Refused
+from bot.core.errors import Away, Refused
+from bot.core.git import Divergence
 from tests.adapters.git.worlds import FakeWorld, RealWorld, World
 
 
@@ -79,7 +79,7 @@ async def test_how_two_commits_differ_is_counted_from_both_sides(world: World) -
     apart = await world.repository.apart(world.path, mine, theirs)
     assert (apart.ahead, apart.behind) == (2, 1)
     assert apart.files == ("code.py", "new.py", "sub/new.py")
-    assert await world.repository.apart(world.path, mine, mine) == Apart(ahead=0, behind=0)
+    assert await world.repository.apart(world.path, mine, mine) == Divergence(ahead=0, behind=0)
     with pytest.raises(Refused, match="no commit"):
         await world.repository.apart(world.path, mine, "0" * 39 + "1")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adapters.store import JournalStore
-from bot.domain.states import Status, TaskState
+from bot.core.states import Status, TaskState
 from bot.ports import Store
 from tests.adapters.store.samples import busy, copied, record, said, show
 from tests.fakes.store import MemoryStore

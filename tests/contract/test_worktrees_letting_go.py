@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import Refused
+from bot.core.errors import Refused
 from tests.adapters.git.worlds import FakeWorld, RealWorld, World
 
 BRANCH = "agent/login"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.world import Collision
-from bot.errors import Refused
+from bot.core.errors import Refused
+from bot.core.git import Collision
 from tests.adapters.git.worlds import FakeWorld, RealWorld, World
 
 BRANCH = "agent/login"

@@ -6,8 +6,15 @@ import json
 
 import pytest
 
-from bot.domain.checks import Report, compared, recognised, reporting
-from bot.domain.checks.reports import Ended, Reader, readable
+from bot.core.checks import (
+    Report,
+    ReportedOutcome,
+    ReportReader,
+    compare,
+    make_reporting,
+    readable_output,
+    recognised_runners,
+)
 
 COMMANDS = [
     ("python3 -m pytest", "pytest"),
@@ -39,17 +46,17 @@ COMMANDS = [
 
 @pytest.mark.parametrize(("command", "runner"), COMMANDS)
 def test_a_runner_is_known_by_its_command(command: str, runner: str) -> None:
-    assert recognised(command) == (runner,)
+    assert recognised_runners(command) == (runner,)
 
 
 @pytest.mark.parametrize("command", ["make test", "./run-tests.sh", "tox", "echo latest", "true"])
 def test_a_command_that_names_no_runner_is_of_none(command: str) -> None:
-    assert recognised(command) == ()
+    assert recognised_runners(command) == ()
 
 
 def test_what_a_package_script_runs_is_a_runner_of_its_command() -> None:
-    assert recognised("npm test", "tsc && vitest run") == ("vitest",)
-    assert recognised("make test", "vitest run") == ()
+    assert recognised_runners("npm test", "tsc && vitest run") == ("vitest",)
+    assert recognised_runners("make test", "vitest run") == ()
 
 
 @pytest.mark.parametrize(
@@ -72,12 +79,12 @@ def test_what_a_package_script_runs_is_a_runner_of_its_command() -> None:
     ],
 )
 def test_a_command_is_told_where_to_report(command: str, told: str) -> None:
-    assert reporting(command, "/r").command == told
+    assert make_reporting(command, "/r").command == told
 
 
 def test_reporters_of_node_are_not_added_to_others() -> None:
-    assert "--test-reporter=spec" in reporting("node --test", "/r").environment["NODE_OPTIONS"]
-    own = reporting("node --test --test-reporter=tap", "/r")
+    assert "--test-reporter=spec" in make_reporting("node --test", "/r").environment["NODE_OPTIONS"]
+    own = make_reporting("node --test --test-reporter=tap", "/r")
     assert "--test-reporter" not in own.environment["NODE_OPTIONS"]
 
 
@@ -103,7 +110,7 @@ JEST: dict[str, object] = {
         {"name": "/w/broken.test.js", "status": "failed", "assertionResults": []},
     ]
 }
-FILES: list[tuple[str, str, dict[str, Ended]]] = [
+FILES: list[tuple[str, str, dict[str, ReportedOutcome]]] = [
     (
         "a.xml",
         JUNIT,
@@ -132,8 +139,10 @@ FILES: list[tuple[str, str, dict[str, Ended]]] = [
 
 
 @pytest.mark.parametrize(("name", "text", "tests"), FILES)
-def test_a_report_says_how_each_test_ended(name: str, text: str, tests: dict[str, Ended]) -> None:
-    reader = Reader(["/w"])
+def test_a_report_says_how_each_test_ended(
+    name: str, text: str, tests: dict[str, ReportedOutcome]
+) -> None:
+    reader = ReportReader(["/w"])
     reader.file(name, text)
     assert reader.report() == Report(tests=tests)
 
@@ -186,16 +195,16 @@ PRINTED = [
 
 @pytest.mark.parametrize(("runner", "said", "tests"), PRINTED)
 def test_what_is_printed_says_how_each_test_ended(
-    runner: str, said: str, tests: dict[str, Ended]
+    runner: str, said: str, tests: dict[str, ReportedOutcome]
 ) -> None:
-    reader = Reader()
+    reader = ReportReader()
     for line in said.splitlines():
         reader.printed(line, [runner])
     assert reader.report() == Report(tests=tests)
 
 
 def test_what_cargo_prints_when_it_is_quiet_tells_no_test() -> None:
-    quiet, broken_off = Reader(), Reader()
+    quiet, broken_off = ReportReader(), ReportReader()
     for line in ("running 2 tests", "..", "test result: ok. 2 passed; 0 failed"):
         quiet.printed(line, ["cargo"])
     broken_off.printed("running 2 tests", ["cargo"])
@@ -204,7 +213,7 @@ def test_what_cargo_prints_when_it_is_quiet_tells_no_test() -> None:
 
 
 def test_a_runner_that_begins_and_does_not_end_is_seen() -> None:
-    reader = Reader()
+    reader = ReportReader()
     reader.file("python-1.jsonl", '{"begin": "unittest"}\n{"test": "a.b", "ended": "passed"}\n')
     assert reader.report() == Report(tests={"a.b": "passed"}, complete=False)
 
@@ -220,18 +229,18 @@ def test_a_runner_that_begins_and_does_not_end_is_seen() -> None:
     ],
 )
 def test_what_cannot_be_read_says_nothing(name: str, text: str) -> None:
-    reader = Reader()
+    reader = ReportReader()
     reader.file(name, text)
     assert reader.report() is None
 
 
 def test_events_of_go_are_shown_as_the_lines_they_carry() -> None:
     said = '{"Action":"output","Output":"--- FAIL: TestAdds\\n"}\n{"Action":"fail"}\nplain\n'
-    assert readable(said) == "--- FAIL: TestAdds\nplain\n"
+    assert readable_output(said) == "--- FAIL: TestAdds\nplain\n"
 
 
 BASE = Report(tests={"t.py::a": "passed", "t.py::b": "failed", "t.py::c": "passed"})
-SIGNS: list[tuple[dict[str, Ended] | None, str]] = [
+SIGNS: list[tuple[dict[str, ReportedOutcome] | None, str]] = [
     (None, "did not report which tests it ran; at the base it ran 3 tests"),
     ({}, "No test ran; at the base 3 tests ran."),
     ({"t.py::a": "passed"}, "2 tests of the base's did not run: t.py::b, t.py::c."),
@@ -245,19 +254,21 @@ SIGNS: list[tuple[dict[str, Ended] | None, str]] = [
 
 
 @pytest.mark.parametrize(("tests", "sign"), SIGNS)
-def test_tests_that_no_longer_run_are_a_sign(tests: dict[str, Ended] | None, sign: str) -> None:
-    found = compared(None if tests is None else Report(tests=tests), BASE)
+def test_tests_that_no_longer_run_are_a_sign(
+    tests: dict[str, ReportedOutcome] | None, sign: str
+) -> None:
+    found = compare(None if tests is None else Report(tests=tests), BASE)
     assert len(found.signs) == bool(sign)
     assert sign in "".join(found.signs)
 
 
 def test_cases_of_one_test_that_are_gone_are_a_sign() -> None:
     base = Report(tests={"t[1]": "passed", "t[2]": "passed"})
-    [sign] = compared(Report(tests={"t[1]": "passed"}), base).signs
+    [sign] = compare(Report(tests={"t[1]": "passed"}), base).signs
     assert sign == "Fewer tests ran than at the base: 1 instead of 2."
 
 
-EXPLAINED: list[tuple[dict[str, Ended], str]] = [
+EXPLAINED: list[tuple[dict[str, ReportedOutcome], str]] = [
     ({"t.py::a": "passed"}, ""),
     ({"t.py::b": "failed"}, "1 test of the base's did not run: t.py::a."),
     ({"t.py::b": "skipped", "t.py::a": "passed"}, ""),
@@ -267,20 +278,20 @@ EXPLAINED: list[tuple[dict[str, Ended], str]] = [
 
 @pytest.mark.parametrize(("tests", "sign"), EXPLAINED)
 def test_tests_whose_end_somebody_has_accepted_are_not_missed_and_others_are(
-    tests: dict[str, Ended], sign: str
+    tests: dict[str, ReportedOutcome], sign: str
 ) -> None:
     now = Report(tests=tests)
-    assert compared(now, BASE, {"t.py::b", "t.py::c"}).signs == ((sign,) if sign else ())
-    assert compared(now, BASE, set(BASE.tests)).signs == ()
-    assert compared(now, BASE, {"t.py::b"}).base_ran == 3
+    assert compare(now, BASE, {"t.py::b", "t.py::c"}).signs == ((sign,) if sign else ())
+    assert compare(now, BASE, set(BASE.tests)).signs == ()
+    assert compare(now, BASE, {"t.py::b"}).base_ran == 3
 
 
 def test_only_what_did_not_fail_at_the_base_is_a_new_failure() -> None:
     now = Report(tests={"t.py::a": "failed", "t.py::b": "failed", "t.py::c": "passed"})
-    found = compared(now, BASE)
+    found = compare(now, BASE)
     assert (found.failed, found.new_failures, found.known_failures) == (("t.py::a",), 1, 1)
-    assert compared(now, None).new_failures == 2
+    assert compare(now, None).new_failures == 2
 
 
 def test_where_the_base_told_nothing_either_there_is_no_sign() -> None:
-    assert compared(None, None).signs == ()
+    assert compare(None, None).signs == ()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.choices import STOP_WORDS, Command, Word, command_in
+from bot.core.choices import STOP_WORDS, Command, Word, parse_command
 
 
 @pytest.mark.parametrize("word", sorted(set(Word) - {Word.STOP, Word.REOPEN}))
 def test_a_command_alone_is_a_command(word: Word) -> None:
     for text in (word, f"/{word}", f"!{word}", word.upper(), f" {word}. "):
-        assert command_in(text) == Command(word=word)
+        assert parse_command(text) == Command(word=word)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_a_command_alone_is_a_command(word: Word) -> None:
     ],
 )
 def test_every_word_for_stopping_stops(text: str) -> None:
-    assert command_in(text) == Command(word=Word.STOP)
+    assert parse_command(text) == Command(word=Word.STOP)
 
 
 @pytest.mark.parametrize(
@@ -54,22 +54,22 @@ def test_every_word_for_stopping_stops(text: str) -> None:
     ],
 )
 def test_a_command_may_name_a_session_or_a_task(text: str, word: Word, argument: str) -> None:
-    assert command_in(text) == Command(word=word, argument=argument)
+    assert parse_command(text) == Command(word=word, argument=argument)
 
 
 @pytest.mark.parametrize(
     "text", ["catch up", "Catch  UP!", "/catch up", "catch up.", "ｃａｔｃｈ　ｕｐ", "！ｃａｔｃｈｕｐ", "catch up…"]
 )  # fmt: skip
 def test_to_catch_up_may_be_said_in_two_words(text: str) -> None:
-    assert command_in(text) == Command(word=Word.CATCH_UP)
+    assert parse_command(text) == Command(word=Word.CATCH_UP)
 
 
 def test_the_model_may_be_named_with_its_address() -> None:
     named = Command(word=Word.MODEL, argument="https://llm.example/v1", text="qwen3:32b")
-    assert command_in("model https://llm.example/v1 qwen3:32b") == named
-    assert command_in("/model https://llm.example/v1 qwen3:32b") == named
+    assert parse_command("model https://llm.example/v1 qwen3:32b") == named
+    assert parse_command("/model https://llm.example/v1 qwen3:32b") == named
     for talk in ("model the basket", "model the basket anew", "model https://llm.example/v1 a b"):
-        assert command_in(talk) is None
+        assert parse_command(talk) is None
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_the_model_may_be_named_with_its_address() -> None:
 def test_a_command_may_name_a_repository_or_how_much_is_said(
     text: str, word: Word, argument: str
 ) -> None:
-    assert command_in(text) == Command(word=word, argument=argument)
+    assert parse_command(text) == Command(word=word, argument=argument)
 
 
 @pytest.mark.parametrize(
@@ -105,11 +105,11 @@ def test_a_command_may_name_a_repository_or_how_much_is_said(
 def test_a_decision_is_reopened_by_its_number_and_perhaps_answered_anew(
     text: str, decision: str, answer: str
 ) -> None:
-    assert command_in(text) == Command(word=Word.REOPEN, argument=decision, text=answer)
+    assert parse_command(text) == Command(word=Word.REOPEN, argument=decision, text=answer)
 
 
 def test_only_a_reopening_carries_a_text() -> None:
-    assert command_in("info 1a2b3c4d please") is None
+    assert parse_command("info 1a2b3c4d please") is None
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_only_a_reopening_carries_a_text() -> None:
     ],
 )
 def test_talk_is_talk(text: str) -> None:
-    assert command_in(text) is None
+    assert parse_command(text) is None
 
 
 @pytest.mark.parametrize(
@@ -176,17 +176,19 @@ def test_talk_is_talk(text: str) -> None:
     ],
 )
 def test_the_command_that_runs_the_tests_is_told_as_it_is_written(text: str, command: str) -> None:
-    assert command_in(text) == Command(word=Word.TESTS, text=command)
+    assert parse_command(text) == Command(word=Word.TESTS, text=command)
 
 
 @pytest.mark.parametrize(
     "text", ["tests fail since Monday", "tests make no sense", "tests:", "test"]
 )
 def test_talk_about_tests_is_no_command(text: str) -> None:
-    assert command_in(text) is None
+    assert parse_command(text) is None
 
 
 def test_use_names_an_agent_and_is_talk_otherwise() -> None:
-    assert command_in("use codex") == Command(word=Word.USE, text="codex")
-    assert command_in("use mine for T002") == Command(word=Word.USE, argument="T002", text="mine")
-    assert command_in("Use Decimal.") is None
+    assert parse_command("use codex") == Command(word=Word.USE, text="codex")
+    assert parse_command("use mine for T002") == Command(
+        word=Word.USE, argument="T002", text="mine"
+    )
+    assert parse_command("Use Decimal.") is None

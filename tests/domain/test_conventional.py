@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bot.domain.conventional import LONGEST, TYPES, problem_of, title_for
-from bot.domain.tasks import TaskType
+from bot.core.pull_text import COMMIT_TYPES, LONGEST_TITLE, title_for, title_problem
+from bot.core.spec_kit.drafts import TaskType
 
 patiently = settings(max_examples=60)
 """Nothing here is about time."""
@@ -22,11 +22,11 @@ patiently = settings(max_examples=60)
         "refactor!: one module",
         "docs(SPEC-7682b3a8): describe it",
         "feat: 割引コードを追加",
-        "chore: " + "x" * (LONGEST - 7),
+        "chore: " + "x" * (LONGEST_TITLE - 7),
     ],
 )
 def test_a_title_as_it_should_be_has_no_problem(title: str) -> None:
-    assert problem_of(title) == ""
+    assert title_problem(title) == ""
 
 
 @pytest.mark.parametrize(
@@ -53,17 +53,17 @@ def test_a_title_as_it_should_be_has_no_problem(title: str) -> None:
         ("feat: add\u2028discounts", "one line"),
         ("feat: add\x1b[31m discounts", "one line"),
         ("feat: add \u202estnuocsid\u202c", "one line"),
-        ("chore: " + "x" * (LONGEST - 6), "73 characters"),
+        ("chore: " + "x" * (LONGEST_TITLE - 6), "73 characters"),
     ],
 )
 def test_what_is_wrong_with_a_title_is_said(title: str, problem: str) -> None:
-    assert problem in problem_of(title)
+    assert problem in title_problem(title)
 
 
 @pytest.mark.parametrize("kind", TaskType)
 def test_every_type_of_task_has_a_type_of_commit(kind: TaskType) -> None:
     prefix = title_for(kind, "Work on it").partition(":")[0]
-    assert prefix in TYPES
+    assert prefix in COMMIT_TYPES
     assert (prefix == "chore") == (kind is TaskType.INVESTIGATION)
 
 
@@ -90,7 +90,7 @@ def test_a_title_is_made_of_a_name(name: str, title: str) -> None:
 def test_a_name_that_is_too_long_is_cut_between_words() -> None:
     title = title_for("docs", "word " * 40)
     assert title.endswith(" word")
-    assert len(title) <= LONGEST
+    assert len(title) <= LONGEST_TITLE
 
 
 @patiently
@@ -100,4 +100,4 @@ def test_a_name_that_is_too_long_is_cut_between_words() -> None:
 @example("integration", "\ud800" * 80)
 @example("implementation", "a" * 66 + ". b")
 def test_a_made_title_never_has_a_problem(kind: str, name: str) -> None:
-    assert problem_of(title_for(kind, name)) == ""
+    assert title_problem(title_for(kind, name)) == ""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bot.domain.diffs import bounded, patches
+from bot.core.diffs import shorten_patch, split_patch
 
 patiently = settings(max_examples=60)
 """Nothing here is about time."""
@@ -91,7 +91,7 @@ _PATCH = st.lists(_FILE, min_size=1, max_size=6, unique_by=lambda file: file[0])
 @given(_PATCH, st.integers(-5, 3000))
 def test_it_is_never_longer_than_allowed(files: list[tuple[str, list[str]]], limit: int) -> None:
     diff = "".join(patch(path, *hunks) for path, hunks in files)
-    assert len(bounded(diff, limit)) <= max(limit, 0)
+    assert len(shorten_patch(diff, limit)) <= max(limit, 0)
 
 
 @patiently
@@ -100,7 +100,7 @@ def test_every_file_is_named_unless_there_are_too_many(
     files: list[tuple[str, list[str]]], limit: int
 ) -> None:
     diff = "".join(patch(path, *hunks) for path, hunks in files)
-    shown = bounded(diff, limit)
+    shown = shorten_patch(diff, limit)
     assert "more files\n" in shown or all(path in shown for path, _ in files)
 
 
@@ -108,7 +108,7 @@ def test_every_file_is_named_unless_there_are_too_many(
 @given(_PATCH)
 def test_what_fits_is_whole(files: list[tuple[str, list[str]]]) -> None:
     diff = "".join(patch(path, *hunks) for path, hunks in files)
-    assert bounded(diff, len(diff)) == diff
+    assert shorten_patch(diff, len(diff)) == diff
 
 
 @patiently
@@ -116,7 +116,7 @@ def test_what_fits_is_whole(files: list[tuple[str, list[str]]]) -> None:
 def test_every_line_is_counted_and_every_hunk_is_found(
     files: list[tuple[str, list[str]]],
 ) -> None:
-    found = patches("".join(patch(path, *hunks) for path, hunks in files))
+    found = split_patch("".join(patch(path, *hunks) for path, hunks in files))
     assert [(one.path, len(one.hunks)) for one in found] == [(p, len(h)) for p, h in files]
     for one, (_, hunks) in zip(found, files, strict=True):
         written = "".join(hunks).split("\n")
@@ -129,13 +129,13 @@ def test_every_line_is_counted_and_every_hunk_is_found(
 @example("diff --git ", 3)
 @example("diff --git a\n@@ ", 9)
 def test_what_is_no_patch_is_only_bounded(text: str, limit: int) -> None:
-    assert len(bounded(text, limit)) <= limit
+    assert len(shorten_patch(text, limit)) <= limit
 
 
 def test_a_patch_is_read_as_git_writes_it() -> None:
     told = [
         (one.path, one.kind, one.added, one.removed, one.binary)
-        for one in patches(AS_GIT_WRITES_IT)
+        for one in split_patch(AS_GIT_WRITES_IT)
     ]
     assert told == [
         ("empty.txt", "new", 0, 0, False),
@@ -151,7 +151,7 @@ def test_a_patch_is_read_as_git_writes_it() -> None:
 
 def test_small_files_are_shown_and_a_large_one_loses_hunks_only() -> None:
     diff = patch("a/large.py", lines(40), "+short\n", lines(40)) + patch("b/small.py", "+tiny\n")
-    shown = bounded(diff, 700)
+    shown = shorten_patch(diff, 700)
     assert "+tiny\n" in shown
     assert "@@ -1 +1 @@\n+short\n" in shown
     assert "[left out of a/large.py: 2 of 3 hunks]\n" in shown
@@ -160,7 +160,7 @@ def test_small_files_are_shown_and_a_large_one_loses_hunks_only() -> None:
 
 def test_the_most_files_are_shown_because_small_ones_come_first() -> None:
     diff = patch("large.py", lines(20)) + "".join(patch(f"f{n}.py", f"+{n}\n") for n in range(4))
-    shown = bounded(diff, 700)
+    shown = shorten_patch(diff, 700)
     assert all(f"+{n}\n" in shown for n in range(4))
     assert "[the rest of large.py is left out]" in shown
 
@@ -169,21 +169,21 @@ def test_the_most_files_are_shown_because_small_ones_come_first() -> None:
     "path", ["package-lock.json", "web/yarn.lock", "Cargo.lock", "uv.lock", "go.sum"]
 )
 def test_a_lock_file_is_only_named(path: str) -> None:
-    shown = bounded(patch(path, "+secret\n") + patch("a.py", "+short\n", lines(90)), 800)
+    shown = shorten_patch(patch(path, "+secret\n") + patch("a.py", "+short\n", lines(90)), 800)
     assert f"{path} +1 −0 (changed, lock file)" in shown
     assert "+secret" not in shown
     assert "+short" in shown
 
 
 def test_a_binary_file_is_only_named() -> None:
-    shown = bounded(binary("logo.png") + patch("a.py", "+short\n", lines(90)), 600)
+    shown = shorten_patch(binary("logo.png") + patch("a.py", "+short\n", lines(90)), 600)
     assert "logo.png (changed, binary)\n" in shown
     assert "Binary files" not in shown
 
 
 def test_where_there_are_too_many_files_the_number_of_the_others_is_told() -> None:
     diff = "".join(patch(f"file{n}.py", lines(3)) for n in range(100))
-    shown = bounded(diff, 1000)
+    shown = shorten_patch(diff, 1000)
     named = sum(f"file{n}.py +3" in shown for n in range(100))
     assert 5 < named < 50
     assert f"… and {100 - named} more files\n" in shown
@@ -191,20 +191,20 @@ def test_where_there_are_too_many_files_the_number_of_the_others_is_told() -> No
 
 
 def test_of_a_single_hunk_that_is_too_long_the_beginning_is_shown() -> None:
-    shown = bounded(patch("new.py", "+first\n" + lines(200)), 500)
+    shown = shorten_patch(patch("new.py", "+first\n" + lines(200)), 500)
     assert "+first\n" in shown
     assert shown.endswith("+" + "x" * 20 + "\n[the rest of new.py is left out]\n")
 
 
 def test_a_line_that_only_looks_like_the_end_of_one_is_not_cut() -> None:
     odd = "+a\x0cb\u2028c\rd\n"
-    shown = bounded(patch("a.py", odd, lines(90)), 600)
+    shown = shorten_patch(patch("a.py", odd, lines(90)), 600)
     assert odd in shown
 
 
 def test_nothing_that_people_see_as_one_character_is_split() -> None:
     family = "👨\u200d👩\u200d👧"
     accented = "e\u0301"
-    assert bounded("ab" + family, 4) == "ab"
-    assert bounded("ab" + accented, 3) == "ab"
-    assert bounded("ab" + family, 7) == "ab" + family
+    assert shorten_patch("ab" + family, 4) == "ab"
+    assert shorten_patch("ab" + accented, 3) == "ab"
+    assert shorten_patch("ab" + family, 7) == "ab" + family

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 from pydantic import BaseModel
 
-from bot.domain.events import Event, Happening, Ticked
+from bot.core.events import Event, Happening, Ticked
 
 KINDS: tuple[type[BaseModel], ...] = get_args(get_args(Event)[0])
 

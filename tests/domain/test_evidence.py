@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.evidence import Artifact, Evidence
+from bot.core.evidence import Artifact, Evidence
 from tests.flow.scenes import T0
 
 

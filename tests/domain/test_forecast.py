@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.domain.forecast import forecast
-from bot.domain.people import Person, Thread
-from bot.domain.planned import Forecast, Spread
-from bot.domain.session import Approval, Session
-from bot.domain.states import Status, TaskState
-from bot.domain.tasks import Task
-from bot.domain.world import Usage
+from bot.core.approval import forecast
+from bot.core.llm import Usage
+from bot.core.people import Person, Thread
+from bot.core.plan import Forecast, Spread
+from bot.core.session import Approval, Session
+from bot.core.states import Status, TaskState
+from bot.core.task import Task
 
 START = datetime(2025, 1, 2, 3, 4, tzinfo=UTC)
 ANNA = Person(platform="console", id="anna", name="Anna")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.language import fits, language_of
+from bot.core.text import is_in_language, language_of
 
 SPEC = """# Feature Specification: 割引コード
 
@@ -38,7 +38,7 @@ SPEC = """# Feature Specification: 割引コード
 )
 def test_japanese_is_known_by_its_kana_also_among_foreign_names(text: str) -> None:
     assert language_of(text) == "Japanese"
-    assert fits(text, "Japanese")
+    assert is_in_language(text, "Japanese")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_japanese_is_known_by_its_kana_also_among_foreign_names(text: str) -> No
 )
 def test_english_is_known_by_its_letters_also_where_a_word_is_quoted(text: str) -> None:
     assert language_of(text) == "English"
-    assert fits(text, "English")
+    assert is_in_language(text, "English")
 
 
 @pytest.mark.parametrize(
@@ -70,39 +70,39 @@ def test_english_is_known_by_its_letters_also_where_a_word_is_quoted(text: str) 
 )
 def test_of_other_languages_nothing_is_wanted(text: str) -> None:
     assert language_of(text) == ""
-    assert fits("Anything that the model may have written", language_of(text))
+    assert is_in_language("Anything that the model may have written", language_of(text))
 
 
 def test_an_answer_in_the_other_language_does_not_fit() -> None:
-    assert not fits("Shall discount codes be combined with each other?", "Japanese")
-    assert not fits("割引コードは同時に使えるようにしますか？", "English")
-    assert not fits("是否允许同时使用多个优惠码？请说明原因。", "Japanese")
+    assert not is_in_language("Shall discount codes be combined with each other?", "Japanese")
+    assert not is_in_language("割引コードは同時に使えるようにしますか？", "English")
+    assert not is_in_language("是否允许同时使用多个优惠码？请说明原因。", "Japanese")
 
 
 def test_a_document_of_headings_and_labels_in_english_may_be_japanese_all_the_same() -> None:
-    assert fits(SPEC, "Japanese")
-    assert not fits(SPEC, "English")
+    assert is_in_language(SPEC, "Japanese")
+    assert not is_in_language(SPEC, "English")
 
 
 @pytest.mark.parametrize(
     "text", ["OK", "JWT", "OAuth2", "T001", "`npm run build --workspaces`", ""]
 )
 def test_a_few_letters_and_code_fit_everywhere(text: str) -> None:
-    assert fits(text, "Japanese")
-    assert fits(text, "English")
+    assert is_in_language(text, "Japanese")
+    assert is_in_language(text, "English")
 
 
 def test_code_is_not_read() -> None:
     code = "```python\ndef combined_codes_are_refused(basket): raise ValueError\n```\n"
     assert language_of(f"{code}このコードを直して") == "Japanese"
-    assert fits(code, "Japanese")
-    assert fits("```\n" + "never closed " * 50, "Japanese")
+    assert is_in_language(code, "Japanese")
+    assert is_in_language("```\n" + "never closed " * 50, "Japanese")
 
 
 @given(st.text())
 def test_any_text_can_be_told_or_not(text: str) -> None:
     assert language_of(text) in {"Japanese", "English", ""}
-    assert fits(text, "")
+    assert is_in_language(text, "")
 
 
 def test_a_long_line_of_one_sign_is_read_in_one_go() -> None:

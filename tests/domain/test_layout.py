@@ -6,14 +6,15 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.cards import Card, Decided, OfferCard, ProblemCard, ReceivedCard, Shown, SummaryCard
-from bot.domain.choices import Style, Verb
-from bot.domain.evidence import EvidenceInventory, ExecutionResult
-from bot.domain.intent import Question
-from bot.domain.layout import ago, counted, duration, sheet, stands
-from bot.domain.planned import Alteration, Altered, Analysis, Covered, Difference, Forecast
-from bot.domain.sheets import Bullets, Fields, Pointer, Prose, Sheet, Table, Text, Tone
-from bot.domain.states import OverallStatus, Phase, Status, TaskState
+from bot.core.cards import Card, Decided, OfferCard, ProblemCard, ReceivedCard, Shown, SummaryCard
+from bot.core.choices import Style, Verb
+from bot.core.evidence import EvidenceInventory, ExecutionResult
+from bot.core.intent import Question
+from bot.core.layout import lay_out
+from bot.core.layout.phrases import ago, counted, duration, state_in_words
+from bot.core.plan import Alteration, Altered, Analysis, Covered, Difference, Forecast
+from bot.core.sheets import Bullets, Fields, Pointer, Prose, Sheet, Table, Text, Tone
+from bot.core.states import OverallStatus, Phase, Status, TaskState
 from tests.fakes import cards
 
 DECIDED = Decided(what="Approved", by="Mika", at=cards.AT)
@@ -56,16 +57,16 @@ def test_there_is_a_sample_of_every_kind_of_card() -> None:
     "card", [*cards.EVERY_KIND, cards.HOME, cards.QUIET_HOME], ids=lambda card: card.key
 )
 def test_every_card_has_a_title_and_says_something(card: Card) -> None:
-    laid = sheet(card)
+    laid = lay_out(card)
     assert laid.title.strip()
     assert laid.body
 
 
 @pytest.mark.parametrize("card", WAITING, ids=lambda card: card.key)
 def test_what_waits_for_a_person_can_be_pressed_until_it_is_decided(card: Card) -> None:
-    assert sheet(card).choices
-    assert sheet(card).tone is Tone.NEEDS_YOU
-    decided = sheet(card.model_copy(update={"decided": DECIDED}))
+    assert lay_out(card).choices
+    assert lay_out(card).tone is Tone.NEEDS_YOU
+    decided = lay_out(card.model_copy(update={"decided": DECIDED}))
     assert decided.choices == ()
     assert decided.tone is not Tone.NEEDS_YOU
     assert "Approved by Mika, 2026-11-18 12:03 UTC" in decided.footer
@@ -73,27 +74,27 @@ def test_what_waits_for_a_person_can_be_pressed_until_it_is_decided(card: Card) 
 
 @pytest.mark.parametrize("card", [*cards.EVERY_KIND, *WAITING], ids=lambda card: card.key)
 def test_at_most_one_choice_is_the_primary_one_and_it_comes_first(card: Card) -> None:
-    styles = [choice.style for choice in sheet(card).choices]
+    styles = [choice.style for choice in lay_out(card).choices]
     assert Style.PRIMARY not in styles[1:]
 
 
 def test_discarding_merging_and_splitting_ask_once_more() -> None:
     asks = {Verb.DISCARD, Verb.MERGE, Verb.SPLIT}
     for card in (cards.APPROVAL, cards.CHANGE, cards.STOPPED, cards.OFFER, cards.PARTS):
-        for choice in sheet(card).choices:
+        for choice in lay_out(card).choices:
             assert bool(choice.confirm) is (choice.verb in asks)
 
 
 def test_an_approval_is_bound_to_the_digest_that_was_shown() -> None:
-    approve, change, _ = sheet(cards.APPROVAL).choices
+    approve, change, _ = lay_out(cards.APPROVAL).choices
     assert (approve.verb, approve.about) == (Verb.APPROVE, cards.DIGEST)
     assert (change.verb, change.about) == (Verb.CHANGE, cards.DIGEST)
     assert change.asks
-    assert cards.DIGEST[:12] in sheet(cards.APPROVAL).footer
+    assert cards.DIGEST[:12] in lay_out(cards.APPROVAL).footer
 
 
 def test_an_approval_shows_every_task_base_flags_tests_and_when_it_expires() -> None:
-    laid = sheet(cards.APPROVAL)
+    laid = lay_out(cards.APPROVAL)
     assert [row[0] for row in table(laid).rows] == ["T001", "T002", "T003"]
     assert table(laid).rows[2][2] == "T001, T002"
     assert facts(laid)["Base"] == "main at 1234567890"
@@ -103,7 +104,7 @@ def test_an_approval_shows_every_task_base_flags_tests_and_when_it_expires() -> 
 
 
 def test_a_first_approval_says_nothing_of_what_there_is_none_of() -> None:
-    laid = sheet(cards.APPROVAL)
+    laid = lay_out(cards.APPROVAL)
     assert [type(element) for element in laid.body] == [Table, Fields]
     assert list(facts(laid)) == ["Base", "At once", "Tests", "Agent flags", "So far"]
 
@@ -120,7 +121,7 @@ def below(laid: Sheet, head: str) -> tuple[str, ...]:
 
 
 def test_a_revision_shows_what_changed_before_the_plan_itself() -> None:
-    laid = sheet(cards.REVISED)
+    laid = lay_out(cards.REVISED)
     assert laid.title == "Shall I build SPEC-1a2b3c4d, revision 2?"
     assert heads(laid) == ["Changed since revision 1", "Found in the plan"]
     assert below(laid, "Changed since revision 1") == (
@@ -140,14 +141,14 @@ def test_a_long_difference_is_cut_and_the_rest_counted(lines: int, shown: int) -
         what=Altered.CHANGED, where="spec.md", name="All", details=("x",) * (lines - 1)
     )
     difference = Difference(since=1, sections=(one,))
-    laid = sheet(cards.APPROVAL.model_copy(update={"difference": difference}))
+    laid = lay_out(cards.APPROVAL.model_copy(update={"difference": difference}))
     items = below(laid, "Changed since revision 1")
     assert len(items) == shown
     assert items[-1] == (f"… and {lines - 30} more lines" if lines > 31 else "↳ x")
 
 
 def test_risk_coverage_breakdown_and_forecast_are_facts_of_a_plan() -> None:
-    said = facts(sheet(cards.REVISED))
+    said = facts(lay_out(cards.REVISED))
     assert said["Risk"] == "high: it touches what people have stored; it cannot be taken back"
     assert said["Coverage"] == "2 of 3 requirements (66 %); no task serves FR-003"
     assert said["Breakdown"] == "82 of 100"
@@ -159,7 +160,7 @@ def test_risk_coverage_breakdown_and_forecast_are_facts_of_a_plan() -> None:
 def test_a_plan_that_covers_everything_says_so_and_no_history_is_no_forecast() -> None:
     served = Analysis(coverage=(Covered(requirement="FR-001", tasks=("T001",)),))
     update = {"analysis": served, "forecast": Forecast(), "risk": "low"}
-    said = facts(sheet(cards.APPROVAL.model_copy(update=update)))
+    said = facts(lay_out(cards.APPROVAL.model_copy(update=update)))
     assert said["Coverage"] == "1 of 1 requirement (100 %)"
     assert said["Forecast"] == "no history yet"
     assert said["Risk"] == "low"
@@ -167,7 +168,7 @@ def test_a_plan_that_covers_everything_says_so_and_no_history_is_no_forecast() -
 
 
 def test_findings_stand_worst_first_with_what_to_do() -> None:
-    assert below(sheet(cards.REVISED), "Found in the plan") == (
+    assert below(lay_out(cards.REVISED), "Found in the plan") == (
         "HIGH G1 (coverage, tasks.md): FR-003 is served by no task. → Add a task for it.",
         "LOW A1 (ambiguity): «Soon» is said of the reminder.",
     )
@@ -177,7 +178,7 @@ def test_every_critical_finding_is_shown_and_of_the_others_only_some() -> None:
     minor = cards.ANALYSIS.findings[0]
     findings = (*(minor,) * 12, *(cards.CRITICAL,) * 10)
     analysis = cards.ANALYSIS.model_copy(update={"findings": findings})
-    laid = sheet(cards.APPROVAL.model_copy(update={"analysis": analysis}))
+    laid = lay_out(cards.APPROVAL.model_copy(update={"analysis": analysis}))
     items = below(laid, "Found in the plan")
     assert [item.startswith("CRITICAL") for item in items] == [True] * 10 + [False] * 9
     assert items[-1] == "… and 4 more findings"
@@ -186,7 +187,7 @@ def test_every_critical_finding_is_shown_and_of_the_others_only_some() -> None:
 def test_a_plan_with_something_critical_cannot_be_approved_and_says_what_to_do() -> None:
     analysis = Analysis(findings=(cards.CRITICAL,))
     for card in (cards.APPROVAL, cards.REVISED, cards.CHANGE):
-        laid = sheet(card.model_copy(update={"analysis": analysis}))
+        laid = lay_out(card.model_copy(update={"analysis": analysis}))
         assert Verb.APPROVE not in [choice.verb for choice in laid.choices]
         assert Verb.CHANGE in [choice.verb for choice in laid.choices]
         assert laid.tone is Tone.NEEDS_YOU
@@ -198,7 +199,7 @@ def test_a_plan_with_something_critical_cannot_be_approved_and_says_what_to_do()
 
 
 def test_a_change_of_plan_says_first_what_was_asked_for_what_stops_and_what_goes_on() -> None:
-    laid = sheet(cards.CHANGE)
+    laid = lay_out(cards.CHANGE)
     assert laid.title == "Change of plan: shall I build SPEC-1a2b3c4d, revision 2?"
     assert heads(laid)[:4] == [
         "What was asked for",
@@ -212,14 +213,14 @@ def test_a_change_of_plan_says_first_what_was_asked_for_what_stops_and_what_goes
 
 
 def test_a_change_of_plan_is_confirmed_said_differently_or_forgotten() -> None:
-    confirm, differently, forget = sheet(cards.CHANGE).choices
+    confirm, differently, forget = lay_out(cards.CHANGE).choices
     assert (confirm.label, confirm.verb) == ("Confirm", Verb.APPROVE)
     assert (differently.label, differently.verb) == ("Say it differently", Verb.CHANGE)
     assert differently.asks
     assert (forget.label, forget.verb) == ("Forget the change", Verb.DROP)
     assert {choice.about for choice in (confirm, differently, forget)} == {"change-1"}
     more = cards.CHANGE.model_copy(update={"edits_only": False})
-    assert sheet(more).choices[0].label == "Approve"
+    assert lay_out(more).choices[0].label == "Approve"
 
 
 def notes(laid: Sheet) -> list[str]:
@@ -227,18 +228,18 @@ def notes(laid: Sheet) -> list[str]:
 
 
 def test_where_several_must_approve_the_card_counts_them() -> None:
-    nobody = sheet(cards.REVISED.model_copy(update={"approved_by": ()}))
+    nobody = lay_out(cards.REVISED.model_copy(update={"approved_by": ()}))
     assert nobody.choices[0].label == "Approve (1 of 2)"
     assert notes(nobody) == ["2 different people must approve this."]
-    one = sheet(cards.REVISED)
+    one = lay_out(cards.REVISED)
     assert one.choices[0].label == "Approve (2 of 2)"
     assert notes(one) == ["Approved by Anna; one more person must approve."]
-    three = sheet(cards.REVISED.model_copy(update={"approvers": 3}))
+    three = lay_out(cards.REVISED.model_copy(update={"approvers": 3}))
     assert notes(three) == ["Approved by Anna; 2 more people must approve."]
 
 
 def test_a_dry_run_says_that_nothing_runs_yet() -> None:
-    laid = sheet(cards.APPROVAL.model_copy(update={"dry_run": True}))
+    laid = lay_out(cards.APPROVAL.model_copy(update={"dry_run": True}))
     assert laid.choices[0].label == "Run it"
     assert notes(laid) == [
         "You asked for the plan only: nothing runs until somebody says «run it»."
@@ -246,7 +247,7 @@ def test_a_dry_run_says_that_nothing_runs_yet() -> None:
 
 
 def test_what_was_decided_says_nothing_of_what_could_have_been_pressed() -> None:
-    laid = sheet(cards.REVISED.model_copy(update={"dry_run": True, "decided": DECIDED}))
+    laid = lay_out(cards.REVISED.model_copy(update={"dry_run": True, "decided": DECIDED}))
     assert notes(laid) == []
 
 
@@ -256,20 +257,20 @@ def test_the_default_of_a_question_is_always_among_its_options() -> None:
         Question(number=2, text="B?", options=("x",), default="z"),
         Question(number=3, text="C?", default="w"),
     )
-    laid = sheet(cards.QUESTIONS.model_copy(update={"questions": questions}))
+    laid = lay_out(cards.QUESTIONS.model_copy(update={"questions": questions}))
     assert bullets(laid) == ["x", "y (default)", "z (default)", "x", "w (default)"]
     assert [choice.verb for choice in laid.choices] == [Verb.DEFAULTS]
 
 
 def test_what_is_answered_is_shown_beside_what_is_still_open() -> None:
-    laid = sheet(cards.HALF_ANSWERED)
+    laid = lay_out(cards.HALF_ANSWERED)
     assert laid.title == "1 question is still open"
     assert laid.body[1] == Text(text="→ In the browser")
     assert bullets(laid) == ["設定画面 (default)"]
     assert [choice.label for choice in laid.choices] == ["Use defaults for the rest"]
     assert "D1: yes, D2: the second one" in laid.footer
     three = (*cards.HALF_ANSWERED.questions, Question(number=3, text="C?", default="w"))
-    laid = sheet(cards.HALF_ANSWERED.model_copy(update={"questions": three}))
+    laid = lay_out(cards.HALF_ANSWERED.model_copy(update={"questions": three}))
     assert laid.title == "2 questions are still open"
 
 
@@ -278,31 +279,31 @@ def test_where_only_the_person_can_know_there_are_no_defaults_to_take() -> None:
         Question(number=1, text="Which file?", default=""),
         Question(number=2, text="B?", options=("x", "y"), default="x"),
     )
-    laid = sheet(cards.QUESTIONS.model_copy(update={"questions": questions}))
+    laid = lay_out(cards.QUESTIONS.model_copy(update={"questions": questions}))
     assert bullets(laid) == ["x (default)", "y"]
     assert laid.choices == ()
     assert laid.tone is Tone.NEEDS_YOU
     assert laid.footer.startswith("Please answer in your own words")
     known = questions[0].model_copy(update={"answer": "web.py"})
-    laid = sheet(cards.QUESTIONS.model_copy(update={"questions": (known, questions[1])}))
+    laid = lay_out(cards.QUESTIONS.model_copy(update={"questions": (known, questions[1])}))
     assert [choice.verb for choice in laid.choices] == [Verb.DEFAULTS]
 
 
 def test_when_every_question_is_answered_nothing_is_left_to_press() -> None:
     answered = tuple(q.model_copy(update={"answer": "so"}) for q in cards.QUESTIONS.questions)
-    laid = sheet(cards.QUESTIONS.model_copy(update={"questions": answered}))
+    laid = lay_out(cards.QUESTIONS.model_copy(update={"questions": answered}))
     assert (laid.title, laid.choices, laid.tone) == ("Questions, answered", (), Tone.PLAIN)
 
 
 def test_an_answered_question_shows_its_answer_only() -> None:
     answered = cards.QUESTIONS.questions[0].model_copy(update={"answer": "Nowhere"})
     update = {"questions": (answered,), "decided": DECIDED}
-    laid = sheet(cards.QUESTIONS.model_copy(update=update))
+    laid = lay_out(cards.QUESTIONS.model_copy(update=update))
     assert laid.body == (Text(text=f"D1  {answered.text}", strong=True), Text(text="→ Nowhere"))
 
 
 def test_a_wish_that_is_too_large_shows_its_parts_and_offers_two_ways() -> None:
-    laid = sheet(cards.PARTS)
+    laid = lay_out(cards.PARTS)
     assert [row[1] for row in table(laid).rows] == ["Take payments", "返金", "Monthly reports"]
     split, whole = laid.choices
     assert (split.label, split.verb) == ("Open 3 sessions", Verb.SPLIT)
@@ -310,7 +311,7 @@ def test_a_wish_that_is_too_large_shows_its_parts_and_offers_two_ways() -> None:
 
 
 def test_parts_that_were_opened_can_be_followed() -> None:
-    laid = sheet(cards.SPLIT)
+    laid = lay_out(cards.SPLIT)
     followed = [e for e in laid.body if isinstance(e, Pointer)]
     assert [(e.text, e.thread.root) for e in followed] == [
         ("Take payments", "part-1"),
@@ -321,7 +322,7 @@ def test_parts_that_were_opened_can_be_followed() -> None:
 
 
 def test_an_earlier_session_is_named_with_the_reason_and_the_buttons_are_about_it() -> None:
-    laid = sheet(cards.EARLIER)
+    laid = lay_out(cards.EARLIER)
     assert facts(laid)["Session"] == "5e6f7a8b · Add a login page"
     assert Text(text=cards.EARLIER.reason) in laid.body
     assert [(c.label, c.verb, c.about) for c in laid.choices] == [
@@ -331,41 +332,41 @@ def test_an_earlier_session_is_named_with_the_reason_and_the_buttons_are_about_i
 
 
 def test_a_root_message_says_what_is_wanted_by_whom_and_where_it_comes_from() -> None:
-    laid = sheet(cards.ROOT)
+    laid = lay_out(cards.ROOT)
     assert laid.title == "Payments"
     assert laid.body[0] == Text(text=cards.ROOT.request)
     assert facts(laid)["Asked for by"] == "Mika"
     assert laid.body[-1] == Pointer(text="A web shop", thread=cards.OTHER_THREAD)
     assert laid.footer == "session 9c8d7e6f"
-    alone = sheet(cards.ROOT.model_copy(update={"origin": None}))
+    alone = lay_out(cards.ROOT.model_copy(update={"origin": None}))
     assert not [e for e in alone.body if isinstance(e, Pointer)]
 
 
 def test_the_first_card_says_which_repository_branch_and_commit_are_used() -> None:
-    laid = sheet(cards.RECEIVED)
+    laid = lay_out(cards.RECEIVED)
     assert facts(laid)["Repository"] == cards.RECEIVED.repository
     assert facts(laid)["From"] == "main at 1234567890"
     assert "without a sandbox" in facts(laid)["Agents"]
     assert "3 uncommitted files of yours" in bullets(laid)[-1]
     sandboxed = cards.RECEIVED.model_copy(update={"sandboxed": True, "uncommitted": 1})
-    assert facts(sheet(sandboxed))["Agents"] == "claude, in a sandbox (bubblewrap)"
-    assert "1 uncommitted file of yours" in bullets(sheet(sandboxed))[-1]
+    assert facts(lay_out(sandboxed))["Agents"] == "claude, in a sandbox (bubblewrap)"
+    assert "1 uncommitted file of yours" in bullets(lay_out(sandboxed))[-1]
 
 
 def test_before_the_repository_is_known_the_card_says_that_it_is_looked_at() -> None:
-    shown = sheet(ReceivedCard(key="received", session="7682b3a8", request="Add discounts"))
+    shown = lay_out(ReceivedCard(key="received", session="7682b3a8", request="Add discounts"))
     assert shown.title == "Got it, looking at the repository …"
     assert shown.body == ()
 
 
 def test_a_document_is_shown_in_full() -> None:
-    laid = sheet(cards.DOCUMENT)
+    laid = lay_out(cards.DOCUMENT)
     assert laid.title == "spec.md · revision 1"
     assert laid.body == (Prose(name="specs/SPEC-1a2b3c4d/spec.md", markdown=cards.DOCUMENT.text),)
 
 
 def test_the_status_shows_state_time_note_and_the_last_lines_of_each_pane() -> None:
-    laid = sheet(cards.STATUS)
+    laid = lay_out(cards.STATUS)
     assert table(laid).rows[0] == (
         "✓ T001",
         "Set up the theme module",
@@ -380,21 +381,21 @@ def test_the_status_shows_state_time_note_and_the_last_lines_of_each_pane() -> N
 
 def test_columns_in_which_nothing_stands_are_left_out() -> None:
     tasks = tuple(t.model_copy(update={"note": "", "seconds": None}) for t in cards.STATUS.tasks)
-    laid = sheet(cards.STATUS.model_copy(update={"tasks": tasks}))
+    laid = lay_out(cards.STATUS.model_copy(update={"tasks": tasks}))
     assert table(laid).head == ("Task", "What", "State")
     assert {len(row) for row in table(laid).rows} == {3}
 
 
 def test_the_status_says_the_place_in_the_queue_and_what_it_waits_for() -> None:
     update = {"queue_position": 2, "waiting": 3, "trouble": "The model does not answer"}
-    laid = sheet(cards.STATUS.model_copy(update=update))
+    laid = lay_out(cards.STATUS.model_copy(update=update))
     assert facts(laid)["Queue"] == "place 2 of 3"
     assert facts(laid)["Waiting"] == "The model does not answer"
 
 
 def test_every_state_of_a_task_has_a_mark_of_its_own() -> None:
     marks = [
-        table(sheet(cards.STATUS.model_copy(update={"tasks": (line,)}))).rows[0][0][0]
+        table(lay_out(cards.STATUS.model_copy(update={"tasks": (line,)}))).rows[0][0][0]
         for line in (cards.STATUS.tasks[0].model_copy(update={"state": s}) for s in TaskState)
     ]
     assert len(set(marks)) == len(TaskState)
@@ -403,20 +404,20 @@ def test_every_state_of_a_task_has_a_mark_of_its_own() -> None:
 
 def test_an_offer_counts_its_branches_in_good_english() -> None:
     one = OfferCard(key="offer", base="main", branches=("agent/a",))
-    assert sheet(one).choices[0].confirm == "Merge 1 branch into your local main?"
-    assert sheet(cards.OFFER).choices[0].confirm == "Merge 2 branches into your local main?"
+    assert lay_out(one).choices[0].confirm == "Merge 1 branch into your local main?"
+    assert lay_out(cards.OFFER).choices[0].confirm == "Merge 2 branches into your local main?"
 
 
 def test_a_failed_merge_says_why_and_can_be_tried_again() -> None:
-    laid = sheet(cards.OFFER.model_copy(update={"problem": "main has moved."}))
+    laid = lay_out(cards.OFFER.model_copy(update={"problem": "main has moved."}))
     assert "main has moved." in texts(laid)
     assert laid.choices[0].label == "Try again to merge into main"
 
 
 def test_a_stop_names_the_processes_that_would_not_end() -> None:
-    assert "123, 456" in texts(sheet(cards.STOPPED))
+    assert "123, 456" in texts(lay_out(cards.STOPPED))
     quiet = cards.STOPPED.model_copy(update={"stopped_runs": 0, "survivors": ()})
-    assert "No agent was running" in texts(sheet(quiet))
+    assert "No agent was running" in texts(lay_out(quiet))
 
 
 def test_a_summary_leaves_out_what_there_is_none_of() -> None:
@@ -430,12 +431,12 @@ def test_a_summary_leaves_out_what_there_is_none_of() -> None:
         agent_runs=1,
         seconds=3,
     )
-    laid = sheet(bare)
+    laid = lay_out(bare)
     assert laid.title == "NO EVIDENCE: Nothing done"
     assert laid.tone is Tone.FAILURE
     assert [type(element) for element in laid.body] == [Fields]
     assert facts(laid)["Agents"] == "1 run"
-    assert sheet(cards.SUMMARY).tone is Tone.SUCCESS
+    assert lay_out(cards.SUMMARY).tone is Tone.SUCCESS
 
 
 def test_a_summary_counts_its_evidence_and_names_limits_guesses_and_what_does_not_match() -> None:
@@ -447,7 +448,7 @@ def test_a_summary_counts_its_evidence_and_names_limits_guesses_and_what_does_no
         }
     )
     told = texts(
-        sheet(
+        lay_out(
             cards.SUMMARY.model_copy(
                 update={
                     "result": result,
@@ -464,12 +465,12 @@ def test_a_summary_counts_its_evidence_and_names_limits_guesses_and_what_does_no
 
 
 def test_a_problem_says_what_to_do_and_when_it_is_over() -> None:
-    laid = sheet(
+    laid = lay_out(
         ProblemCard(key="p", title="No model", reason="", remedy="Start it.", retrying=True)
     )
     assert laid.body == (Text(text="Start it."),)
     assert "keep trying" in laid.footer
-    over = sheet(ProblemCard(key="p", title="No model", reason="It works again.", over=True))
+    over = lay_out(ProblemCard(key="p", title="No model", reason="It works again.", over=True))
     assert over.title == "Solved: No model"
     assert over.tone is Tone.PLAIN
 
@@ -503,6 +504,6 @@ def test_how_long_ago_it_was_is_said_as_people_say_it(seconds: int, text: str) -
 
 
 def test_a_session_that_wanted_only_its_documents_is_not_still_approving() -> None:
-    assert stands(Status.COMPLETED, Phase.APPROVING) == "Completed · spec written"
-    assert stands(Status.ACTIVE, Phase.APPROVING) == "Active · approving"
-    assert stands(Status.COMPLETED, Phase.DONE) == "Completed · done"
+    assert state_in_words(Status.COMPLETED, Phase.APPROVING) == "Completed · spec written"
+    assert state_in_words(Status.ACTIVE, Phase.APPROVING) == "Active · approving"
+    assert state_in_words(Status.COMPLETED, Phase.DONE) == "Completed · done"

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.cards import Card, Decided, NeedsYouCard
-from bot.domain.choices import Choice, Style, Verb
-from bot.domain.evidence import ExecutionResult, Judgement, Verdict
-from bot.domain.layout import sheet
-from bot.domain.sheets import Bullets, Code, Fields, Sheet, Table, Text, Tone
-from bot.domain.states import OverallStatus, RunState
-from bot.domain.tasks import Run
-from bot.domain.world import AgentUsage
-from bot.flow import blocked, decide, dialogs, limits, pulls, ship
+from bot.core.cards import Card, Decided, NeedsYouCard
+from bot.core.choices import Choice, Style, Verb
+from bot.core.evidence import ExecutionResult, Judgement, Verdict
+from bot.core.layout import lay_out
+from bot.core.runs import AgentUsage, Run
+from bot.core.sheets import Bullets, Code, Fields, Sheet, Table, Text, Tone
+from bot.core.states import OverallStatus, RunState
+from bot.steps.blocked import limits
+from bot.steps.blocked import rules as blocked
+from bot.steps.decisions import decide
+from bot.steps.dialogs import cards as dialog_cards
+from bot.steps.pull_requests import cards as pull_cards
+from bot.steps.ship import rules as ship
 from tests.fakes import cards
 from tests.flow.scenes import (
     T0,
@@ -52,23 +56,23 @@ def table(laid: Sheet) -> Table:
 
 @pytest.mark.parametrize("card", [cards.PULLS, DIALOG], ids=lambda card: card.key)
 def test_it_waits_for_a_person_until_it_is_decided(card: Card) -> None:
-    laid = sheet(card)
+    laid = lay_out(card)
     assert laid.tone is Tone.NEEDS_YOU
     assert laid.choices
-    decided = sheet(card.model_copy(update={"decided": DECIDED}))
+    decided = lay_out(card.model_copy(update={"decided": DECIDED}))
     assert decided.choices == ()
     assert decided.tone is not Tone.NEEDS_YOU
     assert "Answered: Yes by Mika" in decided.footer
 
 
 def test_pull_requests_stand_in_a_table_with_task_number_title_and_state() -> None:
-    laid = sheet(cards.PULLS)
+    laid = lay_out(cards.PULLS)
     assert laid.title == "Pull requests into main of acme/shop"
     assert table(laid).rows[0] == ("T001", "#7", "feat: a dark theme", "checks passed")
 
 
 def test_every_pull_request_can_be_followed_and_what_was_not_merged_says_why() -> None:
-    assert bullets(sheet(cards.PULLS)) == [
+    assert bullets(lay_out(cards.PULLS)) == [
         "#7: https://forge.example/acme/shop/pull/7",
         "#9: https://forge.example/acme/shop/pull/9",
         "#9 is not merged yet: A review is missing.",
@@ -76,17 +80,17 @@ def test_every_pull_request_can_be_followed_and_what_was_not_merged_says_why() -
 
 
 def test_where_nothing_can_be_pressed_pull_requests_are_only_told() -> None:
-    laid = sheet(cards.PULLS.model_copy(update={"choices": ()}))
+    laid = lay_out(cards.PULLS.model_copy(update={"choices": ()}))
     assert laid.tone is Tone.PLAIN
 
 
 def test_what_ends_the_wait_or_merges_several_asks_once_more() -> None:
-    asking = {choice.verb for choice in sheet(cards.PULLS).choices if choice.confirm}
+    asking = {choice.verb for choice in lay_out(cards.PULLS).choices if choice.confirm}
     assert asking == {Verb.MERGE_PULLS, Verb.UNNEEDED}
 
 
 def test_a_dialog_shows_the_screen_it_stands_on() -> None:
-    laid = sheet(DIALOG)
+    laid = lay_out(DIALOG)
     assert laid.body == (Text(text="Run `make`?"), Code(text="Bash command: make"))
     assert [choice.label for choice in laid.choices] == ["Yes", "No", "Answer…"]
 
@@ -105,7 +109,7 @@ def test_the_summary_says_what_became_of_pull_requests_what_is_missing_and_what_
             "choices": (Choice(label="Continue", verb=Verb.MORE, style=Style.PRIMARY),),
         }
     )
-    laid = sheet(card)
+    laid = lay_out(card)
     heads = [e.text for e in laid.body if isinstance(e, Text) and e.strong]
     assert {"Pull requests", "Judged on the whole", "Proposed next"} <= set(heads)
     assert [item for item in bullets(laid) if item in ("continue", "docs", "so")] == [
@@ -119,7 +123,7 @@ def test_the_summary_says_what_became_of_pull_requests_what_is_missing_and_what_
 
 
 def test_a_summary_that_was_decided_upon_says_by_whom() -> None:
-    laid = sheet(cards.SUMMARY.model_copy(update={"decided": DECIDED}))
+    laid = lay_out(cards.SUMMARY.model_copy(update={"decided": DECIDED}))
     assert "by Mika" in laid.footer
 
 
@@ -129,7 +133,7 @@ def test_incomplete_is_told_with_its_reasons_and_never_as_a_success() -> None:
         session_id="x",
         incomplete_task_reasons=("T002: left out",),
     )
-    laid = sheet(cards.SUMMARY.model_copy(update={"result": result}))
+    laid = lay_out(cards.SUMMARY.model_copy(update={"result": result}))
     assert laid.tone is Tone.FAILURE
     assert "T002: left out" in bullets(laid)
 
@@ -152,23 +156,23 @@ def every_need() -> list[Card]:
     empty = needs(decide(session, out_of_tokens("T003-r1", later())))
     delivered = delivering(shipped("T001", 7), shipped("T002", 9))
     return [
-        *shown(list(dialogs.waiting(executing(waiting)))),
+        *shown(list(dialog_cards.waiting_dialogs(executing(waiting)))),
         *empty,
         *shown(list(limits.waiting(session))),
         *shown([blocked.card_of(session, held)]),
-        *shown([ship.card(held)]),
-        *shown(list(pulls.card(delivered))),
-        *shown([pulls.trouble(delivered)]),
+        *shown([ship.not_shipped_card(held)]),
+        *shown(list(pull_cards.card(delivered))),
+        *shown([pull_cards.trouble(delivered)]),
     ]
 
 
 @pytest.mark.parametrize("card", every_need(), ids=lambda card: card.key)
 def test_at_most_one_button_is_the_primary_one_and_it_comes_first(card: Card) -> None:
-    styles = [choice.style for choice in sheet(card).choices]
+    styles = [choice.style for choice in lay_out(card).choices]
     assert styles
     assert Style.PRIMARY not in styles[1:]
 
 
 @pytest.mark.parametrize("card", every_need(), ids=lambda card: card.key)
 def test_every_button_says_what_it_is_about(card: Card) -> None:
-    assert all(choice.about for choice in sheet(card).choices)
+    assert all(choice.about for choice in lay_out(card).choices)

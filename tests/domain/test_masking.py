@@ -23,7 +23,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
-from bot.domain.masking import Masker, clean
+from bot.core.masking import Masker
+from bot.core.text import clean
 from tests.domain import secret_shapes as shapes
 
 NOBODY = Masker({})

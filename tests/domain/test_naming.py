@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.domain.naming import (
+from bot.core.naming import (
     branch_for,
     derived_id,
     derived_nonce,

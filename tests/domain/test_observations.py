@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.domain.estimate import type_of
-from bot.domain.observations import (
-    LONGEST,
+from bot.core.intent import guess_type
+from bot.core.projections.registry import (
+    LONGEST_OBSERVATION,
     MOST_OF_A_RUN,
     EvidenceType,
     Observation,
     Observer,
-    noticed,
+    parse_observations,
 )
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -22,7 +22,7 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 def read(*lines: object) -> tuple[Observation, ...]:
     text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
-    return noticed(text, "run-1", "add-codes", AT)
+    return parse_observations(text, "run-1", "add-codes", AT)
 
 
 def test_a_line_is_an_observation_with_its_evidence() -> None:
@@ -40,7 +40,7 @@ def test_a_line_is_an_observation_with_its_evidence() -> None:
 def test_the_same_run_notes_the_same_under_the_same_id() -> None:
     line = {"content": "Dead code"}
     assert read(line, line) == read(line)
-    assert noticed(json.dumps(line), "run-2", "add-codes", AT)[0].id != read(line)[0].id
+    assert parse_observations(json.dumps(line), "run-2", "add-codes", AT)[0].id != read(line)[0].id
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_the_same_run_notes_the_same_under_the_same_id() -> None:
         {"content": ""},
         {"content": " \n"},
         {"content": 7},
-        {"content": "x" * (LONGEST + 1)},
+        {"content": "x" * (LONGEST_OBSERVATION + 1)},
         {"content": "x", "evidence": [{"type": "rumour", "ref": "y"}]},
         {"content": "x", "evidence": [{"type": "file", "ref": "y"}] * 11},
         {"content": "x", "evidence": "README.md"},
@@ -89,4 +89,4 @@ def test_one_run_notes_only_so_much() -> None:
     ],
 )
 def test_without_a_model_the_kind_follows_from_the_words(text: str, type: str) -> None:
-    assert type_of(text) == type
+    assert guess_type(text) == type

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.evidence import EvidenceInventory, LimitViolation
-from bot.domain.results import execution_result, speculative, status_of, why_not
-from bot.domain.session import Session
-from bot.domain.states import OverallStatus, RunState, Status, TaskState
-from bot.domain.tasks import Task, TaskResult, TaskType
+from bot.core.evidence import EvidenceInventory, LimitViolation
+from bot.core.results import execution_result, guessing_words, status_of, why_incomplete
+from bot.core.session import Session
+from bot.core.spec_kit.drafts import TaskType
+from bot.core.states import OverallStatus, RunState, Status, TaskState
+from bot.core.task import Task, TaskResult
 from tests.flow.scenes import T0, check, executing, question, run, task, work
 
 ORDER = ["INVALID", "ERROR", "NO_EVIDENCE", "INCOMPLETE", "COMPLETE"]
@@ -73,7 +74,7 @@ def test_every_task_that_is_not_complete_says_why(status: str) -> None:
     session = of(status)
     [one] = session.tasks
     assert status_of(session, one, ["changed"]) == status
-    assert bool(why_not(session, one, ["changed"])) == (status != "COMPLETE")
+    assert bool(why_incomplete(session, one, ["changed"])) == (status != "COMPLETE")
 
 
 def test_nothing_at_all_is_no_evidence() -> None:
@@ -207,12 +208,12 @@ CERTAIN = [
 
 @pytest.mark.parametrize("text", GUESSES)
 def test_a_guess_is_found(text: str) -> None:
-    assert speculative(text)
+    assert guessing_words(text)
 
 
 @pytest.mark.parametrize("text", CERTAIN)
 def test_what_is_said_for_certain_is_no_guess(text: str) -> None:
-    assert speculative(text) == ()
+    assert guessing_words(text) == ()
 
 
 def test_a_report_that_only_guesses_is_told() -> None:
@@ -230,10 +231,10 @@ def test_so_are_the_models_own_words() -> None:
 
 @given(st.text(max_size=200))
 def test_any_text_can_be_read(text: str) -> None:
-    assert len(speculative(text * 3)) <= 20
+    assert len(guessing_words(text * 3)) <= 20
 
 
 def test_a_very_long_report_is_read_as_far_as_it_must_be() -> None:
-    assert speculative("`" * 200_000) == ()
-    assert speculative("should " * 100_000) == ()
-    assert speculative("I think. " * 100_000) == ("i think",)
+    assert guessing_words("`" * 200_000) == ()
+    assert guessing_words("should " * 100_000) == ()
+    assert guessing_words("I think. " * 100_000) == ("i think",)

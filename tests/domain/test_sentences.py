@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.sentences import capitalized, sentences, shortened
+from bot.core.text import capitalized, sentences, shortened
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from bot.domain.choices import Choice, Verb
-from bot.domain.layout import sheet
-from bot.domain.masking import clean
-from bot.domain.sheets import Bullets, Code, Element, Fields, Prose, Sheet, Table, Text, markdown
+from bot.core.choices import Choice, Verb
+from bot.core.layout import lay_out
+from bot.core.sheets import Bullets, Code, Element, Fields, Prose, Sheet, Table, Text, markdown
+from bot.core.text import clean
 from tests.fakes import cards
 
 NASTY = (
@@ -109,7 +109,7 @@ def test_lines_of_a_text_stay_lines() -> None:
 
 @pytest.mark.parametrize("card", cards.EVERY_KIND, ids=lambda card: card.kind)
 def test_every_card_can_be_written_as_markdown(card: cards.Card) -> None:
-    laid = sheet(card)
+    laid = lay_out(card)
     written = markdown(laid)
     assert read(written)
     numbers = re.findall(r"^(\d+)\. ", written, re.MULTILINE)

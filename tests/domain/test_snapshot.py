@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from pydantic import TypeAdapter, ValidationError
 
-from bot.domain.session import SCHEMA, Session
-from bot.domain.snapshot import NewerSchemaError, export, restore
-from bot.domain.snapshot.form import SAID_OF_SESSION, SAID_OF_TASK
-from bot.domain.states import Outcome, Phase, RunState, Status, TaskState
-from bot.domain.tasks import Task
+from bot.core.session import SCHEMA, Session
+from bot.core.snapshot import GWT_SESSION_FIELDS, GWT_TASK_FIELDS, NewerSchemaError, export, restore
+from bot.core.states import Outcome, Phase, RunState, Status, TaskState
+from bot.core.task import Task
 from tests.adapters.store.anything import THOROUGH, any_of, left_out
 from tests.adapters.store.samples import busy, check, everything
 from tests.flow.scenes import executing, running
@@ -197,9 +196,9 @@ def test_a_session_with_something_in_every_field_comes_back_as_it_was() -> None:
 def test_what_gwt_has_no_key_for_stands_under_our_own_name() -> None:
     session = everything().session
     wanted, saved = session.model_dump(mode="json"), json.loads(written(session))
-    for name in Session.model_fields.keys() - SAID_OF_SESSION:
+    for name in Session.model_fields.keys() - GWT_SESSION_FIELDS:
         assert saved[name] == wanted[name]
-    for name in Task.model_fields.keys() - SAID_OF_TASK:
+    for name in Task.model_fields.keys() - GWT_TASK_FIELDS:
         assert saved["tasks"][0][name] == wanted["tasks"][0][name]
 
 

@@ -8,23 +8,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.domain.spec_kit import (
-    ParsedTask,
+from bot.core.spec_kit.drafts import (
     TaskDraft,
     TaskType,
     WorktreeStrategy,
+    dependency_graph,
+    draft_problems,
+)
+from bot.core.spec_kit.spec import (
     check_plan,
     check_spec,
-    graph,
-    parse_tasks,
-    problems,
-    render_tasks,
     requirement_ids,
     sections,
     story_titles,
     success_ids,
     with_clarifications,
 )
+from bot.core.spec_kit.tasks_reader import ParsedTask, parse_tasks
+from bot.core.spec_kit.tasks_writer import render_tasks
 
 
 def draft(
@@ -370,7 +371,7 @@ def test_no_line_makes_the_reading_fail_or_share_an_id(scraps: list[str]) -> Non
 
 
 def test_where_dependencies_are_given_only_they_hold() -> None:
-    assert graph([draft("T001"), draft("T002", "T001"), draft("T003")]) == {
+    assert dependency_graph([draft("T001"), draft("T002", "T001"), draft("T003")]) == {
         "T001": set(),
         "T002": {"T001"},
         "T003": set(),
@@ -385,7 +386,7 @@ def test_where_none_are_given_tasks_follow_each_other_and_parallel_ones_run_side
         draft("T004"),
         draft("T005", parallel=True),
     ]
-    assert graph(drafts) == {
+    assert dependency_graph(drafts) == {
         "T001": set(),
         "T002": {"T001"},
         "T003": {"T001"},
@@ -405,7 +406,7 @@ def test_where_none_are_given_stories_follow_the_setup_side_by_side_and_polish_f
         draft("T005", story="US2", parallel=True),
         draft("T006"),
     ]
-    assert graph(drafts) == {
+    assert dependency_graph(drafts) == {
         "T001": set(),
         "T002": {"T001"},
         "T003": {"T002"},
@@ -416,14 +417,14 @@ def test_where_none_are_given_stories_follow_the_setup_side_by_side_and_polish_f
 
 
 def test_what_does_not_exist_is_no_edge() -> None:
-    assert graph([draft("T001", "T001", "T009"), draft("T002", "T001")]) == {
+    assert dependency_graph([draft("T001", "T001", "T009"), draft("T002", "T001")]) == {
         "T001": set(),
         "T002": {"T001"},
     }
 
 
 def test_a_sound_plan_has_no_problems() -> None:
-    assert problems(FEATURE) == []
+    assert draft_problems(FEATURE) == []
 
 
 @pytest.mark.parametrize(
@@ -448,7 +449,7 @@ def test_a_sound_plan_has_no_problems() -> None:
     ],
 )
 def test_a_problem_is_named(drafts: list[TaskDraft], problem: str) -> None:
-    assert problems(drafts) == [problem]
+    assert draft_problems(drafts) == [problem]
 
 
 def test_every_circle_is_named() -> None:
@@ -458,7 +459,7 @@ def test_every_circle_is_named() -> None:
         draft("T003", "T004", "T001"),
         draft("T004", "T003"),
     ]
-    assert problems(drafts) == [
+    assert draft_problems(drafts) == [
         "dependencies run in a circle: T001 → T002 → T001",
         "dependencies run in a circle: T003 → T004 → T003",
     ]
@@ -466,7 +467,7 @@ def test_every_circle_is_named() -> None:
 
 def test_a_long_chain_is_no_circle() -> None:
     chain = [draft("T001"), *(draft(f"T{n:03}", f"T{n - 1:03}") for n in range(2, 3000))]
-    assert problems(chain) == []
+    assert draft_problems(chain) == []
 
 
 # --- spec.md and plan.md -----------------------------------------------------------------------------------------

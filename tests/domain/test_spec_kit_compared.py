@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.domain.documents import Document, DocumentKind
-from bot.domain.planned import Alteration, Altered, Difference
-from bot.domain.spec_kit import TaskDraft, TaskView, difference, sections, view_of_draft
+from bot.core.plan import Alteration, Altered, Difference, Document, DocumentKind
+from bot.core.spec_kit.comparison import TaskView, difference, view_of_draft
+from bot.core.spec_kit.drafts import TaskDraft
+from bot.core.spec_kit.spec import sections
 
 SPEC = """\
 # Feature Specification: Log in

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from bot.domain.spec_kit import ParsedTask, drafts_from, graph, parse_tasks, problems
+from bot.core.spec_kit.drafts import dependency_graph, draft_problems
+from bot.core.spec_kit.tasks_reader import ParsedTask, drafts_from, parse_tasks
 
 CORPUS = Path(__file__).with_name("corpus")
 
@@ -117,8 +118,8 @@ def test_a_document_in_gwts_manner_becomes_the_plan_it_means() -> None:
 
 def test_a_document_in_spec_kits_manner_becomes_the_plan_it_means() -> None:
     drafts = drafts_from((CORPUS / "english.md").read_text(encoding="utf-8"))
-    assert problems(drafts) == []
-    assert graph(drafts)["T013"] == {"T010", "T011", "T012"}
+    assert draft_problems(drafts) == []
+    assert dependency_graph(drafts)["T013"] == {"T010", "T011", "T012"}
     booking = next(draft for draft in drafts if draft.key == "T010")
     assert (booking.title, booking.story, booking.files) == (
         "Implement booking",

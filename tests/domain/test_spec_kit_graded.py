@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.planned import Covered
-from bot.domain.spec_kit import TaskDraft, TaskType, TaskView, breakdown_issues, coverage
+from bot.core.plan import Covered
+from bot.core.spec_kit.comparison import TaskView
+from bot.core.spec_kit.drafts import TaskDraft, TaskType, breakdown_issues
+from bot.core.spec_kit.spec import coverage
 
 
 def spec(*ids: str) -> str:

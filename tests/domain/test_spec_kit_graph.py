@@ -6,20 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.domain.documents import Document, DocumentKind
-from bot.domain.spec_kit import (
-    TaskDraft,
-    difference,
-    drafts_from,
-    graph,
-    merged,
-    parse_tasks,
-    problems,
-    requirement_ids,
-    sections,
-    story_titles,
-    with_clarifications,
-)
+from bot.core.plan import Document, DocumentKind
+from bot.core.spec_kit.comparison import difference
+from bot.core.spec_kit.drafts import TaskDraft, dependency_graph, draft_problems, merge_breakdown
+from bot.core.spec_kit.spec import requirement_ids, sections, story_titles, with_clarifications
+from bot.core.spec_kit.tasks_reader import drafts_from, parse_tasks
 
 KEYS = [f"T{number:03}" for number in range(1, 7)]
 
@@ -71,9 +62,9 @@ def all_needs(key: str, edges: dict[str, set[str]]) -> set[str]:
 @settings(max_examples=80)
 @given(ANY)
 def test_a_circle_is_a_problem_and_what_is_no_problem_can_be_done(drafts: list[TaskDraft]) -> None:
-    edges = graph(drafts)
+    edges = dependency_graph(drafts)
     assert set(edges) == {draft.key for draft in drafts}
-    told = any("in a circle" in problem for problem in problems(drafts))
+    told = any("in a circle" in problem for problem in draft_problems(drafts))
     assert told is not can_all_be_done(edges)
 
 
@@ -82,7 +73,7 @@ def test_a_circle_is_a_problem_and_what_is_no_problem_can_be_done(drafts: list[T
 def test_where_nothing_is_said_every_phase_waits_for_all_of_the_one_before(
     drafts: list[TaskDraft],
 ) -> None:
-    edges = graph(drafts)
+    edges = dependency_graph(drafts)
     assert can_all_be_done(edges)
     stories = [at for at, draft in enumerate(drafts) if draft.story]
     setup = {draft.key for draft in drafts[: stories[0]]} if stories else set[str]()
@@ -102,7 +93,7 @@ def test_where_nothing_is_said_every_phase_waits_for_all_of_the_one_before(
 def test_where_nothing_is_said_serial_tasks_of_a_phase_follow_each_other(
     drafts: list[TaskDraft],
 ) -> None:
-    edges = graph(drafts)
+    edges = dependency_graph(drafts)
     for name in {draft.story for draft in drafts if draft.story}:
         tasks = [draft for draft in drafts if draft.story == name]
         for at, task in enumerate(tasks):
@@ -122,7 +113,7 @@ def test_where_nothing_is_said_serial_tasks_of_a_phase_follow_each_other(
 def test_what_a_change_does_not_touch_is_neither_dropped_nor_changed(
     now: list[TaskDraft], new: list[TaskDraft], affected: set[str]
 ) -> None:
-    result = {draft.key: draft for draft in merged(now, new, affected)}
+    result = {draft.key: draft for draft in merge_breakdown(now, new, affected)}
     here = {draft.key for draft in now}
     removed = (here & affected) - {draft.key for draft in new}
     for draft in now:
@@ -139,22 +130,22 @@ def test_what_a_change_does_not_touch_is_neither_dropped_nor_changed(
 def test_a_circle_that_a_change_would_close_is_seen(
     now: list[TaskDraft], new: list[TaskDraft], affected: set[str]
 ) -> None:
-    drafts = merged(now, new, affected)
-    told = any("in a circle" in problem for problem in problems(drafts))
-    assert told is not can_all_be_done(graph(drafts))
+    drafts = merge_breakdown(now, new, affected)
+    told = any("in a circle" in problem for problem in draft_problems(drafts))
+    assert told is not can_all_be_done(dependency_graph(drafts))
 
 
 def test_a_change_keeps_the_places_of_tasks_and_puts_new_ones_behind() -> None:
     now = [TaskDraft(key=key, title=f"old {key}") for key in ("T002", "T001", "T003")]
     new = [TaskDraft(key=key, title=f"new {key}") for key in ("T005", "T001", "T002", "T004")]
-    result = merged(now, new, {"T001", "T003"})
+    result = merge_breakdown(now, new, {"T001", "T003"})
     assert [draft.title for draft in result] == ["old T002", "new T001", "new T005", "new T004"]
 
 
 def test_a_key_that_a_change_uses_twice_is_not_hidden() -> None:
     now = [TaskDraft(key="T001", title="a")]
     twice = [TaskDraft(key=key, title="b") for key in ("T001", "T001", "T002", "T002")]
-    assert problems(merged(now, twice, {"T001"})) == [
+    assert draft_problems(merge_breakdown(now, twice, {"T001"})) == [
         "T001 is used for 2 tasks",
         "T002 is used for 2 tasks",
     ]

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.domain.spec_kit import TaskDraft, coverage, drafts_from, render_tasks
+from bot.core.spec_kit.drafts import TaskDraft
+from bot.core.spec_kit.spec import coverage
+from bot.core.spec_kit.tasks_reader import drafts_from
+from bot.core.spec_kit.tasks_writer import render_tasks
 
 
 def rendered(drafts: list[TaskDraft]) -> str:

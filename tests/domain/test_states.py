@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from bot.domain.states import (
+from bot.core.errors import IllegalMoveError
+from bot.core.states import (
     INTENTS,
     PHASES,
     RUNS,
@@ -25,7 +26,6 @@ from bot.domain.states import (
     TaskState,
     move,
 )
-from bot.errors import IllegalMoveError
 
 FLOWS = Path(__file__).with_name("state_flows.md")
 PAGE = Path(__file__).parents[2] / "docs" / "states.md"
@@ -102,7 +102,7 @@ def diagram(table: Mapping[Any, frozenset[Any]]) -> str:
 def page() -> str:
     parts = [
         "# States",
-        "Drawn from the tables in `bot/domain/states.py`, which alone decide what is legal.",
+        "Drawn from the tables in `bot/core/states.py`, which alone decide what is legal.",
     ]
     for title, table in TABLES.items():
         parts += [f"## {title}", diagram(table)]

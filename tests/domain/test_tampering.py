@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.domain.tampering import Flag, Sign, explained, flags
-from bot.domain.world import Work
+from bot.core.git import Work
+from bot.core.tampering.signs import Flag, Sign, explained, flags
 from tests.domain.tampering import dishonest, faked, honest
 from tests.domain.tampering.changes import Altered
 from tests.domain.tampering.shop import FILES, PYTHON

@@ -9,16 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from bot.domain import tasklog
-from bot.domain.choices import Verb, Word
-from bot.domain.dialogs import Dialog, DialogKind
-from bot.domain.events import Event, Happening, RunEnded, StepChosen, Woken
-from bot.domain.evidence import VerifiedFile
-from bot.domain.session import Session
-from bot.domain.sheets import Sheet, Table, Text, markdown
-from bot.domain.states import Outcome, Phase, RunState, TaskState
-from bot.domain.steps import Option, Step
-from bot.domain.tasklog import (
+from bot.core.choices import Verb, Word
+from bot.core.events import Event, Happening, RunEnded, StepChosen, Woken
+from bot.core.evidence import VerifiedFile
+from bot.core.llm import Usage
+from bot.core.projections import task_log_entries, task_log_views, task_logs
+from bot.core.projections.task_logs import (
     TRUNCATED,
     BlockedReason,
     LogEntry,
@@ -28,9 +24,12 @@ from bot.domain.tasklog import (
     TerminatedBy,
     Visibility,
 )
-from bot.domain.tasks import Task, TaskResult, Why
-from bot.domain.world import CompletionSource, RunEnd, Usage
-from bot.flow import decide
+from bot.core.runs import CompletionSource, Dialog, DialogKind, RunEnd, Why
+from bot.core.session import Session
+from bot.core.sheets import Sheet, Table, Text, markdown
+from bot.core.states import Outcome, Phase, RunState, TaskState
+from bot.core.task import Option, Step, Task, TaskResult
+from bot.steps.decisions import decide
 from tests.flow.scenes import (
     T0,
     awaiting_approval,
@@ -63,7 +62,7 @@ def moved(before: Session, after_task: Task, event: Event | None = None) -> list
     """What is said of the first task, when it has become this."""
     after = before.copied()
     after.tasks[0] = after_task
-    return tasklog.entries(before, event or happened(), after).get(after_task.id, [])
+    return task_log_entries.log_entries(before, event or happened(), after).get(after_task.id, [])
 
 
 def changed(one: Task, **changes: object) -> Task:
@@ -78,7 +77,7 @@ def changed(one: Task, **changes: object) -> Task:
 
 def test_a_plan_that_nobody_has_approved_has_no_logs() -> None:
     session = awaiting_approval(task("T001"), task("T002"))
-    assert tasklog.entries(session, happened(), session.copied()) == {}
+    assert task_log_entries.log_entries(session, happened(), session.copied()) == {}
 
 
 def test_every_task_of_an_approved_plan_begins_its_log_with_the_request() -> None:
@@ -88,7 +87,7 @@ def test_every_task_of_an_approved_plan_begins_its_log_with_the_request() -> Non
     )
     after = before.copied()
     after.phase = Phase.EXECUTING
-    found = tasklog.entries(before, happened(), after)
+    found = task_log_entries.log_entries(before, happened(), after)
     assert set(found) == {"id-T001", "id-T002"}
     for entries in found.values():
         assert types(entries) == [
@@ -105,7 +104,7 @@ def test_a_task_that_was_discarded_before_it_began_has_a_log() -> None:
     before = awaiting_approval(task("T001"))
     after = before.copied()
     after.tasks[0].become(TaskState.CANCELLED)
-    assert types(tasklog.entries(before, happened(), after)["id-T001"]) == [
+    assert types(task_log_entries.log_entries(before, happened(), after)["id-T001"]) == [
         "USER_INPUT",
         "TASK_INCOMPLETE",
     ]
@@ -132,7 +131,7 @@ def test_the_end_of_an_agent_is_told_as_it_is_decided() -> None:
     end = RunEnd(outcome=Outcome.FINISHED, source=CompletionSource.HOOK, message="All done.")
     event = RunEnded(id="x", at=later(), answers="await:T001-r1", run_id="T001-r1", end=end)
     decide(after, event)
-    [entry] = tasklog.entries(before, event, after)["id-T001"]
+    [entry] = task_log_entries.log_entries(before, event, after)["id-T001"]
     assert entry.event_type is LogEventType.EXECUTOR_OUTPUT
     assert entry.content["output_summary"] == "All done."
     assert entry.content["noticed_by"] == "Hook"
@@ -176,7 +175,7 @@ def test_a_run_that_ended_blocked_says_why_and_who_ended_it(
     after = changed(before.tasks[0], runs=[ended])
     [entry] = moved(before, after)
     assert entry.event_type is LogEventType.EXECUTOR_BLOCKED
-    log = tasklog.task_log(before, after)
+    log = task_log_views.task_log(before, after)
     assert (log.executor_blocked, log.timeout_ms) == (True, 30_000)
     assert (log.blocked_reason, log.terminated_by) == (reason, by)
     told = ("terminated_by", "termination_signal", "exit_code")
@@ -247,7 +246,7 @@ def test_every_end_is_told_and_what_is_not_complete_has_a_reason(
 ) -> None:
     before = executing(task("T001", TaskState.READY))
     entries = moved(before, ended)
-    log = tasklog.task_log(before, ended, entries)
+    log = task_log_views.task_log(before, ended, entries)
     assert entries[-1].event_type == type
     assert log.status is status
     assert bool(log.error_reason) == (status is not TaskLogStatus.COMPLETE)
@@ -264,7 +263,7 @@ def test_the_end_names_the_evidence() -> None:
 def test_a_press_on_the_card_of_a_task_stands_in_its_log_and_in_no_other() -> None:
     session = executing(task("T001", TaskState.FAILED), task("T002"))
     event = pressed(Verb.RETRY, about="id-T001:0", text="with care")
-    found = tasklog.entries(session, event, session.copied())
+    found = task_log_entries.log_entries(session, event, session.copied())
     [entry] = found["id-T001"]
     assert entry.event_type is LogEventType.USER_RESPONSE
     assert entry.content["response"] == "with care"
@@ -273,7 +272,7 @@ def test_a_press_on_the_card_of_a_task_stands_in_its_log_and_in_no_other() -> No
 
 def test_words_that_change_nothing_of_a_task_stand_in_no_log() -> None:
     session = executing(running("T001"))
-    assert tasklog.entries(session, said("how is it going?"), session.copied()) == {}
+    assert task_log_entries.log_entries(session, said("how is it going?"), session.copied()) == {}
 
 
 def test_what_the_model_chose_for_a_task_is_told_with_its_tokens() -> None:
@@ -285,10 +284,10 @@ def test_what_the_model_chose_for_a_task_is_told_with_its_tokens() -> None:
     event = StepChosen(
         id="c", at=later(), answers="step:s1", step_id="s1", option="again", usage=usage
     )
-    found = tasklog.entries(before, event, before.copied())
+    found = task_log_entries.log_entries(before, event, before.copied())
     assert set(found) == {"id-T001"}
     assert types(found["id-T001"]) == ["LLM_MEDIATION_REQUEST", "LLM_MEDIATION_RESPONSE"]
-    summary = tasklog.task_log(before, before.tasks[0], found["id-T001"]).summary
+    summary = task_log_views.task_log(before, before.tasks[0], found["id-T001"]).summary
     assert (summary.total_tokens_input, summary.total_tokens_output) == (700, 30)
     assert summary.total_latency_ms == 1200
     assert (summary.total_events, summary.full_events) == (2, 2)
@@ -300,49 +299,49 @@ def test_a_status_that_changes_without_a_word_brings_the_log_up_to_date() -> Non
     before = executing(task("T001", TaskState.BLOCKED, blocked="waits for T002"))
     after = before.copied()
     after.tasks[0].become(TaskState.PENDING)
-    assert tasklog.entries(before, happened(), after) == {"id-T001": []}
+    assert task_log_entries.log_entries(before, happened(), after) == {"id-T001": []}
 
 
 def test_the_whole_of_a_task_is_what_was_told_step_by_step() -> None:
     ready = executing(task("T001", TaskState.READY))
     now = ready.copied()
     now.tasks[0] = running("T001")
-    steps = tasklog.entries(awaiting_approval(), happened("a"), ready)["id-T001"]
-    steps += tasklog.entries(ready, happened("b"), now)["id-T001"]
+    steps = task_log_entries.log_entries(awaiting_approval(), happened("a"), ready)["id-T001"]
+    steps += task_log_entries.log_entries(ready, happened("b"), now)["id-T001"]
     finished = now.copied()
     finished.tasks[0] = done()
-    steps += tasklog.entries(now, happened("c"), finished)["id-T001"]
-    whole = tasklog.whole(finished, finished.tasks[0])
+    steps += task_log_entries.log_entries(now, happened("c"), finished)["id-T001"]
+    whole = task_log_entries.known_entries(finished, finished.tasks[0])
     assert {entry.id for entry in whole} == {entry.id for entry in steps}
     assert types(whole)[-1] == "TASK_COMPLETED"
 
 
 def test_a_log_misses_only_what_it_does_not_hold() -> None:
     session = executing(done())
-    whole = tasklog.whole(session, session.tasks[0])
-    log = tasklog.task_log(session, session.tasks[0], whole[:2])
-    assert tasklog.missing(session, session.tasks[0], log, whole[2:3]) == whole[2:]
-    full = tasklog.task_log(session, session.tasks[0], whole)
-    assert tasklog.missing(session, session.tasks[0], full, whole) == []
+    whole = task_log_entries.known_entries(session, session.tasks[0])
+    log = task_log_views.task_log(session, session.tasks[0], whole[:2])
+    assert task_log_entries.missing_entries(session, session.tasks[0], log, whole[2:3]) == whole[2:]
+    full = task_log_views.task_log(session, session.tasks[0], whole)
+    assert task_log_entries.missing_entries(session, session.tasks[0], full, whole) == []
 
 
 def test_what_went_for_want_of_room_is_not_brought_back() -> None:
     session = executing(done())
-    whole = tasklog.whole(session, session.tasks[0])
-    log = tasklog.task_log(session, session.tasks[0], whole[-1:], dropped=len(whole) - 1)
-    assert tasklog.missing(session, session.tasks[0], log, []) == []
+    whole = task_log_entries.known_entries(session, session.tasks[0])
+    log = task_log_views.task_log(session, session.tasks[0], whole[-1:], dropped=len(whole) - 1)
+    assert task_log_entries.missing_entries(session, session.tasks[0], log, []) == []
 
 
 def test_every_task_that_should_have_a_log_can_be_counted() -> None:
     session = executing(done("T001"), task("T002"), running("T003"))
-    logs = [tasklog.task_log(session, one) for one in session.tasks]
-    assert tasklog.unlogged(session, logs) == ()
-    assert tasklog.unlogged(session, logs[:1]) == ("T002", "T003")
+    logs = [task_log_views.task_log(session, one) for one in session.tasks]
+    assert task_log_views.unlogged(session, logs) == ()
+    assert task_log_views.unlogged(session, logs[:1]) == ("T002", "T003")
 
 
 def test_the_head_of_a_log_is_drawn_from_the_task() -> None:
     session = executing(done(files=("a.py", "b.py"), parent="id-old"))
-    log = tasklog.task_log(session, session.tasks[0])
+    log = task_log_views.task_log(session, session.tasks[0])
     assert log.verification_root == "/srv/shop/.worktrees/agent-t001"
     assert log.artifacts.files_touched == ("a.py",)
     assert log.evidence_summary
@@ -382,22 +381,22 @@ def test_an_entry_never_outgrows_its_limit_and_says_that_it_was_cut(
     content: dict[str, JsonValue], limit: int
 ) -> None:
     long = entry("e", content)
-    cut = tasklog.truncated(long, limit)
-    assert tasklog.size(cut) <= limit
-    assert (cut == long) == (tasklog.size(long) <= limit)
+    cut = task_logs.truncated_entry(long, limit)
+    assert task_logs.entry_size(cut) <= limit
+    assert (cut == long) == (task_logs.entry_size(long) <= limit)
     assert cut == long or TRUNCATED in cut.model_dump_json()
-    assert tasklog.truncated(cut, limit) == cut
+    assert task_logs.truncated_entry(cut, limit) == cut
 
 
 @pytest.mark.parametrize("text", ["x" * 3_000_000, "日本" * 900_000, '\u0001"\\' * 900_000])
 def test_a_text_of_megabytes_keeps_its_beginning(text: str) -> None:
-    cut = tasklog.truncated(entry("e", {"a": 1, "text": text}), 1_000_000)
-    assert tasklog.size(cut) <= 1_000_000
+    cut = task_logs.truncated_entry(entry("e", {"a": 1, "text": text}), 1_000_000)
+    assert task_logs.entry_size(cut) <= 1_000_000
     shown = cut.content["text"]
     assert isinstance(shown, str)
     assert shown.endswith(TRUNCATED)
     assert text.startswith(shown.removesuffix(TRUNCATED))
-    assert tasklog.size(cut) > 800_000
+    assert task_logs.entry_size(cut) > 800_000
 
 
 @given(
@@ -411,9 +410,9 @@ def test_what_has_no_room_goes_details_first_and_oldest_first(
         entry(f"e{at}", {"text": "x" * length}, full=full, at=at)
         for at, (full, length) in enumerate(shapes, 1)
     ]
-    kept, gone = tasklog.within(log, limit)
+    kept, gone = task_logs.entries_within(log, limit)
     assert gone == len(log) - len(kept)
-    assert sum(tasklog.size(one) for one in kept) <= limit
+    assert sum(task_logs.entry_size(one) for one in kept) <= limit
     assert kept[0] == log[0]
     dropped = [one for one in log if one not in kept]
     for level in Visibility:
@@ -427,13 +426,13 @@ def test_what_has_no_room_goes_details_first_and_oldest_first(
 
 def test_a_log_that_fits_is_left_as_it_is() -> None:
     log = tuple(entry(f"e{n}", {"n": n}) for n in range(5))
-    assert tasklog.within(log, 10_000_000) == (log, 0)
+    assert task_logs.entries_within(log, 10_000_000) == (log, 0)
 
 
 def test_a_log_made_slim_keeps_how_it_began_and_how_it_ended() -> None:
     session = executing(done(checks=[check(n, 1) for n in range(1, 9)] + [check(9, 0)]))
-    whole = tasklog.whole(session, session.tasks[0])
-    slim = tasklog.slim(tasklog.task_log(session, session.tasks[0], whole))
+    whole = task_log_entries.known_entries(session, session.tasks[0])
+    slim = task_log_views.slim_log(task_log_views.task_log(session, session.tasks[0], whole))
     assert types(slim.events) == ["USER_INPUT", "TASK_COMPLETED"]
     assert slim.dropped == len(whole) - 2
     assert slim.summary.total_events == len(whole)
@@ -442,9 +441,9 @@ def test_a_log_made_slim_keeps_how_it_began_and_how_it_ended() -> None:
 def test_heads_are_cut_only_once_they_are_masked() -> None:
     session = executing(task("T001", TaskState.BLOCKED, blocked="b" * 9000))
     session.intent = session.intent.model_copy(update={"body": "w" * 300})
-    log = tasklog.task_log(session, session.tasks[0])
+    log = task_log_views.task_log(session, session.tasks[0])
     assert len(log.prompt_summary) == 300
-    short = tasklog.shortened(log)
+    short = task_log_views.shortened_log(log)
     assert (len(short.prompt_summary), len(short.error_reason or "")) == (100, 4000)
 
 
@@ -454,21 +453,24 @@ def test_heads_are_cut_only_once_they_are_masked() -> None:
 def logs() -> tuple[TaskLog, ...]:
     session = executing(done("T001"), running("T002"))
     return tuple(
-        tasklog.task_log(session, one, tasklog.whole(session, one)) for one in session.tasks
+        task_log_views.task_log(session, one, task_log_entries.known_entries(session, one))
+        for one in session.tasks
     )
 
 
 def shown(task: str = "", level: str = "") -> str:
-    return markdown(Sheet(title="Logs", body=tasklog.told(logs(), task, level)))
+    return markdown(Sheet(title="Logs", body=task_log_views.log_blocks(logs(), task, level)))
 
 
 def rows(task: str, level: str = "") -> list[str]:
-    tables = [one for one in tasklog.told(logs(), task, level) if isinstance(one, Table)]
+    tables = [
+        one for one in task_log_views.log_blocks(logs(), task, level) if isinstance(one, Table)
+    ]
     return [row[1] for table in tables for row in table.rows]
 
 
 def test_without_a_task_all_logs_are_listed() -> None:
-    [table, _] = tasklog.told(logs())
+    [table, _] = task_log_views.log_blocks(logs())
     assert isinstance(table, Table)
     assert [row[0] for row in table.rows] == ["T001", "T002"]
     assert [row[2] for row in table.rows] == ["complete", "running"]
@@ -493,13 +495,15 @@ def test_either_id_finds_the_log(name: str) -> None:
 def test_a_task_that_has_no_log_is_answered_with_those_that_have() -> None:
     assert "no log of T009" in shown("T009")
     assert "T001, T002" in shown("T009")
-    assert tasklog.told(()) == (Text(text="There is nothing to show yet."),)
+    assert task_log_views.log_blocks(()) == (Text(text="There is nothing to show yet."),)
 
 
 def test_a_long_log_shows_its_end_and_says_what_it_leaves_out() -> None:
     session = executing(done(checks=[check(n, 1) for n in range(1, 200)]))
-    log = tasklog.task_log(session, session.tasks[0], tasklog.whole(session, session.tasks[0]))
-    elements = tasklog.told([log], "T001")
+    log = task_log_views.task_log(
+        session, session.tasks[0], task_log_entries.known_entries(session, session.tasks[0])
+    )
+    elements = task_log_views.log_blocks([log], "T001")
     assert isinstance(elements[1], Text)
     assert "earlier events not shown" in elements[1].text
     assert len(markdown(Sheet(title="Logs", body=elements))) < 12_000
@@ -509,7 +513,7 @@ def test_a_command_is_no_answer_to_a_task() -> None:
     session = executing(running("T001"))
     event = commanded(Word.LOGS, "T001")
     assert isinstance(event, Happening)
-    assert tasklog.entries(session, event, session.copied()) == {}
+    assert task_log_entries.log_entries(session, event, session.copied()) == {}
 
 
 def test_a_stop_is_told_by_who_stopped_it() -> None:
@@ -517,7 +521,7 @@ def test_a_stop_is_told_by_who_stopped_it() -> None:
     after = before.copied()
     event = pressed(Verb.STOP)
     decide(after, event)
-    found = tasklog.entries(before, event, after)["id-T001"]
+    found = task_log_entries.log_entries(before, event, after)["id-T001"]
     assert types(found) == ["USER_RESPONSE", "EXECUTOR_OUTPUT"]
     assert found[0].content["by"] == "Ann"
     assert found[1].content["outcome"] == "killed"
@@ -532,5 +536,5 @@ def test_the_index_counts_only_files_that_exist() -> None:
         VerifiedFile(path=path, exists=there, detected_at=later())
         for path, there in (("a.py", True), ("b.py", True), ("gone.py", False))
     )
-    log = tasklog.task_log(session, one, [])
-    assert tasklog.index_entry(session, one, log, "task-001", "f").files_modified_count == 2
+    log = task_log_views.task_log(session, one, [])
+    assert task_log_views.index_entry(session, one, log, "task-001", "f").files_modified_count == 2

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain import tasklog
-from bot.domain.events import Event
-from bot.domain.session import Session
-from bot.domain.tasklog import LogEntry, TaskLog, TaskLogStatus
+from bot.core.events import Event
+from bot.core.projections import task_log_entries, task_log_views, task_logs
+from bot.core.projections.task_logs import LogEntry, TaskLog, TaskLogStatus
+from bot.core.session import Session
 from tests.flow.test_anything_goes import Life
 
 LIVES = range(40)
@@ -28,23 +28,25 @@ class Logged(Life):
         before = self.session.copied()
         super().decided(event)
         after = self.session.copied()
-        for task_id, new in tasklog.entries(before, event, after).items():
+        for task_id, new in task_log_entries.log_entries(before, event, after).items():
             self.note(after, task_id, new)
 
     def note(self, session: Session, task_id: str, new: list[LogEntry]) -> None:
         task = session.task(task_id)
         assert task
         old = self.logs.get(task_id)
-        fresh = tasklog.missing(session, task, old, new)
-        events = tasklog.in_order([*(old.events if old else ()), *fresh])
-        self.logs[task_id] = tasklog.with_events(tasklog.task_log(session, task), task, events)
+        fresh = task_log_entries.missing_entries(session, task, old, new)
+        events = task_log_entries.in_order([*(old.events if old else ()), *fresh])
+        self.logs[task_id] = task_log_views.with_events(
+            task_log_views.task_log(session, task), task, events
+        )
 
     def check(self) -> None:
-        logged = [one for one in self.session.tasks if tasklog.is_logged(self.session, one)]
-        assert tasklog.unlogged(self.session, self.logs.values()) == ()
+        logged = [one for one in self.session.tasks if task_logs.is_logged(self.session, one)]
+        assert task_log_views.unlogged(self.session, self.logs.values()) == ()
         for task in logged:
             log = self.logs[task.id]
-            assert log.status is tasklog.status_of_log(self.session, task), self.told(task.key)
+            assert log.status is task_logs.status_of_log(self.session, task), self.told(task.key)
             ids = [one.id for one in log.events]
             assert len(ids) == len(set(ids))
             assert log.events[0].event_type == "USER_INPUT"

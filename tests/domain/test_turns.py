@@ -6,22 +6,24 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.domain.choices import Command, Verb, Word
-from bot.domain.events import Broke, Commanded, Event, Pressed, RunEnded, Said, Ticked, Woken
-from bot.domain.exported import Stand, Step
-from bot.domain.people import Person
-from bot.domain.states import Outcome, Phase, TaskState
-from bot.domain.tasklog import RunStatus, RunTrigger, SessionPhase, ThreadType, phase_of, turns
-from bot.domain.tasklog.indexes import session_log
-from bot.domain.world import CompletionSource, RunEnd
+from bot.core.choices import Command, Verb, Word
+from bot.core.events import Broke, Commanded, Event, Pressed, RunEnded, Said, Ticked, Woken
+from bot.core.people import Person
+from bot.core.projections.records import DecidedEvent, SessionStates
+from bot.core.projections.task_log_views import RunTrigger, session_log, session_turns
+from bot.core.projections.task_logs import RunStatus, SessionPhase, ThreadType, phase_of
+from bot.core.runs import CompletionSource, RunEnd
+from bot.core.states import Outcome, Phase, TaskState
 from tests.flow import scenes
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ANNA = Person(platform="memory", id="U1")
 
 
-def step(event: Event, status: str = "Active") -> Step:
-    return Step(event=event, stand=Stand(status=status, phase="executing", tasks={}, runs={}))
+def step(event: Event, status: str = "Active") -> DecidedEvent:
+    return DecidedEvent(
+        event=event, stand=SessionStates(status=status, phase="executing", tasks={}, runs={})
+    )
 
 
 def said(number: int = 0) -> Said:
@@ -41,7 +43,7 @@ def ended(number: int = 2) -> RunEnded:
 
 def test_what_people_say_press_and_agents_do_sets_off_a_turn() -> None:
     events: list[Event] = [said(), pressed(Verb.DEFAULTS), ended(), pressed(Verb.MORE, 3)]
-    found = turns("s", [step(event) for event in events])
+    found = session_turns("s", [step(event) for event in events])
     assert [one.trigger for one in found] == [
         RunTrigger.USER_INPUT,
         RunTrigger.USER_RESPONSE,
@@ -54,7 +56,7 @@ def test_what_people_say_press_and_agents_do_sets_off_a_turn() -> None:
 
 def test_what_follows_belongs_to_the_turn() -> None:
     tick = Ticked(id="t", at=AT + timedelta(minutes=5), tails={})
-    [one] = turns("s", [step(said()), step(tick, "Completed")])
+    [one] = session_turns("s", [step(said()), step(tick, "Completed")])
     assert (one.status, one.completed_at) == (RunStatus.COMPLETED, tick.at)
 
 
@@ -75,14 +77,14 @@ def test_what_follows_belongs_to_the_turn() -> None:
     ],
 )
 def test_a_turn_ends_as_the_session_stands(event: Event, status: str, wanted: RunStatus) -> None:
-    [one] = turns("s", [step(event, status)])
+    [one] = session_turns("s", [step(event, status)])
     assert one.status is wanted
     assert (one.completed_at is None) is (wanted is RunStatus.RUNNING)
 
 
 def test_a_bug_is_a_failed_turn() -> None:
     broke = Broke(id="b", at=AT, reason="deciding failed")
-    assert turns("s", [step(said()), step(broke)])[0].status is RunStatus.FAILED
+    assert session_turns("s", [step(said()), step(broke)])[0].status is RunStatus.FAILED
 
 
 @pytest.mark.parametrize(

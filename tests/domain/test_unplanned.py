@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.tampering import Sign, unplanned
-from bot.domain.tampering.unplanned import MOST
-from bot.domain.world import Work
+from bot.core.git import Work
+from bot.core.tampering.signs import MOST_UNPLANNED, Sign, unplanned
 
 
 @pytest.mark.parametrize(
@@ -42,7 +41,7 @@ def test_what_reaches_nowhere_and_what_has_a_sign_of_its_own_is_not_told(path: s
 
 
 def test_of_very_many_so_many_are_told_and_the_rest_counted() -> None:
-    paths = tuple(f"p{number}/uv.lock" for number in range(MOST + 5))
+    paths = tuple(f"p{number}/uv.lock" for number in range(MOST_UNPLANNED + 5))
     found = unplanned(Work(head="c", changed_files=paths), ())
-    assert len(found) == MOST
+    assert len(found) == MOST_UNPLANNED
     assert "There are 5 more such files." in found[-1].says

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.intent import Vague
-from bot.domain.vague import fixed_question, vague
+from bot.core.intent import Vague, fixed_question, vague_request
 
 
 @pytest.mark.parametrize(
@@ -40,7 +39,7 @@ from bot.domain.vague import fixed_question, vague
     ],
 )
 def test_a_change_of_nothing_is_asked_which_place(text: str) -> None:
-    assert vague(text) is Vague.CHANGE
+    assert vague_request(text) is Vague.CHANGE
 
 
 @pytest.mark.parametrize(
@@ -65,7 +64,7 @@ def test_a_change_of_nothing_is_asked_which_place(text: str) -> None:
     ],
 )
 def test_making_nothing_is_asked_which_file(text: str) -> None:
-    assert vague(text) is Vague.CREATE
+    assert vague_request(text) is Vague.CREATE
 
 
 @pytest.mark.parametrize(
@@ -93,13 +92,13 @@ def test_making_nothing_is_asked_which_file(text: str) -> None:
     ],
 )
 def test_whatever_names_something_is_left_to_the_model(text: str) -> None:
-    assert vague(text) is None
+    assert vague_request(text) is None
 
 
 @given(st.text())
 def test_any_text_can_be_looked_at(text: str) -> None:
-    assert vague(text) in {None, *Vague}
-    assert vague(text * 10_000) in {None, *Vague}
+    assert vague_request(text) in {None, *Vague}
+    assert vague_request(text * 10_000) in {None, *Vague}
 
 
 def test_the_fixed_questions_have_no_default_and_no_options() -> None:

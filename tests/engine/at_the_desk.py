@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime
 
-from bot.domain.cards import AnswerCard, Card
-from bot.domain.choices import Choice, Command, Verb, Word
-from bot.domain.events import Commanded, FromPeople, Opened, Pressed, Said
-from bot.domain.people import Person, Role, Thread
-from bot.domain.record import Record
-from bot.domain.session import Session
-from bot.domain.states import Status
-from bot.engine.desk import Desk
-from bot.engine.gate import Door, Gate
-from bot.errors import Unavailable
+from bot.core.cards import AnswerCard, Card
+from bot.core.choices import Choice, Command, Verb, Word
+from bot.core.desk import Desk
+from bot.core.errors import Unavailable
+from bot.core.events import Commanded, FromPeople, Opened, Pressed, Said
+from bot.core.gate import Door, Gate
+from bot.core.people import Person, Role, Thread
+from bot.core.projections.records import Record
+from bot.core.session import Session
+from bot.core.states import Status
 from tests.fakes.chat import ANNA, THREAD, MemoryChat
 from tests.stories.stage import Stage
 

@@ -11,7 +11,7 @@ def main() -> int:
     with Path(sys.argv[1]).open("a") as starts:
         starts.write(f"{os.environ['GWT_RUN']}\n")
     sys.path.insert(0, str(Path(__file__).parents[2]))
-    from adapters.played.agent import main as play
+    from adapters.demo.agent import main as play
 
     return play(sys.argv[2:], os.environ, Path.cwd())
 

@@ -12,19 +12,21 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from adapters.chat.console import ConsoleChat
-from adapters.chat.console.lines import PROMPT
-from adapters.chat.console.open_cards import OpenCards
-from adapters.played import STAGE_VARIABLE
-from adapters.played.model import PlayedModel
-from adapters.played.sample import make_sample
-from adapters.played.script.request import REQUEST
-from bot.domain.cards import Card
-from bot.domain.people import Thread
-from bot.engine.world import World
+from adapters.console.chat import ConsoleChat
+from adapters.console.input import PROMPT
+from adapters.console.typed import OpenCards
+from adapters.demo import STAGE_VARIABLE
+from adapters.demo.model import PlayedModel
+from adapters.demo.sample import make_sample
+from adapters.demo.texts import REQUEST
+from bot.cli.assemble import Plan
+from bot.cli.console import talk
+from bot.cli.process import me
+from bot.cli.serve import gate_for
+from bot.core.cards import Card
+from bot.core.people import Thread
+from bot.core.world import World
 from bot.ports import Store
-from bot.program.assemble import Plan
-from bot.program.console import gate_for, me, talk
 from bot.settings import Settings
 from tests.faults.fate import Fate
 

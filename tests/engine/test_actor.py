@@ -9,17 +9,18 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.domain.actions import Show
-from bot.domain.cards import Card, NewsCard, ProblemCard
-from bot.domain.choices import Verb
-from bot.domain.people import Role, Thread
-from bot.domain.record import Record
-from bot.domain.repl import ExitCode
-from bot.domain.states import Phase, Status, TaskState
-from bot.domain.world import AI_SETTINGS, Executed
-from bot.engine.gate import Door, Gate
-from bot.engine.outbox import left_over
-from bot.errors import Refused, Unavailable
+from bot.core.actions import Show
+from bot.core.actor import left_over
+from bot.core.cards import Card, NewsCard, ProblemCard
+from bot.core.choices import Verb
+from bot.core.console import ExitCode
+from bot.core.errors import Refused, Unavailable
+from bot.core.gate import Door, Gate
+from bot.core.llm import AI_SETTINGS
+from bot.core.people import Role, Thread
+from bot.core.projections.records import Record
+from bot.core.runs import Executed
+from bot.core.states import Phase, Status, TaskState
 from tests.fakes.chat import ANNA, THREAD, MemoryChat
 from tests.fakes.commands import FakeCommands
 from tests.fakes.llm import Call

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.domain.cards import Card
-from bot.domain.choices import Verb, Word
-from bot.domain.people import Person, Thread
-from bot.engine.answers import A_MOMENT, MOST
-from bot.errors import PortError, Refused, Unavailable
+from bot.core.cards import Card
+from bot.core.choices import Verb, Word
+from bot.core.errors import PortError, Refused, Unavailable
+from bot.core.people import Person, Thread
+from bot.core.session_commands import A_MOMENT, MOST
 from tests.engine.at_the_desk import GATE, NOBODY, commanded, pressed, said, take, titles
 from tests.fakes.chat import ANNA, MemoryChat
 from tests.stories.stage import Stage

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.domain.audit import AuditEntry, Decision
-from bot.domain.choices import Verb, Word
-from bot.domain.events import Configured, Pressed
-from bot.domain.people import Person
-from bot.domain.states import Phase, Status
-from bot.errors import Unavailable
+from bot.core.choices import Verb, Word
+from bot.core.errors import Unavailable
+from bot.core.events import Configured, Pressed
+from bot.core.people import Person
+from bot.core.projections.audit import AuditEntry, Decision
+from bot.core.states import Phase, Status
 from tests.engine.at_the_desk import AT, said
 from tests.fakes.chat import ANNA, THREAD
 from tests.stories.stage import Stage

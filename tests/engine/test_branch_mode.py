@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.domain.audit import Decision
-from bot.domain.cards import AnswerCard
-from bot.domain.choices import Choice, Verb, Word
-from bot.domain.layout import sheet
-from bot.domain.sheets import markdown
-from bot.domain.states import TaskState
-from bot.domain.world import ModelChoice
-from bot.errors import Unavailable
+from bot.core.cards import AnswerCard
+from bot.core.choices import Choice, Verb, Word
+from bot.core.errors import Unavailable
+from bot.core.layout import lay_out
+from bot.core.llm import ModelChoice
+from bot.core.projections.audit import Decision
+from bot.core.sheets import markdown
+from bot.core.states import TaskState
 from tests.engine.at_the_desk import CHANNEL, GATE, SECOND, STARTER, commanded, desk_of, pressed
 from tests.fakes.chat import THREAD
 from tests.stories.stage import Stage
@@ -41,7 +41,7 @@ def cards(stage: Stage) -> list[AnswerCard]:
 
 
 def text(card: AnswerCard) -> str:
-    return markdown(sheet(card)).replace("\\", "")
+    return markdown(lay_out(card)).replace("\\", "")
 
 
 def button(stage: Stage, verb: Verb) -> Choice:
@@ -50,7 +50,7 @@ def button(stage: Stage, verb: Verb) -> Choice:
 
 def whispered(stage: Stage) -> str:
     _, _, card = stage.chat.whispered[-1]
-    return markdown(sheet(card)).replace("\\", "")
+    return markdown(lay_out(card)).replace("\\", "")
 
 
 async def presses(stage: Stage, choice: Choice) -> None:

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from bot.domain.cards import NeedsYouCard
-from bot.domain.choices import Verb, Word
-from bot.domain.states import TaskState
-from bot.domain.tasks import Hold, Task, Workspace
+from bot.core.cards import NeedsYouCard
+from bot.core.choices import Verb, Word
+from bot.core.states import TaskState
+from bot.core.task import Hold, Task, Workspace
 from tests.stories.stage import Stage
 
 Removal = Callable[[Stage], Awaitable[str]]

@@ -8,9 +8,9 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from bot.domain.cards import StoppedCard, SummaryCard
-from bot.domain.choices import Verb, Word
-from bot.domain.states import OverallStatus, Phase, Status, TaskState
+from bot.core.cards import StoppedCard, SummaryCard
+from bot.core.choices import Verb, Word
+from bot.core.states import OverallStatus, Phase, Status, TaskState
 from tests.fakes.commands import PASSED
 from tests.stories.stage import FAILED, Fate, Stage
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from adapters.store import JournalStore
-from bot.domain.session import Session
-from bot.domain.states import Outcome, OverallStatus, Phase, Status, TaskState
-from bot.program.assemble import panes_of
+from bot.cli.assemble import panes_of
+from bot.core.session import Session
+from bot.core.states import Outcome, OverallStatus, Phase, Status, TaskState
 from tests.engine.real_bot import STAGE, settings_of
 from tests.stories.cradle import Life
 

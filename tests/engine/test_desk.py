@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.domain import approval
-from bot.domain.cards import AnswerCard
-from bot.domain.choices import Command, Verb, Word
-from bot.domain.events import Commanded, DocumentsCommitted, Edited
-from bot.domain.people import Person, Thread
-from bot.domain.record import Record
-from bot.domain.states import Phase, Status
-from bot.engine.awake import ASLEEP_AFTER, MOST_AT_REST
-from bot.engine.beginning import NOTHING_WAITS
-from bot.engine.desk import NOTHING_HERE
+from bot.core import approval
+from bot.core.cards import AnswerCard
+from bot.core.choices import Command, Verb, Word
+from bot.core.desk import NOTHING_HERE
+from bot.core.events import Commanded, DocumentsCommitted, Edited
+from bot.core.live_sessions import ASLEEP_AFTER, MOST_AT_REST
+from bot.core.people import Person, Thread
+from bot.core.projections.records import Record
+from bot.core.session_factory import NOTHING_WAITS
+from bot.core.states import Phase, Status
 from tests.engine.at_the_desk import (
     APPROVERS,
     AT,

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from bot.domain.choices import Verb
-from bot.domain.events import FromPeople, Pressed, Said
-from bot.domain.people import Person
-from bot.domain.states import Phase
+from bot.core.choices import Verb
+from bot.core.events import FromPeople, Pressed, Said
+from bot.core.people import Person
+from bot.core.states import Phase
 from tests.engine.at_the_desk import AKI, ANDY, GATE, NOBODY, STARTER
 from tests.fakes.chat import ANNA, THREAD
 from tests.stories.stage import THREE, Stage

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.domain.choices import Word, command_in
-from bot.engine.front import HELP
+from bot.core.choices import Word, parse_command
+from bot.core.overview import HELP
 from tests.stories.stage import Stage
 
 
 def test_help_explains_every_command() -> None:
-    said = [command_in(command.partition("[")[0].strip()) for command, _ in HELP]
+    said = [parse_command(command.partition("[")[0].strip()) for command, _ in HELP]
     assert sorted(command.word for command in said if command) == sorted(Word)
 
 

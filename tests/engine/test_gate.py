@@ -6,19 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.domain.choices import Command, Verb, Word
-from bot.domain.events import (
-    Commanded,
-    Configured,
-    FromPeople,
-    Opened,
-    Pressed,
-    Said,
-    Visited,
-)
-from bot.domain.people import Person, Role, Thread
-from bot.domain.record import Record
-from bot.engine.gate import Door, Gate
+from bot.core.choices import Command, Verb, Word
+from bot.core.events import Commanded, Configured, FromPeople, Opened, Pressed, Said, Visited
+from bot.core.gate import Door, Gate
+from bot.core.people import Person, Role, Thread
+from bot.core.projections.records import Record
 from tests.flow import scenes
 from tests.stories.stage import Stage
 

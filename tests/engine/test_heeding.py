@@ -6,10 +6,10 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from bot.domain.dialogs import Dialog, DialogKind, DialogOption
-from bot.domain.states import RunState
-from bot.engine.perform import heeding
-from bot.errors import Unavailable
+from bot.core.errors import Unavailable
+from bot.core.runs import Dialog, DialogKind, DialogOption
+from bot.core.states import RunState
+from bot.steps.dialogs import work as dialogs
 from tests.stories.stage import Stage
 
 ASKED = Dialog(
@@ -39,7 +39,7 @@ async def test_what_was_asked_with_a_full_disk_is_told_once_there_is_room(
     await stage.settle()
     assert RunState.WAITING_INPUT not in _states(stage)
     stage.store.full = False
-    await stage.clock.advance(heeding.AGAIN + 1)
+    await stage.clock.advance(dialogs.RETRY_AFTER + 1)
     await stage.settle()
     assert RunState.WAITING_INPUT in _states(stage)
 
@@ -55,7 +55,7 @@ async def test_a_screen_that_could_not_be_read_is_read_again(stage: Stage, run: 
     stage.panes.dialogs = unreadable
     await stage.revive()
     await stage.settle()
-    await stage.clock.advance(heeding.AGAIN + 1)
+    await stage.clock.advance(dialogs.RETRY_AFTER + 1)
     stage.panes.asks(run, ASKED)
     await stage.settle()
     assert RunState.WAITING_INPUT in _states(stage)

@@ -7,9 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from bot.domain.states import Phase, TaskState
-from bot.domain.world import Executed, Scan
-from bot.engine.world import Rules
+from bot.core.git import Scan
+from bot.core.runs import Executed
+from bot.core.states import Phase, TaskState
+from bot.core.world import Rules
 from tests.fakes.repository import FakeRepository
 from tests.fakes.worktrees import FakeWorktrees
 from tests.stories.stage import Stage

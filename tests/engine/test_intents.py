@@ -7,20 +7,21 @@ import dataclasses
 
 import pytest
 
-from bot.domain.cards import AnswerCard, Card, RootCard
-from bot.domain.choices import Command, Verb, Word
-from bot.domain.events import Commanded
-from bot.domain.history import HistoryOutcome
-from bot.domain.intent import Intent, Question, Risk, Source
-from bot.domain.layout import sheet
-from bot.domain.people import Person, Thread
-from bot.domain.registry import Draft, Filed
-from bot.domain.sheets import markdown
-from bot.domain.states import IntentStatus, Phase, TaskState
-from bot.engine.intents import VERBS
-from bot.engine.registrar import Registrar
-from bot.errors import Refused, Unavailable
-from bot.flow import conclude, intents
+from bot.core.cards import AnswerCard, Card, RootCard
+from bot.core.choices import Command, Verb, Word
+from bot.core.errors import Refused, Unavailable
+from bot.core.events import Commanded
+from bot.core.intent import Intent, Question, Risk, Source
+from bot.core.layout import lay_out
+from bot.core.people import Person, Thread
+from bot.core.projections.records import HistoryOutcome
+from bot.core.projections.registry import FiledIntent, IntentDraft
+from bot.core.projections.registry_writer import RegistryWriter
+from bot.core.sheets import markdown
+from bot.core.states import IntentStatus, Phase, TaskState
+from bot.steps.finish import rules as finish
+from bot.steps.intents import rules as intents
+from bot.steps.intents.work import VERBS
 from tests.engine.at_the_desk import ANDY, AT, CHANNEL, DIRECT, GATE, NOBODY, STARTER, begun, take
 from tests.fakes.chat import ANNA, MemoryChat
 from tests.fakes.registry import MemoryRegistry
@@ -30,11 +31,11 @@ from tests.stories.stage import Stage
 WISH = Intent(id="add-codes", title="Add codes", body="A code lowers the price.", type="fix")
 
 
-def wish(**more: object) -> Filed:
-    return Filed(intent=WISH.model_copy(update=more))
+def wish(**more: object) -> FiledIntent:
+    return FiledIntent(intent=WISH.model_copy(update=more))
 
 
-async def opened(*filed: Filed) -> Stage:
+async def opened(*filed: FiledIntent) -> Stage:
     stage = Stage()
     stage.gate = GATE
     stage.registry.filed = {one.intent.id: one for one in filed}
@@ -50,7 +51,7 @@ async def says(
     event = Commanded(id=stage.clock.new_id(), at=stage.clock.now(), by=by, command=command)
     await take(stage, event, place)
     await stage.settle()
-    return markdown(sheet(last(stage)))
+    return markdown(lay_out(last(stage)))
 
 
 def last(stage: Stage) -> AnswerCard:
@@ -130,14 +131,14 @@ async def test_what_some_or_all_tasks_failed_waits_for_a_person(
     before = executing(*tasks, phase=Phase.FINISHING, asked=True)
     session = before.copied()
     session.intent = session.intent.model_copy(update={"id": session.short, "body": "Codes."})
-    list(conclude.end(session, commanded(Word.HELP)))
+    list(finish.end_session(session, commanded(Word.HELP)))
     registry = MemoryRegistry()
-    registrar = Registrar(registry)
+    registrar = RegistryWriter(registry)
     registrar.note(before, session)
     await registrar.written()
     [filed] = registry.filed.values()
     assert filed.intent.status is became
-    assert intents.waits(filed.intent).startswith(became)
+    assert intents.waits_for(filed.intent).startswith(became)
     assert {verb for verb in VERBS if not intents.why_not(filed, verb, session)} == {
         Verb.INTENT_APPROVE,
         Verb.INTENT_REJECT,
@@ -166,7 +167,7 @@ async def test_two_who_run_an_intent_at_once_begin_one_session() -> None:
     await asyncio.gather(*(take(stage, run, CHANNEL) for run in runs))
     await stage.settle()
     assert len(stage.store.sessions()) == 1
-    told = [markdown(sheet(card)) for _, _, card in stage.chat.whispered]
+    told = [markdown(lay_out(card)) for _, _, card in stage.chat.whispered]
     assert sum("is carried out in the session" in one for one in told) == 1
     await stage.close()
 
@@ -258,7 +259,7 @@ async def test_a_button_counts_only_for_what_was_shown() -> None:
 
 async def test_a_draft_becomes_an_intent_whose_kind_and_risk_are_estimated() -> None:
     stage = await opened()
-    draft = Draft(name="Add codes.md", digest="d1", title="Add codes", body="A code.")
+    draft = IntentDraft(name="Add codes.md", digest="d1", title="Add codes", body="A code.")
     stage.registry.drafts[draft.name] = draft
     assert "Add codes" in await says(stage, "list")
     await says(stage, "list")
@@ -272,7 +273,7 @@ async def test_a_draft_becomes_an_intent_whose_kind_and_risk_are_estimated() -> 
 async def test_a_file_that_takes_no_estimate_is_estimated_once() -> None:
     stage = await opened(wish(type=""))
 
-    async def refused(*_: object, **__: object) -> Filed:
+    async def refused(*_: object, **__: object) -> FiledIntent:
         raise Refused("it cannot be edited without loss")
 
     stage.registry.change = refused  # type: ignore[method-assign]
@@ -322,7 +323,7 @@ async def test_the_inbox_shows_what_waits_besides_sessions() -> None:
     )
     stage.registry.problems = (".forge/intents/x.yaml cannot be read.",)
     await stage.commands_(Word.INBOX, thread=CHANNEL)
-    text = markdown(sheet(last(stage)))
+    text = markdown(lay_out(last(stage)))
     found = [line.split(" — ")[1] for line in text.splitlines() if " — " in line]
     assert [one.split(" ")[0] for one in found] == ["add-codes", "b", "e", "q"]
     assert "x.yaml cannot be read" in text

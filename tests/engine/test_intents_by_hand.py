@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bot.domain.registry import Draft, Edit
-from bot.domain.states import IntentStatus
-from bot.errors import Unavailable
+from bot.core.errors import Unavailable
+from bot.core.projections.registry import IntentDraft, IntentEdit
+from bot.core.states import IntentStatus
 from tests.engine.test_intents import opened, says, status
 from tests.stories.stage import Stage
 
-DRAFT = Draft(name="Add codes.md", digest="d1", title="Add codes", body="A code.")
+DRAFT = IntentDraft(name="Add codes.md", digest="d1", title="Add codes", body="A code.")
 
 
 async def looked_around(stage: Stage, *, times: int = 1) -> set[str]:
@@ -55,7 +55,7 @@ async def test_an_answer_in_the_file_of_a_running_session_answers_nothing_and_th
     await stage.settle()
     [filed] = stage.registry.filed.values()
     asked = filed.intent.clarifications[0].text
-    edit = Edit(answers={asked: "typed by hand"})
+    edit = IntentEdit(answers={asked: "typed by hand"})
     await stage.registry.change(stage.rules.repository, filed.intent.id, edit)
     told = await says(stage, "show", filed.intent.id)
     assert "D1 is answered in the file only" in told

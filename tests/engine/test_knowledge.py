@@ -7,15 +7,14 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.domain.cards import AnswerCard
-from bot.domain.choices import Word
-from bot.domain.history import HistoryOutcome
-from bot.domain.intent import Intent, Risk, Source
-from bot.domain.layout import sheet
-from bot.domain.observations import EvidenceType, Ground, Observation, Observer
-from bot.domain.registry import Filed
-from bot.domain.sheets import markdown
-from bot.domain.states import IntentStatus
+from bot.core.cards import AnswerCard
+from bot.core.choices import Word
+from bot.core.intent import Intent, Risk, Source
+from bot.core.layout import lay_out
+from bot.core.projections.records import HistoryOutcome
+from bot.core.projections.registry import EvidenceType, FiledIntent, Ground, Observation, Observer
+from bot.core.sheets import markdown
+from bot.core.states import IntentStatus
 from tests.engine.at_the_desk import CHANNEL
 from tests.stories.stage import Stage
 
@@ -55,7 +54,7 @@ async def asked(stage: Stage, word: Word) -> str:
     await stage.commands_(word, thread=CHANNEL)
     card = stage.chat.whispered[-1][2]
     assert isinstance(card, AnswerCard)
-    return markdown(sheet(card))
+    return markdown(lay_out(card))
 
 
 async def reflecting(*observations: Observation, **rules: object) -> Reflecting:
@@ -124,7 +123,7 @@ async def test_reflection_proposes_intents_that_wait_for_a_person() -> None:
 async def test_what_was_proposed_before_a_kill_is_not_proposed_again() -> None:
     stage = await reflecting(seen("a"))
     intent = Intent(id="merge-the-parsers", title="Merge the parsers", body="One is enough.")
-    stage.registry.filed[intent.id] = Filed(intent=intent, observations=("a",))
+    stage.registry.filed[intent.id] = FiledIntent(intent=intent, observations=("a",))
     stage.proposals = (proposal("a"),)
     await asked(stage, Word.REFLECT)
     assert list(stage.registry.filed) == ["merge-the-parsers"]
@@ -178,7 +177,7 @@ async def test_an_audit_tells_what_is_out_of_date_and_notes_it_once() -> None:
     stage.repository.commit("main", {"docs/decisions/1.md": "new"}, "decide anew")
     stage.repository.ages["docs/decisions/1.md"] = datetime(2026, 2, 1, tzinfo=UTC)
     orphan = Intent(id="part", title="Part", body="x", parent="whole")
-    stage.registry.filed["part"] = Filed(intent=orphan)
+    stage.registry.filed["part"] = FiledIntent(intent=orphan)
     text = await asked(stage, Word.AUDIT)
     assert "5 out of date, 5 of them new" in text
     for words in (
@@ -210,5 +209,5 @@ async def test_nothing_noticed_or_remembered_reaches_a_session_by_itself() -> No
     stage = await reflecting(seen("a", "SECRET LORE"))
     await stage.close()
     intent = Intent(id="lore", title="SECRET LORE", body="SECRET LORE", status=IntentStatus.DONE)
-    stage.registry.filed["lore"] = Filed(intent=intent)
+    stage.registry.filed["lore"] = FiledIntent(intent=intent)
     assert await told(stage) == plain

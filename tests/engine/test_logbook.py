@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from adapters.store.tasklogs import TaskLogFiles
-from bot.domain.events import Event, Woken
-from bot.domain.masking import Masker
-from bot.domain.session import Session
-from bot.domain.states import RunState, TaskState
-from bot.domain.tasklog import LogEntry, LogEventType, TaskLog, unlogged
-from bot.engine.logbook import Logbook
-from bot.errors import Unavailable
+from adapters.store.task_logs import TaskLogFiles
+from bot.core.errors import Unavailable
+from bot.core.events import Event, Woken
+from bot.core.masking import Masker
+from bot.core.projections.task_log_views import unlogged
+from bot.core.projections.task_log_writer import TaskLogWriter
+from bot.core.projections.task_logs import LogEntry, LogEventType, TaskLog
+from bot.core.session import Session
+from bot.core.states import RunState, TaskState
 from bot.ports import Logs
 from tests.flow.scenes import executing, later, running, task
 
@@ -73,14 +74,14 @@ def begun(id: str = "s-1") -> tuple[Session, Session]:
     return before, after
 
 
-def note(book: Logbook, id: str = "s-1") -> None:
+def note(book: TaskLogWriter, id: str = "s-1") -> None:
     before, after = begun(id)
     book.note(before, happened(), after)
 
 
 async def test_what_was_decided_is_written_soon() -> None:
     fake = FakeLogs()
-    book = Logbook(port(fake))
+    book = TaskLogWriter(port(fake))
     note(book)
     async with asyncio.timeout(DEADLINE):
         await book.written()
@@ -89,7 +90,7 @@ async def test_what_was_decided_is_written_soon() -> None:
 
 async def test_what_means_nothing_for_any_log_costs_nothing() -> None:
     fake = FakeLogs()
-    book = Logbook(port(fake))
+    book = TaskLogWriter(port(fake))
     _, session = begun()
     book.note(session, happened(), session.copied())
     await book.close()
@@ -99,7 +100,7 @@ async def test_what_means_nothing_for_any_log_costs_nothing() -> None:
 async def test_nobody_waits_for_a_slow_disk_and_what_came_meanwhile_is_written_together() -> None:
     fake = FakeLogs()
     fake.gate.clear()
-    book = Logbook(port(fake))
+    book = TaskLogWriter(port(fake))
     note(book, "s-0")
     await asyncio.sleep(0)
     note(book)
@@ -117,7 +118,7 @@ async def test_what_a_full_disk_refused_comes_with_the_next_note(
 ) -> None:
     fake = FakeLogs()
     fake.full = True
-    book = Logbook(port(fake))
+    book = TaskLogWriter(port(fake))
     with caplog.at_level(logging.WARNING, "bot.logbook"):
         note(book)
         async with asyncio.timeout(DEADLINE):
@@ -134,7 +135,7 @@ async def test_what_a_full_disk_refused_comes_with_the_next_note(
 async def test_closing_tries_once_more(caplog: pytest.LogCaptureFixture) -> None:
     fake = FakeLogs()
     fake.full = True
-    book = Logbook(port(fake))
+    book = TaskLogWriter(port(fake))
     with caplog.at_level(logging.WARNING, "bot.logbook"):
         note(book)
         async with asyncio.timeout(DEADLINE):
@@ -147,7 +148,7 @@ async def test_closing_tries_once_more(caplog: pytest.LogCaptureFixture) -> None
 async def test_a_bug_is_told_and_the_work_goes_on(caplog: pytest.LogCaptureFixture) -> None:
     fake = FakeLogs()
     fake.broken = True
-    book = Logbook(port(fake))
+    book = TaskLogWriter(port(fake))
     note(book)
     async with asyncio.timeout(DEADLINE):
         await book.written()
@@ -162,7 +163,7 @@ async def test_a_bug_in_what_is_said_of_an_event_breaks_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     fake = FakeLogs()
-    book = Logbook(port(fake))
+    book = TaskLogWriter(port(fake))
     before, after = begun()
     after.tasks[0].runs[0] = after.tasks[0].runs[0].model_copy(update={"why": "not a reason"})
     book.note(before, happened(), after)
@@ -174,7 +175,7 @@ async def test_a_bug_in_what_is_said_of_an_event_breaks_nothing(
 async def test_what_no_disk_takes_is_bounded(caplog: pytest.LogCaptureFixture) -> None:
     fake = FakeLogs()
     fake.gate.clear()
-    book = Logbook(port(fake), most=10)
+    book = TaskLogWriter(port(fake), most=10)
     for _ in range(50):
         note(book)
     fake.gate.set()
@@ -189,7 +190,7 @@ async def test_at_the_start_every_task_that_should_have_a_log_is_noted_and_old_l
 ):
     fake = FakeLogs()
     fake.open_logs = ("s-1", "s-over", "s-gone")
-    book = Logbook(port(fake))
+    book = TaskLogWriter(port(fake))
     _, running_one = begun("s-1")
     _, over = begun("s-over")
     async with asyncio.timeout(DEADLINE):
@@ -206,7 +207,7 @@ async def test_a_task_that_ended_unlogged_has_its_log_after_the_next_start(tmp_p
         session.tasks[0].runs[0].model_copy(update={"state": RunState.ENDED})
     )
     session.tasks.append(task("T002", TaskState.FAILED, blocked="the tests failed 3 times"))
-    book = Logbook(TaskLogFiles(tmp_path, Masker({})))
+    book = TaskLogWriter(TaskLogFiles(tmp_path, Masker({})))
     async with asyncio.timeout(DEADLINE):
         await book.catch_up([session])
         logs = await book.read(session.id)
@@ -217,7 +218,7 @@ async def test_a_task_that_ended_unlogged_has_its_log_after_the_next_start(tmp_p
 
 
 async def test_reading_shows_what_was_noted_just_now(tmp_path: Path) -> None:
-    book = Logbook(TaskLogFiles(tmp_path, Masker({})))
+    book = TaskLogWriter(TaskLogFiles(tmp_path, Masker({})))
     note(book)
     async with asyncio.timeout(DEADLINE):
         [log] = await book.read("s-1")
@@ -230,7 +231,7 @@ async def test_reading_shows_what_was_noted_just_now(tmp_path: Path) -> None:
 
 async def test_at_the_end_tasks_without_a_log_are_named() -> None:
     logs = FakeLogs()
-    book = Logbook(logs)
+    book = TaskLogWriter(logs)
     over = executing(task("T001", TaskState.COMPLETED), task("T002", TaskState.BLOCKED))
     assert await book.settle(over) == {}
     logs.full = True

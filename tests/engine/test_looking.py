@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.domain.cards import AnswerCard, HomeCard
-from bot.domain.choices import Command, Verb, Word
-from bot.domain.events import Commanded, Configured, Visited
-from bot.domain.people import Person, Role, Thread
-from bot.domain.sheets import Entries, Fields, Table, Text
-from bot.domain.states import Status
-from bot.engine import overview
-from bot.engine.gate import Door, Gate
-from bot.engine.visits import A_MOMENT, MOST, Visits
-from bot.errors import Refused
+from bot.core import overview
+from bot.core.cards import AnswerCard, HomeCard
+from bot.core.choices import Command, Verb, Word
+from bot.core.errors import Refused
+from bot.core.events import Commanded, Configured, Visited
+from bot.core.gate import Door, Gate
+from bot.core.people import Person, Role, Thread
+from bot.core.sheets import Entries, Fields, Table, Text
+from bot.core.states import Status
+from bot.core.world import A_MOMENT, MOST, HomeVisits
 from tests.engine.at_the_desk import (
     ANDY,
     ANNA,
@@ -162,7 +162,7 @@ async def test_the_page_is_shown_anew_when_something_has_changed(stage: Stage) -
 
 
 async def test_of_many_who_look_the_last_are_kept_up_to_date_and_one_failure_hurts_nobody() -> None:
-    visits, clock, shown = Visits(), FakeClock(), list[str]()
+    visits, clock, shown = HomeVisits(), FakeClock(), list[str]()
 
     async def show(thread: Thread, person: Person) -> None:
         await asyncio.sleep(0)

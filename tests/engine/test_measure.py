@@ -8,10 +8,10 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.choices import Command, Verb, Word
-from bot.domain.events import Commanded, FromPeople, Pressed
-from bot.domain.states import Status
-from bot.engine.measure import LONGEST, MOST_WAITING
+from bot.core.choices import Command, Verb, Word
+from bot.core.events import Commanded, FromPeople, Pressed
+from bot.core.gate import LONGEST, MOST_WAITING
+from bot.core.states import Status
 from tests.engine.at_the_desk import said
 from tests.fakes.chat import ANNA, THREAD
 from tests.stories.stage import Stage

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from bot.domain.choices import Verb, Word
-from bot.domain.events import FromPeople
-from bot.domain.people import Thread
-from bot.errors import Unavailable
+from bot.core.choices import Verb, Word
+from bot.core.errors import Unavailable
+from bot.core.events import FromPeople
+from bot.core.people import Thread
 from tests.engine.at_the_desk import (
     CHANNEL,
     GATE,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.domain.actions import (
+from bot.core.actions import (
     JudgeWork,
     LookAtWork,
     MergeLocally,
@@ -15,15 +15,19 @@ from bot.domain.actions import (
     RunCheck,
     TakeInBase,
 )
-from bot.domain.masking import Masker
-from bot.domain.session import Session
-from bot.domain.states import RunState, TaskState
-from bot.domain.tasks import Task, TaskType
-from bot.domain.world import Executed
-from bot.engine.logbook import Logbook
-from bot.engine.perform import checking, ending, judging, running, shipping
-from bot.engine.world import Rules, World
-from bot.errors import Refused
+from bot.core.errors import Refused
+from bot.core.masking import Masker
+from bot.core.projections.task_log_writer import TaskLogWriter
+from bot.core.runs import Executed
+from bot.core.session import Session
+from bot.core.spec_kit.drafts import TaskType
+from bot.core.states import RunState, TaskState
+from bot.core.task import Task
+from bot.core.world import Rules, World
+from bot.steps.execute import work as execute
+from bot.steps.finish import work as finish
+from bot.steps.ship import work as ship
+from bot.steps.verify import work as verify
 from tests.fakes.agents import FakeAgents
 from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import MemoryChat
@@ -65,7 +69,7 @@ class Bench:
             home="/home/bot",
             archive=MemoryArchive(),
             audit=MemoryAudit(),
-            logbook=Logbook(MemoryLogs()),
+            logbook=TaskLogWriter(MemoryLogs()),
             bindings=FakeBindings(),
             preferences=FakePreferences(),
             forge=self.forge,
@@ -111,7 +115,7 @@ async def test_the_judge_sees_the_commit_that_was_looked_at(bench: Bench) -> Non
     bench.moves(one)
     bench.llm.then(DONE)
     order = JudgeWork(task_id=one.id, commit=head(one), number=1)
-    await judging.judge_work(bench.world, bench.session(one), order)
+    await verify.judge_work(bench.world, bench.session(one), order)
     assert "as it was seen" in bench.llm.calls[0].data
     assert "slipped in" not in bench.llm.calls[0].data
 
@@ -131,7 +135,7 @@ async def test_signs_of_tampering_are_looked_for_in_the_commit_that_is_named(ben
     moving.standing = bench.worktrees.standing
     world = replace(bench.world, worktrees=moving)
     order = LookAtWork(task_id=one.id, run_id="id-T001-1")
-    event = await checking.look_at_work(world, bench.session(one), order)
+    event = await verify.look_at_work(world, bench.session(one), order)
     assert event.work.head == head(one)
     assert ["slipped in" in diff for diff in seen] == [False]
 
@@ -141,7 +145,7 @@ async def test_another_commit_than_was_looked_at_is_not_tested(bench: Bench) -> 
     bench.moves(one)
     order = RunCheck(task_id=one.id, commit=head(one), number=1)
     with pytest.raises(Refused, match="has moved"):
-        await checking.run_check(bench.world, bench.session(one), order)
+        await verify.run_check(bench.world, bench.session(one), order)
 
 
 async def test_a_check_during_which_the_branch_moved_does_not_count(bench: Bench) -> None:
@@ -155,7 +159,7 @@ async def test_a_check_during_which_the_branch_moved_does_not_count(bench: Bench
     world = replace(bench.world, commands=Moving([PASSED]))
     order = RunCheck(task_id=one.id, commit=head(one), number=1)
     with pytest.raises(Refused, match="has moved"):
-        await checking.run_check(world, bench.session(one), order)
+        await verify.run_check(world, bench.session(one), order)
 
 
 async def test_whoever_builds_upon_a_task_gets_the_commit_it_is_done_with(bench: Bench) -> None:
@@ -174,7 +178,7 @@ async def test_whoever_builds_upon_a_task_gets_the_commit_it_is_done_with(bench:
     assert session.spec
     session.spec = session.spec.model_copy(update={"commit": bench.repository.heads["main"]})
     order = PrepareWorkspace(task_id=second.id, run_id=second.runs[0].id)
-    event = await running.prepare_workspace(bench.world, session, order)
+    event = await execute.prepare_workspace(bench.world, session, order)
     assert event.kind == "workspace_ready"
     tip = bench.repository.heads["agent/t002"]
     assert bench.repository.commits[tip].files["T001.py"] == "as it was seen\n"
@@ -192,7 +196,7 @@ async def test_what_comes_in_with_the_base_is_the_bots_own_only_upon_what_was_ju
     session = bench.session(one)
     session.hosted = HOSTED.model_copy(update={"slug": SLUG})
     order = TakeInBase(task_id=one.id, number=7, merged=(pull(7).head,))
-    event = await shipping.take_in_base(bench.world, session, order)
+    event = await ship.take_in_base(bench.world, session, order)
     merged = bench.repository.heads["agent/t001"]
     assert event.head == ("" if moved else merged)
 
@@ -201,7 +205,7 @@ async def test_a_branch_that_holds_more_than_was_judged_is_not_merged(bench: Ben
     one = await bench.looked_at("T001", TaskState.COMPLETED)
     bench.moves(one)
     base = bench.repository.heads["main"]
-    event = await ending.merge_locally(bench.world, bench.session(one), MergeLocally())
+    event = await finish.merge_locally(bench.world, bench.session(one), MergeLocally())
     assert "agent/t001" in event.problem
     assert bench.repository.heads["main"] == base
 
@@ -212,18 +216,18 @@ async def test_a_branch_that_two_tasks_share_may_end_with_either_of_them(bench: 
     bench.moves(first)
     seen = await bench.worktrees.work(first.workspace.path, head(first))
     second = task("T002", TaskState.COMPLETED, workspace=first.workspace, work=seen)
-    event = await ending.merge_locally(bench.world, bench.session(first, second), MergeLocally())
+    event = await finish.merge_locally(bench.world, bench.session(first, second), MergeLocally())
     assert (event.problem, event.commit) == ("", bench.repository.heads["main"])
 
 
 async def test_of_work_without_measure_so_much_is_told_that_it_can_be_kept(bench: Bench) -> None:
     one = await bench.looked_at("T001")
     assert one.workspace
-    many = {f"f{number}.py": "x\n" for number in range(checking.MOST_TOLD + 1)}
+    many = {f"f{number}.py": "x\n" for number in range(verify.MOST_TOLD + 1)}
     bench.worktrees.agent_commits(one.workspace.path, many, "s" * 3_000_000)
     order = LookAtWork(task_id=one.id, run_id="id-T001-1")
-    event = await checking.look_at_work(bench.world, bench.session(one), order)
-    assert len(event.work.created_files) == checking.MOST_TOLD
+    event = await verify.look_at_work(bench.world, bench.session(one), order)
+    assert len(event.work.created_files) == verify.MOST_TOLD
     assert len(event.model_dump_json()) < 3_000_000
 
 
@@ -245,5 +249,5 @@ async def test_what_is_installed_is_changed_only_where_the_approved_plan_names_i
     assert one.workspace
     bench.worktrees.agent_commits(one.workspace.path, {"uv.lock": "evil==1\n"}, "feat: evil")
     order = LookAtWork(task_id=one.id, run_id="id-T001-1")
-    event = await checking.look_at_work(bench.world, bench.session(one, other), order)
+    event = await verify.look_at_work(bench.world, bench.session(one, other), order)
     assert [flag.path for flag in event.flags] == signs

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from bot.domain.cards import EarlierCard, PartsCard
-from bot.domain.choices import Verb
-from bot.domain.events import Broke
-from bot.domain.session import Session
-from bot.domain.states import Phase, Status
+from bot.core.cards import EarlierCard, PartsCard
+from bot.core.choices import Verb
+from bot.core.events import Broke
+from bot.core.session import Session
+from bot.core.states import Phase, Status
 from tests.fakes.chat import THREAD
 from tests.stories.stage import QUESTIONS, Stage
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bot.domain.actions import (
+from bot.core.actions import (
     ChooseStep,
     DescribeWork,
     JudgeContinuation,
@@ -16,16 +16,16 @@ from bot.domain.actions import (
     JudgeWords,
     SummariseTalk,
 )
-from bot.domain.masking import Masker
-from bot.domain.session import Session, Speaker
-from bot.domain.states import TaskState
-from bot.domain.steps import Option, Step
-from bot.domain.tasks import Task
-from bot.domain.words import Change, WordKind, Words
-from bot.engine.logbook import Logbook
-from bot.engine.perform import judging
-from bot.engine.world import Rules, World
-from bot.errors import PortError, Refused, Unavailable
+from bot.core.errors import PortError, Refused, Unavailable
+from bot.core.masking import Masker
+from bot.core.projections.task_log_writer import TaskLogWriter
+from bot.core.session import Change, Session, Speaker, WordKind, Words
+from bot.core.states import TaskState
+from bot.core.task import Option, Step, Task
+from bot.core.world import Rules, World
+from bot.steps.execute import work as execute
+from bot.steps.ship import work as ship
+from bot.steps.talk import work as talk
 from tests.fakes.agents import FakeAgents
 from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import MemoryChat
@@ -73,7 +73,7 @@ class Bench:
             home="/home/bot",
             archive=MemoryArchive(),
             audit=MemoryAudit(),
-            logbook=Logbook(MemoryLogs()),
+            logbook=TaskLogWriter(MemoryLogs()),
             bindings=FakeBindings(),
             preferences=FakePreferences(),
         )
@@ -114,7 +114,7 @@ def data(bench: Bench, call: int = 0) -> dict[str, object]:
 
 async def test_the_words_that_were_asked_about_are_judged(bench: Bench) -> None:
     bench.answers({"kind": "question", "reply": "Half of it.", "reason": "It asks."})
-    judged = await judging.judge_words(bench.world, waiting(), JudgeWords(words_id="w2"))
+    judged = await talk.judge_words(bench.world, waiting(), JudgeWords(words_id="w2"))
     assert data(bench)["said"] == "how far are you?"
     assert (judged.words_id, judged.answers) == ("w2", "words:w2")
     assert (judged.what, judged.reply, judged.reason) == (
@@ -127,7 +127,7 @@ async def test_the_words_that_were_asked_about_are_judged(bench: Bench) -> None:
 
 async def test_what_the_model_says_to_people_is_masked(bench: Bench) -> None:
     bench.answers({"kind": "question", "reply": f"It is {HIDDEN}.", "reason": HIDDEN})
-    judged = await judging.judge_words(bench.world, waiting(), JudgeWords(words_id="w2"))
+    judged = await talk.judge_words(bench.world, waiting(), JudgeWords(words_id="w2"))
     assert "[MASKED" in judged.reply
     assert HIDDEN not in judged.model_dump_json()
 
@@ -136,9 +136,7 @@ async def test_a_change_is_judged_while_it_is_wanted(bench: Bench) -> None:
     change = Change(id="c1", text="wider", by=ANN, at=T0, revision=2)
     session = executing(task("T001"), task("T002"), change=change)
     bench.answers({"reason": "Wider.", "affected": [{"key": "T002", "why": f"as {HIDDEN}"}]})
-    judged = await judging.judge_impact(
-        bench.world, session, JudgeImpact(change_id="c1", revision=2)
-    )
+    judged = await talk.judge_impact(bench.world, session, JudgeImpact(change_id="c1", revision=2))
     assert (judged.change_id, judged.reason) == ("c1", "Wider.")
     assert judged.answers == "impact:c1:2"
     assert [one.task_id for one in judged.affected] == ["id-T002"]
@@ -148,7 +146,7 @@ async def test_a_change_is_judged_while_it_is_wanted(bench: Bench) -> None:
 
 async def test_words_after_the_end_are_judged(bench: Bench) -> None:
     bench.answers({"verdict": "new", "reason": "Another shop.", "reply": ""})
-    judged = await judging.judge_continuation(
+    judged = await talk.judge_continuation(
         bench.world, waiting("a second shop"), JudgeContinuation(words_id="w2")
     )
     assert data(bench)["said"] == "a second shop"
@@ -165,7 +163,7 @@ async def test_a_step_is_chosen_for_a_task_or_for_the_session(bench: Bench, abou
     else:
         session.step = STEP
     bench.answers({"choice": "ask", "reason": "Twice the same."})
-    chosen = await judging.choose_step(bench.world, session, ChooseStep(step_id="s1"))
+    chosen = await execute.choose_step(bench.world, session, ChooseStep(step_id="s1"))
     assert (chosen.step_id, chosen.option, chosen.reason) == ("s1", "ask", "Twice the same.")
     assert chosen.answers == "step:s1"
     assert ("3 != 4" in str(data(bench)["task"])) == (about == "task")
@@ -176,7 +174,7 @@ async def test_work_does_not_wait_for_a_model_that_is_to_choose(
     bench: Bench, trouble: PortError
 ) -> None:
     bench.answers(trouble)
-    chosen = await judging.choose_step(bench.world, executing(step=STEP), ChooseStep(step_id="s1"))
+    chosen = await execute.choose_step(bench.world, executing(step=STEP), ChooseStep(step_id="s1"))
     assert (chosen.option, chosen.reason) == ("", trouble.reason)
 
 
@@ -184,7 +182,7 @@ async def test_work_does_not_wait_for_a_model_that_is_to_choose(
 async def test_words_wait_until_the_model_can_be_asked(bench: Bench, trouble: PortError) -> None:
     bench.answers(trouble)
     with pytest.raises(type(trouble)):
-        await judging.judge_words(bench.world, waiting(), JudgeWords(words_id="w2"))
+        await talk.judge_words(bench.world, waiting(), JudgeWords(words_id="w2"))
 
 
 async def test_the_oldest_messages_become_a_summary(bench: Bench) -> None:
@@ -192,7 +190,7 @@ async def test_the_oldest_messages_become_a_summary(bench: Bench) -> None:
     for n in range(5):
         session.say(Speaker.USER, f"message {n}", T0)
     bench.answers({"summary": f"Three messages and {HIDDEN}."})
-    told = await judging.summarise_talk(bench.world, session, SummariseTalk(number=1, messages=3))
+    told = await talk.summarise_talk(bench.world, session, SummariseTalk(number=1, messages=3))
     assert told.messages == 3
     assert "[MASKED" in told.summary
     assert "message 2" in str(data(bench)["messages"])
@@ -206,7 +204,7 @@ async def test_finished_work_is_described_from_its_worktree(bench: Bench) -> Non
     )
     bench.answers({"title": "feat: Baskets", "body": f"Baskets, with {HIDDEN}."})
     order = DescribeWork(task_id=done.id, run_id="r1")
-    described = await judging.describe_work(bench.world, executing(done), order)
+    described = await ship.describe_work(bench.world, executing(done), order)
     assert described.task_id == done.id
     assert described.answers == "describe:r1"
     assert described.text.title == "feat: Baskets"
@@ -220,7 +218,7 @@ async def test_finished_work_never_waits_for_its_description(
 ) -> None:
     done = await bench.worked()
     bench.answers(trouble)
-    described = await judging.describe_work(
+    described = await ship.describe_work(
         bench.world, executing(done), DescribeWork(task_id=done.id, run_id="r1")
     )
     assert described.text.title == "feat: Baskets"
@@ -235,7 +233,7 @@ async def test_work_whose_worktree_is_gone_is_described_by_facts(bench: Bench, g
         bench.worktrees.vanish("/repository/.worktrees/agent-t001")
     else:
         bench.worktrees.problem = Unavailable("the disk does not answer")
-    described = await judging.describe_work(
+    described = await ship.describe_work(
         bench.world, executing(done), DescribeWork(task_id=done.id, run_id="r1")
     )
     assert described.text.title == "feat: Baskets"
@@ -245,11 +243,11 @@ async def test_work_whose_worktree_is_gone_is_described_by_facts(bench: Bench, g
 async def test_what_is_no_longer_wanted_is_refused(bench: Bench) -> None:
     world, session = bench.world, executing(task("T001"))
     came = await asyncio.gather(
-        judging.judge_words(world, session, JudgeWords(words_id="w9")),
-        judging.judge_impact(world, session, JudgeImpact(change_id="c9", revision=2)),
-        judging.judge_continuation(world, session, JudgeContinuation(words_id="w9")),
-        judging.choose_step(world, session, ChooseStep(step_id="s9")),
-        judging.describe_work(world, session, DescribeWork(task_id="gone", run_id="r9")),
+        talk.judge_words(world, session, JudgeWords(words_id="w9")),
+        talk.judge_impact(world, session, JudgeImpact(change_id="c9", revision=2)),
+        talk.judge_continuation(world, session, JudgeContinuation(words_id="w9")),
+        execute.choose_step(world, session, ChooseStep(step_id="s9")),
+        ship.describe_work(world, session, DescribeWork(task_id="gone", run_id="r9")),
         return_exceptions=True,
     )
     assert [type(one) for one in came] == [Refused] * 5
@@ -261,6 +259,6 @@ async def test_a_model_that_refuses_to_summarise_ends_nothing(bench: Bench) -> N
     session = executing(task("T001"))
     for number in range(4):
         session.say(Speaker.USER, f"word {number}", T0)
-    found = await judging.summarise_talk(bench.world, session, SummariseTalk(number=1, messages=3))
+    found = await talk.summarise_talk(bench.world, session, SummariseTalk(number=1, messages=3))
     assert found.messages == 3
     assert "word 2" in found.summary

@@ -8,22 +8,21 @@ from typing import Any
 
 import pytest
 
-from bot.domain.actions import AnalysePlan, FindQuestions, LookAtBase, ReadAnswers, WriteDocument
-from bot.domain.approval import sha256
-from bot.domain.documents import Document, DocumentKind
-from bot.domain.intent import Intent, Risk, Source, Vague
-from bot.domain.masking import Masker
-from bot.domain.parts import Earlier, Going
-from bot.domain.people import Person, Thread
-from bot.domain.planned import Policy
-from bot.domain.record import Record
-from bot.domain.session import Session
-from bot.domain.states import Status, TaskState
-from bot.domain.words import Words
-from bot.engine.logbook import Logbook
-from bot.engine.perform import planning, upstream
-from bot.engine.world import Rules, World
-from bot.errors import Refused, Unavailable
+from bot.core.actions import AnalysePlan, FindQuestions, LookAtBase, ReadAnswers, WriteDocument
+from bot.core.approval import sha256
+from bot.core.errors import Refused, Unavailable
+from bot.core.intent import Intent, Risk, Source, Vague
+from bot.core.masking import Masker
+from bot.core.people import Destination, Earlier, Person, Thread
+from bot.core.plan import Document, DocumentKind, Policy
+from bot.core.projections.records import Record
+from bot.core.projections.task_log_writer import TaskLogWriter
+from bot.core.session import Session, Words
+from bot.core.states import Status, TaskState
+from bot.core.world import Rules, World
+from bot.steps import repository_state
+from bot.steps.clarify import work as clarify
+from bot.steps.specify import work as specify
 from tests.fakes.agents import FakeAgents
 from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import MemoryChat
@@ -70,7 +69,7 @@ class Bench:
             home="/home/bot",
             archive=MemoryArchive(),
             audit=MemoryAudit(),
-            logbook=Logbook(MemoryLogs()),
+            logbook=TaskLogWriter(MemoryLogs()),
             bindings=FakeBindings(),
             preferences=FakePreferences(),
         )
@@ -87,7 +86,7 @@ class Bench:
     async def finds(self, session: Session | None = None, **answer: object) -> Any:
         """What comes of reading a request, and which earlier sessions the model was told of."""
         self.llm.then(json.dumps({"title": "Add discounts", "questions": []} | answer))
-        event = await planning.find_questions(self.world, session or surveyed(), FIND)
+        event = await clarify.find_questions(self.world, session or surveyed(), FIND)
         told = json.loads(self.llm.calls[-1].data)["earlier"]
         return event, [one["id"] for one in told]
 
@@ -114,7 +113,7 @@ async def test_a_request_is_read_and_what_the_model_said_is_masked(bench: Bench)
 
 async def test_an_empty_request_is_vague_and_its_fixed_question_goes_with_it(bench: Bench) -> None:
     session = surveyed(intent=Intent(body="fix it"))
-    event = await planning.find_questions(bench.world, session, FIND)
+    event = await clarify.find_questions(bench.world, session, FIND)
     assert event.vague is Vague.CHANGE
     assert [q.default for q in event.questions] == [""]
     assert bench.llm.count == 0
@@ -176,7 +175,10 @@ async def test_a_request_that_goes_on_with_one_of_them_says_which_and_why(bench:
 
 async def test_a_part_of_a_wish_and_one_that_stays_here_go_on_with_none(bench: Bench) -> None:
     bench.keeps("s1")
-    for session in (surveyed(going=Going.HERE), surveyed(intent=Intent(body="x", parent="i"))):
+    for session in (
+        surveyed(going=Destination.HERE),
+        surveyed(intent=Intent(body="x", parent="i")),
+    ):
         _, told = await bench.finds(session)
         assert told == []
 
@@ -184,7 +186,7 @@ async def test_a_part_of_a_wish_and_one_that_stays_here_go_on_with_none(bench: B
 async def test_a_model_that_does_not_answer_is_waited_for(bench: Bench) -> None:
     bench.llm.then(Unavailable("busy"))
     with pytest.raises(Unavailable):
-        await planning.find_questions(bench.world, surveyed(), FIND)
+        await clarify.find_questions(bench.world, surveyed(), FIND)
 
 
 async def test_words_are_read_for_the_questions_that_are_open(bench: Bench) -> None:
@@ -192,17 +194,17 @@ async def test_words_are_read_for_the_questions_that_are_open(bench: Bench) -> N
     session.words = (Words(id="w1", by=ANN, at=T0, text="the second"),)
     answer = {"answers": [{"id": "D2", "answer": f"use {HIDDEN}"}], "unclear": ["D1"]}
     bench.llm.then(json.dumps(answer))
-    event = await planning.read_answers(bench.world, session, ReadAnswers(words_id="w1"))
+    event = await clarify.read_answers(bench.world, session, ReadAnswers(words_id="w1"))
     assert (event.words_id, event.unclear, list(event.found)) == ("w1", (1,), [2])
     assert HIDDEN not in event.found[2]
     with pytest.raises(Refused):
-        await planning.read_answers(bench.world, session, ReadAnswers(words_id="gone"))
+        await clarify.read_answers(bench.world, session, ReadAnswers(words_id="gone"))
 
 
 async def test_a_document_is_masked_before_its_hash_is_taken(bench: Bench) -> None:
     bench.llm.then(SPEC.replace("One currency.", HIDDEN))
     order = WriteDocument(document=DocumentKind.SPEC, revision=3)
-    event = await planning.write_document(bench.world, surveyed(), order)
+    event = await specify.write_document(bench.world, surveyed(), order)
     assert HIDDEN not in event.document.text
     assert event.document.sha256 == sha256(event.document.text)
     assert (event.document.revision, event.answers) == (3, order.key)
@@ -213,7 +215,7 @@ async def test_a_plan_is_analysed_with_what_earlier_sessions_took(bench: Bench) 
         bench.keeps(f"s{number}", tasks=[task("T001", TaskState.COMPLETED)])
     bench.keeps("elsewhere", repository="/srv/other", tasks=[task("T001", TaskState.COMPLETED)])
     bench.llm.then('{"findings": []}')
-    event = await planning.analyse_plan(bench.world, surveyed(), AnalysePlan(revision=2))
+    event = await specify.analyse_plan(bench.world, surveyed(), AnalysePlan(revision=2))
     assert (event.revision, event.forecast.sessions) == (2, 3)
     assert event.analysis.findings == ()
 
@@ -233,7 +235,7 @@ def test_the_operators_rules_say_who_must_approve_what(
 ) -> None:
     rules = replace(Bench().rules, low_risk_alone=True, high_risk_approvers=2)
     session = surveyed(intent=Intent(body="x", risk=risk, source=source))
-    assert planning.policy(rules, session) == policy
+    assert specify.policy(rules, session) == policy
 
 
 @pytest.mark.parametrize(
@@ -258,7 +260,7 @@ def test_what_runs_elsewhere_with_other_rights_is_of_high_risk_whatever_the_mode
     rules = replace(Bench().rules, low_risk_alone=True, high_risk_approvers=2, asker_counts=False)
     planned = task("T001", files=("a.py", path))
     session = surveyed(intent=Intent(body="x", risk=Risk.LOW), tasks=[planned])
-    found = planning.policy(rules, session)
+    found = specify.policy(rules, session)
     high = approvers > 1
     assert found == Policy(alone=not high, approvers=approvers, others=high)
 
@@ -266,22 +268,24 @@ def test_what_runs_elsewhere_with_other_rights_is_of_high_risk_whatever_the_mode
 @pytest.mark.parametrize("risk", list(Risk))
 def test_unless_the_operator_says_otherwise_one_person_approves_everything(risk: Risk) -> None:
     session = surveyed(intent=Intent(body="x", risk=risk))
-    assert planning.policy(Bench().rules, session) == Policy(alone=False, approvers=1)
+    assert specify.policy(Bench().rules, session) == Policy(alone=False, approvers=1)
 
 
 async def test_the_base_is_that_of_the_branch_the_session_began_on(bench: Bench) -> None:
     repository = bench.repository
     begun = repository.heads["main"]
     session = surveyed(repository=repository.path, base_commit=begun)
-    assert (await upstream.look_at_base(bench.world, session, LookAtBase())).base.commit == begun
+    assert (
+        await repository_state.look_at_base(bench.world, session, LookAtBase())
+    ).base.commit == begun
     repository.heads["other"] = begun
     repository.branch = "other"
     repository.commit("other", {"b.py": ""}, "feat: b")
-    seen = (await upstream.look_at_base(bench.world, session, LookAtBase())).base
+    seen = (await repository_state.look_at_base(bench.world, session, LookAtBase())).base
     assert (seen.branch, seen.commit) == ("main", begun)
     repository.commit("main", {"a.py": ""}, "feat: a")
     moved = repository.commit("main", {"a.py": "1"}, "feat: a again")
-    seen = (await upstream.look_at_base(bench.world, session, LookAtBase())).base
+    seen = (await repository_state.look_at_base(bench.world, session, LookAtBase())).base
     assert (seen.branch, seen.commit) == ("main", moved)
 
 
@@ -290,5 +294,5 @@ async def test_what_git_is_to_run_of_the_repository_is_told_with_the_plan_and_ma
 ) -> None:
     bench.repository.started = (f"The git filter z runs `{HIDDEN}`.",)
     session = surveyed(repository=bench.repository.path, base_branch="main")
-    seen = await upstream.look_at_base(bench.world, session, LookAtBase())
+    seen = await repository_state.look_at_base(bench.world, session, LookAtBase())
     assert seen.brought == ("The git filter z runs `[MASKED:PASSWORD]`.",)

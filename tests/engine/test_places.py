@@ -6,10 +6,10 @@ import asyncio
 import functools
 from datetime import UTC, datetime, timedelta
 
-from bot.domain.events import PlaceGranted
-from bot.domain.record import Record
-from bot.engine.places import Places
-from bot.errors import Unavailable
+from bot.core.errors import Unavailable
+from bot.core.events import PlaceGranted
+from bot.core.projections.records import Record
+from bot.core.repository_queue import RepositoryQueue
 from tests.fakes.chat import THREAD
 from tests.fakes.store import MemoryStore
 from tests.stories.stage import Stage
@@ -22,7 +22,7 @@ class Line:
     """Sessions that ask for their place; `held` is who has got it, in order."""
 
     def __init__(self, most: int = 0) -> None:
-        self.places = Places(most)
+        self.places = RepositoryQueue(most)
         self.places.open()
         self.held: list[str] = []
         self.positions: dict[str, tuple[int, int]] = {}
@@ -121,7 +121,7 @@ async def test_so_many_repositories_work_at_once_and_the_next_has_its_turn_when_
 
 
 async def test_who_held_the_place_goes_first_after_a_restart_whatever_the_clock_says() -> None:
-    places = Places()
+    places = RepositoryQueue()
     late, early = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
     served: list[str] = []
 

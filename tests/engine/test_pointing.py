@@ -7,12 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.choices import Choice, Style, Verb, Word
-from bot.domain.people import Thread
-from bot.domain.states import Status
-from bot.engine.gate import Door, Gate
-from bot.engine.pointing import MANY, sessions_meant
-from bot.errors import Refused, Unavailable
+from bot.core.choices import Choice, Style, Verb, Word
+from bot.core.errors import Refused, Unavailable
+from bot.core.gate import Door, Gate
+from bot.core.people import Thread
+from bot.core.session_commands import MANY, sessions_meant
+from bot.core.states import Status
 from tests.engine.at_the_desk import (
     ANDY,
     CHANNEL,

@@ -7,12 +7,12 @@ from itertools import product
 
 import pytest
 
-from bot.domain.choices import Choice, Verb, Word
-from bot.domain.people import Thread
-from bot.domain.record import Record
-from bot.domain.session import Session
-from bot.domain.states import Status
-from bot.engine.gate import Door, Gate
+from bot.core.choices import Choice, Verb, Word
+from bot.core.gate import Door, Gate
+from bot.core.people import Thread
+from bot.core.projections.records import Record
+from bot.core.session import Session
+from bot.core.states import Status
 from tests.engine.at_the_desk import (
     CHANNEL,
     CLOSED,

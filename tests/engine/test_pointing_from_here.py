@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.domain.audit import Decision
-from bot.domain.cards import AnswerCard
-from bot.domain.choices import Word
-from bot.domain.people import Person, Role, Thread
-from bot.domain.states import Status
-from bot.engine.gate import Door, Gate, everyone_of
+from bot.core.cards import AnswerCard
+from bot.core.choices import Word
+from bot.core.gate import Door, Gate, everyone_of
+from bot.core.people import Person, Role, Thread
+from bot.core.projections.audit import Decision
+from bot.core.states import Status
 from tests.engine.at_the_desk import CHANNEL, DIRECT, LISTS, begun, command, statuses
 from tests.fakes.chat import MemoryChat
 from tests.stories.stage import Stage

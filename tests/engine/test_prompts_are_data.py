@@ -10,13 +10,16 @@ from typing import Any, cast
 
 import pytest_asyncio
 
-from bot.domain import approval
-from bot.domain.choices import Command, Verb, Word
-from bot.domain.events import Commanded
-from bot.domain.states import Phase
-from bot.domain.tampering import Flag, Sign
-from bot.domain.world import Executed, Scan
-from bot.engine.brain import final, replanning, texts
+from bot.core import approval
+from bot.core.choices import Command, Verb, Word
+from bot.core.events import Commanded
+from bot.core.git import Scan
+from bot.core.runs import Executed
+from bot.core.states import Phase
+from bot.core.tampering.signs import Flag, Sign
+from bot.steps.execute.questions import replan
+from bot.steps.finish.questions import judge_whole
+from bot.steps.verify import questions
 from tests.fakes.chat import ANNA, THREAD
 from tests.fakes.commands import PASSED
 from tests.fakes.llm import Call, ScriptedLlm
@@ -165,9 +168,9 @@ async def the_end(stage: Told) -> None:
     sign = Flag(sign=Sign.TEST_DELETED, path="tests/a.py", says=stage.masker.mask(hostile("sign")))
     report = stage.masker.mask(hostile("agent"))
     task = session.tasks[0]
-    await texts.judge(stage.llm, session, task, masked, (sign,), report)
-    await replanning.replan(stage.llm, session, task, report)
-    await final.judge_whole(stage.llm, session, stage.clock.now())
+    await questions.judge(stage.llm, session, task, masked, (sign,), report)
+    await replan(stage.llm, session, task, report)
+    await judge_whole(stage.llm, session, stage.clock.now())
     await stage.says(hostile("more"))
 
 

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.choices import Verb
-from bot.domain.people import Person
-from bot.engine.refusals import MOST_IN_A_PLACE, MOST_TO_ONE, WINDOW, Refusals
+from bot.core.choices import Verb
+from bot.core.gate import MOST_IN_A_PLACE, MOST_TO_ONE, WINDOW, Refusals
+from bot.core.people import Person
 from tests.engine.at_the_desk import AT, GATE, NOBODY, REFUSED, pressed, said, take, titles
 from tests.fakes.chat import THREAD
 from tests.stories.stage import Stage

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from bot.domain.cards import ReceivedCard
-from bot.domain.choices import Command, Word
-from bot.domain.events import Commanded
-from bot.domain.evidence import CommandSource
-from bot.domain.people import Role
-from bot.domain.sheets import Table
-from bot.engine.beginning import Beginning
-from bot.engine.gate import Door, Gate
-from bot.engine.repositories import Repositories, Wanted, wanted
+from bot.core.cards import ReceivedCard
+from bot.core.choices import Command, Word
+from bot.core.events import Commanded
+from bot.core.evidence import CommandSource
+from bot.core.gate import Door, Gate
+from bot.core.people import Role
+from bot.core.repositories import Repositories, RepositoryRequest, repository_request
+from bot.core.session_factory import SessionStarts
+from bot.core.sheets import Table
 from tests.engine.at_the_desk import (
     ANNA,
     CHANNEL,
@@ -46,17 +46,17 @@ async def stage() -> Stage:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("Add a page", Wanted("Add a page")),
-        ("repo:web Add a page", Wanted("Add a page", "web")),
-        ("Add a page repo:web.", Wanted("Add a page", "web")),
-        ("Add repo:web, please", Wanted("Add please", "web")),
-        ("リポジトリ repo：web に追加", Wanted("リポジトリ に追加", "web")),
-        ("see https://x/repo:web", Wanted("see https://x/repo:web")),
-        ("repo:../etc add", Wanted("add", "../etc")),
+        ("Add a page", RepositoryRequest("Add a page")),
+        ("repo:web Add a page", RepositoryRequest("Add a page", "web")),
+        ("Add a page repo:web.", RepositoryRequest("Add a page", "web")),
+        ("Add repo:web, please", RepositoryRequest("Add please", "web")),
+        ("リポジトリ repo：web に追加", RepositoryRequest("リポジトリ に追加", "web")),
+        ("see https://x/repo:web", RepositoryRequest("see https://x/repo:web")),
+        ("repo:../etc add", RepositoryRequest("add", "../etc")),
     ],
 )
-def test_a_request_may_name_one_anywhere_in_it(text: str, found: Wanted) -> None:
-    assert wanted(text) == found
+def test_a_request_may_name_one_anywhere_in_it(text: str, found: RepositoryRequest) -> None:
+    assert repository_request(text) == found
 
 
 async def test_a_channel_that_is_bound_begins_its_sessions_there_and_others_do_not(
@@ -133,7 +133,7 @@ async def test_a_copy_is_tested_as_what_it_was_copied_from(stage: Stage) -> None
     usual = stage.repository.path
     stage.rules = replace(stage.rules, test_commands=("make check",))
     await stage.revive()
-    beginning = Beginning(stage.world, Repositories(stage.world))
+    beginning = SessionStarts(stage.world, Repositories(stage.world))
     for copied, wanted_command in ((usual, "make check"), ("/srv/web", ""), ("", "")):
         asked = said("Add discounts", id=f"of {copied}")
         asked = asked.model_copy(update={"repository": "/srv/copy", "copy_of": copied})

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from bot.domain.cards import StatusCard
-from bot.domain.states import TaskState
+from bot.core.cards import StatusCard
+from bot.core.states import TaskState
 from bot.settings import Settings
 from tests.stories.stage import Stage
 

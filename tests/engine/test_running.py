@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from bot.domain.cards import NeedsYouCard
-from bot.domain.choices import Word
+from bot.core.cards import NeedsYouCard
+from bot.core.choices import Word
 from tests.stories.stage import Stage
 
 

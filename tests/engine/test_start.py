@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.domain.cards import Card
-from bot.domain.choices import Verb, Word
-from bot.domain.layout import sheet
-from bot.domain.people import Thread
-from bot.domain.sheets import Table
-from bot.domain.states import Status
+from bot.core.cards import Card
+from bot.core.choices import Verb, Word
+from bot.core.layout import lay_out
+from bot.core.people import Thread
+from bot.core.sheets import Table
+from bot.core.states import Status
 from tests.fakes.chat import ANNA, THREAD
 from tests.stories.stage import Stage
 
@@ -37,7 +37,7 @@ async def test_unfinished_sessions_are_listed_and_can_be_resumed_or_discarded_by
 
     first, second = stage.session(), stage.session(OTHER)
     assert first.status is Status.PAUSED
-    laid = sheet(card)
+    laid = lay_out(card)
     [table] = [element for element in laid.body if isinstance(element, Table)]
     assert {row[0]: row[2] for row in table.rows} == {
         first.short: f"{first.status} · {first.phase}",
@@ -77,7 +77,7 @@ async def test_a_stopped_session_shows_its_choices_again_after_a_start(stage: St
     await stage.revive()
     await stage.settle()
     [stopped] = [card for card in stage.chat.cards(THREAD) if card.kind == "stopped"]
-    assert [choice.verb for choice in sheet(stopped).choices] == [Verb.RESUME, Verb.DISCARD]
+    assert [choice.verb for choice in lay_out(stopped).choices] == [Verb.RESUME, Verb.DISCARD]
 
 
 async def test_in_a_script_the_agent_is_known_to_ask_in_vain(stage: Stage) -> None:

@@ -7,16 +7,18 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from bot.domain.actions import CleanUp, LookAtBase, ScanRepository, Survey
-from bot.domain.cards import ReceivedCard
-from bot.domain.events import BaseSeen, Surveyed
-from bot.domain.hosting import Hosted
-from bot.domain.record import Record
-from bot.domain.states import Status
-from bot.engine.perform import ending, surveying, upstream
-from bot.engine.world import World
-from bot.errors import Refused, Unavailable
-from bot.flow import decide
+from bot.core.actions import CleanUp, LookAtBase, ScanRepository, Survey
+from bot.core.cards import ReceivedCard
+from bot.core.errors import Refused, Unavailable
+from bot.core.events import BaseSeen, Surveyed
+from bot.core.forge import Hosted
+from bot.core.projections.records import Record
+from bot.core.states import Status
+from bot.core.world import World
+from bot.steps import repository_state
+from bot.steps.decisions import decide
+from bot.steps.finish import work as finish
+from bot.steps.intake import work as intake
 from tests.engine.test_perform_planning import Bench
 from tests.fakes.forge import SLUG, FakeForge
 from tests.fakes.repository import FakeRepository
@@ -45,7 +47,7 @@ class Place:
         return replace(self.bench.world, worktrees=worktrees, forge=forge)
 
     async def surveys(self) -> Surveyed:
-        return await surveying.survey(
+        return await intake.survey(
             self.world, fresh(repository=self.mine.path, agent="played"), Survey()
         )
 
@@ -60,7 +62,7 @@ class Place:
     async def looks(self, **changes: object) -> BaseSeen:
         known: dict[str, object] = {"repository": self.mine.path, "base_commit": self.begun}
         hosted = {"hosted": HOSTED} if self.hosted else {}
-        return await upstream.look_at_base(
+        return await repository_state.look_at_base(
             self.world, surveyed(**{**known, **hosted, **changes}), LookAtBase()
         )
 
@@ -143,7 +145,7 @@ async def test_a_hosted_branch_is_the_base_and_the_card_says_how_it_differs_from
     mine = dict(place.mine.heads)
     assert await place.tells() == (f"{where} at {commit}", note)
     assert place.mine.heads == mine
-    scanned = await surveying.scan(
+    scanned = await intake.scan(
         place.world, surveyed(repository=place.mine.path, base_commit=commit), ScanRepository()
     )
     assert scanned.scan.commit == commit
@@ -212,5 +214,5 @@ async def test_commits_another_session_begins_from_are_kept_when_one_cleans_up()
         other.id = f"other-{number}"
         place.bench.store.save(Record(session=other))
     ended = surveyed(repository=place.mine.path, status=Status.DISCARDED)
-    await ending.clean_up(world, ended, CleanUp())
+    await finish.clean_up(world, ended, CleanUp())
     assert kept == [frozenset({"0" * 40, "1" * 40})]

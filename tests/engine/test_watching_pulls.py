@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.domain.actions import MergePull, WatchPulls
-from bot.domain.events import Event, PullMergeTried, PullsSeen
-from bot.domain.hosting import CiState, MergeTried, Obstacle, PullWanted
-from bot.domain.session import Session
-from bot.domain.tasks import PullRequest
-from bot.engine.perform import shipping
-from bot.errors import Unavailable
+from bot.core.actions import MergePull, WatchPulls
+from bot.core.errors import Unavailable
+from bot.core.events import Event, PullMergeTried, PullsSeen
+from bot.core.forge import CiState, MergeTried, Obstacle, PullWanted
+from bot.core.session import Session
+from bot.core.task import PullRequest
+from bot.steps.ship import work as ship
 from tests.engine.test_only_what_was_seen import Bench, head
 from tests.fakes.clock import FakeClock
 from tests.fakes.forge import SLUG
@@ -32,13 +32,13 @@ class Watched(Bench):
     async def begin(self) -> asyncio.Task[None]:
         session, number, _ = await self._opened()
         order = WatchPulls(numbers=(number,))
-        watching = shipping.watch_pulls(self.world, session, order, self.told.append)
+        watching = ship.watch_pulls(self.world, session, order, self.told.append)
         return asyncio.create_task(watching)
 
     async def merge(self) -> PullMergeTried:
         session, number, head = await self._opened()
         order = MergePull(task_id=session.tasks[0].id, number=number, head=head)
-        return await shipping.merge_pull(self.world, session, order, self.told.append)
+        return await ship.merge_pull(self.world, session, order, self.told.append)
 
     @property
     def tried(self) -> list[MergeTried]:

@@ -6,17 +6,17 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.domain import approval
-from bot.domain.cards import ApprovalCard, DocumentCard, RootCard
-from bot.domain.choices import Command, Verb, Word, command_in
-from bot.domain.events import Commanded
-from bot.domain.layout import sheet
-from bot.domain.naming import derived_id
-from bot.domain.people import Thread
-from bot.domain.session import Session
-from bot.domain.sheets import Tone
-from bot.domain.states import Phase, Status
-from bot.flow import caught_up
+from bot.core import approval
+from bot.core.cards import ApprovalCard, DocumentCard, RootCard
+from bot.core.choices import Command, Verb, Word, parse_command
+from bot.core.events import Commanded
+from bot.core.layout import lay_out
+from bot.core.naming import derived_id
+from bot.core.people import Thread
+from bot.core.session import Session
+from bot.core.sheets import Tone
+from bot.core.states import Phase, Status
+from bot.steps.control import commands
 from tests.engine.at_the_desk import CHANNEL, SECOND, commanded, desk_of
 from tests.fakes.chat import ANNA, THREAD
 from tests.stories.stage import Stage
@@ -63,11 +63,11 @@ def last_approval(stage: Stage) -> ApprovalCard:
     ],
 )
 def test_what_stands_behind_the_word_is_the_description(said: str, text: str) -> None:
-    assert command_in(said) == Command(word=Word.SPEC, text=text)
+    assert parse_command(said) == Command(word=Word.SPEC, text=text)
 
 
 def test_a_word_that_only_begins_so_is_talk() -> None:
-    assert command_in("specify it better") is None
+    assert parse_command("specify it better") is None
 
 
 async def test_a_spec_is_written_in_a_thread_of_its_own_and_is_over(stage: Stage) -> None:
@@ -93,8 +93,8 @@ async def test_a_spec_is_written_in_a_thread_of_its_own_and_is_over(stage: Stage
 async def test_nothing_waits_for_anybody_when_it_is_written(stage: Stage) -> None:
     await asks(stage)
     session = await answers(stage)
-    assert list(caught_up.waiting(session)) == []
-    laid = sheet(last_approval(stage))
+    assert list(commands.waiting_titles(session)) == []
+    laid = lay_out(last_approval(stage))
     assert laid.tone is Tone.SUCCESS
     assert session.spec is not None
     assert session.spec.workspace.branch in str(laid.body)
@@ -152,7 +152,7 @@ async def test_what_is_run_and_discarded_is_cleaned_up(stage: Stage) -> None:
     assert stage.worktrees.standing
     await stage.presses(Verb.DISCARD, thread=session.thread)
     assert stage.worktrees.standing == {}
-    assert "Discarded" in [sheet(card).title for _, card in stage.chat.shown]
+    assert "Discarded" in [lay_out(card).title for _, card in stage.chat.shown]
 
 
 async def test_a_mere_ok_starts_nothing_once_it_is_over(stage: Stage) -> None:
@@ -178,7 +178,7 @@ async def test_a_change_without_a_word_leaves_it_over(stage: Stage) -> None:
     await asks(stage)
     session = await answers(stage)
     await stage.presses(Verb.CHANGE, approval.offer(session), " ", session.thread)
-    assert "What should be different?" in sheet(stage.chat.whispered[-1][2]).title
+    assert "What should be different?" in lay_out(stage.chat.whispered[-1][2]).title
     assert (written(stage).status, written(stage).phase) == (Status.COMPLETED, Phase.APPROVING)
     await stage.says("ok", session.thread)
     assert stage.panes.started == []
@@ -246,7 +246,7 @@ async def test_the_same_command_twice_begins_one(stage: Stage) -> None:
 async def test_what_cannot_be_begun_is_told(stage: Stage, text: str, told: str) -> None:
     await asks(stage, text)
     _, _, card = stage.chat.whispered[-1]
-    assert told in sheet(card).title
+    assert told in lay_out(card).title
     assert stage.store.sessions() == []
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from bot.domain.cards import ApprovalCard, SummaryCard
-from bot.domain.choices import Verb
-from bot.domain.states import Status
-from bot.flow.place import MOST_CONTINUES
+from bot.core.cards import ApprovalCard, SummaryCard
+from bot.core.choices import Verb
+from bot.core.states import Status
+from bot.steps.plan import MOST_CONTINUES
 from tests.engine.worst import deeds, rules
 from tests.engine.worst.people import People
 from tests.engine.worst.scene import Scene

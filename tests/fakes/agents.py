@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from bot.domain.states import Outcome
-from bot.domain.world import AgentReady, Launch, Limit, RunEnd
-from bot.errors import Refused
+from bot.core.errors import Refused
+from bot.core.runs import AgentReady, Launch, Limit, RunEnd
+from bot.core.states import Outcome
 
 
 class FakeAgents:

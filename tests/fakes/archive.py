@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from bot.domain.evidence import Evidence, EvidenceInventory
-from bot.domain.session import Session
-from bot.domain.tasklog import LogEntry, TaskLog
+from bot.core.evidence import Evidence, EvidenceInventory
+from bot.core.projections.task_logs import LogEntry, TaskLog
+from bot.core.session import Session
 
 
 class MemoryArchive:

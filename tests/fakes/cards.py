@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from bot.domain.cards import (
+from bot.core.cards import (
     AnswerCard,
     ApprovalCard,
     Card,
@@ -30,25 +30,25 @@ from bot.domain.cards import (
     TaskLine,
     WherePart,
 )
-from bot.domain.choices import Choice, Style, Verb
-from bot.domain.documents import DocumentKind
-from bot.domain.evidence import ExecutionResult
-from bot.domain.intent import Question
-from bot.domain.people import Person, Thread
-from bot.domain.planned import (
+from bot.core.choices import Choice, Style, Verb
+from bot.core.evidence import ExecutionResult
+from bot.core.intent import Question
+from bot.core.llm import Usage
+from bot.core.people import Person, Thread
+from bot.core.plan import (
     Alteration,
     Altered,
     Analysis,
     Covered,
     Difference,
+    DocumentKind,
     Finding,
     Forecast,
     Severity,
     Spread,
 )
-from bot.domain.sheets import Entry, Table, Tone
-from bot.domain.states import OverallStatus
-from bot.domain.world import Usage
+from bot.core.sheets import Entry, Table, Tone
+from bot.core.states import OverallStatus
 
 AT = datetime(2026, 11, 18, 12, 3, 4, tzinfo=UTC)
 MIKA = Person(platform="console", id="mika", name="Mika")

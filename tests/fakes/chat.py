@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from bot.domain.cards import Card
-from bot.domain.choices import Verb, command_in
-from bot.domain.events import Commanded, FromPeople, FromPerson, Pressed, Said
-from bot.domain.people import Person, Thread
+from bot.core.cards import Card
+from bot.core.choices import Verb, parse_command
+from bot.core.events import Commanded, FromPeople, FromPerson, Pressed, Said
+from bot.core.people import Person, Thread
 from bot.ports import Deliver
 
 ANNA = Person(platform="memory", id="U1", name="Anna")
@@ -74,7 +74,7 @@ class MemoryChat:
         """Say something, and wait until it was taken (or was refused: then this raises)."""
         mark = self._mark(id)
         who = by or self.person
-        command = command_in(text)
+        command = parse_command(text)
         event = (
             Commanded(id=mark, at=self._now(), by=who, command=command)
             if command

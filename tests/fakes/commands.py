@@ -6,9 +6,9 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable
 
-from bot.domain.checks import Report
-from bot.domain.world import Executed
-from bot.errors import PortError
+from bot.core.checks import Report
+from bot.core.errors import PortError
+from bot.core.runs import Executed
 
 PASSED = Executed(
     exit_code=0,

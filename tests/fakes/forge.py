@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from itertools import count
 
-from bot.domain.hosting import (
+from bot.core.errors import PortError, Refused
+from bot.core.forge import (
     NOTHING_KNOWN,
     ChecksWanted,
     CiFailure,
@@ -19,8 +20,7 @@ from bot.domain.hosting import (
     PullWanted,
     ReviewNote,
 )
-from bot.domain.naming import is_agent_branch
-from bot.errors import PortError, Refused
+from bot.core.naming import is_agent_branch
 from tests.fakes.histories import clashes
 from tests.fakes.pull import FakePull
 from tests.fakes.repository import FakeRepository

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
-from bot.errors import Refused
+from bot.core.errors import Refused
 from tests.fakes.repository import FakeCommit, FakeRepository
 
 

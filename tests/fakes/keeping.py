@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bot.domain.audit import AuditEntry
-from bot.domain.world import ModelChoice
-from bot.errors import Refused, Unavailable
+from bot.core.errors import Refused, Unavailable
+from bot.core.llm import ModelChoice
+from bot.core.projections.audit import AuditEntry
 
 
 @dataclass

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from bot.domain.world import Reply, Usage
-from bot.errors import PortError
+from bot.core.errors import PortError
+from bot.core.llm import Reply, Usage
 
 Line = str | Reply | PortError
 """What the model answers: a text, a whole reply, or an error it raises."""

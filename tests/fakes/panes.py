@@ -6,10 +6,9 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator
 
-from bot.domain.dialogs import Dialog, DialogKind
-from bot.domain.states import Outcome
-from bot.domain.world import CompletionSource, Launch, Pane, RunEnd
-from bot.errors import Refused, Unavailable
+from bot.core.errors import Refused, Unavailable
+from bot.core.runs import CompletionSource, Dialog, DialogKind, Launch, Pane, RunEnd
+from bot.core.states import Outcome
 
 
 class FakePanes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bot.domain.hosting import CiFailure, CiState, MergeState, Pull, PullWanted, ReviewNote
+from bot.core.forge import CiFailure, CiState, MergeState, Pull, PullWanted, ReviewNote
 from tests.fakes.histories import clashes
 from tests.fakes.repository import FakeRepository
 

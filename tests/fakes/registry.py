@@ -6,21 +6,27 @@ import asyncio
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from bot.domain.history import History
-from bot.domain.intent import Question
-from bot.domain.observations import Observation
-from bot.domain.registry import Draft, Edit, Filed, Noticed, Shelf
-from bot.domain.states import IntentStatus
-from bot.errors import PortError, Refused
+from bot.core.errors import PortError, Refused
+from bot.core.intent import Question
+from bot.core.projections.records import History
+from bot.core.projections.registry import (
+    FiledIntent,
+    IntentDraft,
+    IntentEdit,
+    Observation,
+    ObservationList,
+    RegistryContents,
+)
+from bot.core.states import IntentStatus
 
 
 @dataclass
 class MemoryRegistry:
     """What people write is in plain fields."""
 
-    filed: dict[str, Filed] = field(default_factory=dict[str, Filed])
-    drafts: dict[str, Draft] = field(default_factory=dict[str, Draft])
-    taken: list[Draft] = field(default_factory=list[Draft])
+    filed: dict[str, FiledIntent] = field(default_factory=dict[str, FiledIntent])
+    drafts: dict[str, IntentDraft] = field(default_factory=dict[str, IntentDraft])
+    taken: list[IntentDraft] = field(default_factory=list[IntentDraft])
     observations: dict[str, Observation] = field(default_factory=dict[str, Observation])
     kept: dict[str, History] = field(default_factory=dict[str, History])
     problems: tuple[str, ...] = ()
@@ -30,15 +36,15 @@ class MemoryRegistry:
     trouble: PortError | None = None
     """Raised by every call while it is set."""
 
-    async def shelf(self, repository: str) -> Shelf:
+    async def shelf(self, repository: str) -> RegistryContents:
         await self._asked()
-        return Shelf(
+        return RegistryContents(
             intents=tuple(self.filed[id] for id in sorted(self.filed)),
             drafts=tuple(self.drafts[name] for name in sorted(self.drafts)),
             problems=self.problems,
         )
 
-    async def add(self, repository: str, filed: Filed) -> str:
+    async def add(self, repository: str, filed: FiledIntent) -> str:
         await self._asked()
         wanted, number = filed.intent.id, 1
         id = wanted
@@ -55,11 +61,11 @@ class MemoryRegistry:
         self,
         repository: str,
         id: str,
-        edit: Edit,
+        edit: IntentEdit,
         *,
         seen: IntentStatus | None = None,
         session: str | None = None,
-    ) -> Filed:
+    ) -> FiledIntent:
         await self._asked()
         there = self.filed.get(id)
         if there is None:
@@ -71,16 +77,16 @@ class MemoryRegistry:
         self.filed[id] = _edited(there, edit)
         return self.filed[id]
 
-    async def put_aside(self, repository: str, draft: Draft) -> None:
+    async def put_aside(self, repository: str, draft: IntentDraft) -> None:
         await self._asked()
         if gone := self.drafts.pop(draft.name, None):
             self.taken.append(gone)
 
-    async def noticed(self, repository: str) -> Noticed:
+    async def noticed(self, repository: str) -> ObservationList:
         await self._asked()
         if self.unreadable:
-            return Noticed(problem=self.unreadable)
-        return Noticed(observations=tuple(self.observations.values()))
+            return ObservationList(problem=self.unreadable)
+        return ObservationList(observations=tuple(self.observations.values()))
 
     async def observe(self, repository: str, new: Iterable[Observation]) -> None:
         await self._asked()
@@ -109,7 +115,7 @@ class MemoryRegistry:
             raise self.trouble
 
 
-def _same(there: Filed, filed: Filed) -> bool:
+def _same(there: FiledIntent, filed: FiledIntent) -> bool:
     pairs = (
         (there.session, filed.session),
         (there.draft, filed.draft),
@@ -118,7 +124,7 @@ def _same(there: Filed, filed: Filed) -> bool:
     return any(one and one == other for one, other in pairs)
 
 
-def _edited(there: Filed, edit: Edit) -> Filed:
+def _edited(there: FiledIntent, edit: IntentEdit) -> FiledIntent:
     intent = there.intent
     answered = tuple(
         question.model_copy(update={"answer": question.answer or edit.answers.get(question.text)})

@@ -8,9 +8,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from bot.domain.branches import Branch, BranchDetails, BranchList, ChangedFile
-from bot.domain.world import Apart, Base, BuildSystem, Checkout, Commit, Scan
-from bot.errors import Away, PortError, Refused
+from bot.core.errors import Away, PortError, Refused
+from bot.core.git import (
+    Base,
+    Branch,
+    BranchDetails,
+    BranchList,
+    BuildSystem,
+    ChangedFile,
+    Checkout,
+    Commit,
+    Divergence,
+    Scan,
+)
 
 EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 
@@ -179,13 +189,13 @@ class FakeRepository:
         await self._asked(path)
         return self.started
 
-    async def apart(self, path: str, one: str, other: str) -> Apart:
+    async def apart(self, path: str, one: str, other: str) -> Divergence:
         await self._asked(path)
         before, now = self.found(one), self.found(other)
         if before is None or now is None:
             raise Refused(f"there is no commit {one!r} or {other!r} in the repository")
         names = {*before.files, *now.files}
-        return Apart(
+        return Divergence(
             ahead=len(self.between(before.sha, now.sha)),
             behind=len(self.between(now.sha, before.sha)),
             files=tuple(sorted(n for n in names if before.files.get(n) != now.files.get(n))),

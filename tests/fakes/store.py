@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import AwareDatetime, BaseModel
 
-from bot.domain.people import Thread
-from bot.domain.record import Record
-from bot.errors import Unavailable
-from bot.ports import Listed
+from bot.core.errors import Unavailable
+from bot.core.people import Thread
+from bot.core.projections.records import Record
+from bot.ports import IndexedSession
 
 
 class StoredLine(BaseModel):
@@ -51,7 +51,7 @@ class MemoryStore:
         self.records[record.session.id] = record.model_dump_json()
         self.saves += 1
 
-    def sessions(self) -> list[Listed]:
+    def sessions(self) -> list[IndexedSession]:
         sessions = [Record.model_validate_json(text).session for text in self.records.values()]
         lines = [
             StoredLine(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bot.domain.world import Merged
-from bot.errors import Lost
+from bot.core.errors import Lost
+from bot.core.git import Merged
 from tests.fakes.histories import changes, clashes, is_below
 from tests.fakes.repository import FakeRepository
 

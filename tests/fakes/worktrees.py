@@ -6,8 +6,8 @@ import asyncio
 import itertools
 from collections.abc import Collection, Iterable, Mapping
 
-from bot.domain.world import Collision, Commit, Merged, Removal, Work
-from bot.errors import Lost, PortError, Refused
+from bot.core.errors import Lost, PortError, Refused
+from bot.core.git import Collision, Commit, Merged, Removal, Work
 from tests.fakes.histories import clashes, commit_of, is_named, matches, unmerged
 from tests.fakes.repository import FakeRepository
 from tests.fakes.worktree import FakeWorktree

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from bot.domain.session import Session
-from bot.domain.states import Outcome, OverallStatus, Status, TaskState
+from bot.core.session import Session
+from bot.core.states import Outcome, OverallStatus, Status, TaskState
 from tests.beds.github import Hosted
 from tests.stories.github.agent import RUNS
 from tests.stories.serving import Serving

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bot.engine.world import World
+from bot.core.world import World
 
 PORTS = (
     *("llm", "agents", "panes", "repository", "worktrees", "commands"),

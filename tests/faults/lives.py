@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from bot.program.assemble import socket_name
+from bot.cli.assemble import socket_name
 from tests.faults.fate import BY, MARKS, PLACE
 from tests.stories.serving import Serving
 

@@ -18,49 +18,51 @@ from zlib import crc32
 
 from pydantic import ValidationError
 
-from adapters.agents.limits import limit_in
-from adapters.agents.said import CLAUDE, CODEX, GEMINI, OPENCODE
+from adapters.agents.limits import (
+    CLAUDE_LIMITS,
+    CODEX_LIMITS,
+    GEMINI_LIMITS,
+    OPENCODE_LIMITS,
+    limit_in,
+)
 from adapters.agents.screen.claude import Claude
-from adapters.agents.screen.codex import Codex
-from adapters.agents.screen.events import Reader, event_in
-from adapters.agents.screen.gemini import Gemini
-from adapters.agents.screen.opencode import OpenCode
-from adapters.agents.screen.report import Report
-from adapters.chat.matrix import batch
-from adapters.chat.matrix.heard import Me, meaning
-from adapters.chat.slack.drawing.buttons import Press
-from adapters.chat.slack.forms.purpose import Purpose
-from adapters.chat.slack.heard import heard
-from adapters.chat.slack.known import Known
-from adapters.chat.slack.preflight import Identity
-from adapters.github import answers
-from adapters.github.client import parsed as told
-from adapters.github.problem import Answered
-from adapters.llm.answer import read_answer
-from adapters.llm.told import told_by_claude, told_by_codex
-from adapters.registry import drafts, histories, intents, observations
-from adapters.registry.text import BrokenError, edited
+from adapters.agents.screen.events import EventReader, RunReport, event_in
+from adapters.agents.screen.other_clis import Codex, Gemini, OpenCode
+from adapters.github import client
+from adapters.github.api import ApiAnswer
+from adapters.github.client import parse_answer as told
+from adapters.llm.answers import read_answer
+from adapters.llm.clis import read_claude, read_codex
+from adapters.matrix import events as matrix_events
+from adapters.matrix.events import BotIdentity, interpret_event
+from adapters.registry import documents
+from adapters.registry.yaml_text import BrokenError, edit_mapping
+from adapters.slack.access import Identity
+from adapters.slack.blocks.forms import FormPurpose
+from adapters.slack.blocks.kit import ButtonValue
+from adapters.slack.incoming import interpret_payload
+from adapters.slack.payloads import PayloadContext
 from adapters.store import Disk
-from adapters.store.kept import Kept
-from adapters.tmux.dialogs.reading import Shown
-from adapters.tmux.dialogs.reading import read as dialog_on
-from adapters.tmux.ending import recorded
-from adapters.tmux.spool import Spool
+from adapters.store.records import SavedRecord
+from adapters.tmux.dialogs import read_dialog as dialog_on
+from adapters.tmux.screen_lines import ScreenContent
+from adapters.tmux.spool import Spool, recorded_end
 from bot import settings
-from bot.domain.registry import Edit
-from bot.domain.snapshot import NewerSchemaError, export, restore
-from bot.domain.spec_kit.parsed import parse_tasks
-from bot.domain.spec_kit.specified import check_plan, check_spec, requirement_ids, story_titles
-from bot.domain.states import IntentStatus
-from bot.domain.tampering.reading import read as read_diff
-from bot.domain.world import CompletionSource
-from bot.engine.brain import asking
-from bot.engine.brain.final import FinalReply
-from bot.engine.brain.impact import ImpactReply
-from bot.engine.brain.judging import StepReply, WordsReply
-from bot.engine.brain.replanning import ReplanReply
-from bot.engine.brain.texts import PullReply, VerdictReply
-from bot.errors import BrokenStateError, PortError, SettingsError
+from bot.core.diffs import read_patch as read_diff
+from bot.core.errors import BrokenStateError, PortError, SettingsError
+from bot.core.projections.registry import IntentEdit
+from bot.core.runs import CompletionSource
+from bot.core.snapshot import NewerSchemaError, export, restore
+from bot.core.spec_kit.spec import check_plan, check_spec, requirement_ids, story_titles
+from bot.core.spec_kit.tasks_reader import parse_tasks
+from bot.core.states import IntentStatus
+from bot.steps import asking
+from bot.steps.change.questions import ImpactReply
+from bot.steps.execute.questions import ReplanReply, StepReply
+from bot.steps.finish.questions import FinalReply
+from bot.steps.ship.questions import PullReply
+from bot.steps.talk.questions import WordsReply
+from bot.steps.verify.questions import VerdictReply
 from tests.adapters.store.samples import record
 from tests.faults import samples
 
@@ -68,8 +70,8 @@ NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
 _US = Identity("T1", "UBOT", "BBOT", "gwt")
 _REPLIES = (FinalReply, ImpactReply, StepReply, WordsReply, ReplanReply, PullReply, VerdictReply)
 _SHAPES = (
-    *(answers.PullTold, answers.RepositoryTold, answers.Remark, answers.CheckRun),
-    *(answers.Statuses, answers.MergeTold, answers.User),
+    *(client.PullData, client.RepositoryData, client.Remark, client.CheckRun),
+    *(client.CommitStatuses, client.MergeData, client.User),
 )
 
 
@@ -100,7 +102,7 @@ def _text(data: bytes) -> str:
 
 def _journal(data: bytes) -> object:
     # any path that is there: what it holds comes from memory
-    return Kept.read(Path(__file__), _Memory(data))
+    return SavedRecord.read(Path(__file__), _Memory(data))
 
 
 def _checked_journal(data: bytes) -> object:
@@ -119,7 +121,7 @@ def _spool() -> Spool:
 def _spooled(name: str, data: bytes) -> object:
     spool = _spool()
     (spool.path / name).write_bytes(data)
-    found = recorded(spool, process_gone=True, source=CompletionSource.PROCESS_EXIT)
+    found = recorded_end(spool, process_gone=True, source=CompletionSource.PROCESS_EXIT)
     (spool.path / name).unlink()
     return found
 
@@ -134,8 +136,8 @@ def _reply(data: bytes) -> None:
 
 
 def _events(data: bytes) -> None:
-    report = Report()
-    readers: tuple[Reader, ...] = (
+    report = RunReport()
+    readers: tuple[EventReader, ...] = (
         Claude(report),
         Codex(report, {}),
         Gemini(report),
@@ -150,22 +152,22 @@ def _events(data: bytes) -> None:
 
 
 def _limits(data: bytes) -> None:
-    for ways in (CLAUDE, CODEX, GEMINI, OPENCODE):
+    for ways in (CLAUDE_LIMITS, CODEX_LIMITS, GEMINI_LIMITS, OPENCODE_LIMITS):
         limit_in(_text(data), ways, NOON, UTC)
 
 
 def _slack(data: bytes) -> None:
     body = _object(data)
-    heard(body, _US, NOON, Known())
+    interpret_payload(body, _US, NOON, PayloadContext())
 
 
 def _matrix_sync(data: bytes) -> None:
     told = _object(data)
-    news = batch.read(told)
-    batch.without_secrets(told)
+    news = matrix_events.read_sync(told)
+    matrix_events.without_secrets(told)
     for room, timeline in news.timelines.items():
         for event in timeline.events:
-            meaning(room, event, Me("@gwt:here", "gwt"))
+            interpret_event(room, event, BotIdentity("@gwt:here", "gwt"))
 
 
 def _object(data: bytes) -> dict[str, Any]:
@@ -180,7 +182,7 @@ def _object(data: bytes) -> dict[str, Any]:
 def _github(data: bytes) -> None:
     for shape in _SHAPES:
         try:
-            told(Answered(200, {}, _text(data)), shape)
+            told(ApiAnswer(200, {}, _text(data)), shape)
         except PortError:
             continue
 
@@ -193,18 +195,20 @@ def _spec(data: bytes) -> None:
 
 
 def _intent(data: bytes) -> None:
-    intents.read("a", data)
-    edited(data, lambda kept: intents.change(kept, Edit(status=IntentStatus.DONE)))
+    documents.read_intent("a", data)
+    edit_mapping(
+        data, lambda kept: documents.change_intent(kept, IntentEdit(status=IntentStatus.DONE))
+    )
 
 
 def _history(data: bytes) -> object:
     """It is never read for what it says, but edited where its session has ended again."""
     told = samples.HISTORY.model_copy(update={"title": "B"})
-    return edited(data, lambda kept: histories.change(kept, told))
+    return edit_mapping(data, lambda kept: documents.change_history(kept, told))
 
 
 def _screen(data: bytes) -> object:
-    return dialog_on(Shown(_text(data), cursor=3))
+    return dialog_on(ScreenContent(_text(data), cursor=3))
 
 
 @cache
@@ -238,20 +242,16 @@ PARSERS = (
         (PortError,),
     ),
     Parser("a reply of the model", _reply, samples.REPLIES),
-    Parser(
-        "what `claude -p` says", lambda d: told_by_claude(_text(d)), samples.CLAUDE, (PortError,)
-    ),
-    Parser(
-        "what `codex exec` says", lambda d: told_by_codex(_text(d)), samples.CODEX, (PortError,)
-    ),
+    Parser("what `claude -p` says", lambda d: read_claude(_text(d)), samples.CLAUDE, (PortError,)),
+    Parser("what `codex exec` says", lambda d: read_codex(_text(d)), samples.CODEX, (PortError,)),
     Parser("a hook's file", partial(_spooled, "1-Stop.json"), samples.HOOKS),
     Parser("the report of a run", partial(_spooled, "report"), samples.REPORTS),
     Parser("an exit code", partial(_spooled, "exit"), (b"0\n", b"137\n")),
     Parser("events of agents", _events, samples.EVENTS),
     Parser("an error that may tell of a limit", _limits, samples.LIMITS),
     Parser("what Slack sends", _slack, samples.SLACK),
-    Parser("the value of a button", lambda data: Press.read(_text(data)), samples.BUTTONS),
-    Parser("the purpose of a form", lambda data: Purpose.read(_text(data)), samples.PURPOSES),
+    Parser("the value of a button", lambda data: ButtonValue.read(_text(data)), samples.BUTTONS),
+    Parser("the purpose of a form", lambda data: FormPurpose.read(_text(data)), samples.PURPOSES),
     Parser("what a homeserver sends", _matrix_sync, samples.MATRIX, (PortError,)),
     Parser("what GitHub answers", _github, samples.GITHUB),
     Parser("spec.md", _spec, samples.document("spec"), effort=2),
@@ -261,7 +261,11 @@ PARSERS = (
     Parser("a screen", _screen, samples.SCREENS),
     Parser("settings", _settings, samples.SETTINGS, (SettingsError,), effort=20),
     Parser("an intent", _intent, samples.INTENTS, (BrokenError,), effort=40),
-    Parser("a draft", partial(drafts.read, "a.md"), samples.DRAFTS, (BrokenError,), effort=10),
-    Parser("observations", observations.read, samples.OBSERVATIONS, (BrokenError,), effort=20),
+    Parser(
+        "a draft", partial(documents.read_draft, "a.md"), samples.DRAFTS, (BrokenError,), effort=10
+    ),
+    Parser(
+        "observations", documents.read_observations, samples.OBSERVATIONS, (BrokenError,), effort=20
+    ),
     Parser("a history", _history, samples.HISTORIES, (BrokenError,), effort=40),
 )

@@ -9,14 +9,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from adapters.chat.slack.drawing.buttons import Press
-from adapters.chat.slack.forms.purpose import Purpose
-from adapters.played.script.request import REQUEST
-from adapters.registry import histories
+from adapters.demo.texts import REQUEST
+from adapters.registry import documents
+from adapters.slack.blocks.forms import FormPurpose
+from adapters.slack.blocks.kit import ButtonValue
 from adapters.store import JournalStore
-from bot.domain.choices import Verb
-from bot.domain.history import History, HistoryOutcome, StepResult
-from bot.domain.people import Thread
+from bot.core.choices import Verb
+from bot.core.people import Thread
+from bot.core.projections.records import History, HistoryOutcome, StepResult
 from tests.adapters.store.samples import busy, record
 
 
@@ -47,7 +47,7 @@ def journal_lines() -> list[bytes]:
 
 
 def document(name: str) -> tuple[bytes, ...]:
-    files = resources.files("adapters.played.files")
+    files = resources.files("adapters.demo.files")
     return ((files / f"{name}.md.txt").read_bytes(),)
 
 
@@ -92,7 +92,7 @@ HISTORY = History(
     outcome=HistoryOutcome.SUCCESS,
     created_at=datetime(2026, 2, 7, 12, tzinfo=UTC),
 )
-HISTORIES = (histories.new(HISTORY),)
+HISTORIES = (documents.new_history(HISTORY),)
 LLM_ANSWERS = _json(
     {
         "model": "m",
@@ -186,10 +186,10 @@ _MESSAGE: dict[str, Any] = {
     "text": f"<@UBOT> {REQUEST} &amp; <https://x.y|z>",
     "files": [{"id": "F1", "name": "a.txt", "size": 3, "url_private": "https://x"}],
 }
-PRESS = Press(verb=Verb.APPROVE, about="1", key="approval:1", asks=False)
+PRESS = ButtonValue(verb=Verb.APPROVE, about="1", key="approval:1", asks=False)
 BUTTONS = (PRESS.value.encode(),)
 PURPOSES = (
-    Purpose(
+    FormPurpose(
         thread=Thread(platform="slack", workspace="T1", channel="C1", root="1.2"),
         verb=Verb.CHANGE,
         about="1",

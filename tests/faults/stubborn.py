@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from adapters.played.script.request import REQUEST
-from bot.domain.session import Session
-from bot.domain.states import Phase
+from adapters.demo.texts import REQUEST
+from bot.core.session import Session
+from bot.core.states import Phase
 from tests.faults.lives import LONGEST
 from tests.stories.serving import Serving
 

@@ -10,9 +10,9 @@ import psutil
 import pytest
 
 from adapters.store import JournalStore
-from bot.domain.people import Thread
-from bot.domain.record import Record
-from bot.domain.session import Session
+from bot.core.people import Thread
+from bot.core.projections.records import Record
+from bot.core.session import Session
 from tests.beds.slack import MIKA, PUBLIC, TEAM, SlackBed
 from tests.flow.scenes import awaiting_approval
 from tests.stories.serving import FRESH, PATIENCE, Serving, in_slack, serving

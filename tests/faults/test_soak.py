@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from adapters.played.script.request import REQUEST
+from adapters.demo.texts import REQUEST
 from tests.stories.conversation.scene import ends_complete
 from tests.stories.serving import FRESH
 from tests.stories.slack_talker import in_a_channel

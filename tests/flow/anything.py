@@ -6,13 +6,10 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Literal, TypedDict
 
-from bot.domain import actions, events
-from bot.domain.approval import sha256
-from bot.domain.dialogs import Dialog, DialogKind, DialogOption
-from bot.domain.documents import Document, DocumentKind
-from bot.domain.drafted import drafts_of
-from bot.domain.evidence import Judgement, TaskLimits, Verdict
-from bot.domain.hosting import (
+from bot.core import actions, events
+from bot.core.approval import sha256
+from bot.core.evidence import Judgement, TaskLimits, Verdict
+from bot.core.forge import (
     CiFailure,
     CiState,
     Hosted,
@@ -22,27 +19,26 @@ from bot.domain.hosting import (
     Pull,
     ReviewNote,
 )
-from bot.domain.intent import Risk, Vague
-from bot.domain.parts import Earlier
-from bot.domain.planned import Analysis, Finding, Policy, Severity
-from bot.domain.replanned import Smaller
-from bot.domain.session import Session
-from bot.domain.spec_kit import TaskDraft
-from bot.domain.states import Outcome, TaskState
-from bot.domain.tampering import Flag, Sign
-from bot.domain.tasks import PullText
-from bot.domain.words import Affected, WordKind
-from bot.domain.world import (
+from bot.core.git import Base, Removal, Scan
+from bot.core.intent import Risk, Vague
+from bot.core.llm import Usage
+from bot.core.people import Earlier
+from bot.core.plan import Analysis, Document, DocumentKind, Finding, Policy, Severity
+from bot.core.runs import (
     AgentReady,
     AgentUsage,
-    Base,
     CompletionSource,
+    Dialog,
+    DialogKind,
+    DialogOption,
     Limit,
-    Removal,
     RunEnd,
-    Scan,
-    Usage,
 )
+from bot.core.session import Affected, Session, WordKind
+from bot.core.spec_kit.drafts import TaskDraft
+from bot.core.states import Outcome, TaskState
+from bot.core.tampering.signs import Flag, Sign
+from bot.core.task import PullText, SmallerTask, drafts_of
 from tests.flow.scenes import REPOSITORY, T0, TEST, THREAD, check, question, work
 
 COMMITS = ("b" * 40, "e" * 40)
@@ -188,8 +184,8 @@ class Answers:
             case actions.ReplanTask(task_id=task):
                 return events.TaskReplanned(**m, task_id=task, smaller=self._smaller())
 
-    def _smaller(self) -> tuple[Smaller, ...]:
-        parts = (Smaller(name="Part 0"), Smaller(name="Part 1", after=(0,)))
+    def _smaller(self) -> tuple[SmallerTask, ...]:
+        parts = (SmallerTask(name="Part 0"), SmallerTask(name="Part 1", after=(0,)))
         return parts if self.maybe(0.8) else ()
 
     def _looked_in(self, order: actions.LookIn, m: Came) -> events.Event:
@@ -205,7 +201,7 @@ class Answers:
                 )
             case actions.JudgeWhole():
                 verdict = Verdict(outcome=self.chance.choice([*Judgement]), at=m["at"])
-                more = (Smaller(name="More"),) if self.maybe() else ()
+                more = (SmallerTask(name="More"),) if self.maybe() else ()
                 return events.WholeJudged(**m, verdict=verdict, proposed=more)
             case (
                 actions.OpenPull()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from bot.domain.actions import Action, Deed, HoldPlace, Order, Show, Whisper
-from bot.domain.cards import Card, NeedsYouCard, PullsCard
-from bot.domain.choices import Choice, Command, Verb, Word
-from bot.domain.documents import Document, DocumentKind
-from bot.domain.events import (
+from bot.core.actions import Action, Deed, HoldPlace, Order, Show, Whisper
+from bot.core.cards import Card, NeedsYouCard, PullsCard
+from bot.core.choices import Choice, Command, Verb, Word
+from bot.core.events import (
     CheckRan,
     Commanded,
     PlaceGranted,
@@ -23,18 +22,19 @@ from bot.domain.events import (
     WorkJudged,
     WorkSeen,
 )
-from bot.domain.evidence import Check, Judgement, Verdict
-from bot.domain.hosting import Hosted, Pull
-from bot.domain.intent import Intent, Question
-from bot.domain.layout import sheet
-from bot.domain.people import Person, Thread
-from bot.domain.session import Session, Spec
-from bot.domain.states import IntentStatus, Outcome, Phase, RunState, TaskState
-from bot.domain.tampering import Flag
-from bot.domain.tasks import PullRequest, PullText, Run, Strategy, Task, Workspace
-from bot.domain.words import WordKind
-from bot.domain.world import Commit, CompletionSource, Limit, RunEnd, Scan, Work
-from bot.flow import decide, due
+from bot.core.evidence import Check, Judgement, Verdict
+from bot.core.forge import Hosted, Pull
+from bot.core.git import Commit, Scan, Work
+from bot.core.intent import Intent, Question
+from bot.core.layout import lay_out
+from bot.core.people import Person, Thread
+from bot.core.plan import Document, DocumentKind
+from bot.core.runs import CompletionSource, Limit, Run, RunEnd
+from bot.core.session import Session, Spec, WordKind
+from bot.core.states import IntentStatus, Outcome, Phase, RunState, TaskState
+from bot.core.tampering.signs import Flag
+from bot.core.task import PullRequest, PullText, Strategy, Task, Workspace
+from bot.steps.decisions import decide, due
 
 T0 = datetime(2026, 1, 2, 9, 0, tzinfo=UTC)
 ANN = Person(platform="memory", id="T1/U1", name="Ann")
@@ -346,7 +346,7 @@ def pulls_card(deeds: list[Deed]) -> PullsCard:
 
 
 def choice(card: Card, verb: Verb) -> Choice:
-    return next(one for one in sheet(card).choices if one.verb is verb)
+    return next(one for one in lay_out(card).choices if one.verb is verb)
 
 
 def press(card: Card, verb: Verb, text: str = "", at: datetime | None = None) -> Pressed:
@@ -398,11 +398,11 @@ def cards(actions: list[Deed]) -> list[Card]:
 
 
 def titles(actions: list[Deed]) -> list[str]:
-    return [sheet(card).title for card in cards(actions)]
+    return [lay_out(card).title for card in cards(actions)]
 
 
 def whispers(actions: list[Deed]) -> list[str]:
-    return [sheet(a.card).title for a in actions if isinstance(a, Whisper)]
+    return [lay_out(a.card).title for a in actions if isinstance(a, Whisper)]
 
 
 def keys(actions: list[Action]) -> list[str]:
@@ -410,4 +410,4 @@ def keys(actions: list[Action]) -> list[str]:
 
 
 def verbs(card: Card) -> list[Verb]:
-    return [choice.verb for choice in sheet(card).choices]
+    return [choice.verb for choice in lay_out(card).choices]

@@ -7,19 +7,13 @@ from __future__ import annotations
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from bot.domain.choices import Command, Verb
-from bot.domain.events import Commanded, Event, Pressed, Result, RunStopped, Said
-from bot.domain.record import Record
-from bot.domain.session import Session
-from bot.flow import decide, due, held_back
+from bot.core.choices import Command, Verb
+from bot.core.events import Commanded, Event, Pressed, Result, RunStopped, Said
+from bot.core.projections.records import Record
+from bot.core.session import Session
+from bot.steps.decisions import decide, due, held_back
 from tests.flow.scenes import ANN
 from tests.flow.test_anything_goes import BEA, COMMANDS, WORDS, Life, Spoken
 

@@ -6,10 +6,9 @@ from random import Random
 
 import pytest
 
-from bot.domain.actions import Deed, HoldPlace, Order, Relink, Show, ShowLogs, StopRun, Whisper
-from bot.domain.choices import Command, Verb, Word
-from bot.domain.documents import DocumentKind
-from bot.domain.events import (
+from bot.core.actions import Deed, HoldPlace, Order, Relink, Show, ShowLogs, StopRun, Whisper
+from bot.core.choices import Command, Verb, Word
+from bot.core.events import (
     Broke,
     CollisionsSeen,
     Commanded,
@@ -26,13 +25,14 @@ from bot.domain.events import (
     TroubleEnded,
     Woken,
 )
-from bot.domain.layout import sheet
-from bot.domain.people import Person
-from bot.domain.states import Phase, Status, TaskState
-from bot.domain.words import ChangeStage
-from bot.domain.world import Collision
-from bot.flow import decide, due, held_back
-from bot.flow.blocked import WAITING
+from bot.core.git import Collision
+from bot.core.layout import lay_out
+from bot.core.people import Person
+from bot.core.plan import DocumentKind
+from bot.core.session import ChangeStage
+from bot.core.states import Phase, Status, TaskState
+from bot.steps.blocked.rules import WAITING
+from bot.steps.decisions import decide, due, held_back
 from tests.flow.anything import Answers, Mark
 from tests.flow.scenes import ANN, fresh
 
@@ -184,9 +184,9 @@ class Life:
             case StopRun(run_id=run_id):
                 self.panes.discard(run_id)
             case Show(card=card):
-                self.offered += [(choice.verb, choice.about) for choice in sheet(card).choices]
+                self.offered += [(choice.verb, choice.about) for choice in lay_out(card).choices]
             case Whisper(card=card):
-                sheet(card)
+                lay_out(card)
             case ShowLogs() | Relink():
                 pass
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.actions import Whisper
-from bot.domain.cards import ReceivedCard
-from bot.domain.events import Attached, Said
-from bot.domain.states import Phase
-from bot.domain.words import WordKind
-from bot.flow import decide
-from bot.flow.attached import MOST, NAME, taken_in
+from bot.core.actions import Whisper
+from bot.core.cards import ReceivedCard
+from bot.core.events import Attached, Said
+from bot.core.session import WordKind
+from bot.core.states import Phase
+from bot.steps.decisions import decide
+from bot.steps.talk.rules import LONGEST_FILE_NAME, MOST_ATTACHED, with_attachments
 from tests.flow.scenes import (
     ANN,
     asked,
@@ -33,7 +33,7 @@ def sent(text: str, *files: Attached) -> Said:
 
 
 def read(text: str, *files: Attached) -> str:
-    event = taken_in(sent(text, *files))
+    event = with_attachments(sent(text, *files))
     assert isinstance(event, Said)
     assert event.files == ()
     return event.text
@@ -106,11 +106,11 @@ def test_what_could_not_be_read_is_told_to_the_one_who_sent_it_and_the_rest_is_r
 
 
 def test_of_many_files_as_much_is_read_as_there_is_room_for_and_the_rest_is_told() -> None:
-    files = [Attached(name=f"{n}.txt", text=str(n) * (MOST // 2 + 100)) for n in range(3)]
+    files = [Attached(name=f"{n}.txt", text=str(n) * (MOST_ATTACHED // 2 + 100)) for n in range(3)]
     session = fresh()
     deeds = decide(session, sent("Add discounts", *files))
     body = session.intent.body
-    assert (body.count("0"), body.count("1")) == (MOST // 2 + 101, MOST // 2 - 99)
+    assert (body.count("0"), body.count("1")) == (MOST_ATTACHED // 2 + 101, MOST_ATTACHED // 2 - 99)
     assert "2" not in body
     assert whispers(deeds) == [
         (
@@ -122,17 +122,19 @@ def test_of_many_files_as_much_is_read_as_there_is_room_for_and_the_rest_is_told
 
 def test_files_that_fit_exactly_are_read_without_a_word() -> None:
     session = fresh()
-    file = Attached(name="a.txt", text="x" * MOST)
+    file = Attached(name="a.txt", text="x" * MOST_ATTACHED)
     deeds = decide(session, sent("Add discounts", file, Attached(name="empty.txt")))
-    assert session.intent.body.count("x") >= MOST
+    assert session.intent.body.count("x") >= MOST_ATTACHED
     assert whispers(deeds) == []
 
 
 def test_the_first_card_does_not_repeat_a_whole_file() -> None:
-    [card] = cards(decide(fresh(), sent("Add discounts", Attached(name="a", text="x" * MOST))))
+    [card] = cards(
+        decide(fresh(), sent("Add discounts", Attached(name="a", text="x" * MOST_ATTACHED)))
+    )
     assert isinstance(card, ReceivedCard)
     assert card.request.startswith("Add discounts")
-    assert len(card.request) < MOST / 4
+    assert len(card.request) < MOST_ATTACHED / 4
 
 
 @pytest.mark.parametrize("ticks", [0, 1, 3, 4, 40])
@@ -163,12 +165,12 @@ def test_nothing_can_be_said_by_the_name_of_a_file(name: str) -> None:
     assert after == "```\ny\n```"
     assert head.isprintable()
     assert head.strip(": ")
-    assert len(head) <= NAME + 1
+    assert len(head) <= LONGEST_FILE_NAME + 1
     [told] = whispers(decide(fresh(), sent("x", Attached(name=name, problem="it is no text"))))
     assert told.isprintable()
-    assert len(told) < NAME + 60
+    assert len(told) < LONGEST_FILE_NAME + 60
 
 
 def test_without_files_words_stay_as_they_are() -> None:
     event = sent("Add discounts")
-    assert taken_in(event) is event
+    assert with_attachments(event) is event

@@ -6,19 +6,19 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.actions import Deed, Whisper
-from bot.domain.cards import AnswerCard
-from bot.domain.choices import Verb, Word
-from bot.domain.events import Overheard
-from bot.domain.people import Person
-from bot.domain.session import Approval, Session
-from bot.domain.sheets import Bullets, Fields, Text
-from bot.domain.states import Outcome, Phase, RunState, Status, TaskState
-from bot.domain.tasks import Task
-from bot.domain.world import Usage
-from bot.flow import decide, held_back
-from bot.flow.caught_up import MOST as LINES
-from bot.flow.listeners import MOST
+from bot.core.actions import Deed, Whisper
+from bot.core.cards import AnswerCard
+from bot.core.choices import Verb, Word
+from bot.core.events import Overheard
+from bot.core.llm import Usage
+from bot.core.people import Person
+from bot.core.session import Approval, Session
+from bot.core.sheets import Bullets, Fields, Text
+from bot.core.states import Outcome, Phase, RunState, Status, TaskState
+from bot.core.task import Task
+from bot.steps.control.commands import MOST_LINES as LINES
+from bot.steps.decisions import decide, held_back
+from bot.steps.talk.rules import MOST_LISTENERS
 from tests.flow.scenes import (
     ANN,
     T0,
@@ -131,10 +131,10 @@ def test_those_who_may_only_be_overheard_are_not_remembered() -> None:
 
 def test_the_last_words_of_very_many_people_are_bounded_and_the_latest_stay() -> None:
     session = executing(task("T001"))
-    for number in range(MOST + 10):
+    for number in range(MOST_LISTENERS + 10):
         speaks(session, number, BEA.model_copy(update={"id": f"T1/{number}"}))
-    assert len(session.spoken) == MOST
-    assert f"T1/{MOST + 9}" in session.spoken
+    assert len(session.spoken) == MOST_LISTENERS
+    assert f"T1/{MOST_LISTENERS + 9}" in session.spoken
 
 
 def test_what_was_decided_since_is_told_with_who_decided_it() -> None:

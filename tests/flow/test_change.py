@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain import approval
-from bot.domain.actions import Deed, StopRun
-from bot.domain.cards import ApprovalCard
-from bot.domain.choices import Verb
-from bot.domain.documents import Document, DocumentKind
-from bot.domain.drafted import drafts_of
-from bot.domain.events import (
+from bot.core import approval
+from bot.core.actions import Deed, StopRun
+from bot.core.cards import ApprovalCard
+from bot.core.choices import Verb
+from bot.core.events import (
     DocumentsCommitted,
     DocumentWritten,
     ImpactJudged,
@@ -19,15 +17,14 @@ from bot.domain.events import (
     TaskReplanned,
     Ticked,
 )
-from bot.domain.people import Person
-from bot.domain.planned import Analysis, Finding, Severity
-from bot.domain.replanned import Smaller
-from bot.domain.session import Session
-from bot.domain.spec_kit import TaskDraft
-from bot.domain.states import Outcome, Phase, RunState, Status, TaskState
-from bot.domain.tasks import Acceptance, Why
-from bot.domain.words import Affected, ChangeStage, WordKind
-from bot.flow import decide, due
+from bot.core.people import Person
+from bot.core.plan import Analysis, Document, DocumentKind, Finding, Severity
+from bot.core.runs import Why
+from bot.core.session import Affected, ChangeStage, Session, WordKind
+from bot.core.spec_kit.drafts import TaskDraft
+from bot.core.states import Outcome, Phase, RunState, Status, TaskState
+from bot.core.task import Acceptance, SmallerTask, drafts_of
+from bot.steps.decisions import decide, due
 from tests.flow.scenes import (
     by_default,
     cards,
@@ -246,7 +243,7 @@ def cut_meanwhile(session: Session) -> None:
     """What the change does not touch goes on, and T001 turns out to be too large."""
     session.tasks[0].replan_reason = "too large"
     order = ordered(session, "replan_task")
-    parts = (Smaller(name="Read"), Smaller(name="Write"))
+    parts = (SmallerTask(name="Read"), SmallerTask(name="Write"))
     found = TaskReplanned(id="cut", at=later(), answers=order.key, task_id="id-T001", smaller=parts)
     decide(session, found)
 

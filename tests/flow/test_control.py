@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from bot.domain import approval
-from bot.domain.actions import Deed, HoldPlace, ShowLogs, StopRun
-from bot.domain.cards import ApprovalCard, ProblemCard, QuestionsCard, StoppedCard
-from bot.domain.choices import Verb, Word
-from bot.domain.events import (
+from bot.core import approval
+from bot.core.actions import Deed, HoldPlace, ShowLogs, StopRun
+from bot.core.cards import ApprovalCard, ProblemCard, QuestionsCard, StoppedCard
+from bot.core.choices import Verb, Word
+from bot.core.events import (
     Broke,
     CleanedUp,
     OrderFailed,
@@ -22,11 +22,13 @@ from bot.domain.events import (
     TroubleEnded,
     Woken,
 )
-from bot.domain.session import Session
-from bot.domain.states import Outcome, Phase, RunState, Status, TaskState
-from bot.domain.tasks import Why
-from bot.domain.world import AI_SETTINGS, Removal, Scan
-from bot.flow import afterwards, decide, due, held_back
+from bot.core.git import Removal, Scan
+from bot.core.llm import AI_SETTINGS
+from bot.core.runs import Why
+from bot.core.session import Session
+from bot.core.states import Outcome, Phase, RunState, Status, TaskState
+from bot.steps.decisions import decide, due, held_back
+from bot.steps.finish import afterwards
 from tests.flow.scenes import (
     asked,
     awaiting_approval,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.cards import QuestionsCard
-from bot.domain.choices import Verb, Word
-from bot.domain.events import Commanded
-from bot.domain.session import Session
-from bot.domain.states import Phase
-from bot.flow import decide, due, telling
+from bot.core.cards import QuestionsCard
+from bot.core.choices import Verb, Word
+from bot.core.events import Commanded
+from bot.core.session import Session
+from bot.core.states import Phase
+from bot.steps import messages
+from bot.steps.decisions import decide, due
 from tests.flow.scenes import (
     asked,
     awaiting_approval,
@@ -87,7 +88,7 @@ def test_without_an_answer_it_is_asked_again_and_planned_anew_afterwards() -> No
 
 def test_defaults_are_taken_only_of_what_was_open_on_the_card_that_was_pressed() -> None:
     session = asked(question(1, answer="second"), question(2))
-    seen = telling.questions(session).card
+    seen = messages.questions(session).card
     decide(session, reopened("D1"))
     decide(session, press(seen, Verb.DEFAULTS))
     assert answers(session) == [None, "first"]
@@ -96,7 +97,7 @@ def test_defaults_are_taken_only_of_what_was_open_on_the_card_that_was_pressed()
 
 def test_a_late_press_on_the_questions_of_an_earlier_plan_answers_nothing() -> None:
     session = asked(question(1), question(2))
-    first = telling.questions(session).card
+    first = messages.questions(session).card
     session = decided(awaiting_approval())
     decide(session, reopened("D1"))
     assert "no longer current" in whispers(decide(session, press(first, Verb.DEFAULTS)))[0]

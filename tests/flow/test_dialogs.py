@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.actions import AnswerDialog, Deed, StopRun
-from bot.domain.choices import Verb, Word
-from bot.domain.dialogs import Dialog, DialogKind, DialogOption
-from bot.domain.events import DialogAnswered, DialogClosed, DialogOpened, OrderFailed, Woken
-from bot.domain.session import Session
-from bot.domain.states import RunState, Status, TaskState
-from bot.domain.tasklog import BlockedReason, TaskLogStatus, TerminatedBy, task_log
-from bot.domain.tasks import Run
-from bot.flow import decide, due
-from bot.flow.dialogs import MOST_IGNORED
+from bot.core.actions import AnswerDialog, Deed, StopRun
+from bot.core.choices import Verb, Word
+from bot.core.events import DialogAnswered, DialogClosed, DialogOpened, OrderFailed, Woken
+from bot.core.projections.task_log_views import task_log
+from bot.core.projections.task_logs import BlockedReason, TaskLogStatus, TerminatedBy
+from bot.core.runs import Dialog, DialogKind, DialogOption, Run
+from bot.core.session import Session
+from bot.core.states import RunState, Status, TaskState
+from bot.steps.decisions import decide, due
+from bot.steps.dialogs.rules import MOST_IGNORED
 from tests.flow.scenes import (
     cards,
     commanded,

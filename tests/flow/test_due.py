@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.session import Ending, Session
-from bot.domain.states import Phase, RunState, Status, TaskState
-from bot.domain.world import Scan
-from bot.flow import due
+from bot.core.git import Scan
+from bot.core.session import Ending, Session
+from bot.core.states import Phase, RunState, Status, TaskState
+from bot.steps.decisions import due
 from tests.flow.scenes import (
     T0,
     asked,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.cards import EarlierCard, PartsCard, QuestionsCard
-from bot.domain.choices import Verb
-from bot.domain.events import (
+from bot.core.cards import EarlierCard, PartsCard, QuestionsCard
+from bot.core.choices import Verb
+from bot.core.events import (
     BaseSeen,
     Begun,
     ContinuationJudged,
@@ -16,14 +16,13 @@ from bot.domain.events import (
     SessionOpened,
     WishPart,
 )
-from bot.domain.intent import Vague
-from bot.domain.parts import Earlier
-from bot.domain.people import Thread
-from bot.domain.session import Session
-from bot.domain.states import IntentStatus, Phase, RunState, Status, TaskState
-from bot.domain.world import Base, Removal, Scan
-from bot.flow import decide, due
-from bot.flow.place import MOST_CONTINUES
+from bot.core.git import Base, Removal, Scan
+from bot.core.intent import Vague
+from bot.core.people import Earlier, Thread
+from bot.core.session import Session
+from bot.core.states import IntentStatus, Phase, RunState, Status, TaskState
+from bot.steps.decisions import decide, due
+from bot.steps.plan import MOST_CONTINUES
 from tests.flow.scenes import (
     ANN,
     cards,

@@ -6,10 +6,10 @@ from datetime import datetime
 
 import pytest
 
-from bot.domain.actions import HoldPlace, StopRun
-from bot.domain.cards import NeedsYouCard
-from bot.domain.choices import Verb
-from bot.domain.events import (
+from bot.core.actions import HoldPlace, StopRun
+from bot.core.cards import NeedsYouCard
+from bot.core.choices import Verb
+from bot.core.events import (
     BranchesListed,
     CheckRan,
     NameTaken,
@@ -22,11 +22,12 @@ from bot.domain.events import (
     WorkSeen,
     WorkspaceReady,
 )
-from bot.domain.session import Session
-from bot.domain.states import Outcome, Phase, RunState, Status, TaskState
-from bot.domain.tasks import Task, Why
-from bot.domain.world import CompletionSource, RunEnd, Work
-from bot.flow import decide, due
+from bot.core.git import Work
+from bot.core.runs import CompletionSource, RunEnd, Why
+from bot.core.session import Session
+from bot.core.states import Outcome, Phase, RunState, Status, TaskState
+from bot.core.task import Task
+from bot.steps.decisions import decide, due
 from tests.flow.scenes import (
     T0,
     awaiting_approval,

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.actions import Deed, RunCheck
-from bot.domain.cards import Card, NewsCard
-from bot.domain.checks import Compared
-from bot.domain.choices import Verb
-from bot.domain.events import BaseChecked, CheckRan
-from bot.domain.evidence import Check
-from bot.domain.layout import sheet
-from bot.domain.session import Session
-from bot.domain.sheets import Tone
-from bot.domain.states import RunState, TaskState
-from bot.domain.tampering import Flag, Sign
-from bot.domain.tasks import Hold
-from bot.flow import decide, verify
+from bot.core.actions import Deed, RunCheck
+from bot.core.cards import Card, NewsCard
+from bot.core.checks import Comparison
+from bot.core.choices import Verb
+from bot.core.events import BaseChecked, CheckRan
+from bot.core.evidence import Check
+from bot.core.layout import lay_out
+from bot.core.session import Session
+from bot.core.sheets import Tone
+from bot.core.states import RunState, TaskState
+from bot.core.tampering.signs import Flag, Sign
+from bot.core.task import Hold
+from bot.steps.decisions import decide
+from bot.steps.verify import rules as verify
 from tests.flow.scenes import (
     cards,
     check,
@@ -38,12 +39,14 @@ from tests.flow.scenes import (
 GONE = Flag(sign=Sign.TEST_DELETED, path="tests/test_a.py", says="It is gone.", tests=("test_a",))
 SETTINGS = Flag(sign=Sign.TEST_SETTINGS_CHANGED, path="pytest.ini", says="The file is changed.")
 PLANTED = Flag(sign=Sign.TEST_SETTINGS_CHANGED, path="unittest/__init__.py", says="It is new.")
-RAN = Compared(seen=True, ran=3, base_ran=3)
-NONE_RAN = Compared(seen=True, base_ran=3, signs=("No test ran; at the base 3 tests ran.",))
-SKIPPED = Compared(seen=True, ran=2, base_ran=3, signs=("1 test that ran at the base is skipped.",))
+RAN = Comparison(seen=True, ran=3, base_ran=3)
+NONE_RAN = Comparison(seen=True, base_ran=3, signs=("No test ran; at the base 3 tests ran.",))
+SKIPPED = Comparison(
+    seen=True, ran=2, base_ran=3, signs=("1 test that ran at the base is skipped.",)
+)
 
 
-def at_base(exit_code: int | None, tests: Compared | None = None) -> Check:
+def at_base(exit_code: int | None, tests: Comparison | None = None) -> Check:
     return check(0, exit_code, "the output").model_copy(update={"tests": tests, "commit": "b" * 40})
 
 
@@ -53,7 +56,7 @@ def seen_at_base(*tasks: object, **changes: object) -> Session:
     return session
 
 
-def run_shows(session: Session, tests: Compared) -> list[Deed]:
+def run_shows(session: Session, tests: Comparison) -> list[Deed]:
     order = ordered(session, "run_check")
     assert isinstance(order, RunCheck)
     ran = check(order.number, 0).model_copy(update={"tests": tests, "restored": order.restored})
@@ -62,17 +65,17 @@ def run_shows(session: Session, tests: Compared) -> list[Deed]:
 
 
 def said(shown: list[Card]) -> str:
-    return " ".join(str(sheet(card)) for card in shown)
+    return " ".join(str(lay_out(card)) for card in shown)
 
 
 BASES: list[tuple[Check, str, str]] = [
     (at_base(0, RAN), "", ""),
     (at_base(0), "I cannot see which tests run", "only the exit code of this command counts"),
-    (at_base(0, Compared(seen=False)), "I cannot see which tests run", "passed"),
+    (at_base(0, Comparison(seen=False)), "I cannot see which tests run", "passed"),
     (at_base(2), "The tests fail at the base already", "ended with 2. I cannot see which"),
     (at_base(None), "The tests fail at the base already", "reached its time limit"),
     (
-        at_base(1, Compared(seen=True, ran=3, failed=("t.py::a",), new_failures=1)),
+        at_base(1, Comparison(seen=True, ran=3, failed=("t.py::a",), new_failures=1)),
         "The tests fail at the base already",
         "1 test fails (t.py::a). Only new failures count.",
     ),
@@ -143,9 +146,9 @@ def test_what_decides_how_tests_are_run_is_put_back_where_no_approved_plan_names
 ) -> None:
     one = session.tasks[0]
     one.work, one.flags = work("feat: x"), flags
-    assert verify.restored(session, one) == files
+    assert verify.restored_files(session, one) == files
     one.accepted = (one.work.head,)
-    assert verify.restored(session, one) == ()
+    assert verify.restored_files(session, one) == ()
 
 
 def test_a_person_sees_what_was_put_back_with_what_the_tests_showed_and_then_they_run_as_they_are() -> (

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.cards import NewsCard, OfferCard, ProblemCard, SummaryCard
-from bot.domain.choices import Verb
-from bot.domain.events import CleanedUp, MergedLocally, OrderFailed, WorkDescribed
-from bot.domain.evidence import LimitViolation
-from bot.domain.session import Ending, Session
-from bot.domain.states import IntentStatus, OverallStatus, Phase, RunState, Status, TaskState
-from bot.domain.tasks import PullText
-from bot.domain.world import Removal, Usage
-from bot.flow import decide, due
+from bot.core.cards import NewsCard, OfferCard, ProblemCard, SummaryCard
+from bot.core.choices import Verb
+from bot.core.events import CleanedUp, MergedLocally, OrderFailed, WorkDescribed
+from bot.core.evidence import LimitViolation
+from bot.core.git import Removal
+from bot.core.llm import Usage
+from bot.core.session import Ending, Session
+from bot.core.states import IntentStatus, OverallStatus, Phase, RunState, Status, TaskState
+from bot.core.task import PullText
+from bot.steps.decisions import decide, due
 from tests.flow.scenes import (
     cards,
     check,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.choices import Verb, Word
-from bot.domain.session import Session
-from bot.domain.states import Outcome, RunState, TaskState
-from bot.domain.tasks import Hold, Task, Why
-from bot.flow import decide, due
-from bot.flow.blocked import MOST_HINT
-from bot.flow.instruct import instruction
+from bot.core.choices import Verb, Word
+from bot.core.runs import Why
+from bot.core.session import Session
+from bot.core.states import Outcome, RunState, TaskState
+from bot.core.task import Hold, Task
+from bot.steps.blocked.rules import MOST_HINT
+from bot.steps.decisions import decide, due
+from bot.steps.execute.instruction import instruction
 from tests.flow.scenes import (
     choice,
     commanded,

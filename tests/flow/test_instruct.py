@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.session import Session
-from bot.domain.states import TaskState
-from bot.domain.tasks import Acceptance, Task, TaskType, Why
-from bot.domain.world import Scan
-from bot.flow.instruct import instruction, is_complex
+from bot.core.git import Scan
+from bot.core.runs import Why
+from bot.core.session import Session
+from bot.core.spec_kit.drafts import TaskType
+from bot.core.states import TaskState
+from bot.core.task import Acceptance, Task
+from bot.steps.execute.instruction import instruction, is_complex
 from tests.flow.scenes import REPOSITORY, executing, question, run, running, task
 
 CONVENTIONS = "## CLAUDE.md\nMoney is whole cents."

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bot.domain.choices import Verb
-from bot.domain.events import MergedLocally
-from bot.domain.session import Session
-from bot.domain.states import Phase, TaskState
-from bot.domain.tasks import PullText, Task, TaskType
-from bot.flow import decide, due
+from bot.core.choices import Verb
+from bot.core.events import MergedLocally
+from bot.core.session import Session
+from bot.core.spec_kit.drafts import TaskType
+from bot.core.states import Phase, TaskState
+from bot.core.task import PullText, Task
+from bot.steps.decisions import decide, due
 from tests.flow.scenes import cards, check, executing, later, pressed, task, work
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from bot.domain.cards import EarlierCard, PartsCard, ProblemCard
-from bot.domain.choices import Verb
-from bot.domain.documents import DocumentKind
-from bot.domain.drafted import drafts_of
-from bot.domain.events import (
+from bot.core.cards import EarlierCard, PartsCard, ProblemCard
+from bot.core.choices import Verb
+from bot.core.events import (
     AnswersRead,
     Broke,
     CleanedUp,
@@ -18,14 +16,13 @@ from bot.domain.events import (
     WorkDescribed,
     WorkSeen,
 )
-from bot.domain.evidence import ExecutionResult
-from bot.domain.session import Ending, Session, Speaker
-from bot.domain.states import OverallStatus, Phase, RunState, Status, TaskState
-from bot.domain.tasks import PullText
-from bot.domain.tokens import VERBATIM
-from bot.domain.words import ChangeStage, WordKind
-from bot.domain.world import Usage
-from bot.flow import decide, due
+from bot.core.evidence import ExecutionResult
+from bot.core.llm import Usage
+from bot.core.plan import DocumentKind
+from bot.core.session import KEPT_VERBATIM, ChangeStage, Ending, Session, Speaker, WordKind
+from bot.core.states import OverallStatus, Phase, RunState, Status, TaskState
+from bot.core.task import PullText, drafts_of
+from bot.steps.decisions import decide, due
 from tests.flow.scenes import (
     asked,
     awaiting_approval,
@@ -227,7 +224,7 @@ def test_a_description_that_is_refused_is_the_tasks_own() -> None:
 
 def test_a_summary_of_the_talk_that_is_refused_ends_nothing_and_is_not_asked_for_again() -> None:
     for session in (awaiting_approval(), asked(), executing(running("T001"))):
-        for number in range(VERBATIM + 5):
+        for number in range(KEPT_VERBATIM + 5):
             session.say(Speaker.USER, f"{number} " + "x" * 900, later(number))
         [order] = [order for order in due(session) if order.kind == "summarise_talk"]
         decide(session, failed("summarise_talk", order.key))

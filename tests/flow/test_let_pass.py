@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.actions import Deed
-from bot.domain.choices import Verb, Word
-from bot.domain.evidence import Judgement
-from bot.domain.session import Session
-from bot.domain.states import RunState, TaskState
-from bot.domain.tasks import Hold, Why
-from bot.flow import decide
+from bot.core.actions import Deed
+from bot.core.choices import Verb, Word
+from bot.core.evidence import Judgement
+from bot.core.runs import Why
+from bot.core.session import Session
+from bot.core.states import RunState, TaskState
+from bot.core.task import Hold
+from bot.steps.decisions import decide
 from tests.flow.scenes import (
     by_default,
     cards,

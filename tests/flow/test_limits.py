@@ -6,17 +6,20 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.domain.actions import Deed, WaitUntil
-from bot.domain.choices import Verb, Word
-from bot.domain.dialogs import Dialog, DialogKind, DialogOption
-from bot.domain.events import DialogClosed, DialogOpened, OrderFailed, Ticked, TimeCame, Woken
-from bot.domain.evidence import TaskLimits
-from bot.domain.session import Session
-from bot.domain.states import Outcome, RunState, Status, TaskState
-from bot.domain.tasklog import BlockedReason, TerminatedBy, task_log
-from bot.domain.tasks import Hold, Task, Why
-from bot.flow import decide, due, limits, place
-from bot.flow.standing import seconds_of
+from bot.core.actions import Deed, WaitUntil
+from bot.core.choices import Verb, Word
+from bot.core.events import DialogClosed, DialogOpened, OrderFailed, Ticked, TimeCame, Woken
+from bot.core.evidence import TaskLimits
+from bot.core.projections.task_log_views import task_log
+from bot.core.projections.task_logs import BlockedReason, TerminatedBy
+from bot.core.runs import Dialog, DialogKind, DialogOption, Why
+from bot.core.session import Session
+from bot.core.states import Outcome, RunState, Status, TaskState
+from bot.core.task import Hold, Task
+from bot.steps import plan
+from bot.steps.blocked import limits
+from bot.steps.decisions import decide, due
+from bot.steps.messages import seconds_of
 from tests.flow.scenes import (
     HOSTED,
     T0,
@@ -124,7 +127,7 @@ def test_no_other_task_is_started_with_an_account_that_is_known_to_be_empty() ->
     session = waits(task("T002"))
     assert session.tasks[1].state in (TaskState.PENDING, TaskState.READY)
     assert not session.has_place
-    assert not place.can_move(session)
+    assert not plan.can_move(session)
 
 
 def test_a_task_of_another_agent_goes_on() -> None:

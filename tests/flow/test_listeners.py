@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.actions import Deed, ShowLogs, StopRun, Whisper
-from bot.domain.cards import NewsCard, ProblemCard, StatusCard, SummaryCard
-from bot.domain.choices import Verb, Word
-from bot.domain.events import Broke, Event, OrderFailed, Pressed, RunStopped, TroubleBegan
-from bot.domain.listeners import Feedback
-from bot.domain.people import Person
-from bot.domain.session import Session
-from bot.domain.sheets import Tone
-from bot.domain.states import Phase, Status, TaskState
-from bot.domain.verbosity import Verbosity
-from bot.domain.words import WordKind
-from bot.flow import decide, due, held_back
-from bot.flow.listeners import MOST, SAID
+from bot.core.actions import Deed, ShowLogs, StopRun, Whisper
+from bot.core.cards import NewsCard, ProblemCard, StatusCard, SummaryCard
+from bot.core.choices import Verb, Word
+from bot.core.events import Broke, Event, OrderFailed, Pressed, RunStopped, TroubleBegan
+from bot.core.people import Person, Verbosity
+from bot.core.session import Feedback, Session, WordKind
+from bot.core.sheets import Tone
+from bot.core.states import Phase, Status, TaskState
+from bot.steps.decisions import decide, due, held_back
+from bot.steps.talk.rules import MOST_LISTENERS, VERBOSITY_SET
 from tests.flow.scenes import (
     ANN,
     asked,
@@ -72,7 +69,7 @@ def test_how_much_is_said_can_be_chosen_and_is_confirmed_to_one_person_only(
     session = executing(running("T001"))
     deeds = decide(session, commanded(Word.VERBOSITY, level.upper()))
     assert session.verbosity is level
-    assert whispers(deeds) == [SAID[level]]
+    assert whispers(deeds) == [VERBOSITY_SET[level]]
     assert cards(deeds) == []
 
 
@@ -266,8 +263,8 @@ def test_who_is_not_content_is_told_how_it_goes_on() -> None:
 
 def test_what_very_many_people_thought_is_bounded() -> None:
     session = over()
-    for number in range(MOST * 2):
+    for number in range(MOST_LISTENERS * 2):
         person = BEA.model_copy(update={"id": f"T1/{number}"})
         decide(session, feedback(Verb.HELPFUL, person, number))
-    assert len(session.feedback) <= MOST + 1
-    assert session.feedback[-1].by == f"T1/{MOST * 2 - 1}"
+    assert len(session.feedback) <= MOST_LISTENERS + 1
+    assert session.feedback[-1].by == f"T1/{MOST_LISTENERS * 2 - 1}"

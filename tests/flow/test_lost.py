@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.actions import ListBranches, LookAtWork, StopRun
-from bot.domain.choices import Verb
-from bot.domain.events import BranchesListed, OrderFailed
-from bot.domain.session import Session
-from bot.domain.states import TaskState
-from bot.domain.tasks import Hold, Task, Why
-from bot.flow import decide
+from bot.core.actions import ListBranches, LookAtWork, StopRun
+from bot.core.choices import Verb
+from bot.core.events import BranchesListed, OrderFailed
+from bot.core.runs import Why
+from bot.core.session import Session
+from bot.core.states import TaskState
+from bot.core.task import Hold, Task
+from bot.steps.decisions import decide
 from tests.flow.scenes import (
     executing,
     gets_place,

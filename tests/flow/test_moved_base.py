@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain import approval
-from bot.domain.choices import Verb
-from bot.domain.events import BaseSeen, DocumentsCommitted, OrderFailed
-from bot.domain.sheets import Tone
-from bot.domain.states import Phase, TaskState
-from bot.domain.world import Base, Scan, Upstream
-from bot.flow import decide, due
+from bot.core import approval
+from bot.core.choices import Verb
+from bot.core.events import BaseSeen, DocumentsCommitted, OrderFailed
+from bot.core.git import Base, Scan, Upstream
+from bot.core.sheets import Tone
+from bot.core.states import Phase, TaskState
+from bot.steps.decisions import decide, due
 from tests.flow.scenes import (
     ANN,
     HOSTED,

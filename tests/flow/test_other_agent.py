@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.actions import Deed, StopRun
-from bot.domain.cards import ProblemCard
-from bot.domain.choices import Command, Verb, Word, command_in
-from bot.domain.events import Commanded
-from bot.domain.people import Role
-from bot.domain.session import Session
-from bot.domain.states import RunState, Status, TaskState
-from bot.domain.tasks import Counters, Hold, Task
-from bot.engine.gate import role_for
-from bot.flow import decide
+from bot.core.actions import Deed, StopRun
+from bot.core.cards import ProblemCard
+from bot.core.choices import Command, Verb, Word, parse_command
+from bot.core.events import Commanded
+from bot.core.gate import role_for
+from bot.core.people import Role
+from bot.core.session import Session
+from bot.core.states import RunState, Status, TaskState
+from bot.core.task import Counters, Hold, Task
+from bot.steps.decisions import decide
 from tests.flow.scenes import (
     ANN,
     cards,
@@ -33,7 +33,7 @@ OTHERS = {"codex": "--yolo"}
 
 
 def use(session: Session, said: str) -> list[Deed]:
-    command = command_in(said)
+    command = parse_command(said)
     assert command
     assert command.word is Word.USE
     return decide(session, Commanded(id=said, at=later(), by=ANN, command=command))
@@ -53,7 +53,7 @@ def session_with(*tasks: Task) -> Session:
     ],
 )
 def test_the_words_are_understood(said: str, agent: str, about: str) -> None:
-    assert command_in(said) == Command(word=Word.USE, argument=about, text=agent)
+    assert parse_command(said) == Command(word=Word.USE, argument=about, text=agent)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_the_words_are_understood(said: str, agent: str, about: str) -> None:
     ],
 )
 def test_talk_that_begins_like_it_is_talk(said: str) -> None:
-    assert command_in(said) is None
+    assert parse_command(said) is None
 
 
 def test_only_who_may_approve_lets_another_agent_work() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.choices import Verb
-from bot.domain.events import CollisionsSeen
-from bot.domain.states import Outcome, RunState, TaskState
-from bot.domain.world import Collision
-from bot.flow import decide, overlap
+from bot.core.choices import Verb
+from bot.core.events import CollisionsSeen
+from bot.core.git import Collision
+from bot.core.states import Outcome, RunState, TaskState
+from bot.steps.decisions import decide
+from bot.steps.execute import next_step
 from tests.flow.scenes import (
     cards,
     delivering,
@@ -47,8 +48,8 @@ def test_the_same_file_is_meant_by_name_by_folder_or_by_pattern_both_ways(
     one: str, other: str, same: bool
 ) -> None:
     first, second = task("T001", files=(one,)), task("T002", files=("x.txt", other))
-    assert overlap.overlaps(first, second) is same
-    assert overlap.overlaps(second, first) is same
+    assert next_step.overlaps(first, second) is same
+    assert next_step.overlaps(second, first) is same
 
 
 def test_who_declares_the_same_file_waits_and_the_others_start_beside() -> None:

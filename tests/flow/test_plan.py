@@ -6,12 +6,11 @@ from datetime import datetime
 
 import pytest
 
-from bot.domain import approval
-from bot.domain.actions import Show
-from bot.domain.cards import ApprovalCard, DocumentCard, NewsCard, QuestionsCard, ReceivedCard
-from bot.domain.choices import Verb
-from bot.domain.documents import Document, DocumentKind
-from bot.domain.events import (
+from bot.core import approval
+from bot.core.actions import Show
+from bot.core.cards import ApprovalCard, DocumentCard, NewsCard, QuestionsCard, ReceivedCard
+from bot.core.choices import Verb
+from bot.core.events import (
     AnswersRead,
     BaseSeen,
     DocumentsCommitted,
@@ -21,13 +20,17 @@ from bot.domain.events import (
     Scanned,
     Surveyed,
 )
-from bot.domain.people import Person
-from bot.domain.spec_kit import TaskDraft
-from bot.domain.states import IntentStatus, Phase, Status, TaskState
-from bot.domain.words import WordKind
-from bot.domain.world import AgentReady, Base, Scan, Usage
-from bot.flow import decide, due, telling
-from bot.flow.clarify import numbered_answers
+from bot.core.git import Base, Scan
+from bot.core.llm import Usage
+from bot.core.people import Person
+from bot.core.plan import Document, DocumentKind
+from bot.core.runs import AgentReady
+from bot.core.session import WordKind
+from bot.core.spec_kit.drafts import TaskDraft
+from bot.core.states import IntentStatus, Phase, Status, TaskState
+from bot.steps import messages
+from bot.steps.clarify.rules import numbered_answers
+from bot.steps.decisions import decide, due
 from tests.flow.scenes import (
     ANN,
     asked,
@@ -481,7 +484,7 @@ def test_the_card_lists_no_task_of_an_earlier_round_that_nobody_does_any_more() 
         task("T003", TaskState.REPLACED),
         task("T004"),
     )
-    shown = telling.approval_wanted(session).card
+    shown = messages.approval_wanted(session).card
     assert isinstance(shown, ApprovalCard)
     assert [(one.key, one.done) for one in shown.tasks] == [("T001", True), ("T004", False)]
 

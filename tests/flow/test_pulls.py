@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.actions import ChooseStep, Deed, HoldPlace, MergePull, StopRun, TakeInBase
-from bot.domain.cards import NeedsYouCard, NewsCard
-from bot.domain.choices import Verb, Word
-from bot.domain.drafted import drafts_of
-from bot.domain.events import (
+from bot.core.actions import ChooseStep, Deed, HoldPlace, MergePull, StopRun, TakeInBase
+from bot.core.cards import NeedsYouCard, NewsCard
+from bot.core.choices import Verb, Word
+from bot.core.events import (
     BaseTakenIn,
     OrderFailed,
     PlaceAwaited,
@@ -17,7 +16,7 @@ from bot.domain.events import (
     PullsSeen,
     StepChosen,
 )
-from bot.domain.hosting import (
+from bot.core.forge import (
     WAITS_FOR,
     CiFailure,
     CiState,
@@ -27,12 +26,13 @@ from bot.domain.hosting import (
     Pull,
     ReviewNote,
 )
-from bot.domain.session import Ending, Session
-from bot.domain.states import Outcome, Phase, RunState, Status, TaskState
-from bot.domain.tasks import PullRequest, Task, Why
-from bot.domain.words import Affected, Change, ChangeStage
-from bot.flow import changed, decide, due, pulls
-from bot.flow.pulls import showing
+from bot.core.runs import Why
+from bot.core.session import Affected, Change, ChangeStage, Ending, Session
+from bot.core.states import Outcome, Phase, RunState, Status, TaskState
+from bot.core.task import PullRequest, Task, drafts_of
+from bot.steps.change import effects as change_effects
+from bot.steps.decisions import decide, due
+from bot.steps.pull_requests import cards as pull_cards
 from tests.flow.scenes import (
     ANN,
     HEAD,
@@ -93,7 +93,7 @@ def of(one: Task) -> PullRequest:
 
 
 def shown(session: Session) -> list[Deed]:
-    return list(pulls.card(session))
+    return list(pull_cards.card(session))
 
 
 def tried(session: Session, number: int, done: MergeTried) -> list[Deed]:
@@ -446,7 +446,7 @@ def test_what_somebody_has_pushed_to_is_merged_by_people_and_says_so() -> None:
     card = pulls_card(shown(session))
     assert "pushed" in card.pulls[0].state
     assert Verb.MERGE_PULL not in verbs(card)
-    decide(session, pressed(Verb.MERGE_PULL, showing.about_one(session.tasks[0])))
+    decide(session, pressed(Verb.MERGE_PULL, pull_cards.about_one(session.tasks[0])))
     assert "merge_pull" not in kinds(session)
 
 
@@ -496,7 +496,7 @@ def test_who_wants_it_merged_without_checks_gets_it_merged_at_that_head_alone() 
     assert "merge_pull" not in kinds(session), "now there are some: they must pass"
     look(session, failing(7))
     mended(session, "2" * 40)
-    decide(session, pressed(Verb.MERGE_PULL, showing.about_one(session.tasks[0])))
+    decide(session, pressed(Verb.MERGE_PULL, pull_cards.about_one(session.tasks[0])))
     order = ordered(session, "merge_pull")
     assert isinstance(order, MergePull)
     assert not order.anyway
@@ -851,7 +851,7 @@ def change_of(*keys: str, stage: ChangeStage = ChangeStage.AWAITING) -> Change:
 
 
 def confirmed(session: Session, change: Change, drop: tuple[str, ...] = ()) -> None:
-    list(changed.hold_touched(session, change, later()))
+    list(change_effects.hold_touched(session, change, later()))
     held = session.change
     assert held
     drafts = tuple(
@@ -859,7 +859,7 @@ def confirmed(session: Session, change: Change, drop: tuple[str, ...] = ()) -> N
         for draft in drafts_of(session.tasks)
         if draft.key not in drop
     )
-    changed.take_over(session, held.model_copy(update={"drafts": drafts}), later())
+    change_effects.take_over(session, held.model_copy(update={"drafts": drafts}), later())
     session.change = None
 
 
@@ -878,8 +878,8 @@ def test_a_change_that_is_forgotten_loses_nothing_that_was_still_to_be_told() ->
     session = finishing()
     look(session, failing(7))
     session.change = change_of("T001")
-    list(changed.hold_touched(session, session.change, later()))
-    changed.release(session, ["id-T001"])
+    list(change_effects.hold_touched(session, session.change, later()))
+    change_effects.release(session, ["id-T001"])
     session.change = None
     gets_place(session)
     second = session.tasks[0].runs[1]
@@ -921,8 +921,8 @@ def test_a_pull_request_that_could_not_be_made_is_tried_again_after_a_change_was
 ):
     session = delivering(shipped("T001", 7, state=TaskState.INTEGRATING, problem="No."))
     session.change = change_of("T001")
-    list(changed.hold_touched(session, session.change, later()))
-    changed.release(session, ["id-T001"])
+    list(change_effects.hold_touched(session, session.change, later()))
+    change_effects.release(session, ["id-T001"])
     assert session.tasks[0].problem == "No."
 
 
@@ -973,7 +973,7 @@ def test_a_dependent_has_no_button_though_it_is_no_draft() -> None:
     session = stacked()
     look(session, pull(9, ci=CiState.PASSED))
     merges = [c for c in pulls_card(shown(session)).choices if c.verb is Verb.MERGE_PULL]
-    assert [choice.about for choice in merges] == [showing.about_one(session.tasks[0])]
+    assert [choice.about for choice in merges] == [pull_cards.about_one(session.tasks[0])]
 
 
 def test_what_goes_back_says_on_the_card_that_it_is_worked_on() -> None:

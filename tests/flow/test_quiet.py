@@ -6,16 +6,15 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.actions import Deed, LookIn, StopRun
-from bot.domain.cards import NeedsYouCard
-from bot.domain.choices import Verb, Word
-from bot.domain.events import LookedIn, OrderFailed, Pressed, RunEnded, RunStopped, Ticked
-from bot.domain.evidence import TaskLimits
-from bot.domain.session import Session
-from bot.domain.states import Outcome, RunState, TaskState
-from bot.domain.tasks import Run
-from bot.domain.world import CompletionSource, RunEnd
-from bot.flow import decide, due
+from bot.core.actions import Deed, LookIn, StopRun
+from bot.core.cards import NeedsYouCard
+from bot.core.choices import Verb, Word
+from bot.core.events import LookedIn, OrderFailed, Pressed, RunEnded, RunStopped, Ticked
+from bot.core.evidence import TaskLimits
+from bot.core.runs import CompletionSource, Run, RunEnd
+from bot.core.session import Session
+from bot.core.states import Outcome, RunState, TaskState
+from bot.steps.decisions import decide, due
 from tests.flow.scenes import ANN, T0, cards, commanded, executing, later, running, task
 
 LIMITS = TaskLimits(quiet_seconds=900, long_seconds=7200)

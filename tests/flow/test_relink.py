@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from bot.domain.actions import Relink, StopRun
-from bot.domain.cards import StoppedCard
-from bot.domain.choices import Verb, Word, command_in
-from bot.domain.events import Commanded, OrderFailed, Relinked
-from bot.domain.session import Session
-from bot.domain.states import Status, TaskState
-from bot.domain.tasks import Why
-from bot.flow import decide, due, held_back
-from tests.flow.scenes import (
-    ANN,
-    cards,
-    commanded,
-    executing,
-    later,
-    pressed,
-    running,
-    whispers,
-)
+from bot.core.actions import Relink, StopRun
+from bot.core.cards import StoppedCard
+from bot.core.choices import Verb, Word, parse_command
+from bot.core.events import Commanded, OrderFailed, Relinked
+from bot.core.runs import Why
+from bot.core.session import Session
+from bot.core.states import Status, TaskState
+from bot.steps.decisions import decide, due, held_back
+from tests.flow.scenes import ANN, cards, commanded, executing, later, pressed, running, whispers
 
 GONE = OrderFailed(
     id="gone",
@@ -45,7 +36,7 @@ def missed() -> Session:
 
 
 def relink(path: str) -> Commanded:
-    command = command_in(f"relink {path}")
+    command = parse_command(f"relink {path}")
     assert command
     return commanded(Word.RELINK).model_copy(update={"command": command})
 
@@ -116,6 +107,6 @@ def test_who_misses_nothing_is_told_where_it_works() -> None:
 
 def test_a_path_is_needed_and_an_id_may_stand_before_it() -> None:
     assert "Write relink" in whispers(decide(missed(), commanded(Word.RELINK)))[0]
-    told = command_in("relink 1a2b3c4d /srv/my shop")
+    told = parse_command("relink 1a2b3c4d /srv/my shop")
     assert told
     assert (told.argument, told.text) == ("1a2b3c4d", "/srv/my shop")

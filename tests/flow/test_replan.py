@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from bot.domain.actions import Deed, StopRun
-from bot.domain.choices import Verb
-from bot.domain.drafted import drafts_of
-from bot.domain.events import OrderFailed, TaskReplanned
-from bot.domain.evidence import Judgement
-from bot.domain.replanned import Smaller
-from bot.domain.session import Session
-from bot.domain.states import TaskState
-from bot.domain.tasks import Acceptance, Counters, Task, TaskType
-from bot.domain.words import Affected, Change, ChangeStage
-from bot.flow import changed, decide, steps
+from bot.core.actions import Deed, StopRun
+from bot.core.choices import Verb
+from bot.core.events import OrderFailed, TaskReplanned
+from bot.core.evidence import Judgement
+from bot.core.session import Affected, Change, ChangeStage, Session
+from bot.core.spec_kit.drafts import TaskType
+from bot.core.states import TaskState
+from bot.core.task import Acceptance, Counters, SmallerTask, Task, drafts_of
+from bot.steps.change import effects as change_effects
+from bot.steps.decisions import decide
+from bot.steps.execute import next_step
 from tests.flow.scenes import (
     ANN,
     by_default,
@@ -37,9 +37,9 @@ from tests.flow.scenes import (
 )
 
 PARTS = (
-    Smaller(name="Read", acceptance=(Acceptance(id="A1", text="It reads."),), files=("r.py",)),
-    Smaller(name="Write", after=(0,)),
-    Smaller(name="Tell", after=(0, 1)),
+    SmallerTask(name="Read", acceptance=(Acceptance(id="A1", text="It reads."),), files=("r.py",)),
+    SmallerTask(name="Write", after=(0,)),
+    SmallerTask(name="Tell", after=(0, 1)),
 )
 
 
@@ -53,7 +53,7 @@ def too_large(*others: Task, **changes: object) -> Session:
     return session
 
 
-def cut(session: Session, *parts: Smaller) -> list[Deed]:
+def cut(session: Session, *parts: SmallerTask) -> list[Deed]:
     order = ordered(session, "replan_task")
     event = TaskReplanned(id="r", at=later(), answers=order.key, task_id="id-T001", smaller=parts)
     return decide(session, event)
@@ -106,7 +106,11 @@ def test_they_come_after_each_other_as_was_proposed_and_after_what_it_came_after
 
 def test_a_part_that_would_come_after_itself_or_a_later_one_does_not() -> None:
     session = too_large()
-    cut(session, Smaller(name="One", after=(0, 1, 5, -1)), Smaller(name="Two", after=(-2, 1)))
+    cut(
+        session,
+        SmallerTask(name="One", after=(0, 1, 5, -1)),
+        SmallerTask(name="Two", after=(-2, 1)),
+    )
     assert of(session, "One").dependencies == ()
     assert of(session, "Two").dependencies == ()
 
@@ -148,7 +152,7 @@ def test_what_was_tried_is_named_to_those_who_do_it_now() -> None:
 
 def test_what_cannot_be_cut_is_a_persons() -> None:
     session = too_large()
-    [card] = needs(cut(session, Smaller(name="One")))
+    [card] = needs(cut(session, SmallerTask(name="One")))
     assert "could not be cut" in card.reason
     assert session.tasks[0].replan_reason == ""
 
@@ -177,9 +181,9 @@ def test_a_task_and_what_it_was_cut_into_are_cut_three_times_in_all() -> None:
     ]
     part = task("T009", original="id-T001", parent="id-T002", counters=Counters(replans=1))
     session = executing(*old, part)
-    assert not steps.may_be_cut(session, part)
+    assert not next_step.may_be_cut(session, part)
     session.tasks.remove(old[2])
-    assert steps.may_be_cut(session, part)
+    assert next_step.may_be_cut(session, part)
 
 
 def test_the_judge_may_ask_for_a_cut_and_beyond_the_bound_a_person_is_asked() -> None:
@@ -196,11 +200,11 @@ def test_the_judge_may_ask_for_a_cut_and_beyond_the_bound_a_person_is_asked() ->
 def test_what_people_see_or_others_have_built_upon_is_not_cut() -> None:
     alone, done = task("T001"), shipped("T002", 7)
     session = delivering(alone, done)
-    assert steps.may_be_cut(session, alone)
-    assert not steps.may_be_cut(session, done)
+    assert next_step.may_be_cut(session, alone)
+    assert not next_step.may_be_cut(session, done)
     session.tasks.append(running("T003", dependencies=("id-T001",)))
-    assert not steps.may_be_cut(session, alone)
-    assert not steps.may_be_cut(session, task("T004", type=TaskType.INTEGRATION))
+    assert not next_step.may_be_cut(session, alone)
+    assert not next_step.may_be_cut(session, task("T004", type=TaskType.INTEGRATION))
 
 
 def test_a_change_that_puts_it_differently_takes_the_cut_back() -> None:
@@ -214,13 +218,13 @@ def test_a_change_that_puts_it_differently_takes_the_cut_back() -> None:
         stage=ChangeStage.AWAITING,
         affected=(Affected(task_id="id-T001", why="w"),),
     )
-    deeds = list(changed.hold_touched(session, change, later()))
+    deeds = list(change_effects.hold_touched(session, change, later()))
     held = session.change
     assert held
     assert not any(isinstance(deed, StopRun) for deed in deeds)
     [draft] = drafts_of(session.tasks)
     drafts = (draft.model_copy(update={"description": "only read"}),)
-    changed.take_over(session, held.model_copy(update={"drafts": drafts}), later())
+    change_effects.take_over(session, held.model_copy(update={"drafts": drafts}), later())
     [one] = session.tasks
     assert one.state is TaskState.NEEDS_CONTINUATION
     assert one.replan_reason == ""
@@ -236,8 +240,8 @@ def test_a_change_that_is_forgotten_lets_the_cut_go_on() -> None:
         revision=2,
         affected=(Affected(task_id="id-T001", why="w"),),
     )
-    list(changed.hold_touched(session, change, later()))
-    changed.release(session, ["id-T001"])
+    list(change_effects.hold_touched(session, change, later()))
+    change_effects.release(session, ["id-T001"])
     session.change = None
     assert kinds(session) == ["replan_task"]
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain import approval
-from bot.domain.cards import ApprovalCard
-from bot.domain.choices import Verb
-from bot.domain.documents import Document, DocumentKind
-from bot.domain.events import DocumentsCommitted, DocumentWritten, PlanAnalysed
-from bot.domain.intent import Risk
-from bot.domain.people import Person
-from bot.domain.planned import Analysis, Covered, Finding, Policy, Severity
-from bot.domain.session import Session
-from bot.domain.spec_kit import TaskDraft
-from bot.domain.states import Phase
-from bot.flow import decide, due
+from bot.core import approval
+from bot.core.cards import ApprovalCard
+from bot.core.choices import Verb
+from bot.core.events import DocumentsCommitted, DocumentWritten, PlanAnalysed
+from bot.core.intent import Risk
+from bot.core.people import Person
+from bot.core.plan import Analysis, Covered, Document, DocumentKind, Finding, Policy, Severity
+from bot.core.session import Session
+from bot.core.spec_kit.drafts import TaskDraft
+from bot.core.states import Phase
+from bot.steps.decisions import decide, due
 from tests.flow.scenes import (
     awaiting_approval,
     cards,

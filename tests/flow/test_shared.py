@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from bot.domain.actions import Deed
-from bot.domain.choices import Verb
-from bot.domain.events import BranchesListed, NameTaken, TaskReplanned
-from bot.domain.replanned import Smaller
-from bot.domain.session import Session
-from bot.domain.states import Outcome, Phase, RunState, TaskState
-from bot.domain.tasks import PullRequest, Strategy, Task, Workspace
-from bot.flow import blocked, decide, due, shared, steps
+from bot.core.actions import Deed
+from bot.core.choices import Verb
+from bot.core.events import BranchesListed, NameTaken, TaskReplanned
+from bot.core.session import Session
+from bot.core.states import Outcome, Phase, RunState, TaskState
+from bot.core.task import PullRequest, SmallerTask, Strategy, Task, Workspace
+from bot.steps import plan
+from bot.steps.blocked import rules as blocked
+from bot.steps.decisions import decide, due
+from bot.steps.execute import next_step
 from tests.flow.scenes import (
     delivering,
     ended,
@@ -104,7 +106,7 @@ def test_only_the_last_makes_the_pull_request() -> None:
 
 def pulled(session: Session, key: str) -> PullRequest | None:
     one = session.task(f"id-{key}")
-    return shared.pull_of(session, one) if one else None
+    return plan.pull_request_of(session, one) if one else None
 
 
 def test_the_pull_request_of_the_last_is_that_of_all() -> None:
@@ -183,7 +185,7 @@ def test_parts_of_a_cut_task_and_who_shared_its_branch_each_get_branches_of_thei
     first, second = sharing(verifying("T001", replan_reason="large"), task("T002"))
     session = delivering(first, second)
     order = ordered(session, "replan_task")
-    parts = (Smaller(name="One"), Smaller(name="Two"))
+    parts = (SmallerTask(name="One"), SmallerTask(name="Two"))
     decide(
         session,
         TaskReplanned(id="r", at=later(), answers=order.key, task_id="id-T001", smaller=parts),
@@ -249,7 +251,7 @@ def test_nobody_starts_in_a_worktree_into_which_the_base_is_being_merged() -> No
 
 def test_a_task_others_have_built_upon_is_not_cut() -> None:
     first, second = sharing(verifying("T001"), running("T002"))
-    assert not steps.may_be_cut(delivering(first, second), first)
+    assert not next_step.may_be_cut(delivering(first, second), first)
 
 
 def test_one_branch_is_one_pull_request_in_the_session() -> None:
@@ -257,6 +259,6 @@ def test_one_branch_is_one_pull_request_in_the_session() -> None:
     session = delivering(first, second)
     watch = ordered(session, "watch_pulls")
     assert watch.key == "watch:7"
-    assert [shared.is_last(session, one) for one in session.tasks] == [False, True]
+    assert [plan.is_last_on_branch(session, one) for one in session.tasks] == [False, True]
     assert pull(7).number == 7
     assert list(due(session))

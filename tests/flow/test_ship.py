@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.actions import Deed, OpenPull
-from bot.domain.choices import Verb, Word
-from bot.domain.events import OrderFailed, PullOpened, WorkDescribed
-from bot.domain.hosting import Pull
-from bot.domain.session import Ending, Session
-from bot.domain.states import Phase, TaskState
-from bot.domain.tasks import PullText, TaskType
-from bot.flow import decide, due, ship
+from bot.core.actions import Deed, OpenPull
+from bot.core.choices import Verb, Word
+from bot.core.events import OrderFailed, PullOpened, WorkDescribed
+from bot.core.forge import Pull
+from bot.core.session import Ending, Session
+from bot.core.spec_kit.drafts import TaskType
+from bot.core.states import Phase, TaskState
+from bot.core.task import PullText
+from bot.steps.decisions import decide, due
+from bot.steps.ship import rules as ship
 from tests.flow.scenes import (
     HEAD,
     commanded,

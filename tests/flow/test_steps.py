@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.cards import NeedsYouCard
-from bot.domain.events import StepChosen, Ticked
-from bot.domain.session import Session
-from bot.domain.states import Outcome, TaskState
-from bot.domain.tasks import Why
-from bot.flow import circles, decide, due
+from bot.core.cards import NeedsYouCard
+from bot.core.events import StepChosen, Ticked
+from bot.core.runs import Why
+from bot.core.session import Session
+from bot.core.states import Outcome, TaskState
+from bot.steps.decisions import decide, due
+from bot.steps.execute import next_step
 from tests.flow.scenes import (
     by_default,
     cards,
@@ -184,10 +185,10 @@ def test_going_in_circles_is_brought_before_a_person() -> None:
         (["a>again: one", "a>fresh: zwei"], "a", "drei", False),
         (["a>again: the same words", "a>fresh: the same words"], "a", "the same words", True),
         (["check_failed>again: x", "check_failed>again: x"], "check_failed", "x", False),
-        ([f"k{n}>again: {n * 'x'}" for n in range(circles.MOST_STEPS)], "z", "new", True),
+        ([f"k{n}>again: {n * 'x'}" for n in range(next_step.MOST_STEPS)], "z", "new", True),
     ],
 )
 def test_circles_are_steps_without_end_patterns_that_repeat_and_the_same_words(
     past: list[str], kind: str, happened: str, circling: bool
 ) -> None:
-    assert bool(circles.seen(past, kind, happened)) is circling
+    assert bool(next_step.why_in_circles(past, kind, happened)) is circling

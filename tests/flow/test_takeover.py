@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from bot.domain.actions import Deed, StopRun
-from bot.domain.choices import Verb, Word
-from bot.domain.events import DialogAnswered, ImpactJudged, OrderFailed, Woken
-from bot.domain.session import Session
-from bot.domain.states import Outcome, RunState, Status, TaskState
-from bot.domain.tasks import Task
-from bot.domain.words import Affected, Change, ChangeStage
-from bot.flow import decide, place
+from bot.core.actions import Deed, StopRun
+from bot.core.choices import Verb, Word
+from bot.core.events import DialogAnswered, ImpactJudged, OrderFailed, Woken
+from bot.core.session import Affected, Change, ChangeStage, Session
+from bot.core.states import Outcome, RunState, Status, TaskState
+from bot.core.task import Task
+from bot.steps import plan
+from bot.steps.decisions import decide
 from tests.flow.scenes import (
     ANN,
     by_default,
@@ -110,7 +110,7 @@ def test_the_second_one_is_told_who_was_first() -> None:
 def test_the_repositorys_place_is_not_held_for_a_person() -> None:
     session = taken()
     assert not session.has_place
-    assert not place.can_move(session)
+    assert not plan.can_move(session)
     decide(session, commanded(Word.HANDBACK, "T001"))
     assert session.status is Status.QUEUED
 

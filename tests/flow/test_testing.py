@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain import approval
-from bot.domain.actions import Show
-from bot.domain.cards import ApprovalCard, NeedsYouCard, QuestionsCard
-from bot.domain.checks import Compared
-from bot.domain.choices import Command, Verb, Word
-from bot.domain.events import CheckRan, Commanded, QuestionsFound, Scanned, WorkSeen
-from bot.domain.evidence import CommandSource
-from bot.domain.layout import sheet
-from bot.domain.session import Session
-from bot.domain.states import Phase, TaskState
-from bot.domain.tasks import Hold
-from bot.domain.world import Scan
-from bot.flow import decide, due, telling, testing
+from bot.core import approval
+from bot.core.actions import Show
+from bot.core.cards import ApprovalCard, NeedsYouCard, QuestionsCard
+from bot.core.checks import Comparison
+from bot.core.choices import Command, Verb, Word
+from bot.core.events import CheckRan, Commanded, QuestionsFound, Scanned, WorkSeen
+from bot.core.evidence import CommandSource
+from bot.core.git import Scan
+from bot.core.layout import lay_out
+from bot.core.session import Session
+from bot.core.states import Phase, TaskState
+from bot.core.task import Hold
+from bot.steps import messages
+from bot.steps.decisions import decide, due
+from bot.steps.verify import test_command
 from tests.flow.scenes import (
     ANN,
     awaiting_approval,
@@ -99,7 +101,7 @@ def test_where_none_is_found_a_person_is_asked_with_the_plan() -> None:
     session, [card] = asked()
     assert isinstance(card, QuestionsCard)
     [question] = card.questions
-    assert (question.decision, question.default) == ("D1", testing.NONE_YET)
+    assert (question.decision, question.default) == ("D1", test_command.NONE_YET)
 
     decide(session, said("D1: `make check`"))
     assert (session.test_command, session.tests_from) == ("make check", CommandSource.PERSON)
@@ -141,7 +143,7 @@ def test_tests_that_a_task_sets_up_are_run_once_a_person_has_seen_their_command(
     told = press(session, Verb.ACCEPT)
 
     assert {one.key for one in told if one.decided} == {"needs-you:T001:1", "needs-you:T002:1"}
-    assert [testing.command_for(session, task) for task in session.tasks[:2]] == ["npm test"] * 2
+    assert [test_command.for_task(session, task) for task in session.tasks[:2]] == ["npm test"] * 2
     assert orders(session) == ["check:id-T001:1", "check:id-T002:1"]
     # the plan's next tasks are told, and another tree of that command is asked about no more
     assert session.test_command == "npm test"
@@ -169,7 +171,7 @@ def test_another_command_of_ones_own_is_what_runs_from_then_on() -> None:
     session = found("")
     decide(session, sees("T001", "npm test"))
     press(session, Verb.TESTS, text=" `npm run check` ")
-    assert testing.command_for(session, session.tasks[1]) == "npm run check"
+    assert test_command.for_task(session, session.tasks[1]) == "npm run check"
     assert session.tests_from is CommandSource.PERSON
     decide(session, sees("T002", "npm test"))
     assert session.tasks[1].state is TaskState.VERIFYING
@@ -182,13 +184,13 @@ def test_a_tree_that_is_tested_otherwise_than_the_base_waits_for_a_person() -> N
     [card] = [c for c in cards(decide(session, sees("T002", "true"))) if c.kind == "needs_you"]
     assert "with `true` instead of `make test`" in str(card)
     press(session, Verb.UNTESTED, 1)
-    assert testing.command_for(session, session.tasks[1]) == "make test"
+    assert test_command.for_task(session, session.tasks[1]) == "make test"
 
 
 def test_a_tree_that_has_lost_its_tests_is_tested_as_the_base_is() -> None:
     session = found("make test")
     decide(session, sees("T001", ""))
-    assert testing.command_for(session, session.tasks[0]) == "make test"
+    assert test_command.for_task(session, session.tasks[0]) == "make test"
 
 
 def test_each_tree_keeps_its_own_command_and_the_whole_has_that_of_who_was_done_last() -> None:
@@ -196,14 +198,14 @@ def test_each_tree_keeps_its_own_command_and_the_whole_has_that_of_who_was_done_
     decide(session, sees("T001", "make test"))
     decide(session, sees("T002", "uv run python -m pytest"))
     press(session, Verb.ACCEPT, 1)
-    assert [testing.command_for(session, task) for task in session.tasks[:2]] == [
+    assert [test_command.for_task(session, task) for task in session.tasks[:2]] == [
         "make test",
         "uv run python -m pytest",
     ]
-    assert testing.command_for_whole(session) == "make test"
+    assert test_command.for_whole(session) == "make test"
     for task in session.tasks[:2]:
         task.completed_at = later(int(task.key[1:]))
-    assert testing.command_for_whole(session) == "uv run python -m pytest"
+    assert test_command.for_whole(session) == "uv run python -m pytest"
 
 
 def test_a_command_that_was_set_or_said_is_never_replaced() -> None:
@@ -212,9 +214,9 @@ def test_a_command_that_was_set_or_said_is_never_replaced() -> None:
         session.tests_from = source
         decide(session, sees("T001", "npm test"))
         assert session.tasks[0].state is TaskState.VERIFYING
-        assert testing.command_for(session, session.tasks[0]) == "./prove"
+        assert test_command.for_task(session, session.tasks[0]) == "./prove"
         scan = Scan(commit=session.base_commit, test_command="npm test")
-        testing.scanned(session, scan)
+        test_command.take_scan(session, scan)
         assert session.test_command == "./prove"
 
 
@@ -259,25 +261,25 @@ def test_a_command_said_in_the_thread_counts_at_once_and_is_seen_before_approval
     ("command", "manifests", "base", "says"),
     [
         ("python3 -m pytest", "", None, ""),
-        ("make test", "", None, testing.PERHAPS_UNSEEN),
+        ("make test", "", None, messages.PERHAPS_UNSEEN),
         ("npm test", '"scripts": {"test": "vitest run"}', None, ""),
-        ("npm test", '"scripts": {"test": "ava"}', None, testing.PERHAPS_UNSEEN),
-        ("make test", "", Compared(seen=True, ran=1), ""),
-        ("make test", "", Compared(seen=False), testing.UNSEEN),
+        ("npm test", '"scripts": {"test": "ava"}', None, messages.PERHAPS_UNSEEN),
+        ("make test", "", Comparison(seen=True, ran=1), ""),
+        ("make test", "", Comparison(seen=False), messages.UNSEEN),
         ("", "", None, ""),
     ],
 )
 def test_whoever_approves_is_told_where_only_an_exit_code_can_be_seen(
-    command: str, manifests: str, base: Compared | None, says: str
+    command: str, manifests: str, base: Comparison | None, says: str
 ) -> None:
     session = awaiting_approval()
     session.test_command = command
     session.scan = Scan(commit="b" * 40, project_meta=manifests)
     if base:
         session.base_check = check(0, 0).model_copy(update={"command": command, "tests": base})
-    card = telling.approval_wanted(session).card
-    shown = str(sheet(card))
-    assert [one for one in (testing.UNSEEN, testing.PERHAPS_UNSEEN) if one in shown] == (
+    card = messages.approval_wanted(session).card
+    shown = str(lay_out(card))
+    assert [one for one in (messages.UNSEEN, messages.PERHAPS_UNSEEN) if one in shown] == (
         [says] if says else []
     )
 
@@ -314,7 +316,7 @@ def test_tests_can_be_told_and_switched_off() -> None:
     ],
 )
 def test_what_could_not_begin_says_so_in_its_output(output: str, why: str) -> None:
-    told = testing.unable(1, f"…\n{output}")
+    told = test_command.why_not_run(1, f"…\n{output}")
     assert why in told
     assert bool(told) == bool(why)
-    assert testing.unable(0, output) == ""
+    assert test_command.why_not_run(0, output) == ""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.actions import Deed, StopRun
-from bot.domain.cards import NewsCard
-from bot.domain.choices import Verb
-from bot.domain.events import WorkSeen
-from bot.domain.evidence import Judgement
-from bot.domain.session import Session
-from bot.domain.states import Outcome, RunState, TaskState
-from bot.domain.tampering import Flag, Sign
-from bot.domain.tasks import TaskType, Why
-from bot.domain.world import AgentUsage, CompletionSource, Work
-from bot.flow import decide
+from bot.core.actions import Deed, StopRun
+from bot.core.cards import NewsCard
+from bot.core.choices import Verb
+from bot.core.events import WorkSeen
+from bot.core.evidence import Judgement
+from bot.core.git import Work
+from bot.core.runs import AgentUsage, CompletionSource, Why
+from bot.core.session import Session
+from bot.core.spec_kit.drafts import TaskType
+from bot.core.states import Outcome, RunState, TaskState
+from bot.core.tampering.signs import Flag, Sign
+from bot.steps.decisions import decide
 from tests.flow.scenes import (
     by_default,
     cards,

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.actions import Deed
-from bot.domain.cards import OfferCard, PullsCard, SummaryCard
-from bot.domain.choices import Verb, Word
-from bot.domain.events import CleanedUp, OrderFailed, WholeJudged
-from bot.domain.evidence import Judgement, Verdict
-from bot.domain.hosting import CiState
-from bot.domain.replanned import Smaller
-from bot.domain.session import Ending, Session
-from bot.domain.states import IntentStatus, OverallStatus, Phase, Status, TaskState
-from bot.domain.tasks import PullRequest, Task
-from bot.domain.words import WordKind
-from bot.domain.world import Removal
-from bot.flow import conclude, decide, due, pulls
-from bot.flow.place import MOST_CONTINUES
+from bot.core.actions import Deed
+from bot.core.cards import OfferCard, PullsCard, SummaryCard
+from bot.core.choices import Verb, Word
+from bot.core.events import CleanedUp, OrderFailed, WholeJudged
+from bot.core.evidence import Judgement, Verdict
+from bot.core.forge import CiState
+from bot.core.git import Removal
+from bot.core.session import Ending, Session, WordKind
+from bot.core.states import IntentStatus, OverallStatus, Phase, Status, TaskState
+from bot.core.task import PullRequest, SmallerTask, Task
+from bot.steps.decisions import decide, due
+from bot.steps.finish import rules as finish
+from bot.steps.plan import MOST_CONTINUES
+from bot.steps.pull_requests import cards as pull_cards
 from tests.flow.scenes import (
     cards,
     commanded,
@@ -39,7 +39,7 @@ from tests.flow.scenes import (
     whispers,
 )
 
-MISSING = (Smaller(name="Docs", description="Describe the codes."),)
+MISSING = (SmallerTask(name="Docs", description="Describe the codes."),)
 
 
 def finishing(*tasks: Task, **changes: object) -> Session:
@@ -51,7 +51,9 @@ def merged(session: Session, number: int = 7) -> list[Deed]:
     return look(session, pull(number, merged=True, open=False, merge_commit="m" * 40))
 
 
-def whole(session: Session, outcome: Judgement = Judgement.DONE, *proposed: Smaller) -> list[Deed]:
+def whole(
+    session: Session, outcome: Judgement = Judgement.DONE, *proposed: SmallerTask
+) -> list[Deed]:
     order = ordered(session, "judge_whole")
     verdict = Verdict(outcome=outcome, missing=("docs",), reasons=("so",), at=later())
     event = WholeJudged(id="w", at=later(), answers=order.key, verdict=verdict, proposed=proposed)
@@ -65,7 +67,7 @@ def cleaned(session: Session, *removals: Removal) -> SummaryCard:
     return shown[0]
 
 
-def ended(*proposed: Smaller, **changes: object) -> tuple[Session, SummaryCard]:
+def ended(*proposed: SmallerTask, **changes: object) -> tuple[Session, SummaryCard]:
     session = finishing(**changes)
     merged(session)
     whole(session, Judgement.CONTINUE if proposed else Judgement.DONE, *proposed)
@@ -121,7 +123,7 @@ def test_when_all_is_built_people_are_told_in_a_message_of_its_own() -> None:
     told = "Everything is built: #7, #9 wait for you"
     assert told in titles(decide(session, said("Fine so far.")))
     session = delivering(shipped("T001", 7))
-    [card] = cards(list(pulls.card(session)))
+    [card] = cards(list(pull_cards.card(session)))
     deeds = decide(session, press(card, Verb.MERGE_PULL))
     assert session.phase is Phase.FINISHING
     assert not [title for title in titles(deeds) if "Everything is built" in title]
@@ -268,7 +270,7 @@ def test_the_next_round_has_cards_of_its_own() -> None:
 
 def test_a_button_of_the_last_round_does_nothing_in_the_next() -> None:
     session = finishing(shipped("T001", 7))
-    old = next(c for c in cards(list(pulls.card(session))) if isinstance(c, PullsCard))
+    old = next(c for c in cards(list(pull_cards.card(session))) if isinstance(c, PullsCard))
     merged(session)
     whole(session, Judgement.CONTINUE, *MISSING)
     cleaned(session)
@@ -328,7 +330,7 @@ def test_the_end_is_told_by_its_worst() -> None:
     session, card = ended()
     assert session.result
     assert card.result == session.result
-    assert titles([conclude.summary(session, tick())])[0].startswith("COMPLETE")
+    assert titles([finish.summary(session, tick())])[0].startswith("COMPLETE")
 
 
 @pytest.mark.parametrize("verb", [Verb.MERGE, Verb.KEEP])

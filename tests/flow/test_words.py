@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.actions import Deed, SummariseTalk
-from bot.domain.cards import ReceivedCard
-from bot.domain.events import Edited, OrderFailed, TalkSummarised
-from bot.domain.session import Session, Speaker
-from bot.domain.states import Phase, Status
-from bot.domain.tokens import VERBATIM
-from bot.domain.words import ChangeStage, WordKind
-from bot.flow import decide, due, intake
-from bot.flow.replies import MOST
+from bot.core.actions import Deed, SummariseTalk
+from bot.core.cards import ReceivedCard
+from bot.core.events import Edited, OrderFailed, TalkSummarised
+from bot.core.session import KEPT_VERBATIM, ChangeStage, Session, Speaker, WordKind
+from bot.core.states import Phase, Status
+from bot.steps.decisions import decide, due
+from bot.steps.intake import rules as intake
+from bot.steps.talk.rules import MOST_WAITING
 from tests.flow.scenes import (
     ANN,
     asked,
@@ -128,10 +127,10 @@ def test_a_model_that_refuses_for_good_ends_nothing_that_is_under_way() -> None:
 
 def test_nobody_piles_up_words_without_end_while_the_model_is_away() -> None:
     session = executing(running("T001"))
-    for number in range(MOST):
+    for number in range(MOST_WAITING):
         assert not whispers(decide(session, said(f"word {number}")))
     assert whispers(decide(session, said("one more")))
-    assert len(session.words) == MOST
+    assert len(session.words) == MOST_WAITING
 
 
 def test_words_that_were_judged_already_are_not_judged_again() -> None:
@@ -144,9 +143,9 @@ def test_words_that_were_judged_already_are_not_judged_again() -> None:
 
 def test_old_talk_becomes_one_message_of_the_system_and_the_last_stay_word_for_word() -> None:
     session = executing(running("T001"))
-    for number in range(VERBATIM + 5):
+    for number in range(KEPT_VERBATIM + 5):
         session.say(Speaker.USER, f"{number} " + "x" * 900, later(number))
-    last, tasks = session.conversation[-VERBATIM:], list(session.tasks)
+    last, tasks = session.conversation[-KEPT_VERBATIM:], list(session.tasks)
     [order] = [order for order in due(session) if isinstance(order, SummariseTalk)]
     assert (order.number, order.messages) == (1, 5)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from adapters.chat.slack import forms
-from adapters.chat.slack.drawing import EVERY_KIND, Kind, Site, drawn
-from adapters.chat.slack.drawing.home import home as drawn_home
-from bot.domain.cards import Card, HomeCard
-from bot.domain.choices import Verb
+from adapters.slack.blocks import forms
+from adapters.slack.blocks.cards import draw_card
+from adapters.slack.blocks.kit import EVERY_BLOCK_KIND, BlockKind, Site
+from adapters.slack.blocks.surfaces import home_view as drawn_home
+from bot.core.cards import Card, HomeCard
+from bot.core.choices import Verb
 from tests.looks.catalogue import Entry, Variant, entries
 from tests.looks.catalogue.beginning import ALL, LONG_OPTIONS, ONLY_YOU
 from tests.looks.catalogue.sample import MIKA, REQUEST, THREAD
@@ -73,16 +74,16 @@ def thread(*, rich: bool) -> tuple[str, ...]:
 
 def form() -> str:
     """The one in which questions are answered."""
-    purpose = forms.Purpose(thread=THREAD, verb=Verb.ANSWER, key="questions")
+    purpose = forms.FormPurpose(thread=THREAD, verb=Verb.ANSWER, key="questions")
     return modal(forms.questions_form([*ALL, ONLY_YOU], purpose))
 
 
 def modals() -> str:
-    purpose = forms.Purpose(thread=THREAD, verb=Verb.CHANGE, about="a", key="k")
+    purpose = forms.FormPurpose(thread=THREAD, verb=Verb.CHANGE, about="a", key="k")
     views = (
-        ("form/changes", forms.asking("Request changes", "What should be different?", purpose)),
+        ("form/changes", forms.ask_form("Request changes", "What should be different?", purpose)),
         ("form/answers", forms.questions_form([*ALL, ONLY_YOU, LONG_OPTIONS], purpose)),
-        ("form/nothing to answer", forms.saying("I do not know these questions any more.")),
+        ("form/nothing to answer", forms.notice_form("I do not know these questions any more.")),
     )
     return column([(name, modal(view)) for name, view in views])
 
@@ -94,8 +95,8 @@ def _posted(one: Entry, variant: Variant, *, rich: bool) -> str:
 def _messages(card: Card, *, private: bool, rich: bool) -> str:
     if isinstance(card, HomeCard):
         return home(drawn_home(card, site=SITE))
-    kinds = EVERY_KIND if rich else frozenset[Kind]()
+    kinds = EVERY_BLOCK_KIND if rich else frozenset[BlockKind]()
     return "".join(
         message(Post(name="gwt", text=one.text, blocks=one.blocks, app=True, private=private))
-        for one in drawn(card, SITE, kinds)
+        for one in draw_card(card, SITE, kinds)
     )

@@ -17,8 +17,9 @@ from pathlib import Path
 
 from aiohttp import ClientSession
 
-from adapters.chat.matrix import MatrixAccess, MatrixChat
-from bot.domain.people import Thread
+from adapters.matrix.chat import MatrixChat
+from adapters.matrix.client import MatrixAccess
+from bot.core.people import Thread
 from tests.beds.synapse import Homeserver, Login, Person
 from tests.looks.catalogue import entries
 from tests.looks.catalogue.sample import REQUEST

@@ -17,8 +17,8 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from adapters.played.script.request import REQUEST
-from bot.program import demo
+from adapters.demo.texts import REQUEST
+from bot.cli import demo
 from tests.looks.chromium import tab
 from tests.stories.terminal import Terminal
 

@@ -10,17 +10,17 @@ from typing import get_args
 
 import pytest
 
-from adapters.chat.console.drawing import drawn as drawn_in_terminal
-from adapters.chat.console.screen import Screen
-from adapters.chat.matrix.drawing import drawn as drawn_in_matrix
-from adapters.chat.matrix.shapes import edited, posted
-from adapters.chat.slack.drawing import EVERY_KIND, Kind, Message, drawn
-from adapters.chat.slack.drawing.home import home
-from adapters.chat.slack.plainer import plainer
-from bot.domain import cards
-from bot.domain.cards import Card, HomeCard
-from bot.domain.layout import sheet
-from bot.domain.masking import clean
+from adapters.console.rendering import ConsoleScreen
+from adapters.console.rendering import render_sheet as drawn_in_terminal
+from adapters.matrix.cards import draw_card as drawn_in_matrix
+from adapters.matrix.sending import edit_content, message_content
+from adapters.slack.blocks.cards import draw_card, plainer_forms
+from adapters.slack.blocks.kit import EVERY_BLOCK_KIND, BlockKind, SlackMessage
+from adapters.slack.blocks.surfaces import home_view
+from bot.core import cards
+from bot.core.cards import Card, HomeCard
+from bot.core.layout import lay_out
+from bot.core.text import clean
 from tests.adapters.chat.slack.content import texts_in_markup, texts_of, wrong_in
 from tests.beds.slack.validation import wrong_in_blocks, wrong_in_view
 from tests.looks.catalogue import VARIANTS, Variant, entries
@@ -42,12 +42,12 @@ def cards_of(group: str, variant: Variant) -> list[tuple[str, Card]]:
     return [(one.state, variant.of(one.card)) for one in ALL if one.group == group]
 
 
-def in_slack(card: Card) -> list[Message]:
+def in_slack(card: Card) -> list[SlackMessage]:
     """As workspaces see it that take everything, and as those do that take nothing new."""
     if isinstance(card, HomeCard):
         return []
-    kinds = (EVERY_KIND, frozenset[Kind]())
-    return [message for taken in kinds for message in drawn(card, SITE, taken)]
+    kinds = (EVERY_BLOCK_KIND, frozenset[BlockKind]())
+    return [message for taken in kinds for message in draw_card(card, SITE, taken)]
 
 
 def test_every_kind_of_card_is_in_the_catalogue() -> None:
@@ -76,7 +76,7 @@ class TestInSlack:
         for state, card in cards_of(group, variant):
             for message in in_slack(card):
                 assert wrong_in(message) == [], state
-                for text, blocks in plainer(message):
+                for text, blocks in plainer_forms(message):
                     assert wrong_in_blocks(blocks) == [], state
                     assert 1 <= len(text) <= 4_000, state
 
@@ -100,7 +100,7 @@ class TestInSlack:
 def test_slack_takes_it_as_a_page_of_its_own(variant: Variant) -> None:
     for state, card in cards_of("home", variant):
         assert isinstance(card, HomeCard)
-        view = home(card, site=SITE)
+        view = home_view(card, site=SITE)
         assert wrong_in_view(view) == [], state
         assert all(text.strip() for text in texts_of(view)), state
 
@@ -131,7 +131,7 @@ class Tags(HTMLParser):
 def test_matrix_takes_it_whole_and_nothing_on_it_acts(group: str, variant: Variant) -> None:
     for state, card in cards_of(group, variant):
         for message in drawn_in_matrix(card):
-            sent = (posted(message, "$root", "@a:b"), edited(message, "$event"))
+            sent = (message_content(message, "$root", "@a:b"), edit_content(message, "$event"))
             sizes = [len(json.dumps(one, ensure_ascii=False).encode()) for one in sent]
             assert max(sizes) < LARGEST_EVENT, state
             tags = Tags(message.html)
@@ -144,6 +144,6 @@ def test_matrix_takes_it_whole_and_nothing_on_it_acts(group: str, variant: Varia
 @variants
 def test_a_terminal_shows_it_with_its_title(group: str, variant: Variant) -> None:
     for state, card in cards_of(group, variant):
-        laid = sheet(card)
-        shown = Screen(StringIO()).rendered(drawn_in_terminal(laid))
+        laid = lay_out(card)
+        shown = ConsoleScreen(StringIO()).rendered(drawn_in_terminal(laid))
         assert " ".join(clean(laid.title).split()[:3]) in " ".join(shown.split()), state

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.chat.matrix.crypto.owners import FILE
+from adapters.matrix.crypto.identities import IDENTITIES_FILE
 from tests.adapters.chat.matrix.crypto.stage import Secret
 from tests.beds.synapse import People
 from tests.fakes import cards
@@ -36,7 +36,7 @@ async def test_what_the_bot_says_has_no_shield_and_is_read_by_everybody(
         await otto.says("Add a dark mode")
         await secret.hears("Add a dark mode")
         # by what Otto's client has signed, and not for want of anything to go by
-        assert other.id in (secret.folder / "crypto" / FILE).read_text()
+        assert other.id in (secret.folder / "crypto" / IDENTITIES_FILE).read_text()
         await chat.show(secret.thread, cards.NEEDS_YOU)
         told = await otto.sees(cards.NEEDS_YOU.title)
         assert (told["shield"], told["failure"]) == (NONE, None)

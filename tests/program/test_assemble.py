@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from adapters.log import LogFile
-from bot.engine.gate import Gate
-from bot.engine.world import Rules, World
-from bot.program.assemble import Plan, running_desk
+from bot.cli.assemble import Plan, running_desk
+from bot.core.gate import Gate
+from bot.core.world import Rules, World
 from tests.program.environment import Given
 
 

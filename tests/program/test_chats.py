@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from bot.domain.people import Role
-from bot.engine.gate import Door
-from bot.errors import SettingsError
-from bot.program.chats import comes_into, configured
+from bot.cli.chats import comes_into, configured_chats
+from bot.core.errors import SettingsError
+from bot.core.gate import Door
+from bot.core.people import Role
 from tests.program.environment import MATRIX, SLACK, TOKENS, Given
 
 PLATFORMS = {"slack": SLACK, "matrix": MATRIX}
@@ -25,12 +25,12 @@ ROLES = {Role.APPROVE: "APPROVERS", Role.STOP: "STOPPERS", Role.ADMIN: "ADMINS"}
 def problem(given: Given, **environ: str) -> str:
     """What is told of settings that do not do."""
     with pytest.raises(SettingsError) as refusal:
-        configured(given(**environ))
+        configured_chats(given(**environ))
     return str(refusal.value)
 
 
 def door(given: Given, platform: str, **environ: str) -> Door:
-    (chat,) = configured(given(**PLATFORMS[platform], **environ))
+    (chat,) = configured_chats(given(**PLATFORMS[platform], **environ))
     assert chat.name == platform
     return chat.door
 
@@ -44,8 +44,8 @@ def unload(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
 
 def without(monkeypatch: pytest.MonkeyPatch, module: str, adapter: str) -> None:
     """As if the module were not there, when the adapter is loaded."""
-    import_module(f"adapters.chat.{adapter}")
-    unload(monkeypatch, module, f"adapters.chat.{adapter}")
+    import_module(f"adapters.{adapter}.chat")
+    unload(monkeypatch, module, f"adapters.{adapter}")
     modules: dict[str, Any] = sys.modules
     monkeypatch.setitem(modules, module, None)
 
@@ -97,13 +97,13 @@ def test_a_list_alone_does_not_make_a_chat(given: Given) -> None:
 
 
 def test_both_chats_are_served_where_both_are_configured(given: Given) -> None:
-    chats = configured(given(**SLACK, **MATRIX))
+    chats = configured_chats(given(**SLACK, **MATRIX))
     assert [chat.name for chat in chats] == ["slack", "matrix"]
 
 
 def test_slack_is_heard_through_requests_where_they_are_signed(given: Given) -> None:
     signed = {**SLACK, "SLACK_APP_TOKEN": "", "SLACK_SIGNING_SECRET": "signed"}
-    assert [chat.name for chat in configured(given(**signed))] == ["slack"]
+    assert [chat.name for chat in configured_chats(given(**signed))] == ["slack"]
 
 
 def rights(platform: str) -> dict[Role, frozenset[str]]:
@@ -190,19 +190,19 @@ def test_a_package_is_needed_only_by_the_chat_that_is_configured(
     given: Given, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without(monkeypatch, "nio", "matrix")
-    assert [chat.name for chat in configured(given(**SLACK))] == ["slack"]
+    assert [chat.name for chat in configured_chats(given(**SLACK))] == ["slack"]
 
 
-@pytest.mark.parametrize("module", ["adapters.chat.slack.socket", "bot.domain.layout"])
+@pytest.mark.parametrize("module", ["adapters.slack.connection", "bot.core.layout"])
 def test_a_missing_module_of_the_bots_own_is_not_taken_for_a_package(
     given: Given, monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:
     without(monkeypatch, module, "slack")
     with pytest.raises(ModuleNotFoundError, match=module):
-        configured(given(**SLACK))
+        configured_chats(given(**SLACK))
 
 
 def test_no_token_is_shown_by_what_is_configured(given: Given) -> None:
-    chats = configured(given(**SLACK, **MATRIX))
+    chats = configured_chats(given(**SLACK, **MATRIX))
     shown = f"{chats!r} {[chat.build() for chat in chats]!r}"
     assert not [token for token in TOKENS if token in shown]

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from bot.program.commandline import parsed, repl_options
+from bot.cli.arguments import parsed, repl_options
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_what_was_not_said_is_left_to_what_follows() -> None:
 @pytest.mark.parametrize(
     ("loaded", "spared"),
     [
-        ("bot.__main__", {"bot.domain.session", "asyncinotify", "rich"}),
-        ("bot.program.looking", {"bot.engine.desk", "libtmux", "openai", "apscheduler"}),
+        ("bot.__main__", {"bot.core.session", "asyncinotify", "rich"}),
+        ("bot.cli.status", {"bot.core.desk", "libtmux", "openai", "apscheduler"}),
     ],
 )
 def test_help_and_a_look_load_no_bot(loaded: str, spared: set[str]) -> None:

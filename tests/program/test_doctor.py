@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.program.doctor import Found, look
-from bot.program.secrets import LearningMasker
+from bot.cli.doctor import CheckResult, look
+from bot.cli.process import LearningMasker
 from tests.beds.slack import APP_TOKEN, BOT_TOKEN, MIKA, PUBLIC, TEAM, SlackBed
 from tests.beds.synapse import Homeserver, People
 from tests.fakes.llm_server import Behaviour, LlmServer, fails, says
@@ -257,7 +257,7 @@ def of_slack(bed: SlackBed) -> dict[str, str]:
     }
 
 
-async def row(given: Given, what: str, **environ: str) -> Found:
+async def row(given: Given, what: str, **environ: str) -> CheckResult:
     looked = look(given(**environ), LearningMasker({}))
     (found,) = [one async for one in looked if one.what == what]
     return found

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import SettingsError
-from bot.program.dotenv import refuse_foreign
+from bot.cli.read_settings import refuse_foreign
+from bot.core.errors import SettingsError
 from tests.adapters.git.worlds import git, new_repository
 from tests.test_house import ROOT
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.program.commandline import parsed
+from bot.cli.arguments import parsed
 from tests.program.test_scripts import Bench
 from tests.test_house import ROOT
 

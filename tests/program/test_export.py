@@ -15,13 +15,12 @@ from pathlib import Path
 import pytest
 
 from adapters.store import JournalStore
-from adapters.store.bundle import HISTORY, MANIFEST, opened
-from bot.domain.choices import Word
-from bot.domain.exported import History
-from bot.domain.masking import Masker
-from bot.engine.replay import replayed
-from bot.errors import BotError, Refused
-from bot.program.export import replay, write
+from adapters.store.session_archive import HISTORY, MANIFEST, open_archive
+from bot.cli.archives import replay, replayed, write
+from bot.core.choices import Word
+from bot.core.errors import BotError, Refused
+from bot.core.masking import Masker
+from bot.core.projections.records import EventHistory
 from tests.adapters.store.disks import files_no_larger_than
 from tests.stories.stage import Stage
 
@@ -111,7 +110,7 @@ async def test_on_a_full_disk_no_half_of_it_stays_in_the_way(tmp_path: Path) -> 
     with files_no_larger_than(1000), pytest.raises(Refused, match="cannot be written"):
         write(tmp_path / "home", session, path, MASKER)
     write(tmp_path / "home", session, path, MASKER)
-    opened(path)
+    open_archive(path)
 
 
 async def test_what_somebody_has_led_elsewhere_is_no_part_of_it(tmp_path: Path) -> None:
@@ -157,19 +156,19 @@ async def test_threads_and_turns_are_numbered_in_it(archive: Path) -> None:
 
 
 async def test_another_outcome_is_told_with_its_step(archive: Path) -> None:
-    _, history = opened(archive)
+    _, history = open_archive(archive)
     steps = list(history.steps)
     at = next(n for n, step in enumerate(steps) if step.event.kind == "run_ended")
     wrong = steps[at].stand.model_copy(update={"tasks": {"T001": "Failed"}})
     steps[at] = steps[at].model_copy(update={"stand": wrong})
-    found = replayed(History(start=history.start, steps=tuple(steps)))
+    found = replayed(EventHistory(start=history.start, steps=tuple(steps)))
     assert found.difference.startswith(f"Step {at + 1} (run_ended): task T001 was Failed, and is")
 
 
 async def test_another_order_is_told_too(archive: Path) -> None:
-    _, history = opened(archive)
+    _, history = open_archive(archive)
     first = history.steps[0].model_copy(update={"orders": ("scan",)})
-    found = replayed(History(start=history.start, steps=(first,)))
+    found = replayed(EventHistory(start=history.start, steps=(first,)))
     assert "it orders survey; it does not order scan" in found.difference
 
 
@@ -235,7 +234,7 @@ async def test_what_unpacks_to_too_much_is_refused_also_where_no_file_shows_it(
         tar.addfile(about, io.BytesIO(b"" if hidden else much))
     assert bomb.stat().st_size < 100_000
     with pytest.raises(Refused, match="too large"):
-        opened(bomb, largest=1_000_000)
+        open_archive(bomb, largest=1_000_000)
 
 
 def _zipped(path: Path, tar: bytes) -> Path:
@@ -260,7 +259,7 @@ async def test_a_file_that_is_all_holes_is_refused(tmp_path: Path) -> None:
     """Each is as large as it likes, and the archive as small as it was."""
     path = _zipped(tmp_path / "a.tar.gz", _with_headers(map="900000,0", size="900000"))
     with pytest.raises(Refused, match="no file"):
-        opened(path)
+        open_archive(path)
 
 
 @pytest.mark.parametrize(
@@ -274,7 +273,7 @@ async def test_a_file_that_is_all_holes_is_refused(tmp_path: Path) -> None:
 )
 async def test_headers_that_make_no_sense_are_refused(tmp_path: Path, tar: bytes) -> None:
     with pytest.raises(Refused, match="no whole archive"):
-        opened(_zipped(tmp_path / "a.tar.gz", tar))
+        open_archive(_zipped(tmp_path / "a.tar.gz", tar))
 
 
 async def test_half_an_archive_is_refused(archive: Path, tmp_path: Path) -> None:

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from bot.engine.gate import Gate
-from bot.engine.world import World
-from bot.errors import SettingsError
-from bot.program.assemble import Plan, running_desk
-from bot.program.guard import CANARY, canary, refuse_open, search_whole_paths
+from bot.cli.assemble import Plan, running_desk
+from bot.cli.process import CANARY, canary, refuse_open, search_whole_paths
+from bot.core.errors import SettingsError
+from bot.core.gate import Gate
+from bot.core.world import World
 from tests.program.environment import Given
 
 ROOT = Path(__file__).parents[2]
 READS = """
 import ctypes, os, subprocess
-from bot.program.guard import keep_to_itself
+from bot.cli.process import keep_to_itself
 
 def seen():
     found = [f"/proc/{os.getpid()}/{name}" for name in ("environ", "maps")]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.world import Usage
-from bot.errors import SettingsError, Unavailable
-from bot.program.models import ChosenLlm, access
-from bot.program.secrets import LearningMasker
+from bot.cli.models import ChosenLlm, access
+from bot.cli.process import LearningMasker
+from bot.core.errors import SettingsError, Unavailable
+from bot.core.llm import Usage
 from bot.settings import Provider, Settings
 from tests.fakes.llm_programs import LlmPrograms, says
 from tests.fakes.llm_server import LlmServer, fails

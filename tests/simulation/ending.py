@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from bot.domain.cards import SummaryCard
-from bot.domain.session import Ending, Session
-from bot.domain.states import Status, TaskState
+from bot.core.cards import SummaryCard
+from bot.core.session import Ending, Session
+from bot.core.states import Status, TaskState
 
 if TYPE_CHECKING:
     from tests.simulation.scene import Scene

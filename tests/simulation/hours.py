@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from bot.domain.people import Thread
-from bot.domain.states import TaskState
+from bot.core.people import Thread
+from bot.core.states import TaskState
 from tests.fakes.chat import THREAD
 from tests.simulation import ending
 from tests.simulation.campaign import SWEPT

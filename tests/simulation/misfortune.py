@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from random import Random
 
-from bot.errors import Away
+from bot.core.errors import Away
 from tests.fakes.panes import FakePanes
 from tests.fakes.repository import FakeRepository
 from tests.simulation.loop import VirtualLoop

@@ -11,18 +11,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bot.domain.actions import StopRun
-from bot.domain.choices import Verb
-from bot.domain.events import Pressed
-from bot.domain.session import Ending
-from bot.domain.states import Outcome, Phase, Status
-from bot.domain.world import CompletionSource, RunEnd
-from bot.engine import actor, outbox, places
-from bot.engine.gate import Gate
-from bot.engine.perform import ending, heeding, running
-from bot.errors import PortError, Unavailable
-from bot.flow import STEPS, approve, control, finish, mishaps
-from bot.flow.due import working
+from bot.core import actor, approval, events, repository_queue
+from bot.core.actions import StopRun
+from bot.core.choices import Verb
+from bot.core.errors import PortError, Unavailable
+from bot.core.events import Pressed
+from bot.core.gate import Gate
+from bot.core.runs import CompletionSource, RunEnd
+from bot.core.session import Ending
+from bot.core.states import Outcome, Phase, Status
+from bot.steps import plan as session_plan
+from bot.steps.blocked import troubles
+from bot.steps.decisions import STEPS
+from bot.steps.execute import work as execute_work
+from bot.steps.finish import rules as finish
+from bot.steps.finish import work as finish_work
+from bot.steps.pull_requests import rules as pull_requests
 from tests.fakes import worktrees
 from tests.fakes.chat import MemoryChat
 from tests.fakes.forge import FakeForge
@@ -135,7 +139,7 @@ def _forgets_what_was_heard(old: Any) -> Any:
 def _any_offer_will_do(old: Any) -> Any:
     def decide(session: Any, event: Any) -> Any:
         if isinstance(event, Pressed) and event.verb is Verb.APPROVE:
-            event = event.model_copy(update={"about": approve.approval.offer(session)})
+            event = event.model_copy(update={"about": approval.offer(session)})
         return old(session, event)
 
     return decide
@@ -183,9 +187,7 @@ def _heeds_until_the_first_trouble(old: Any) -> Any:
                 if dialog is not None:
                     mark = world.mark()
                     tell(
-                        heeding.DialogOpened(
-                            **mark, answers=order.key, run_id=run.id, dialog=dialog
-                        )
+                        events.DialogOpened(**mark, answers=order.key, run_id=run.id, dialog=dialog)
                     )
         except PortError:
             return
@@ -353,15 +355,15 @@ MUTANTS = (
         "starts agents where there is no worktree",
         "F9 a worktree is removed by hand",
         (
-            (running, "_require_worktree", _instead(_at_once)),
-            (running, "settings_changed", _instead(_at_once)),
+            (execute_work, "_require_worktree", _instead(_at_once)),
+            (execute_work, "settings_changed", _instead(_at_once)),
         ),
         plan(CALM, *["worktree removed"] * 6),
     ),
     Mutant(
         "merges what a person has put on a branch untested",
         "F10 a branch is moved by hand",
-        ((ending, "_judged", _instead(_as_it_stands)),),
+        ((finish_work, "_judged_head", _instead(_as_it_stands)),),
         plan(CALM, *["branch gone on"] * 6, wild_for=1500),
     ),
     Mutant(
@@ -377,13 +379,13 @@ MUTANTS = (
     Mutant(
         "gives up when the model is away",
         "F14 the model does not answer",
-        ((actor, "patiently", _tries_once),),
+        ((actor, "with_retries", _tries_once),),
         plan(Weather(failure=0.05)),
     ),
     Mutant(
         "lets a card go that does not arrive",
         "F15 the chat does not answer",
-        ((actor, "patiently", _gives_cards_up),),
+        ((actor, "with_retries", _gives_cards_up),),
         plan(Weather(failure=0.4)),
     ),
     Mutant(
@@ -401,7 +403,7 @@ MUTANTS = (
     Mutant(
         "merges pull requests nobody wants merged",
         "no effect without approval",
-        ((working.pulls, "ready_to_merge", _wanted_by_all),),
+        ((pull_requests, "ready_to_merge", _wanted_by_all),),
         plan(CALM, hosted=True),
     ),
     Mutant(
@@ -412,13 +414,13 @@ MUTANTS = (
     Mutant(
         "goes on with orders after a stop",
         "F22 stopped while something is under way",
-        ((outbox, "due", _works_while_paused), (control.place, "let_go", _instead(_stays))),
+        ((actor, "due", _works_while_paused), (session_plan, "release_place", _instead(_stays))),
         plan(CALM, wild_for=1500),
     ),
     Mutant(
         "leaves agents at work when it is stopped",
         "F22 stopped while something is under way",
-        ((mishaps, "end_run", _lets_agents_live),),
+        ((troubles, "end_run", _lets_agents_live),),
     ),
     Mutant(
         "does not call off what is under way",
@@ -428,13 +430,13 @@ MUTANTS = (
     Mutant(
         "lets two sessions work in one repository",
         "F24 two sessions on one repository",
-        ((places.Places, "_serve", _grants_all),),
+        ((repository_queue.RepositoryQueue, "_serve", _grants_all),),
         plan(CALM, threads=2),
     ),
     Mutant(
         "no longer heeds what agents ask after the first trouble",
         "F5, F8 an agent waits for a person while the disk is full",
-        ((running, "heed_dialogs", _heeds_until_the_first_trouble),),
+        ((execute_work, "watch_dialogs", _heeds_until_the_first_trouble),),
         plan(BROKEN_DISK, moods=("asks",)),
     ),
 )

@@ -14,7 +14,7 @@ from random import Random
 from types import GeneratorType
 from typing import Any
 
-from bot.errors import Unavailable
+from bot.core.errors import Unavailable
 
 Called = Callable[[str, Callable[..., object], tuple[object, ...], dict[str, object]], None]
 """The port, its method, and the arguments."""

@@ -9,12 +9,12 @@ from itertools import cycle
 from random import Random
 from typing import Protocol, TypedDict
 
-from bot.domain.cards import Card
-from bot.domain.choices import Choice, Command, Verb, Word
-from bot.domain.events import Commanded, FromPeople, Pressed, Said
-from bot.domain.layout import sheet
-from bot.domain.people import Person, Role, Thread
-from bot.engine.gate import Door, Gate
+from bot.core.cards import Card
+from bot.core.choices import Choice, Command, Verb, Word
+from bot.core.events import Commanded, FromPeople, Pressed, Said
+from bot.core.gate import Door, Gate
+from bot.core.layout import lay_out
+from bot.core.people import Person, Role, Thread
 from tests.fakes.chat import ANNA, THREAD, MemoryChat
 from tests.simulation.ports import Wall
 
@@ -119,7 +119,7 @@ class People:
     def _on(self, card: Card) -> tuple[Choice, ...]:
         known = self.read.get(id(card))
         if known is None:
-            known = self.read[id(card)] = (card, sheet(card).choices)
+            known = self.read[id(card)] = (card, lay_out(card).choices)
         return known[1]
 
     def asked(self, thread: Thread) -> list[Choice]:

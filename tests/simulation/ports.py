@@ -7,12 +7,12 @@ from collections.abc import AsyncGenerator, Callable
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from bot.domain.hosting import NOTHING_KNOWN, ChecksWanted, MergeTried, Pull, PullWanted
-from bot.domain.masking import Masker
-from bot.domain.record import Record
-from bot.domain.world import Executed, Launch, Pane
-from bot.errors import Lost
-from bot.ports import Listed
+from bot.core.errors import Lost
+from bot.core.forge import NOTHING_KNOWN, ChecksWanted, MergeTried, Pull, PullWanted
+from bot.core.masking import Masker
+from bot.core.projections.records import Record
+from bot.core.runs import Executed, Launch, Pane
+from bot.ports import IndexedSession
 from tests.fakes.commands import FakeCommands
 from tests.fakes.forge import FakeForge
 from tests.fakes.panes import FakePanes
@@ -101,7 +101,7 @@ class DurableStore:
         self.saves += 1
         self._saved(record)
 
-    def sessions(self) -> list[Listed]:
+    def sessions(self) -> list[IndexedSession]:
         lines = [
             StoredLine(
                 id=session.id,

@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, cast
 
-from bot.domain.events import FromPeople, Pressed
-from bot.domain.people import Thread
-from bot.domain.record import Record
-from bot.domain.states import Status
-from bot.engine.desk import Desk
-from bot.engine.logbook import Logbook
-from bot.engine.rounds import OBSERVE_SECONDS, every_so_often, observe, tick
-from bot.engine.world import Rules, World
-from bot.errors import PortError
+from bot.core.desk import Desk
+from bot.core.errors import PortError
+from bot.core.events import FromPeople, Pressed
+from bot.core.people import Thread
+from bot.core.projections.records import Record
+from bot.core.projections.task_log_writer import TaskLogWriter
+from bot.core.rounds import OBSERVE_SECONDS, every_so_often, observe, tick
+from bot.core.states import Status
+from bot.core.world import Rules, World
 from tests.fakes.agents import FakeAgents
 from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import MemoryChat
@@ -234,7 +234,7 @@ class Scene:
             home="/home/bot",
             archive=mortal("archive", self.archive),
             audit=mortal("audit", self.audit),
-            logbook=Logbook(mortal("logs", self.logs)),
+            logbook=TaskLogWriter(mortal("logs", self.logs)),
             bindings=FakeBindings(),
             preferences=FakePreferences(),
             forge=mortal("forge", self.forge) if self.forge else None,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from bot.domain.choices import Verb
-from bot.domain.states import Phase, Status
+from bot.core.choices import Verb
+from bot.core.states import Phase, Status
 from tests.simulation.hours import Hours
 from tests.simulation.people import OWNERS
 

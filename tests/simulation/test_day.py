@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, tzinfo
 from random import Random
 
 from adapters.clock import SystemClock
-from bot.domain.people import Thread
+from bot.core.people import Thread
 from tests.fakes.chat import THREAD
 from tests.simulation.hours import Hours
 from tests.simulation.loop import VirtualLoop, run

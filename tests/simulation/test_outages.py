@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from bot.domain.cards import ProblemCard, StatusCard
-from bot.domain.states import Outcome
+from bot.core.cards import ProblemCard, StatusCard
+from bot.core.states import Outcome
 from tests.simulation.hours import STEP, Hours
 
 HOUR = 3600.0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.states import Phase, Status
+from bot.core.states import Phase, Status
 from tests.simulation.campaign import played, swept, tally
 from tests.simulation.misfortune import NAMES
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bot.domain.events import FromPeople
-from bot.domain.people import Thread
-from bot.domain.record import Record
+from bot.core.events import FromPeople
+from bot.core.people import Thread
+from bot.core.projections.records import Record
 from tests.simulation.scene import Scene
 
 Say = Callable[[str], None]

@@ -10,15 +10,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from bot.domain.choices import Verb
-from bot.domain.events import FromPeople, Pressed, Said
-from bot.domain.people import Person, Thread
-from bot.domain.record import Record
-from bot.domain.session import Session
-from bot.domain.states import PHASES, RUNS, STATUSES, TASKS, Phase, RunState, Status, TaskState
-from bot.domain.tasks import Run, Task
-from bot.flow.approve import is_yes
-from bot.flow.mishaps import BUG
+from bot.core.choices import Verb
+from bot.core.events import FromPeople, Pressed, Said
+from bot.core.people import Person, Thread
+from bot.core.projections.records import Record
+from bot.core.runs import Run
+from bot.core.session import Session
+from bot.core.states import PHASES, RUNS, STATUSES, TASKS, Phase, RunState, Status, TaskState
+from bot.core.task import Task
+from bot.steps.approve.rules import is_yes
+from bot.steps.blocked.troubles import BUG
 from tests.fakes.forge import FakeForge
 from tests.fakes.panes import FakePanes
 from tests.fakes.repository import FakeRepository

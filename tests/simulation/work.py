@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
-from bot.domain.dialogs import Dialog, DialogKind, DialogOption
-from bot.domain.states import TaskState
-from bot.domain.tasks import Task
-from bot.errors import Refused
+from bot.core.errors import Refused
+from bot.core.runs import Dialog, DialogKind, DialogOption
+from bot.core.states import TaskState
+from bot.core.task import Task
 from tests.fakes.panes import FakePanes
 from tests.fakes.worktrees import FakeWorktrees
 from tests.simulation.loop import VirtualLoop

@@ -13,11 +13,11 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-from bot.domain.cards import AnswerCard
-from bot.domain.choices import Choice, Verb
-from bot.domain.events import Commanded, FromPeople, Pressed, Said
-from bot.domain.people import Thread
-from bot.errors import PortError
+from bot.core.cards import AnswerCard
+from bot.core.choices import Choice, Verb
+from bot.core.errors import PortError
+from bot.core.events import Commanded, FromPeople, Pressed, Said
+from bot.core.people import Thread
 from bot.ports import Chat
 from tests.stories.fatal import FatalWay, When
 

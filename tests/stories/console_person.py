@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from bot.domain.session import Session
+from bot.core.session import Session
 from tests.stories.conversation import LOOK_EVERY, PATIENCE, Scene
 from tests.stories.serving import ROOT, Hold, serving
 from tests.stories.terminal import Terminal

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 
-from adapters.chat.console import ConsoleChat
+from adapters.console.chat import ConsoleChat
 from bot.__main__ import until_terminated
-from bot.program.assemble import Plan
-from bot.program.console import gate_for, me, talk
+from bot.cli.assemble import Plan
+from bot.cli.console import talk
+from bot.cli.process import me
+from bot.cli.serve import gate_for
 from tests.stories.served import current, stage
 
 

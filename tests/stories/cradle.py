@@ -25,16 +25,16 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from adapters.llm.client import trusted
+from adapters.llm.endpoint import trusted_certificates
 
 ROOT = Path(__file__).parents[2]
 MODULES = (
-    *("bot.program.serve", "bot.program.console", "bot.__main__", "adapters.played.model"),
-    *("adapters.chat.slack", "adapters.chat.matrix", "openai", "github", "tests.faults.fate"),
-    *("adapters.chat.matrix.crypto.device", "adapters.chat.matrix.crypto.machine"),
-    *("adapters.chat.matrix.crypto.opening", "adapters.chat.matrix.crypto.replays"),
-    *("adapters.chat.matrix.crypto.sealing", "adapters.chat.matrix.crypto.unsealing"),
-    "adapters.chat.matrix.crypto.waiting",
+    *("bot.cli.serve", "bot.cli.console", "bot.__main__", "adapters.demo.model"),
+    *("adapters.slack.chat", "adapters.matrix.chat", "openai", "github", "tests.faults.fate"),
+    *("adapters.matrix.crypto.device", "adapters.matrix.crypto.machine"),
+    *("adapters.matrix.crypto.decryption", "adapters.matrix.crypto.decryption"),
+    *("adapters.matrix.crypto.machine", "adapters.matrix.crypto.decryption"),
+    "adapters.matrix.crypto.decryption",
 )
 """With all that they import. Whatever is missing here is read by each life itself."""
 LONGEST_REQUEST = 1_000_000
@@ -173,7 +173,7 @@ def _live(birth: Birth) -> None:
 def main(path: str) -> None:
     for module in MODULES:
         importlib.import_module(module)
-    trusted()
+    trusted_certificates()
     gc.collect()
     gc.freeze()
     try:

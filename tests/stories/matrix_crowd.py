@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from adapters.played.script.request import REQUEST, TITLE
-from bot.domain.session import Session, Speaker
-from bot.domain.states import Phase
+from adapters.demo.texts import REQUEST, TITLE
+from bot.core.session import Session, Speaker
+from bot.core.states import Phase
 from tests.beds.synapse import Post
 from tests.stories.matrix_person import MatrixPerson
 from tests.stories.serving import PATIENCE

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from adapters.chat.matrix.crypto import attachments
+from adapters.matrix.crypto import encrypted_rooms
 from tests.beds.synapse import Confidant, Homeserver, Login, People, Post
 from tests.stories.matrix_person import MatrixPerson
 from tests.stories.serving import Serving, in_matrix, serving
@@ -34,7 +34,9 @@ class Secret:
         """What only who has the key in the message can."""
         assert "url" not in file.content, "anybody could read that"
         lock = cast("dict[str, Any]", file.content["file"])
-        return attachments.opened(await self.person.download(str(lock["url"])), lock).decode()
+        return encrypted_rooms.decrypt_file(
+            await self.person.download(str(lock["url"])), lock
+        ).decode()
 
     def in_clear(self) -> Iterator[object]:
         """What the bot has let the homeserver read."""

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from bot.domain.session import Session
+from bot.core.session import Session
 from tests.beds.synapse import Homeserver, People
 from tests.stories.conversation import PATIENCE, Scene
 from tests.stories.matrix_person import MatrixPerson

@@ -9,11 +9,11 @@ import asyncio
 import os
 from pathlib import Path
 
-from adapters.played import STAGE_VARIABLE
+from adapters.demo import STAGE_VARIABLE
 from bot import settings
 from bot.__main__ import until_terminated
-from bot.engine.world import World
-from bot.program import serve
+from bot.cli import serve
+from bot.core.world import World
 from bot.settings import Settings
 from tests.faults.fate import MARKS, Fate
 

@@ -12,11 +12,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.played.model import PlayedModel
-from adapters.played.pace import HELD
-from adapters.played.sample import make_sample
-from bot.domain.session import Session
-from bot.program.assemble import panes_of, socket_name
+from adapters.demo.agent import HELD_UNTIL
+from adapters.demo.model import PlayedModel
+from adapters.demo.sample import make_sample
+from bot.cli.assemble import panes_of, socket_name
+from bot.core.session import Session
 from bot.settings import Settings
 from tests.beds import slack
 from tests.beds.synapse import Login
@@ -52,7 +52,7 @@ class Hold:
 
     @property
     def pace(self) -> dict[str, str]:
-        return {"GWT_BOT_PACE": f"{HELD}{self._path}"}
+        return {"GWT_BOT_PACE": f"{HELD_UNTIL}{self._path}"}
 
     def release(self) -> None:
         self._path.touch()

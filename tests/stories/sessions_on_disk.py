@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from adapters.store import JournalStore
-from bot.domain.record import Record
+from bot.core.projections.records import Record
 
 Stamps = dict[Path, tuple[int, int]]
 """When each of its files was written, and how long it is."""

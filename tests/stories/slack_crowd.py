@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from adapters.chat.slack.marks import mark
-from adapters.played.script.request import REQUEST
-from adapters.posting import Placed
-from bot.domain.people import Thread
-from bot.domain.session import Session, Speaker
-from bot.domain.states import Phase
+from adapters.demo.texts import REQUEST
+from adapters.posting import PlacedCard
+from adapters.slack.messages import card_metadata
+from bot.core.people import Thread
+from bot.core.session import Session, Speaker
+from bot.core.states import Phase
 from tests.beds.slack import MIKA, PUBLIC, TEAM, Delivery, SlackBed
 from tests.beds.slack.forms import labels
 from tests.stories.serving import PATIENCE
@@ -25,8 +25,8 @@ CARDS = ("received", "questions", "approval:1", "approval:2", "revising:2")
 def card_id(root: str, key: str) -> str:
     """What the first message of a card has in its metadata."""
     thread = Thread(platform="slack", workspace=TEAM, channel=PUBLIC, root=root)
-    placed = Placed(thread=thread, key=key, revision=1, digest="")
-    return str(mark(placed, 0)["event_payload"]["card"])
+    placed = PlacedCard(thread=thread, key=key, revision=1, digest="")
+    return str(card_metadata(placed, 0)["event_payload"]["card"])
 
 
 @dataclass

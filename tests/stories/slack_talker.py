@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from bot.domain.session import Session
+from bot.core.session import Session
 from tests.beds.slack import MIKA, SlackBed, invariants
 from tests.stories.conversation import PATIENCE, Scene
 from tests.stories.serving import Hold, in_slack, serving

@@ -11,21 +11,21 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from bot.domain import approval
-from bot.domain.cards import ApprovalCard
-from bot.domain.choices import Command, Verb, Word
-from bot.domain.events import Commanded, Pressed, Said
-from bot.domain.masking import Masker
-from bot.domain.people import Thread
-from bot.domain.session import Session
-from bot.domain.states import Status
-from bot.domain.world import Executed
-from bot.engine.desk import Desk
-from bot.engine.gate import Gate, everyone_of
-from bot.engine.logbook import Logbook
-from bot.engine.registrar import Registrar
-from bot.engine.rounds import observe, take_up, tick
-from bot.engine.world import Rules, World
+from bot.core import approval
+from bot.core.cards import ApprovalCard
+from bot.core.choices import Command, Verb, Word
+from bot.core.desk import Desk
+from bot.core.events import Commanded, Pressed, Said
+from bot.core.gate import Gate, everyone_of
+from bot.core.masking import Masker
+from bot.core.people import Thread
+from bot.core.projections.registry_writer import RegistryWriter
+from bot.core.projections.task_log_writer import TaskLogWriter
+from bot.core.rounds import observe, take_up, tick
+from bot.core.runs import Executed
+from bot.core.session import Session
+from bot.core.states import Status
+from bot.core.world import Rules, World
 from tests.fakes.agents import FakeAgents
 from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import ANNA, THREAD, MemoryChat
@@ -267,9 +267,9 @@ class Stage:
             home=self.home,
             archive=mortal(self.archive),
             audit=self.audit,
-            logbook=Logbook(self.logs),
+            logbook=TaskLogWriter(self.logs),
             bindings=self.bindings,
-            registrar=Registrar(
+            registrar=RegistryWriter(
                 self.registry if self.keeps else None, self.worktrees.hide, self.masker
             ),
             preferences=self.preferences,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.played.script.request import REQUEST
-from bot.domain.states import TaskState
+from adapters.demo.texts import REQUEST
+from bot.core.states import TaskState
 from tests.stories.asking.chats import Asked, in_a_channel
 from tests.stories.asking.dialogs import works
 from tests.stories.conversation.scene import LOOK_EVERY, is_so, session, task_of

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.states import Outcome, RunState, TaskState
-from bot.domain.tasks import Run, Task
+from bot.core.runs import Run
+from bot.core.states import Outcome, RunState, TaskState
+from bot.core.task import Task
 from tests.stories.asking.chats import Asked, in_a_channel
 from tests.stories.asking.dialogs import pane_of, state, tmux, works
 from tests.stories.conversation.scene import Scene, is_so, session, task_of, told, until

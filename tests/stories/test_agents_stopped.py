@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.states import Status, TaskState
+from bot.core.states import Status, TaskState
 from tests.stories.asking.chats import Asked, in_a_channel
 from tests.stories.asking.dialogs import works
 from tests.stories.asking.plays import lives

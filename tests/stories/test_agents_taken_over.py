@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.tmux.people import AT_THE_KEYS
-from bot.domain.states import RunState, TaskState
+from adapters.tmux.screens import TYPING_SECONDS
+from bot.core.states import RunState, TaskState
 from tests.stories.asking.chats import Asked, in_a_channel
 from tests.stories.asking.dialogs import TITLE, state, works
 from tests.stories.console_person import SIZE
@@ -102,7 +102,7 @@ async def test_who_types_in_the_pane_is_not_interrupted_and_what_is_still_asked_
             await person.sees("T001: the answer did not arrive", "Somebody is typing")
         await sees_often(asked.scene, 2, TITLE, "make test")
         assert plays.keys() == ["x"]
-        await comes(AT_THE_KEYS)
+        await comes(TYPING_SECONDS)
         await person.presses("Yes", on=TITLE)
         await until(lambda: plays.keys() == ["x", "1"], lambda: told(asked.scene))
         plays.release("end")

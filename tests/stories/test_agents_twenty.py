@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from adapters.demo.sample import make_sample
 from adapters.git.worktrees import GitWorktrees
-from adapters.played.sample import make_sample
 from adapters.tmux import TmuxPanes
-from bot.domain.states import Outcome
-from bot.domain.world import Launch, RunEnd
+from bot.core.runs import Launch, RunEnd
+from bot.core.states import Outcome
 from bot.settings import pane_environment
 from tests.stories.conversation.scene import until
 

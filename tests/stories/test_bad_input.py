@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from adapters.played.model import PlayedModel
-from adapters.played.sample import make_sample
+from adapters.demo.model import PlayedModel
+from adapters.demo.sample import make_sample
 from adapters.store import InstanceLock, JournalStore
-from bot.domain.people import Thread
-from bot.domain.record import Record
-from bot.program.assemble import panes_of
+from bot.cli.assemble import panes_of
+from bot.core.people import Thread
+from bot.core.projections.records import Record
 from bot.settings import Settings
 from tests.fakes.llm_server import LlmServer, says
 from tests.flow.scenes import awaiting_approval

@@ -9,13 +9,13 @@ import pytest
 
 from adapters.git import GitRepository, GitWorktrees
 from adapters.store import TaskLogFiles
-from bot.domain.cards import AnswerCard
-from bot.domain.choices import Choice, Command, Verb, Word
-from bot.domain.events import Commanded
-from bot.domain.layout import sheet
-from bot.domain.sheets import Table, markdown
-from bot.domain.states import Status
-from bot.engine.world import Rules
+from bot.core.cards import AnswerCard
+from bot.core.choices import Choice, Command, Verb, Word
+from bot.core.events import Commanded
+from bot.core.layout import lay_out
+from bot.core.sheets import Table, markdown
+from bot.core.states import Status
+from bot.core.world import Rules
 from tests.adapters.git.worlds import git, new_repository, write
 from tests.fakes.chat import ANNA, THREAD
 from tests.stories.stage import Stage
@@ -53,7 +53,7 @@ async def shown(stage: Stage, name: str, until: str) -> AnswerCard:
 async def card_that_says(stage: Stage, text: str) -> AnswerCard:
     def found() -> list[AnswerCard]:
         cards = [card for _, card in stage.chat.shown if isinstance(card, AnswerCard)]
-        return [card for card in cards if text in markdown(sheet(card)).replace("\\", "")]
+        return [card for card in cards if text in markdown(lay_out(card)).replace("\\", "")]
 
     await stage.chat.until(lambda: bool(found()))
     return found()[-1]

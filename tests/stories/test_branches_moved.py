@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.choices import Verb
-from bot.domain.states import Phase, Status
+from bot.core.choices import Verb
+from bot.core.states import Phase, Status
 from tests.stories.stage import Stage
 
 

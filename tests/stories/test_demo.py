@@ -14,8 +14,8 @@ from typing import Any, cast
 import psutil
 import pytest
 
-from adapters.played.script.request import REQUEST
-from bot.program import demo
+from adapters.demo.texts import REQUEST
+from bot.cli import demo
 from tests.stories.terminal import Terminal, until
 
 pytestmark = [pytest.mark.tmux, pytest.mark.slow]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from importlib import resources
 
-from bot.domain.cards import DocumentCard
-from bot.domain.choices import Verb
-from bot.domain.layout import sheet
-from bot.domain.session import DocumentKind
-from bot.domain.sheets import Prose
-from bot.domain.states import Phase
+from bot.core.cards import DocumentCard
+from bot.core.choices import Verb
+from bot.core.layout import lay_out
+from bot.core.plan import DocumentKind
+from bot.core.sheets import Prose
+from bot.core.states import Phase
 from tests.fakes.commands import PASSED
 from tests.fakes.llm import Call, ScriptedLlm
 from tests.stories.stage import FAILED, Stage, draft
@@ -68,7 +68,7 @@ async def test_a_plan_that_runs_in_a_circle_is_asked_for_again(stage: Stage) -> 
 
 async def test_each_document_stands_apart_under_its_own_name_with_every_line(stage: Stage) -> None:
     await stage.is_planned()
-    shown = [sheet(card) for card in stage.chat.cards() if isinstance(card, DocumentCard)]
+    shown = [lay_out(card) for card in stage.chat.cards() if isinstance(card, DocumentCard)]
     assert [laid.title.partition(" ")[0] for laid in shown] == [k.file for k in DocumentKind]
     texts = [
         element.markdown for laid in shown for element in laid.body if isinstance(element, Prose)
@@ -129,7 +129,7 @@ async def test_the_report_of_an_investigation_is_its_work_and_reaches_people_and
     card = stage.chat.card("report:T001:1")
     assert isinstance(card, DocumentCard)
     assert card.file == "report-T001.md"
-    assert "I tried it." in str(sheet(card))
+    assert "I tried it." in str(lay_out(card))
     [done] = [c for c in stage.chat.cards() if c.key == "completed:T001:1"]
     assert "Rounding twice" in str(done)
     assert "I tried it." not in str(done)

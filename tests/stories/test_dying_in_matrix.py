@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.matrix import MatrixAccess, MatrixChat
-from adapters.chat.matrix.patience import Patience
+from adapters.matrix.chat import MatrixChat
+from adapters.matrix.client import Backoff, MatrixAccess
 from bot.ports import Chat
 from tests.beds.synapse import Homeserver, People, Person
 from tests.stories.clerk import HELP, KEEP, MOST, Lives, Open
@@ -20,7 +20,7 @@ from tests.stories.fatal import FatalWay, When
 from tests.stories.matrix_person import MatrixPerson
 
 pytestmark = pytest.mark.slow
-QUICK = Patience(0.02, 0.1)
+QUICK = Backoff(0.02, 0.1)
 
 
 @pytest.mark.parametrize("when", [When.BEFORE, When.AFTER])

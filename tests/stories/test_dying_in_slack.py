@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.slack import SlackAccess, SlackChat
-from adapters.chat.slack.socket import Rhythm
+from adapters.slack.chat import SlackChat
+from adapters.slack.client import SlackAccess
+from adapters.slack.connection import SocketTiming
 from bot.ports import Chat
 from tests.beds.slack import APP_TOKEN, BOT_TOKEN, MIKA, PUBLIC, TEAM, SlackBed, invariants
 from tests.stories.clerk import HELP, KEEP, MOST, Lives
@@ -19,7 +20,7 @@ from tests.stories.serving import PATIENCE
 from tests.stories.slack_person import SlackPerson
 
 pytestmark = pytest.mark.slow
-QUICK = Rhythm(ping=1, look=0.02, dead_url=0.5, draining=0)
+QUICK = SocketTiming(ping=1, look=0.02, dead_url=0.5, draining=0)
 UNSEEN = "chat.postEphemeral"
 """A word in private cannot be looked for in Slack: who dies before its answer was read says it again."""
 

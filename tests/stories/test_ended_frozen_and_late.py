@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.states import Outcome, RunState, TaskState
+from bot.core.states import Outcome, RunState, TaskState
 from tests.beds.slack import MIKA, Message, SlackBed
 from tests.stories.asking.chats import Asked, InAChannel, in_a_channel
 from tests.stories.asking.dialogs import state, works

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.cards import (
+from bot.core.cards import (
     ApprovalCard,
     DocumentCard,
     NeedsYouCard,
@@ -16,13 +16,13 @@ from bot.domain.cards import (
     StoppedCard,
     SummaryCard,
 )
-from bot.domain.choices import Verb, Word
-from bot.domain.events import Said
-from bot.domain.people import Person, Thread
-from bot.domain.states import OverallStatus, Phase, Status, TaskState
-from bot.domain.tasks import Why
-from bot.engine.world import Rules
-from bot.errors import Refused, Unavailable
+from bot.core.choices import Verb, Word
+from bot.core.errors import Refused, Unavailable
+from bot.core.events import Said
+from bot.core.people import Person, Thread
+from bot.core.runs import Why
+from bot.core.states import OverallStatus, Phase, Status, TaskState
+from bot.core.world import Rules
 from tests.fakes.chat import ANNA, THREAD
 from tests.fakes.commands import PASSED
 from tests.stories.stage import FAILED, Stage, draft

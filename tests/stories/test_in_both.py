@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.played.script.request import REQUEST
-from bot.domain.states import Status
+from adapters.demo.texts import REQUEST
+from bot.core.states import Status
 from tests.beds.slack import MIKA, SlackBed, invariants
 from tests.beds.synapse import Homeserver, People
 from tests.stories.matrix_person import MatrixPerson

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.played.script.request import REQUEST
-from bot.domain.states import OverallStatus, Phase, Status
+from adapters.demo.texts import REQUEST
+from bot.core.states import OverallStatus, Phase, Status
 from tests.beds.synapse import Homeserver, People
 from tests.stories.matrix_secret import Secret, in_a_secret_room
 from tests.stories.serving import Hold

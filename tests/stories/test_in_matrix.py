@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.played.script.request import REQUEST
-from bot.domain.states import OverallStatus, Status
+from adapters.demo.texts import REQUEST
+from bot.core.states import OverallStatus, Status
 from tests.beds.synapse import Homeserver, People
 from tests.stories.matrix_person import MatrixPerson
 from tests.stories.serving import Serving, in_matrix, serving

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.played.script.request import REQUEST
-from bot.domain.session import Session
-from bot.domain.states import OverallStatus, Status
+from adapters.demo.texts import REQUEST
+from bot.core.session import Session
+from bot.core.states import OverallStatus, Status
 from tests.beds.slack import AKI, GUEST, MIKA, Message, SlackBed, invariants
 from tests.beds.slack.forms import elements_in
 from tests.beds.slack.names import Json

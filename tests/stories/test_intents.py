@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 import yaml
 
-from bot.program import demo
+from bot.cli import demo
 from tests.stories.terminal import Terminal
 from tests.stories.test_demo import SIZE, Person, Place, environ
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.cards import ApprovalCard, Card, NeedsYouCard
-from bot.domain.choices import Verb, Word
-from bot.domain.people import Thread
-from bot.errors import Refused
+from bot.core.cards import ApprovalCard, Card, NeedsYouCard
+from bot.core.choices import Verb, Word
+from bot.core.errors import Refused
+from bot.core.people import Thread
 from tests.fakes.chat import MemoryChat
 from tests.stories.stage import FAILED, Stage
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.played.script.request import REQUEST
+from adapters.demo.texts import REQUEST
 from tests.beds.synapse import Homeserver, People, Person, Proxy
 from tests.stories.matrix_person import MatrixPerson
 from tests.stories.program import last_words, program

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.states import RunState, Status
+from bot.core.states import RunState, Status
 from tests.adapters.git.worlds import new_repository
 from tests.stories.asking.chats import InAChannel, in_a_channel
 from tests.stories.asking.dialogs import state, works

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bot.domain.states import Status
+from bot.core.states import Status
 from tests.adapters.sandbox.jail import cannot
 from tests.stories.console_person import at_a_terminal
 from tests.stories.conversation.scene import Scene, ends_complete, is_planned, is_so, until

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bot.domain.states import Outcome, RunState, TaskState
+from bot.core.states import Outcome, RunState, TaskState
 from tests.adapters.sandbox.jail import cannot
 from tests.stories.asking.chats import in_a_channel
 from tests.stories.asking.dialogs import TITLE, state, works

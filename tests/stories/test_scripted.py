@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from adapters.played.script.request import REQUEST
+from adapters.demo.texts import REQUEST
 from tests.stories.serving import ROOT, Serving, serving
 
 pytestmark = [pytest.mark.tmux, pytest.mark.slow]

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from bot.domain.choices import Verb
-from bot.domain.record import Record
-from bot.domain.states import Phase
-from bot.domain.world import Executed
-from bot.errors import Refused
+from bot.core.choices import Verb
+from bot.core.errors import Refused
+from bot.core.projections.records import Record
+from bot.core.runs import Executed
+from bot.core.states import Phase
 from tests.fakes.commands import PASSED
 from tests.fakes.llm import Call, ScriptedLlm
 from tests.fakes.store import MemoryStore

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.domain.cards import NeedsYouCard, ReceivedCard
-from bot.domain.choices import Verb
-from bot.domain.states import RunState, TaskState
-from bot.domain.tasks import Hold, Task
+from bot.core.cards import NeedsYouCard, ReceivedCard
+from bot.core.choices import Verb
+from bot.core.states import RunState, TaskState
+from bot.core.task import Hold, Task
 from tests.fakes.commands import PASSED
 from tests.stories.stage import FAILED, Stage
 

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.slack import SlackAccess, SlackChat
-from adapters.chat.slack.socket import Rhythm
-from adapters.played.script.request import REQUEST
-from bot.domain.events import FromPeople
-from bot.domain.people import Thread
-from bot.domain.session import Session
-from bot.domain.states import Phase
-from bot.errors import Refused
+from adapters.demo.texts import REQUEST
+from adapters.slack.chat import SlackChat
+from adapters.slack.client import SlackAccess
+from adapters.slack.connection import SocketTiming
+from bot.core.errors import Refused
+from bot.core.events import FromPeople
+from bot.core.people import Thread
+from bot.core.session import Session
+from bot.core.states import Phase
 from tests.beds.slack import (
     AKI,
     APP_TOKEN,
@@ -293,7 +294,7 @@ async def test_a_token_that_does_not_count_allows_no_start(tmp_path: Path, metho
 async def test_a_bot_token_that_is_taken_back_ends_the_listening(tmp_path: Path) -> None:
     async with SlackBed() as bed:
         access = SlackAccess(BOT_TOKEN, APP_TOKEN, api_url=bed.api_url)
-        rhythm = Rhythm(keep_alive=0.2)
+        rhythm = SocketTiming(keep_alive=0.2)
         async with SlackChat(
             access, tmp_path, [f"{TEAM}:{PUBLIC}"], shared=[f"{TEAM}:{PUBLIC}"], rhythm=rhythm
         ) as chat:

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from adapters.commands import ShellCommands
+from adapters.commands.shell import ShellCommands
 from adapters.git import GitRepository, GitWorktrees
-from bot.domain.cards import Card, NeedsYouCard
-from bot.domain.choices import Verb
-from bot.domain.session import Session
-from bot.domain.states import TaskState
-from bot.domain.tasks import Task
-from bot.engine.world import Rules
-from bot.flow.testing import NONE_YET
+from bot.core.cards import Card, NeedsYouCard
+from bot.core.choices import Verb
+from bot.core.session import Session
+from bot.core.states import TaskState
+from bot.core.task import Task
+from bot.core.world import Rules
+from bot.steps.verify.test_command import NONE_YET
 from tests.adapters.git.worlds import git, new_repository, write
 from tests.fakes.chat import THREAD
 from tests.stories.conversation.scene import until

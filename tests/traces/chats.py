@@ -16,8 +16,8 @@ from urllib.parse import unquote
 from aiohttp import ClientSession
 
 from adapters.posting import Turns
-from bot.domain.events import FromPeople
-from bot.domain.people import Thread
+from bot.core.events import FromPeople
+from bot.core.people import Thread
 from tests.beds.synapse import Homeserver, People, Proxy
 from tests.contract.matrix_room import matrix_room
 from tests.contract.rooms import Room

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from bot.domain.hosting import ChecksWanted, CiState, PullWanted
-from bot.errors import PortError
+from bot.core.errors import PortError
+from bot.core.forge import ChecksWanted, CiState, PullWanted
 from tests.beds.github import GithubBed
 from tests.contract.forge_worlds import RealForgeWorld
 from tests.traces.requests import Requests

@@ -17,9 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from adapters.store import JournalStore
-from bot.domain.exported import stand_of
-from bot.domain.record import Record
-from bot.flow import decide, due
+from bot.core.projections.records import Record, states_of
+from bot.steps.decisions import decide, due
 from tests.traces.values import Json, Leaves, plain
 
 SAMPLES = Path(__file__).with_name("journals")
@@ -39,7 +38,7 @@ def told(journal: bytes) -> list[str]:
     """What is in it, and what the first event of each kind led to: as lines of JSON."""
     last = _loaded(journal)
     facts: list[Json] = [
-        ["stands", plain(stand_of(last.session)), last.heard],
+        ["stands", plain(states_of(last.session)), last.heard],
         ["inbox", plain(last.inbox)],
         ["outbox", plain(last.outbox)],
         ["values", sorted(Leaves().of(last.session))],
@@ -70,7 +69,7 @@ def _decided(journal: bytes) -> Iterator[Json]:
             known.add(event.kind)
             session = waiting.session.copied()
             deeds = decide(session, event)
-            stands = plain(stand_of(session))
+            stands = plain(states_of(session))
             orders = sorted(order.key for order in due(session))
             yield ["heard", event.kind, stands, orders, plain(deeds)]
 

@@ -16,9 +16,9 @@ from hashlib import sha256
 from random import Random
 from typing import Any
 
-from bot.domain.events import FromPeople
-from bot.domain.people import Thread
-from bot.domain.record import Record
+from bot.core.events import FromPeople
+from bot.core.people import Thread
+from bot.core.projections.records import Record
 from tests.simulation.scene import Scene
 from tests.traces.values import Json, Saved, plain
 

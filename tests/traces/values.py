@@ -15,10 +15,10 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from bot.domain.cards.shown import Shown
-from bot.domain.layout import sheet
-from bot.domain.record import Record
-from bot.domain.session import Session
+from bot.core.cards import Shown
+from bot.core.layout import lay_out
+from bot.core.projections.records import Record
+from bot.core.session import Session
 
 Json = Any
 _FIELDS: dict[type, tuple[tuple[str, object], ...]] = {}
@@ -34,7 +34,7 @@ def plain(value: object) -> Json:  # noqa: C901 - one case per kind of value
         case datetime() | PurePath():
             return str(value)
         case Shown():
-            return {"key": value.key, **plain(sheet(cast("Any", value)))}
+            return {"key": value.key, **plain(lay_out(cast("Any", value)))}
         case Session():
             return {"session": value.id}
         case Record():

@@ -14,7 +14,7 @@ def main(arguments: list[str]) -> int:
     sys.path.insert(0, str(Path(__file__).parents[3]))
     if arguments[0] == "used":
         # an agent waits for this: nothing else is loaded
-        from adapters.agents.screen.transcript import keep_used
+        from adapters.agents.screen.claude import keep_used
 
         hook, started, report = map(Path, arguments[1:])
         keep_used(hook, started, report)

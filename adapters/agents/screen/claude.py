@@ -1,18 +1,34 @@
-"""The events of `claude --print --output-format=stream-json`."""
+"""Claude Code: the events of `claude --print --output-format=stream-json`, and the use of a run, added up from its transcript."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
 
-from adapters.agents.screen.events import Event, first_line, part, parts, text, tool
-from adapters.agents.screen.report import Report, number
+from adapters.agents.screen.events import (
+    CliEvent,
+    ReportFile,
+    RunReport,
+    event_in,
+    first_line,
+    number,
+    part,
+    parts,
+    text,
+    tool_line,
+)
+
+# The events.
 
 
 class Claude:
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: RunReport) -> None:
         self._report = report
 
-    def read(self, event: Event) -> Iterator[str]:
+    def read(self, event: CliEvent) -> Iterator[str]:
         match event:
             case {"type": "system", "subtype": "init"}:
                 yield f"conversation {event.get('session_id', '?')}, model {event.get('model', '?')}"
@@ -31,17 +47,17 @@ class Claude:
     def over(self) -> Iterator[str]:
         yield from ()
 
-    def _said(self, one: Event) -> Iterator[str]:
+    def _said(self, one: CliEvent) -> Iterator[str]:
         match one:
             case {"type": "text", "text": str(words)}:
                 self._report.message = words
                 yield from words.splitlines()
             case {"type": "tool_use", "name": str(name)}:
-                yield tool(name, one.get("input"))
+                yield tool_line(name, one.get("input"))
             case _:
                 pass
 
-    def _result(self, event: Event) -> Iterator[str]:
+    def _result(self, event: CliEvent) -> Iterator[str]:
         failed = bool(event.get("is_error"))
         said = text(event.get("result"))
         cost = event.get("total_cost_usd")
@@ -57,7 +73,89 @@ class Claude:
             self._report.message = said
 
 
-def tokens(usage: Event) -> tuple[int, int]:
+def tokens(usage: CliEvent) -> tuple[int, int]:
     """What went in, from the cache or not, and what came out."""
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     return sum(number(usage.get(name)) for name in names), number(usage.get("output_tokens"))
+
+
+# The use of a run, added up from the transcript that a hook names. Only what is newer than the
+# run's start counts, and only a file below the CLI's own folder is read.
+
+MOST_BYTES = 256 << 20
+"""Bytes read of all files together."""
+END_BYTES = 1 << 20
+"""Bytes in which the end of a turn is looked for."""
+LOOKS, PAUSE = 40, 0.05
+"""So often, with so many seconds between: two seconds together."""
+
+
+def keep_used(hook: Path, started: Path, report: Path) -> None:
+    """Write the report of the run as it stands with this hook."""
+    told = event_in(hook.read_text(encoding="utf-8", errors="replace").strip()) or {}
+    since = datetime.fromtimestamp(started.stat().st_mtime, UTC)
+    last = text(told.get("last_assistant_message"))
+    given, made = _usage_since(told, since, last)
+    known = RunReport(message=last)
+    if given or made:
+        known.use(given, made)
+    ReportFile(report).keep(known)
+
+
+def _usage_since(told: CliEvent, since: datetime, last: str) -> tuple[int, int]:
+    """The transcript is written behind the hooks' back: its end may be a moment late."""
+    files = transcripts(text(told.get("transcript_path")), os.environ)
+    for _ in range(LOOKS):
+        if not files or not last or _has_said(files[0], last):
+            break
+        time.sleep(PAUSE)
+    return usage_in(lines_of(files), since)
+
+
+def _has_said(transcript: Path, last: str) -> bool:
+    """Whether its end holds the words with which the turn ended."""
+    with transcript.open("rb") as file:
+        file.seek(max(0, transcript.stat().st_size - END_BYTES))
+        ends = file.read(END_BYTES).decode("utf-8", "replace").splitlines()
+    events = (event_in(line) or {} for line in ends if '"usage"' in line)
+    said = (one for event in events for one in parts(part(event, "message").get("content")))
+    return any(text(one.get("text")).strip() == last.strip() for one in said)
+
+
+def transcripts(named: str, environ: Mapping[str, str]) -> list[Path]:
+    """The file, and those of the agents it has sent out."""
+    folder = environ.get("CLAUDE_CONFIG_DIR") or str(Path(environ.get("HOME", "/")) / ".claude")
+    top, path = Path(folder).resolve(), Path(named).resolve()
+    if not named or not path.is_relative_to(top) or path.suffix != ".jsonl" or not path.is_file():
+        return []
+    return [path, *sorted((path.with_suffix("") / "subagents").glob("*.jsonl"))]
+
+
+def lines_of(files: Iterable[Path]) -> Iterator[str]:
+    left = MOST_BYTES
+    for path in files:
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                left -= len(line)
+                if left < 0:
+                    return
+                yield line
+
+
+def usage_in(lines: Iterable[str], since: datetime) -> tuple[int, int]:
+    """What all answers took. One answer stands in several lines; the last one has its sum."""
+    answers: dict[str, tuple[int, int]] = {}
+    for line in lines:
+        event = event_in(line) if '"usage"' in line else None
+        message = part(event or {}, "message")
+        if event and message.get("id") and _time_of(text(event.get("timestamp"))) >= since:
+            answers[text(message["id"])] = tokens(part(message, "usage"))
+    return sum(given for given, _ in answers.values()), sum(made for _, made in answers.values())
+
+
+def _time_of(said: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(said)
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -1,25 +1,31 @@
-"""Reading JSON events whose shape nobody guarantees: what is not as expected is as if it were not there."""
+"""Reading JSON events of unknown shape, and the report of a run that is drawn from them. Standard library only.
+
+A field that is not as expected is treated as if it were not there.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, cast
 
-Event = dict[str, object]
+CliEvent = dict[str, object]
 
 
-class Reader(Protocol):
+class EventReader(Protocol):
     """One CLI's events: yields lines for people, and keeps what is worth keeping in the report it was made with."""
 
-    def read(self, event: Event) -> Iterator[str]: ...
+    def read(self, event: CliEvent) -> Iterator[str]: ...
 
     def over(self) -> Iterator[str]:
         """Nothing more comes."""
         ...
 
 
-def event_in(line: str) -> Event | None:
+def event_in(line: str) -> CliEvent | None:
     """None: the line is no event."""
     try:
         value: object = json.loads(line) if line.startswith("{") else None
@@ -28,18 +34,18 @@ def event_in(line: str) -> Event | None:
     return value_in(value)
 
 
-def value_in(value: object) -> Event | None:
-    return cast("Event", value) if isinstance(value, dict) else None
+def value_in(value: object) -> CliEvent | None:
+    return cast("CliEvent", value) if isinstance(value, dict) else None
 
 
-def part(event: Event, *names: str) -> Event:
+def part(event: CliEvent, *names: str) -> CliEvent:
     """What lies within what lies within …"""
     for name in names:
         event = value_in(event.get(name)) or {}
     return event
 
 
-def parts(value: object) -> Iterator[Event]:
+def parts(value: object) -> Iterator[CliEvent]:
     for one in cast("list[object]", value) if isinstance(value, list) else []:
         known = value_in(one)
         if known is not None:
@@ -55,7 +61,7 @@ def first_line(value: object) -> str:
     return (said.strip().splitlines() or [""])[0]
 
 
-def tool(name: str, given: object) -> str:
+def tool_line(name: str, given: object) -> str:
     """A tool with the one thing worth knowing of what it was given."""
     known = value_in(given) or {}
     names = ("command", "file_path", "filePath", "path", "pattern", "url", "query", "description")
@@ -72,3 +78,78 @@ def unwrapped(message: str) -> str:
         if said:
             return f"{message[:start].strip(' [')} {said}".strip()
     return message
+
+
+# What is known of a run so far, in a file of its folder: written anew at every event, so that it
+# survives any kill.
+
+LONGEST_TEXT = 4_000
+"""Characters of a text."""
+
+
+@dataclass
+class RunReport:
+    conversation: str = ""
+    """The id under which the CLI can go on with it, where it chose that itself."""
+    message: str = ""
+    """What the agent said last."""
+    error: str = ""
+    """What the CLI said of its own failure."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    used: bool = False
+
+    def use(self, given: object, made: object, cost: object = None, *, more: bool = False) -> None:
+        """Tokens of the run so far, or, with `more`, of one step."""
+        if not more:
+            self.input_tokens, self.output_tokens, self.cost = 0, 0, None
+        self.input_tokens += number(given)
+        self.output_tokens += number(made)
+        if isinstance(cost, int | float) and not isinstance(cost, bool):
+            self.cost = (self.cost or 0.0) + cost
+        self.used = True
+
+    def fail(self, text: str) -> None:
+        self.error = text.strip() or "It failed, and does not say why."
+
+    def text(self) -> str:
+        usage = {
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cost": self.cost,
+        }
+        told = {
+            "conversation": self.conversation[:200],
+            "message": self.message[:LONGEST_TEXT],
+            "error": self.error[:LONGEST_TEXT],
+            "usage": usage if self.used else None,
+        }
+        return json.dumps(told, ensure_ascii=False)
+
+
+class ReportFile:
+    """The file. Nothing is written where nothing has changed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._last = ""
+
+    def keep(self, report: RunReport) -> None:
+        text = report.text()
+        if text == self._last:
+            return
+        temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        try:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(text.encode(errors="replace"))
+            temporary.replace(self._path)
+        except OSError:
+            return  # a full disk must not end the agent's work; the next news tries again
+        self._last = text
+
+
+def number(value: object) -> int:
+    """A count that an event gave, if it is one."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -1,4 +1,4 @@
-"""Runs an agent CLI that prints a JSON event a line, shows the events as lines people can read, and keeps the report."""
+"""Runs an agent CLI that prints one JSON event per line, shows the events as lines people can read, and keeps the report."""
 
 from __future__ import annotations
 
@@ -14,15 +14,12 @@ from threading import Lock, Thread
 from typing import BinaryIO, TextIO
 
 from adapters.agents.screen.claude import Claude
-from adapters.agents.screen.codex import Codex
-from adapters.agents.screen.events import Reader, event_in
-from adapters.agents.screen.gemini import Gemini
-from adapters.agents.screen.opencode import OpenCode
-from adapters.agents.screen.report import Kept, Report
+from adapters.agents.screen.events import EventReader, ReportFile, RunReport, event_in
+from adapters.agents.screen.other_clis import Codex, Gemini, OpenCode
 
 WIDTH = 400
 """Characters shown of one line."""
-STRAY = 6
+STRAY_LINES = 6
 """Lines that are no events: the last ones are all there is to say of a failure that no event tells of."""
 _CONTROL = re.compile(
     r"\x1b\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)"  # titles, links, the clipboard
@@ -34,9 +31,9 @@ _CONTROL = re.compile(
 def run(arguments: Sequence[str]) -> int:
     """The command's exit code; a signal's number above 128, as shells say it."""
     events, path, *command = arguments
-    report = Report()
-    screen = Screen(reader_of(events, report, os.environ), sys.stdout)
-    kept = Kept(Path(path))
+    report = RunReport()
+    screen = PaneScreen(reader_of(events, report, os.environ), sys.stdout)
+    kept = ReportFile(Path(path))
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     signal.signal(signal.SIGTERM, lambda number, _: child.send_signal(number))
     # The terminal has told the child, too: what it still says is to be seen.
@@ -57,14 +54,14 @@ def run(arguments: Sequence[str]) -> int:
     return code or (1 if report.error else 0)
 
 
-class Screen:
+class PaneScreen:
     """The pane. What is no event is shown as it is, without what steers a terminal."""
 
-    def __init__(self, reader: Reader, out: TextIO) -> None:
+    def __init__(self, reader: EventReader, out: TextIO) -> None:
         self._reader = reader
         self._out = out
         self._lock = Lock()
-        self.stray: deque[str] = deque(maxlen=STRAY)
+        self.stray: deque[str] = deque(maxlen=STRAY_LINES)
 
     def show(self, line: str) -> None:
         """One line of the stream."""
@@ -92,7 +89,7 @@ class Screen:
             self._out.flush()
 
 
-def reader_of(events: str, report: Report, environ: Mapping[str, str]) -> Reader:
+def reader_of(events: str, report: RunReport, environ: Mapping[str, str]) -> EventReader:
     match events:
         case "claude":
             return Claude(report)
@@ -106,6 +103,6 @@ def reader_of(events: str, report: Report, environ: Mapping[str, str]) -> Reader
             raise SystemExit(f"Nobody here reads the events of {events!r}.")
 
 
-def _show_all(stream: BinaryIO | None, screen: Screen) -> None:
+def _show_all(stream: BinaryIO | None, screen: PaneScreen) -> None:
     for raw in stream or ():
         screen.pass_on(raw.decode("utf-8", "replace"))

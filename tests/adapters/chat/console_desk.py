@@ -11,10 +11,10 @@ import asyncio
 import sys
 from pathlib import Path
 
-from adapters.chat.console import ConsoleChat
-from bot.domain.cards import Card
-from bot.domain.events import FromPeople, Pressed, Said
-from bot.domain.people import Thread
+from adapters.console.chat import ConsoleChat
+from bot.core.cards import Card
+from bot.core.events import FromPeople, Pressed, Said
+from bot.core.people import Thread
 from tests.fakes import cards
 
 

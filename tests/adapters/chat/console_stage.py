@@ -6,11 +6,11 @@ import asyncio
 from io import StringIO
 from pathlib import Path
 
-from adapters.chat.console import ConsoleChat
-from bot.domain.cards import Card
-from bot.domain.events import FromPeople, FromPerson
-from bot.domain.people import Thread
-from bot.errors import Unavailable
+from adapters.console.chat import ConsoleChat
+from bot.core.cards import Card
+from bot.core.errors import Unavailable
+from bot.core.events import FromPeople, FromPerson
+from bot.core.people import Thread
 from tests.fakes import cards
 
 

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.console import ConsoleChat, Manner, ends_thread
-from adapters.chat.console.lines import SWITCH
-from adapters.chat.console.transcript import Transcript
-from bot.domain.cards import AnswerCard, Card, Decided, StatusCard
-from bot.domain.choices import Verb, Word
-from bot.domain.events import Commanded, Pressed, Said
-from bot.domain.intent import Question
-from bot.domain.people import Person
-from bot.errors import Refused
+from adapters.console.chat import ConsoleChat, ConsoleOptions
+from adapters.console.input import SWITCH_LINE
+from adapters.console.transcript import Transcript
+from adapters.console.typed import ends_thread
+from bot.core.cards import AnswerCard, Card, Decided, StatusCard
+from bot.core.choices import Verb, Word
+from bot.core.errors import Refused
+from bot.core.events import Commanded, Pressed, Said
+from bot.core.intent import Question
+from bot.core.people import Person
 from tests.adapters.chat.console_stage import Stage
 from tests.fakes import cards
 
@@ -412,7 +413,7 @@ async def test_a_status_of_a_finished_session_is_no_longer_below_the_line(stage:
 
 
 async def test_tab_asks_for_the_branches_and_leads_back_to_the_conversation(stage: Stage) -> None:
-    await stage.type(SWITCH, "agent/dark-mode", SWITCH, "Add a light mode")
+    await stage.type(SWITCH_LINE, "agent/dark-mode", SWITCH_LINE, "Add a light mode")
     listed, one, said = stage.events
     assert isinstance(listed, Commanded)
     assert isinstance(one, Commanded)
@@ -431,7 +432,7 @@ async def test_what_a_script_asks_for_says_that_nobody_is_there_and_where_to_wor
         cards.MIKA,
         lines=stage.script,
         out=stage.out,
-        manner=Manner(scripted=True, repository="/srv/copy", copy_of="/srv/web"),
+        manner=ConsoleOptions(scripted=True, repository="/srv/copy", copy_of="/srv/web"),
     )
     await stage.type("Add a light mode")
     [said] = stage.events

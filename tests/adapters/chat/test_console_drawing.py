@@ -11,19 +11,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from adapters.chat.console.drawing import drawn
-from adapters.chat.console.screen import PIPE_WIDTH, Screen
-from bot.domain.cards import Card
-from bot.domain.choices import Choice, Verb
-from bot.domain.layout import sheet
-from bot.domain.masking import clean
-from bot.domain.sheets import Bullets, Code, Element, Fields, Pointer, Prose, Sheet, Table, Text
+from adapters.console.rendering import PIPE_WIDTH, ConsoleScreen, render_sheet
+from bot.core.cards import Card
+from bot.core.choices import Choice, Verb
+from bot.core.layout import lay_out
+from bot.core.sheets import Bullets, Code, Element, Fields, Pointer, Prose, Sheet, Table, Text
+from bot.core.text import clean
 from tests.adapters.chat.console_stage import Tty
 from tests.fakes import cards
 
 
 def piped(laid: Sheet) -> str:
-    return Screen(StringIO()).rendered(drawn(laid))
+    return ConsoleScreen(StringIO()).rendered(render_sheet(laid))
 
 
 def everywhere(text: str) -> Sheet:
@@ -54,7 +53,7 @@ def test_no_line_is_wider_than_the_terminal(
     card: Card, columns: int, terminal: pytest.MonkeyPatch
 ) -> None:
     terminal.setenv("COLUMNS", str(columns))
-    text = Screen(Tty()).rendered(drawn(sheet(card)))
+    text = ConsoleScreen(Tty()).rendered(render_sheet(lay_out(card)))
     assert max(cell_len(line) for line in clean(text).splitlines()) <= min(columns, 120)
 
 
@@ -63,7 +62,7 @@ def test_a_pipe_gets_plain_text_without_codes_or_trailing_blanks(
     card: Card, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    text = piped(sheet(card))
+    text = piped(lay_out(card))
     assert "\x1b" not in text
     assert not re.search(r"[ \t]$", text, re.MULTILINE)
     assert max(cell_len(line) for line in text.splitlines()) <= PIPE_WIDTH
@@ -73,7 +72,9 @@ def test_a_pipe_gets_plain_text_without_codes_or_trailing_blanks(
 def test_colours_are_the_terminals_own_and_backgrounds_are_left_alone(
     card: Card, terminal: pytest.MonkeyPatch
 ) -> None:
-    codes = re.findall(r"\x1b\[([0-9;]*)m", Screen(Tty()).rendered(drawn(sheet(card))))
+    codes = re.findall(
+        r"\x1b\[([0-9;]*)m", ConsoleScreen(Tty()).rendered(render_sheet(lay_out(card)))
+    )
     used = {int(code) for group in codes for code in group.split(";") if code}
     assert 1 in used, "the title stands out"
     assert used <= {0, 1, 2, 3, 4, *range(31, 37)}, "no background, no black or white, no palette"
@@ -81,7 +82,7 @@ def test_colours_are_the_terminals_own_and_backgrounds_are_left_alone(
 
 def test_no_color_is_respected(terminal: pytest.MonkeyPatch) -> None:
     terminal.setenv("NO_COLOR", "1")
-    text = Screen(Tty()).rendered(drawn(sheet(cards.NEEDS_YOU)))
+    text = ConsoleScreen(Tty()).rendered(render_sheet(lay_out(cards.NEEDS_YOU)))
     assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", text)
 
 
@@ -134,19 +135,21 @@ def test_another_thread_is_named_by_what_a_person_can_call_it() -> None:
     pointers = tuple(Pointer(text=t, thread=cards.OTHER_THREAD) for t in ("A web\nshop", "返金"))
     laid = Sheet(title="t", body=pointers)
     assert piped(laid) == "• t\n  → A web shop  session 22222222\n  → 返金  session 22222222\n"
-    known = drawn(laid, name=lambda thread: "5e6f7a8b")
-    assert "A web shop  session 5e6f7a8b" in Screen(StringIO()).rendered(known)
+    known = render_sheet(laid, name=lambda thread: "5e6f7a8b")
+    assert "A web shop  session 5e6f7a8b" in ConsoleScreen(StringIO()).rendered(known)
 
 
 def test_choices_are_numbered_and_say_whether_they_ask_for_a_text() -> None:
-    assert piped(sheet(cards.APPROVAL)).splitlines()[-1] == (
+    assert piped(lay_out(cards.APPROVAL)).splitlines()[-1] == (
         "→ [1] Approve   [2] Request changes …   [3] Discard"
     )
 
 
 def test_a_line_breaks_between_choices_only(terminal: pytest.MonkeyPatch) -> None:
     terminal.setenv("COLUMNS", "40")
-    lines = clean(Screen(Tty()).rendered(drawn(sheet(cards.NEEDS_YOU)))).splitlines()[-2:]
+    lines = clean(
+        ConsoleScreen(Tty()).rendered(render_sheet(lay_out(cards.NEEDS_YOU)))
+    ).splitlines()[-2:]
     assert lines == [
         "→ [1] Retry   [2] Go on without it",
         "  [3] Give it up, and what depends on it",
@@ -192,7 +195,7 @@ def test_documents_hide_nothing(markdown: str, seen: list[str]) -> None:
 
 def test_links_cannot_be_clicked_blindly(terminal: pytest.MonkeyPatch) -> None:
     prose = Prose(name="a.md", markdown="[https://good.example](https://evil.example)")
-    text = Screen(Tty()).rendered(drawn(Sheet(title="t", body=(prose,))))
+    text = ConsoleScreen(Tty()).rendered(render_sheet(Sheet(title="t", body=(prose,))))
     assert "\x1b]8" not in text
     assert "evil.example" in text
 
@@ -208,5 +211,5 @@ def test_an_output_that_knows_few_letters_is_still_written_to() -> None:
         encoding = "ascii"
 
     out = Ascii()
-    Screen(out).write("✓ 設定\n")
+    ConsoleScreen(out).write("✓ 設定\n")
     assert out.getvalue() == "? ??\n"

@@ -12,11 +12,9 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from adapters.chat.console.completing import Completed
-from adapters.chat.console.keyboard import TerminalLines
-from adapters.chat.console.lines import PROMPT, SWITCH
-from adapters.chat.console.picks import Pick
-from adapters.chat.console.progress import picking
+from adapters.console.input import PROMPT, SWITCH_LINE, CompletedWord, TerminalInput
+from adapters.console.progress import picks_list
+from adapters.console.typed import Pick
 
 
 @pytest.fixture
@@ -26,8 +24,8 @@ def keyboard() -> Iterator[PipeInput]:
 
 
 @pytest.fixture
-def lines(tmp_path: Path, keyboard: PipeInput) -> TerminalLines:
-    return TerminalLines(tmp_path / "history", Offered())
+def lines(tmp_path: Path, keyboard: PipeInput) -> TerminalInput:
+    return TerminalInput(tmp_path / "history", Offered())
 
 
 class Offered:
@@ -40,16 +38,16 @@ class Offered:
     def below(self, width: int, height: int, notice: str, picked: int) -> StyleAndTextTuples:
         if picked:
             self.picked.set()
-        return picking(self.offered, picked, width, height)
+        return picks_list(self.offered, picked, width, height)
 
     def picks(self) -> tuple[Pick, ...]:
         return self.offered
 
-    def completions(self, line: str) -> tuple[Completed, ...]:
+    def completions(self, line: str) -> tuple[CompletedWord, ...]:
         return ()
 
 
-async def line(lines: TerminalLines, prompt: str = PROMPT) -> str | None:
+async def line(lines: TerminalInput, prompt: str = PROMPT) -> str | None:
     async with asyncio.timeout(10):
         return await lines.next(prompt)
 
@@ -58,7 +56,7 @@ async def line(lines: TerminalLines, prompt: str = PROMPT) -> str | None:
     "keys", ["\x1b", "\x1b\x1b[5;1R"], ids=["alone", "before a word of the terminal"]
 )
 async def test_escape_stops_and_gives_the_line_back(
-    lines: TerminalLines, keyboard: PipeInput, keys: str
+    lines: TerminalInput, keyboard: PipeInput, keys: str
 ) -> None:
     keyboard.send_text(f"half{keys}")
     assert await line(lines) == "stop"
@@ -71,24 +69,24 @@ async def test_escape_stops_and_gives_the_line_back(
     ["\x1bx", "\x1bb", "\x1b[A", "\x1b[D", "\x1bOH", "\x1b[1;5C", "\x1b\x7f", "\x1b[200~\x1b[201~"],
 )
 async def test_no_other_key_that_begins_with_the_code_of_escape_stops(
-    lines: TerminalLines, keyboard: PipeInput, keys: str
+    lines: TerminalInput, keyboard: PipeInput, keys: str
 ) -> None:
     keyboard.send_text(f"{keys}\r")
     assert await line(lines) in ("", "x")
 
 
-async def test_a_pasted_text_keeps_its_lines(lines: TerminalLines, keyboard: PipeInput) -> None:
+async def test_a_pasted_text_keeps_its_lines(lines: TerminalInput, keyboard: PipeInput) -> None:
     keyboard.send_text("\x1b[200~one\ntwo\x1b[201~\r")
     assert await line(lines) == "one\ntwo"
 
 
-async def test_control_d_at_an_empty_line_ends(lines: TerminalLines, keyboard: PipeInput) -> None:
+async def test_control_d_at_an_empty_line_ends(lines: TerminalInput, keyboard: PipeInput) -> None:
     keyboard.send_text("\x04")
     assert await line(lines) is None
 
 
 async def test_control_c_ends_only_when_pressed_twice_in_a_row(
-    lines: TerminalLines, keyboard: PipeInput
+    lines: TerminalInput, keyboard: PipeInput
 ) -> None:
     keyboard.send_text("x\x03\x03said\r")
     assert await line(lines) == "said"
@@ -99,7 +97,7 @@ async def test_control_c_ends_only_when_pressed_twice_in_a_row(
 
 
 async def test_the_history_holds_requests_only_and_is_private(
-    lines: TerminalLines, keyboard: PipeInput, tmp_path: Path
+    lines: TerminalInput, keyboard: PipeInput, tmp_path: Path
 ) -> None:
     for typed, prompt in (("Add a dark mode", PROMPT), ("1", PROMPT), ("secret", "Why? ")):
         keyboard.send_text(f"{typed}\r")
@@ -129,7 +127,7 @@ DOWN, UP = "\x1b[B", "\x1b[A"
 async def test_arrow_keys_choose_what_is_offered_and_typing_chooses_nothing(
     tmp_path: Path, keyboard: PipeInput, keys: str, said: str
 ) -> None:
-    lines = TerminalLines(tmp_path / "history", Offered(*TWO))
+    lines = TerminalInput(tmp_path / "history", Offered(*TWO))
     keyboard.send_text(keys)
     assert await line(lines) == said
 
@@ -138,7 +136,7 @@ async def test_what_was_chosen_is_not_taken_for_something_that_came_since(
     tmp_path: Path, keyboard: PipeInput
 ) -> None:
     offered = Offered(*TWO)
-    lines = TerminalLines(tmp_path / "history", offered)
+    lines = TerminalInput(tmp_path / "history", offered)
     keyboard.send_text(DOWN)
     reading = asyncio.create_task(line(lines))
     async with asyncio.timeout(10):
@@ -149,9 +147,9 @@ async def test_what_was_chosen_is_not_taken_for_something_that_came_since(
 
 
 async def test_tab_switches_sides_and_the_line_is_there_again(
-    lines: TerminalLines, keyboard: PipeInput
+    lines: TerminalInput, keyboard: PipeInput
 ) -> None:
     keyboard.send_text("half\t")
-    assert await line(lines) == SWITCH
+    assert await line(lines) == SWITCH_LINE
     keyboard.send_text(" a line\r")
     assert await line(lines) == "half a line"

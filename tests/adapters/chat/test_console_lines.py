@@ -11,20 +11,20 @@ from typing import TextIO
 
 import pytest
 
-from adapters.chat.console import AutoLines, ConsoleChat
-from adapters.chat.console.lines import PROMPT, PipeLines
-from adapters.chat.console.screen import Screen
-from bot.domain.cards import Card, Decided
-from bot.domain.choices import Style, Verb
-from bot.domain.events import FromPeople, Pressed, Said
-from bot.domain.intent import Question
-from bot.domain.layout import sheet
-from bot.domain.people import Thread
+from adapters.console.chat import ConsoleChat
+from adapters.console.input import PROMPT, DemoInput, PipeInput
+from adapters.console.rendering import ConsoleScreen
+from bot.core.cards import Card, Decided
+from bot.core.choices import Style, Verb
+from bot.core.events import FromPeople, Pressed, Said
+from bot.core.intent import Question
+from bot.core.layout import lay_out
+from bot.core.people import Thread
 from tests.fakes import cards
 
 
 async def all_of(source: TextIO, out: StringIO | None = None) -> list[str]:
-    lines = PipeLines(source, Screen(out or StringIO()))
+    lines = PipeInput(source, ConsoleScreen(out or StringIO()))
     found: list[str] = []
     while (line := await lines.next(PROMPT)) is not None:
         found.append(line)
@@ -40,7 +40,7 @@ def pipe() -> Iterator[tuple[TextIO, TextIO]]:
 
 async def test_a_pipe_is_read_line_by_line_as_it_comes(pipe: tuple[TextIO, TextIO]) -> None:
     reader, writer = pipe
-    lines = PipeLines(reader, Screen(StringIO()))
+    lines = PipeInput(reader, ConsoleScreen(StringIO()))
     waiting = asyncio.create_task(lines.next(PROMPT))
     await asyncio.wait({waiting}, timeout=0.01)
     assert not waiting.done()
@@ -55,7 +55,7 @@ async def test_a_pipe_is_read_line_by_line_as_it_comes(pipe: tuple[TextIO, TextI
 
 
 async def test_waiting_for_a_pipe_can_be_given_up(pipe: tuple[TextIO, TextIO]) -> None:
-    lines = PipeLines(pipe[0], Screen(StringIO()))
+    lines = PipeInput(pipe[0], ConsoleScreen(StringIO()))
     waiting = asyncio.create_task(lines.next(PROMPT))
     await asyncio.wait({waiting}, timeout=0.01)
     waiting.cancel()
@@ -83,7 +83,7 @@ async def test_broken_letters_in_a_pipe_end_nothing(tmp_path: Path) -> None:
 
 async def test_a_question_in_a_pipe_can_be_read_and_takes_the_next_line() -> None:
     out = StringIO()
-    lines = PipeLines(StringIO("use JWT\n"), Screen(out))
+    lines = PipeInput(StringIO("use JWT\n"), ConsoleScreen(out))
     assert await lines.next("What should be different? ") == "use JWT"
     assert out.getvalue() == "What should be different?\n"
 
@@ -108,7 +108,7 @@ async def test_a_whole_session_can_be_piped(
 
 async def play(out: StringIO, tmp_path: Path) -> list[FromPeople]:
     """A desk that asks for an approval, then for a merge, then sums up."""
-    chat = ConsoleChat(tmp_path, cards.MIKA, lines=AutoLines("Add a dark mode", 0, out), out=out)
+    chat = ConsoleChat(tmp_path, cards.MIKA, lines=DemoInput("Add a dark mode", 0, out), out=out)
     heard: list[FromPeople] = []
 
     async def deliver(thread: Thread, event: FromPeople) -> bool:
@@ -144,14 +144,14 @@ async def test_the_demo_asks_takes_every_first_choice_and_ends(tmp_path: Path) -
 
 
 async def test_the_demo_takes_what_every_card_of_a_story_proposes() -> None:
-    lines = AutoLines("Add a dark mode", 0, StringIO())
+    lines = DemoInput("Add a dark mode", 0, StringIO())
     await lines.next(PROMPT)
     story = (cards.QUESTIONS, cards.EARLIER, cards.APPROVAL, cards.CHANGE, cards.OFFER)
     for card in story:
         lines.saw(card)
         async with asyncio.timeout(15):
             line = await lines.next(PROMPT)
-        assert sheet(card).choices[int(line or 0) - 1].style is Style.PRIMARY
+        assert lay_out(card).choices[int(line or 0) - 1].style is Style.PRIMARY
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ async def test_the_demo_takes_what_every_card_of_a_story_proposes() -> None:
     ids=["harmful", "in words"],
 )
 async def test_the_demo_waits_where_nothing_is_proposed(card: Card) -> None:
-    lines = AutoLines("Add a dark mode", 0, StringIO())
+    lines = DemoInput("Add a dark mode", 0, StringIO())
     await lines.next(PROMPT)
     lines.saw(card)
     waiting = asyncio.create_task(lines.next(PROMPT))
@@ -187,7 +187,7 @@ async def test_what_the_demo_types_is_shown_and_marked(tmp_path: Path) -> None:
 
 
 async def test_the_demo_presses_once_and_waits_until_it_is_decided() -> None:
-    lines = AutoLines("Add a dark mode", 0, StringIO())
+    lines = DemoInput("Add a dark mode", 0, StringIO())
     assert await lines.next(PROMPT) == "Add a dark mode"
     lines.saw(cards.APPROVAL)
     assert await lines.next(PROMPT) == "1"

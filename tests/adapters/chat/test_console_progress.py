@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from adapters.chat.console.progress import moved, toolbar
-from bot.domain.cards import Card, StatusCard, TaskLine
+from adapters.console.progress import changes_between, toolbar
+from bot.core.cards import Card, StatusCard, TaskLine
 from tests.fakes import cards
 
 
@@ -78,7 +78,9 @@ def test_what_panes_and_titles_contain_is_harmless() -> None:
 
 
 def test_only_what_moved_is_told() -> None:
-    assert moved(cards.STATUS, cards.STATUS) == []
+    assert changes_between(cards.STATUS, cards.STATUS) == []
     update = {"trouble": "No model", "status": "Queued", "queue_position": 1, "waiting": 2}
-    lines = [line.plain for line in moved(cards.STATUS, cards.STATUS.model_copy(update=update))]
+    lines = [
+        line.plain for line in changes_between(cards.STATUS, cards.STATUS.model_copy(update=update))
+    ]
     assert lines == ["Waiting: No model", "The session is queued, place 1 of 2."]

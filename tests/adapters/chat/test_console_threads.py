@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.events import Said
-from bot.domain.people import Thread
+from bot.core.events import Said
+from bot.core.people import Thread
 from tests.adapters.chat.console_stage import Stage
 from tests.fakes import cards
 

@@ -7,24 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.console import ConsoleChat, Manner
-from adapters.chat.console.lines import PipeLines
-from adapters.chat.console.screen import Screen
-from bot.domain.events import Commanded, FromPeople, Pressed, Said
-from bot.domain.people import Thread
-from bot.domain.repl import ExitCode, Standing, exit_code
-from bot.errors import Refused
+from adapters.console.chat import ConsoleChat, ConsoleOptions
+from adapters.console.input import PipeInput
+from adapters.console.rendering import ConsoleScreen
+from bot.core.console import ExitCode, ThreadStanding, exit_code
+from bot.core.errors import Refused
+from bot.core.events import Commanded, FromPeople, Pressed, Said
+from bot.core.people import Thread
 from tests.fakes import cards
 
-BLOCKED = Standing(session="s", title="It", status="Active", waits_for=("T001 is blocked",))
-NOTHING = Standing()
+BLOCKED = ThreadStanding(session="s", title="It", status="Active", waits_for=("T001 is blocked",))
+NOTHING = ThreadStanding()
 
 
-async def played(home: Path, script: str, *rests: Standing) -> tuple[list[str], ConsoleChat]:
+async def played(home: Path, script: str, *rests: ThreadStanding) -> tuple[list[str], ConsoleChat]:
     """What was taken and what was waited for, in order."""
     out, told, left = StringIO(), list[str](), [*rests]
-    lines = PipeLines(StringIO(script), Screen(out))
-    manner = Manner(scripted=True, waits=True)
+    lines = PipeInput(StringIO(script), ConsoleScreen(out))
+    manner = ConsoleOptions(scripted=True, waits=True)
     chat = ConsoleChat(home, cards.MIKA, lines=lines, out=out, manner=manner)
 
     async def deliver(thread: Thread, event: FromPeople) -> bool:
@@ -33,7 +33,7 @@ async def played(home: Path, script: str, *rests: Standing) -> tuple[list[str], 
         told.append(_name(event))
         return True
 
-    async def rest(thread: Thread) -> Standing:
+    async def rest(thread: Thread) -> ThreadStanding:
         told.append("rested")
         return left.pop(0) if left else NOTHING
 

@@ -17,15 +17,17 @@ import psutil
 import pytest
 from pydantic import JsonValue
 
-from adapters.chat.local import VERSION, Joined, LocalChat, Welcome, joined, open_door, peers
-from adapters.chat.local.address import bound, path_in
-from adapters.chat.local.door import MOST_PEERS
-from bot.domain.cards import Card
-from bot.domain.choices import Command, Word
-from bot.domain.events import Commanded, FromPeople, Pressed, Said, Visited
-from bot.domain.people import Person, Thread
-from bot.domain.repl import Standing
-from bot.errors import Refused, Unavailable
+from adapters.local import server
+from adapters.local.chat import LocalChat
+from adapters.local.client import BotConnection, connect_to_bot
+from adapters.local.protocol import VERSION, Welcome, listening_socket, socket_path
+from adapters.local.server import MOST_PEERS, serve_socket
+from bot.core.cards import Card
+from bot.core.choices import Command, Word
+from bot.core.console import ThreadStanding
+from bot.core.errors import Refused, Unavailable
+from bot.core.events import Commanded, FromPeople, Pressed, Said, Visited
+from bot.core.people import Person, Thread
 from tests.fakes import cards
 
 ME = Person(platform="console", id="local:1", name="Mika")
@@ -82,9 +84,9 @@ class Bot:
         self.heard.append((thread, event))
         return True
 
-    async def rest(self, thread: Thread) -> Standing:
+    async def rest(self, thread: Thread) -> ThreadStanding:
         await self.resting.wait()
-        return Standing(session="1a2b", waits_for=("Shall I build it?",))
+        return ThreadStanding(session="1a2b", waits_for=("Shall I build it?",))
 
     async def greet(self, thread: Thread, person: Person) -> None:
         await self.chat.whisper(thread, person, cards.NEWS)
@@ -99,14 +101,14 @@ class Bot:
 async def bot(tmp_path: Path) -> AsyncIterator[Bot]:
     bot = Bot(tmp_path)
     listening = asyncio.create_task(bot.chat.listen(bot.take))
-    async with open_door(tmp_path, bot.chat, bot, WELCOME):
+    async with serve_socket(tmp_path, bot.chat, bot, WELCOME):
         yield bot
     listening.cancel()
 
 
 @asynccontextmanager
-async def at(bot: Bot) -> AsyncGenerator[Joined]:
-    async with asyncio.timeout(20), joined(bot.home, ME) as there:
+async def at(bot: Bot) -> AsyncGenerator[BotConnection]:
+    async with asyncio.timeout(20), connect_to_bot(bot.home, ME) as there:
         assert there
         yield there
 
@@ -117,7 +119,7 @@ def said(text: str = "hello", by: Person = ME) -> Said:
 
 async def raw(bot: Bot, *lines: bytes) -> bytes:
     """All that the door answers to these bytes, until it closes or has said hello."""
-    reader, writer = await asyncio.open_unix_connection(str(path_in(bot.home)))
+    reader, writer = await asyncio.open_unix_connection(str(socket_path(bot.home)))
     for line in lines:
         writer.write(line)
     try:
@@ -131,24 +133,24 @@ async def raw(bot: Bot, *lines: bytes) -> bytes:
 
 async def test_the_socket_is_its_owners_alone_and_goes_with_the_bot(tmp_path: Path) -> None:
     bot = Bot(tmp_path)
-    async with open_door(tmp_path, bot.chat, bot, WELCOME):
-        assert path_in(tmp_path).stat().st_mode & 0o777 == 0o600
-    assert not path_in(tmp_path).exists()
+    async with serve_socket(tmp_path, bot.chat, bot, WELCOME):
+        assert socket_path(tmp_path).stat().st_mode & 0o777 == 0o600
+    assert not socket_path(tmp_path).exists()
 
 
 async def test_a_path_that_is_too_long_for_a_socket_works_all_the_same(tmp_path: Path) -> None:
     bot = Bot(tmp_path / ("long" * 30))
     bot.home.mkdir()
-    async with open_door(bot.home, bot.chat, bot, WELCOME), at(bot) as there:
+    async with serve_socket(bot.home, bot.chat, bot, WELCOME), at(bot) as there:
         assert await there.tell("status") == ["status"]
 
 
 async def test_what_a_killed_bot_left_behind_is_in_nobodys_way(tmp_path: Path) -> None:
-    bound(tmp_path).close()
-    async with joined(tmp_path, ME) as nobody:
+    listening_socket(tmp_path).close()
+    async with connect_to_bot(tmp_path, ME) as nobody:
         assert nobody is None
     bot = Bot(tmp_path)
-    async with open_door(tmp_path, bot.chat, bot, WELCOME), at(bot) as there:
+    async with serve_socket(tmp_path, bot.chat, bot, WELCOME), at(bot) as there:
         assert there.welcome == WELCOME
 
 
@@ -157,9 +159,9 @@ def test_the_kernel_says_who_is_there_and_another_user_is_not_the_owner(
 ) -> None:
     one, other = socket.socketpair()
     with one, other:
-        assert peers.is_owner(one)
+        assert server.is_owner(one)
         monkeypatch.setattr("os.getuid", lambda: 12_345)
-        assert not peers.is_owner(one)
+        assert not server.is_owner(one)
 
 
 async def test_who_is_not_the_owner_is_shown_out_without_a_word(
@@ -198,9 +200,9 @@ async def test_another_user_is_shown_out_even_where_every_door_stands_open(
 ) -> None:
     """What somebody else's umask or chmod has opened: the kernel still says who is there."""
     bot.home.chmod(0o755)
-    path_in(bot.home).chmod(0o666)
+    socket_path(bot.home).chmod(0o666)
     calling = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", BECOMES + CALLS, str(path_in(bot.home)), str(uid)),
+        *(sys.executable, "-c", BECOMES + CALLS, str(socket_path(bot.home)), str(uid)),
         stdout=asyncio.subprocess.PIPE,
     )
     said, _ = await calling.communicate()
@@ -212,7 +214,7 @@ async def test_another_user_is_shown_out_even_where_every_door_stands_open(
 @pytest.mark.parametrize("environ", [{}, {"GWT_SPOOL": "/home/x/.gwt/spool/r1"}])
 async def test_what_an_agent_starts_is_shown_out(bot: Bot, environ: dict[str, str]) -> None:
     calling = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", CALLS, str(path_in(bot.home))),
+        *(sys.executable, "-c", CALLS, str(socket_path(bot.home))),
         env=environ,
         stdout=asyncio.subprocess.PIPE,
     )
@@ -228,8 +230,8 @@ def test_who_is_gone_already_could_be_an_agent(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-c", calls, str(tmp_path / "s")], check=True)
         connection, _ = listening.accept()
         with connection:
-            assert peers.is_owner(connection)
-            assert peers.is_agent(connection)
+            assert server.is_owner(connection)
+            assert server.is_agent(connection)
 
 
 async def test_who_speaks_counts_as_the_owner_here_and_now_whatever_is_said(bot: Bot) -> None:
@@ -337,7 +339,7 @@ async def test_bad_peers_are_let_go_and_the_bot_goes_on(bot: Bot, lines: tuple[b
 
 
 async def test_no_more_than_a_number_come_in(bot: Bot) -> None:
-    path = str(path_in(bot.home))
+    path = str(socket_path(bot.home))
     opened = [await asyncio.open_unix_connection(path) for _ in range(MOST_PEERS)]
     for reader, writer in opened:
         writer.write(b'{"gwt_bot": 4}\n')
@@ -363,7 +365,7 @@ async def test_ended_while_it_opens_it_leaves_nothing(tmp_path: Path, turns: int
     bot = Bot(tmp_path)
 
     async def opened() -> None:
-        async with open_door(bot.home, bot.chat, bot, WELCOME):
+        async with serve_socket(bot.home, bot.chat, bot, WELCOME):
             await asyncio.Event().wait()
 
     files = psutil.Process().num_fds
@@ -375,12 +377,14 @@ async def test_ended_while_it_opens_it_leaves_nothing(tmp_path: Path, turns: int
     await asyncio.gather(opening, return_exceptions=True)
     assert opening.cancelled()
     assert files() == before
-    assert not path_in(bot.home).exists()
+    assert not socket_path(bot.home).exists()
 
 
 @asynccontextmanager
-async def joined_to(bot: Bot) -> AsyncGenerator[tuple[Joined, Callable[[], Awaitable[None]]]]:
-    door = open_door(bot.home, bot.chat, bot, WELCOME)
+async def joined_to(
+    bot: Bot,
+) -> AsyncGenerator[tuple[BotConnection, Callable[[], Awaitable[None]]]]:
+    door = serve_socket(bot.home, bot.chat, bot, WELCOME)
     await door.__aenter__()
     async with at(bot) as there:
 

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, cast
 
-from adapters.chat.matrix.drawing import drawn as drawn_for_matrix
-from adapters.chat.matrix.shapes import edited, posted
-from adapters.chat.slack.drawing import drawn as drawn_for_slack
-from adapters.chat.slack.words import escaped, harmless_markdown
-from bot.domain.cards import NewsCard
+from adapters.matrix.cards import draw_card as drawn_for_matrix
+from adapters.matrix.sending import edit_content, message_content
+from adapters.slack.blocks.cards import draw_card as drawn_for_slack
+from adapters.slack.blocks.text import escaped, harmless_markdown
+from bot.core.cards import NewsCard
 from tests.fakes import hostile
 
 TEXTS = hostile.texts()
@@ -63,7 +63,7 @@ def test_no_card_of_them_is_live_in_slack_or_has_a_button_of_theirs() -> None:
 def test_every_event_of_them_in_matrix_says_that_it_mentions_nobody() -> None:
     for card in cards():
         for message in drawn_for_matrix(card):
-            event, edit = posted(message, "$root"), edited(message, "$event")
+            event, edit = message_content(message, "$root"), edit_content(message, "$event")
             assert event["m.mentions"] == edit["m.mentions"] == {}
             assert edit["m.new_content"]["m.mentions"] == {}
             assert "<mx-reply" not in message.html

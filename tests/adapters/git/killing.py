@@ -14,7 +14,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from adapters.git import GitWorktrees
-from bot.errors import PortError
+from bot.core.errors import PortError
 from tests.adapters.git.worlds import git, new_repository, write
 from tests.faults.figures import Count
 

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from adapters.git.build_systems import MANIFESTS, is_test, recognised
-from bot.domain.world import BuildSystem
+from adapters.git.projects import MANIFESTS, build_commands, is_test
+from bot.core.git import BuildSystem
 
 CASES: list[tuple[dict[str, str], BuildSystem, str]] = [
     ({"Cargo.toml": "[package]"}, BuildSystem.CARGO, "cargo test"),
@@ -69,7 +69,7 @@ def test_a_repository_is_recognised(
     files: dict[str, str], system: BuildSystem, command: str
 ) -> None:
     manifests = {name: text for name, text in files.items() if name in MANIFESTS}
-    assert recognised(files.keys(), manifests)[:2] == (system, command)
+    assert build_commands(files.keys(), manifests)[:2] == (system, command)
 
 
 PYTEST = "[tool.pytest.ini_options]\n"
@@ -124,11 +124,11 @@ def test_lock_files_and_configuration_say_which_tool_runs_the_tests(
     files: dict[str, str], command: str, set_up: str
 ) -> None:
     manifests = {name: text for name, text in files.items() if name in MANIFESTS}
-    assert recognised(files.keys(), manifests)[1:] == (command, set_up)
+    assert build_commands(files.keys(), manifests)[1:] == (command, set_up)
 
 
 _HOSTILE = """
-from adapters.git.build_systems import recognised
+from adapters.git.projects import build_commands
 for name, text in (
     ("requirements.txt", "\\n" * 500_000),
     ("CMakeLists.txt", "\\n" * 65_536),
@@ -136,7 +136,7 @@ for name, text in (
     ("pyproject.toml", ".".join(['"="'] * 500_000) + "=1"),
     ("Cargo.toml", "[" + ".".join("a" * 500_000) + "]"),
 ):
-    recognised({name}, {name: text})
+    build_commands({name}, {name: text})
 """
 
 
@@ -146,7 +146,7 @@ def test_no_manifest_keeps_the_bot_busy_for_ever() -> None:
 
 
 def test_cmake_tests_are_built_first() -> None:
-    command = recognised(["CMakeLists.txt"], {"CMakeLists.txt": "enable_testing()\n"}).command
+    command = build_commands(["CMakeLists.txt"], {"CMakeLists.txt": "enable_testing()\n"}).command
     assert command.startswith("cmake ")
     assert "ctest" in command
 
@@ -171,7 +171,7 @@ def test_cmake_tests_are_built_first() -> None:
 )
 def test_a_script_that_would_watch_runs_once(script: str, lock: str, command: str) -> None:
     manifests = {"package.json": json.dumps({"scripts": {"test": script}})}
-    assert recognised({"package.json", lock}, manifests)[1] == command
+    assert build_commands({"package.json", lock}, manifests)[1] == command
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.world import Checkout
+from bot.core.git import Checkout
 from tests.adapters.git.worlds import RealWorld, git, write
 
 TOUCHES: list[tuple[Callable[[Path], object], tuple[str, ...]]] = [

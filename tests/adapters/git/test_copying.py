@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 from adapters.git import GitWorktrees
-from adapters.git.copying import Bounds
-from adapters.git.pouring import copied
-from adapters.git.writing import TEMPORARY
-from bot.errors import Refused
+from adapters.git.worktree_files import TEMPORARY_NAME, CopyLimits, copy_files
+from bot.core.errors import Refused
 from tests.adapters.git.worlds import RealWorld, git, write
 
 
@@ -129,7 +127,7 @@ async def test_a_link_that_takes_a_directory_s_place_meanwhile_is_not_followed(
     (tmp_path / "from" / "linked").symlink_to(tmp_path / "outside")
     for name in ("cache/a", "linked/a"):
         with pytest.raises(Refused, match="symbolic link"):
-            copied(tmp_path / "from", tmp_path / "to", (name,), threading.Event())
+            copy_files(tmp_path / "from", tmp_path / "to", (name,), threading.Event())
     assert (tmp_path / "outside" / "a").read_text() == "secret\n"
 
 
@@ -150,14 +148,16 @@ async def test_what_a_bot_that_died_left_half_written_is_written_again(
     world: RealWorld, path: Path
 ) -> None:
     write(world.top, {"cache/a": "whole\n"})
-    write(path, {f"cache/{TEMPORARY}": "ha"})
+    write(path, {f"cache/{TEMPORARY_NAME}": "ha"})
     assert await copy(world, path, "cache") == ("cache/a",)
     assert sorted(file.name for file in (path / "cache").iterdir()) == ["a"]
 
 
-@pytest.mark.parametrize("bounds", [Bounds(files=2), Bounds(size=20), Bounds(looked_at=3)])
+@pytest.mark.parametrize(
+    "bounds", [CopyLimits(files=2), CopyLimits(size=20), CopyLimits(looked_at=3)]
+)
 async def test_too_much_is_refused_before_anything_is_copied(
-    world: RealWorld, path: Path, bounds: Bounds
+    world: RealWorld, path: Path, bounds: CopyLimits
 ) -> None:
     write(world.top, {f"cache/{n}": "ten bytes\n" for n in range(3)})
     worktrees = GitWorktrees(world.home, copy_bounds=bounds)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import PortError, Refused
+from bot.core.errors import PortError, Refused
 from tests.adapters.git.test_trust import BRANCH, Scene
 from tests.adapters.git.worlds import PEOPLE, git, new_repository, write
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from adapters.git import GitRepository, GitWorktrees
-from adapters.git.named import LARGEST
+from adapters.git.repository import LARGEST_NAMED_FILE
 from tests.adapters.git.worlds import git, new_repository, write
 
 NAMES = (".claude/settings.json", ".mcp.json", ".opencode/plugin", ".env")
@@ -15,7 +15,7 @@ NAMES = (".claude/settings.json", ".mcp.json", ".opencode/plugin", ".env")
 async def test_neither_links_nor_what_is_too_large_are_followed_or_hang(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("canary")
     top = new_repository(
-        tmp_path / "r", {".opencode/plugin/x.js": "x", ".env": "y" * (LARGEST + 5)}
+        tmp_path / "r", {".opencode/plugin/x.js": "x", ".env": "y" * (LARGEST_NAMED_FILE + 5)}
     )
     (top / ".mcp.json").symlink_to("../secret")
     git(top, "add", "--all")
@@ -24,7 +24,7 @@ async def test_neither_links_nor_what_is_too_large_are_followed_or_hang(tmp_path
     found = await GitRepository(tmp_path / "home").read(str(top), head, NAMES)
     assert found.keys() == {".mcp.json", ".opencode/plugin", ".env"}
     assert (found[".mcp.json"], found[".opencode/plugin"]) == ("", "")
-    assert len(found[".env"]) == LARGEST
+    assert len(found[".env"]) == LARGEST_NAMED_FILE
 
 
 async def test_what_is_planted_in_a_worktree_is_seen_also_where_git_ignores_it(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.tampering import flags
+from bot.core.tampering.signs import flags
 from tests.adapters.git.worlds import RealWorld, git
 
 BRANCH = "agent/login"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.git.patterns import read_patterns, stays_inside
-from bot.errors import Refused
+from adapters.git.worktree_files import read_patterns, stays_inside
+from bot.core.errors import Refused
 from tests.adapters.git.worlds import git
 
 PATHS = (

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from adapters.git import GitRepository, GitWorktrees
-from bot.errors import PortError, Refused
-from bot.program.guard import whole_paths
+from bot.cli.process import whole_paths
+from bot.core.errors import PortError, Refused
 from tests.adapters.git.test_trust import Scene, every_call
 from tests.adapters.git.worlds import PEOPLE, git, write
 

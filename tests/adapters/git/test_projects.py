@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.git.build_systems import (
-    command_of_all,
-    project_manifests,
-    projects_of,
-    set_up_of_all,
-)
-from bot.domain.world import BuildSystem, Project
+from adapters.git.projects import command_of_all, project_manifests, projects_of, set_up_of_all
+from bot.core.git import BuildSystem, Project
 
 PYTEST = "[tool.pytest.ini_options]"
 NPM = '{"scripts": {"test": "mocha"}}'

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from adapters.git import GitWorktrees
-from adapters.git.recovery import OLD
-from bot.errors import Refused, Unavailable
+from adapters.git.worktree_removal import OLD_LOCK_SECONDS
+from bot.core.errors import Refused, Unavailable
 from tests.adapters.git.killing import Scene, at
 from tests.adapters.git.worlds import git, new_repository, write
 from tests.faults.figures import Count
@@ -178,7 +178,7 @@ async def test_a_killed_merge_is_made_once(
 def grown_old(lock: Path) -> None:
     """As it is when some minutes have passed."""
     if lock.exists():
-        long_ago = time.time() - 2 * OLD
+        long_ago = time.time() - 2 * OLD_LOCK_SECONDS
         os.utime(lock, (long_ago, long_ago))
 
 

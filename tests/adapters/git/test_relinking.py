@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adapters.git import GitRepository, GitWorktrees
-from bot.errors import Away, Refused
+from bot.core.errors import Away, Refused
 from tests.adapters.git.worlds import RealWorld, git, new_repository
 
 BRANCH = "agent/login"

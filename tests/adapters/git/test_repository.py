@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adapters.git import GitRepository
-from bot.errors import Refused, Unavailable
+from bot.core.errors import Refused, Unavailable
 from tests.adapters.git.worlds import git, new_repository, write
 
 

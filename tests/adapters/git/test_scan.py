@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from adapters.git import GitRepository
-from adapters.git.scan.listing import ENTRIES
-from bot.domain.world import BuildSystem
-from bot.errors import Unavailable
+from adapters.git.scan import MOST_ENTRIES
+from bot.core.errors import Unavailable
+from bot.core.git import BuildSystem
 from tests.adapters.git.worlds import PEOPLE, git, new_repository, write
 
 
@@ -224,7 +224,7 @@ async def test_of_too_many_files_some_are_read(top: Path, repository: GitReposit
     names = ["AGENTS.md", *(f"file{n}.txt" for n in range(60_000))]
     sha = commit_of(top, [f"100644 blob {blob}\t{name}" for name in names])
     scan = await repository.scan(str(top), sha)
-    assert (scan.files, scan.truncated) == (ENTRIES, True)
+    assert (scan.files, scan.truncated) == (MOST_ENTRIES, True)
     assert "hello" in scan.conventions
     assert "… and 49600 more" in scan.directory_tree
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import PortError, Refused
+from bot.core.errors import PortError, Refused
 from tests.adapters.git.worlds import RealWorld, git
 
 BRANCH = "agent/login"

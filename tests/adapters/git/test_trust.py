@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from adapters.git import GitRepository, GitWorktrees
-from bot.errors import PortError, Refused
+from bot.core.errors import PortError, Refused
 from tests.adapters.git.worlds import git, new_repository, write
 
 BRANCH = "agent/login"

@@ -11,10 +11,10 @@ import psutil
 import pytest
 
 from adapters.git import GitWorktrees
-from adapters.git.lock import Locks
-from adapters.git.place import main_checkout
+from adapters.git.layout import main_checkout
+from adapters.git.ledger import Locks
 from adapters.git.run import Git
-from bot.errors import Refused, Unavailable
+from bot.core.errors import Refused, Unavailable
 from tests.adapters.git.worlds import RealWorld, git, new_repository, write
 
 BRANCH = "agent/login"

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adapters.github import Access, GitHub
-from adapters.github.access import Pace
-from bot.domain.hosting import Pull, PullWanted
+from adapters.github.api import ApiPace
+from bot.core.forge import Pull, PullWanted
 from tests.adapters.git.worlds import git, new_repository, write
 from tests.beds.github import GithubBed, Hosted
 
 SLUG = "acme/shop"
 BRANCH = "agent/login"
-FAST = Pace(call=20, whole=60, between_writes=0, again=0.01, git=60)
+FAST = ApiPace(call=20, whole=60, between_writes=0, again=0.01, git=60)
 WORK = {"login.py": "def login(): ...\n"}
 
 ALLOWED = (
@@ -58,7 +58,7 @@ class ForgeStage:
     def github(
         self,
         *,
-        pace: Pace = FAST,
+        pace: ApiPace = FAST,
         environ: Mapping[str, str] | None = None,
         token: str | None = None,
         **more: str,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from adapters.github import Access, GitHub
-from adapters.github.access import address_of
-from bot.errors import SettingsError
+from adapters.github.api import parse_address
+from bot.core.errors import SettingsError
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ from bot.errors import SettingsError
     ],
 )
 def test_repositories_lie_on_the_host_of_the_api(api: str, web: str, host: str, clone: str) -> None:
-    address = address_of(api)
+    address = parse_address(api)
     assert (address.web, address.host, address.clone_url("a/b")) == (web, host, clone)
     assert address.api == api.rstrip("/")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.github.answers import PullTold
-from adapters.github.workflows import matches, runs_for
-from bot.domain.hosting import ChecksWanted, CiState, MergeTried, Obstacle
+from adapters.github.client import PullData
+from adapters.github.merging import matches_filter, workflow_runs_for
+from bot.core.forge import ChecksWanted, CiState, MergeTried, Obstacle
 from tests.adapters.github.forge_stage import BRANCH, SLUG, ForgeStage, forge_stage
 from tests.beds.github import Protection
 
@@ -132,7 +132,7 @@ async def test_what_github_calls_unstable_is_not_merged_though_nothing_can_be_re
     assert (await tried(stage)).obstacle is Obstacle.CHECKS_MISSING
 
 
-PULL = PullTold.model_validate(
+PULL = PullData.model_validate(
     {
         "number": 7,
         "node_id": "n",
@@ -175,8 +175,10 @@ PULL = PullTold.model_validate(
 def test_a_workflow_runs_for_what_its_events_fit_and_where_that_cannot_be_read(
     on: str, *, runs: bool
 ) -> None:
-    assert runs_for(f"name: CI\n{on}\njobs: {{}}\n", PULL, ["src/a.py", "README.md"]) is runs
-    assert runs_for("on: {push: {paths: [docs/*]}}", PULL, None), "its files are not known"
+    assert (
+        workflow_runs_for(f"name: CI\n{on}\njobs: {{}}\n", PULL, ["src/a.py", "README.md"]) is runs
+    )
+    assert workflow_runs_for("on: {push: {paths: [docs/*]}}", PULL, None), "its files are not known"
 
 
 @pytest.mark.parametrize(
@@ -191,5 +193,5 @@ def test_a_workflow_runs_for_what_its_events_fit_and_where_that_cannot_be_read(
     ],
 )
 def test_patterns_are_read_as_github_reads_them(pattern: str, fits: str, not_: str) -> None:
-    assert matches([pattern], fits)
-    assert not (not_ and matches([pattern], not_))
+    assert matches_filter([pattern], fits)
+    assert not (not_ and matches_filter([pattern], not_))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import Refused
+from bot.core.errors import Refused
 from tests.adapters.git.worlds import git
 from tests.adapters.github.forge_stage import BRANCH, SLUG, ForgeStage, forge_stage
 

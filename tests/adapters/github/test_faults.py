@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import pytest
 
-from bot.errors import PortError, Refused, Unavailable
+from bot.core.errors import PortError, Refused, Unavailable
 from tests.adapters.github.forge_stage import FAST, SLUG, ForgeStage, forge_stage
 from tests.beds.github import Faults
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.github.answers import RepositoryTold
-from adapters.github.finding import problem_of
-from bot.domain.hosting import Hosted
+from adapters.github.client import RepositoryData
+from adapters.github.forge import repository_problem
+from bot.core.forge import Hosted
 from tests.adapters.git.worlds import git
 from tests.adapters.github.forge_stage import SLUG, ForgeStage, forge_stage
 
@@ -79,6 +79,8 @@ def test_what_github_tells_of_a_repository_is_understood(
     told: dict[str, object], tells_rights: bool, problem: str
 ) -> None:
     whole = {"full_name": "a/b", "html_url": "u", **told}
-    said, remedy = problem_of(RepositoryTold.model_validate(whole), tells_rights=tells_rights)
+    said, remedy = repository_problem(
+        RepositoryData.model_validate(whole), tells_rights=tells_rights
+    )
     assert problem in said
     assert bool(said) == bool(problem) == bool(remedy)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import PortError
+from bot.core.errors import PortError
 from tests.adapters.git.killing import KilledGit, at, strace_works
 from tests.adapters.git.worlds import git
 from tests.adapters.github.forge_stage import BRANCH, forge_stage

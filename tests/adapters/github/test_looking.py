@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.github.logs import telling
-from adapters.github.notes import settled
-from bot.domain.hosting import CiState, MergeState
-from bot.errors import Unavailable
+from adapters.github.checks import failure_excerpt
+from adapters.github.pulls import resolved_comments
+from bot.core.errors import Unavailable
+from bot.core.forge import CiState, MergeState
 from tests.adapters.github.forge_stage import BRANCH, SLUG, ForgeStage, forge_stage
 from tests.beds.github import Inline, annotation
 
@@ -237,7 +237,7 @@ def test_resolved_threads_are_settled() -> None:
 
     nodes = [thread(1, resolved=True), thread(2, resolved=False), {"isResolved": True}, None]
     threads = {"reviewThreads": {"nodes": nodes}}
-    assert settled({"data": {"repository": {"pullRequest": threads}}}) == {1}
+    assert resolved_comments({"data": {"repository": {"pullRequest": threads}}}) == {1}
     odd_ones: list[object] = [
         None,
         "",
@@ -245,14 +245,14 @@ def test_resolved_threads_are_settled() -> None:
         {"data": {"repository": {"pullRequest": 1}}},
     ]
     for odd in odd_ones:
-        assert settled(odd) == frozenset()
+        assert resolved_comments(odd) == frozenset()
 
 
 def test_of_a_log_the_lines_before_the_last_failure_are_told() -> None:
-    assert telling(LOG, 1_000).splitlines() == [
+    assert failure_excerpt(LOG, 1_000).splitlines() == [
         "##[group]Run make test",
         "FAILED tests/test_login.py",
         "##[error]Process completed with exit code 1.",
     ]
-    assert telling("a\nb\n", 100) == "a\nb"
-    assert len(telling("x" * 10_000, 50)) == 50
+    assert failure_excerpt("a\nb\n", 100) == "a\nb"
+    assert len(failure_excerpt("x" * 10_000, 50)) == 50

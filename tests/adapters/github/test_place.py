@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.github.access import address_of
-from adapters.github.git import Git
-from adapters.github.place import checked, is_slug, read_remote, slug_of
-from bot.errors import Refused
+from adapters.github.api import parse_address
+from adapters.github.git import RemoteGit, checked_slug, is_slug, read_remote, slug_of
+from bot.core.errors import Refused
 from tests.adapters.git.worlds import git, new_repository
 
-GITHUB = address_of("https://api.github.com")
-ENTERPRISE = address_of("https://ghe.example/api/v3")
-LOCAL = address_of("http://127.0.0.1:8123")
+GITHUB = parse_address("https://api.github.com")
+ENTERPRISE = parse_address("https://ghe.example/api/v3")
+LOCAL = parse_address("http://127.0.0.1:8123")
 
 
 @pytest.mark.parametrize(
@@ -88,11 +87,11 @@ def test_whatever_is_written_there_is_a_name_or_nothing(text: str) -> None:
 @pytest.mark.parametrize("slug", ["", "shop", "a/b/c", "a/..", "../b", "-a/b", "a/b\n", "ä/b"])
 def test_what_is_no_name_of_a_repository_is_refused(slug: str) -> None:
     with pytest.raises(Refused, match="no repository of GitHub"):
-        checked(slug)
+        checked_slug(slug)
 
 
-def reader() -> Git:
-    return Git({"PATH": os.environ["PATH"]}, seconds=30)
+def reader() -> RemoteGit:
+    return RemoteGit({"PATH": os.environ["PATH"]}, seconds=30)
 
 
 async def test_the_remote_is_read_in_a_checkout_and_in_its_worktrees(tmp_path: Path) -> None:

@@ -6,10 +6,9 @@ import json
 
 import pytest
 
-from adapters.github.excuses import excuse, is_gone, is_stale
-from adapters.github.problem import Answered, NotDone, judge
-from adapters.github.quota import Quota
-from bot.errors import PortError, Refused, Unavailable
+from adapters.github.api import ApiAnswer, ApiRefused, Quota, error_for
+from adapters.github.publishing import is_missing_branch, is_stale_push, transfer_error
+from bot.core.errors import PortError, Refused, Unavailable
 
 DATE = {"date": "Wed, 18 Nov 2026 12:00:00 GMT"}
 NOON = 1795003200
@@ -17,20 +16,20 @@ DECLINED = "!\tx:refs/heads/agent/a\t[remote rejected] (pre-receive hook decline
 NO_WORKFLOWS = "refusing to allow an OAuth App to create or update workflow `.github/workflows/ci.yml` without `workflow` scope"
 
 
-def answered(status: int, message: str = "", **headers: str) -> Answered:
+def answered(status: int, message: str = "", **headers: str) -> ApiAnswer:
     known = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Answered(status, known, json.dumps({"message": message}))
+    return ApiAnswer(status, known, json.dumps({"message": message}))
 
 
 @pytest.mark.parametrize("status", [408, 500, 502, 503, 504])
 def test_trouble_of_githubs_own_passes(status: int) -> None:
-    assert isinstance(judge(answered(status), "look"), Unavailable)
+    assert isinstance(error_for(answered(status), "look"), Unavailable)
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 410, 422, 451, 301, 307])
 def test_what_somebody_has_to_change_does_not_pass(status: int) -> None:
-    error = judge(answered(status, "No"), "look")
-    assert isinstance(error, NotDone)
+    error = error_for(answered(status, "No"), "look")
+    assert isinstance(error, ApiRefused)
     assert error.answer.status == status
 
 
@@ -54,8 +53,8 @@ def test_what_somebody_has_to_change_does_not_pass(status: int) -> None:
         (answered(429, "", retry_after="999999"), 3600),
     ],
 )
-def test_limits_pass_when_github_says_so(answer: Answered, seconds: float) -> None:
-    error = judge(answer, "look")
+def test_limits_pass_when_github_says_so(answer: ApiAnswer, seconds: float) -> None:
+    error = error_for(answer, "look")
     assert isinstance(error, Unavailable)
     assert error.retry_after == pytest.approx(seconds)
 
@@ -66,7 +65,7 @@ def test_a_missing_right_is_named() -> None:
         "Resource not accessible by integration",
         x_accepted_github_permissions="pull_requests=write",
     )
-    error = judge(plain, "open a pull request")
+    error = error_for(plain, "open a pull request")
     assert "open a pull request" in error.reason
     assert "pull_requests:write" in error.remedy
 
@@ -83,7 +82,7 @@ def test_single_errors_are_told() -> None:
             ],
         }
     )
-    answer = Answered(422, {}, body)
+    answer = ApiAnswer(422, {}, body)
     assert "No commits between main and agent/c; head invalid; or a mere" in answer.message
     assert answer.blames("head")
     assert not answer.blames("base")
@@ -91,7 +90,7 @@ def test_single_errors_are_told() -> None:
 
 @pytest.mark.parametrize("body", ["", "<html>", "[]", '"x"', "[" * 100_000, '{"errors": 1}'])
 def test_whatever_comes_in_place_of_an_error_is_judged(body: str) -> None:
-    assert isinstance(judge(Answered(422, {}, body), "look"), Refused)
+    assert isinstance(error_for(ApiAnswer(422, {}, body), "look"), Refused)
 
 
 def told_by_git(line: str) -> str:
@@ -111,7 +110,7 @@ def told_by_git(line: str) -> str:
     ],
 )
 def test_git_that_reaches_nobody_is_tried_again(said: str) -> None:
-    assert isinstance(excuse(said, "acme/shop", "push"), Unavailable)
+    assert isinstance(transfer_error(said, "acme/shop", "push"), Unavailable)
 
 
 @pytest.mark.parametrize(
@@ -138,15 +137,15 @@ def test_git_that_reaches_nobody_is_tried_again(said: str) -> None:
     ],
 )
 def test_git_that_is_refused_says_why(said: str, reason: str) -> None:
-    error: PortError = excuse(said, "acme/shop", "push the branch")
+    error: PortError = transfer_error(said, "acme/shop", "push the branch")
     assert isinstance(error, Refused)
     assert reason in error.reason
 
 
 def test_a_branch_that_moved_or_is_gone_is_told_apart() -> None:
-    assert is_stale("!\tx:y\t[rejected] (stale info)")
-    assert is_gone("error: unable to delete 'agent/a': remote ref does not exist")
-    assert not is_gone("fatal: repository does not exist")
+    assert is_stale_push("!\tx:y\t[rejected] (stale info)")
+    assert is_missing_branch("error: unable to delete 'agent/a': remote ref does not exist")
+    assert not is_missing_branch("fatal: repository does not exist")
 
 
 def test_the_last_tenth_of_the_quota_is_kept() -> None:

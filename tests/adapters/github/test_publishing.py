@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import Refused, Unavailable
+from bot.core.errors import Refused, Unavailable
 from tests.adapters.git.worlds import git, write
 from tests.adapters.github.forge_stage import BRANCH, FAST, SLUG, ForgeStage, forge_stage
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.hosting import Obstacle
-from bot.errors import Refused, Unavailable
+from bot.core.errors import Refused, Unavailable
+from bot.core.forge import Obstacle
 from tests.adapters.github.forge_stage import BRANCH, SLUG, ForgeStage, forge_stage
 from tests.beds.github import Protection
 

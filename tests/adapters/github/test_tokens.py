@@ -21,9 +21,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from adapters.github import Access
-from adapters.github.access import address_of
+from adapters.github.api import parse_address
 from adapters.github.tokens import Tokens
-from bot.errors import Refused, Unavailable
+from bot.core.errors import Refused, Unavailable
 from tests.adapters.github.forge_stage import FAST
 
 BROKEN_KEY = b"-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n"
@@ -36,7 +36,7 @@ env | cut -d= -f1 >> {said}
 
 def tokens(access: Access, learned: dict[str, str] | None = None) -> Tokens:
     known = {} if learned is None else learned
-    return Tokens(access, address_of(access.api_url), FAST, known.__setitem__)
+    return Tokens(access, parse_address(access.api_url), FAST, known.__setitem__)
 
 
 def with_gh(folder: Path, does: str) -> dict[str, str]:

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI
 
-from adapters.played.model import PlayedModel
-from adapters.played.sample import make_sample
-from adapters.played.script.answers import answer
-from adapters.played.script.request import REQUEST
+from adapters.demo.answers import answer
+from adapters.demo.model import PlayedModel
+from adapters.demo.sample import make_sample
+from adapters.demo.texts import REQUEST
 
 ROOT = Path(__file__).parents[3]
 TESTS = ("python3", "-m", "unittest", "discover", "-s", "tests", "-t", ".")
@@ -77,7 +77,7 @@ def start_agent(
 ) -> subprocess.Popen[str]:
     prompt_file = worktree.parent / f"{worktree.name}.md"
     prompt_file.write_text(prompt, encoding="utf-8")
-    agent = [sys.executable, "-P", "-m", "adapters.played.agent"]
+    agent = [sys.executable, "-P", "-m", "adapters.demo.agent"]
     return subprocess.Popen(
         [*agent, "--prompt-file", str(prompt_file), "--conversation", "c-1", *flags],
         cwd=worktree,

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI
 
-from adapters.played.script.english import ENGLISH
-from adapters.played.script.japanese import JAPANESE
-from adapters.played.script.pieces import PIECES
-from adapters.played.script.request import NOTICE, QUESTIONS
-from adapters.played.script.work import WORK
-from bot.domain import spec_kit
-from bot.domain.language import fits
-from bot.domain.spec_kit import TaskDraft
+from adapters.demo.brief import PIECES
+from adapters.demo.languages import ENGLISH, JAPANESE
+from adapters.demo.texts import NOTICE, QUESTIONS
+from adapters.demo.work import WORK
+from bot.core.spec_kit import spec
+from bot.core.spec_kit.drafts import TaskDraft, breakdown_issues, draft_problems
+from bot.core.spec_kit.spec import check_plan, check_spec
+from bot.core.text import is_in_language
 from tests.adapters.played.conftest import ask, replied, written
 
 JAPANESE_REQUEST = "買い物かごに割引コードとレシートを追加してください"
@@ -117,8 +117,8 @@ REQUESTS = {
 @pytest.mark.parametrize("told", REQUESTS.values(), ids=REQUESTS)
 def test_spec_plan_and_tasks_are_what_spec_kit_wants(told: dict[str, object]) -> None:
     spec, plan = written("specify", **told), written("plan", **told)
-    assert spec_kit.check_spec(spec) == []
-    assert spec_kit.check_plan(plan) == []
+    assert check_spec(spec) == []
+    assert check_plan(plan) == []
     assert headings(spec) == [
         "User Scenarios & Testing",
         "Requirements",
@@ -127,20 +127,22 @@ def test_spec_plan_and_tasks_are_what_spec_kit_wants(told: dict[str, object]) ->
     ]
     assert not {"$", "{", "}"} & set(spec + plan)
     drafts = drafted(**told)
-    assert spec_kit.problems(drafts) == []
-    assert spec_kit.breakdown_issues(drafts, spec, has_tests=True) == []
+    assert draft_problems(drafts) == []
+    assert breakdown_issues(drafts, spec, has_tests=True) == []
     assert all(draft.files for draft in drafts)
     language = "English" if NOTICE in spec else "Japanese"
-    assert fits(spec, language)
-    assert fits(plan, language)
-    assert all(fits(f"{d.title} {d.description} {d.acceptance}", language) for d in drafts)
+    assert is_in_language(spec, language)
+    assert is_in_language(plan, language)
+    assert all(
+        is_in_language(f"{d.title} {d.description} {d.acceptance}", language) for d in drafts
+    )
 
 
 @pytest.mark.parametrize("told", REQUESTS.values(), ids=REQUESTS)
 def test_every_requirement_is_served_by_a_task_and_every_task_serves_one(
     told: dict[str, object],
 ) -> None:
-    stated = spec_kit.requirement_ids(written("specify", **told))
+    stated = spec.requirement_ids(written("specify", **told))
     assert [r for draft in drafted(**told) for r in draft.requirements] == list(stated)
 
 

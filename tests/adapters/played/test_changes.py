@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.domain import spec_kit
+from bot.core.spec_kit.spec import requirement_ids, story_titles
 from tests.adapters.played.conftest import replied, written
 
 WIDER = "Receipts of 40 columns, please"
@@ -79,8 +79,8 @@ def test_something_new_becomes_a_task_of_its_own_and_a_story_with_requirements()
     assert tasks["T004"]["requirements"] == ["FR-007", "FR-008"]
     assert {key: tasks[key] for key in list(tasks)[:3]} == by_key(replied("tasks"))
     spec = written("specify", **told)
-    assert spec_kit.requirement_ids(spec)[-2:] == ("FR-007", "FR-008")
-    assert spec_kit.story_titles(spec)["US4"] == "CSV export of the basket"
+    assert requirement_ids(spec)[-2:] == ("FR-007", "FR-008")
+    assert story_titles(spec)["US4"] == "CSV export of the basket"
 
 
 def test_a_second_new_thing_comes_after_the_first() -> None:

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 from openai import APIConnectionError, APIStatusError, AsyncOpenAI, RateLimitError
 
-from adapters.played.faults import WRONG, Faults
-from adapters.played.model import PlayedModel
-from adapters.played.script.japanese import JAPANESE
-from bot.domain import spec_kit
-from bot.errors import Refused
+from adapters.demo.languages import JAPANESE
+from adapters.demo.model import WRONG, Faults, PlayedModel
+from bot.core.errors import Refused
+from bot.core.spec_kit import spec
 from tests.adapters.played.conftest import ask
 from tests.adapters.played.test_answers import SHAPES
 
@@ -84,8 +83,8 @@ def test_the_wrong_schema_is_wrong_for_every_question() -> None:
         shared = [word for word in shape if word in wrong]
         assert shared
         assert not any(isinstance(wrong[word], shape[word]) for word in shared)
-    assert spec_kit.check_spec(WRONG)
-    assert spec_kit.check_plan(WRONG)
+    assert spec.check_spec(WRONG)
+    assert spec.check_plan(WRONG)
 
 
 async def test_the_wrong_language_is_japanese_for_english_and_english_for_japanese(

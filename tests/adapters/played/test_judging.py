@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from adapters.played.script.judging import CONTRADICTION, HOPELESS
-from bot.domain.conventional import problem_of
+from adapters.demo.conversation import CONTRADICTION, HOPELESS
+from bot.core.pull_text import title_problem
 from tests.adapters.played.conftest import replied, written
 
 TASKS = [
@@ -210,7 +210,7 @@ def test_a_pull_request_has_a_title_in_conventional_form(
         "## Tests",
     ]
     assert "`make test`: passed" in reply["body"]
-    assert problem_of(reply["title"]) == ""
+    assert title_problem(reply["title"]) == ""
     assert "Played" in reply["body"]
 
 

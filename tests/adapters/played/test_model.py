@@ -14,8 +14,8 @@ from openai import (
     NotFoundError,
 )
 
-from adapters.played.model import PlayedModel
-from bot.errors import Refused
+from adapters.demo.model import PlayedModel
+from bot.core.errors import Refused
 from tests.adapters.played.conftest import STAGE, ask
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.git.build_systems import recognised
-from adapters.played.sample import make_sample
-from bot.errors import Refused
+from adapters.demo.sample import make_sample
+from adapters.git.projects import build_commands
+from bot.core.errors import Refused
 from tests.adapters.played.conftest import TESTS, git, run_tests
 
 
@@ -28,7 +28,7 @@ def test_the_tests_of_the_sample_pass_and_leave_it_clean(sample: Path) -> None:
 def test_the_bot_recognises_how_its_tests_are_run(sample: Path) -> None:
     manifest = (sample / "pyproject.toml").read_text(encoding="utf-8")
     files = git(sample, "ls-files").splitlines()
-    assert recognised(files, {"pyproject.toml": manifest})[1] == " ".join(TESTS)
+    assert build_commands(files, {"pyproject.toml": manifest})[1] == " ".join(TESTS)
 
 
 def test_making_it_again_changes_nothing_not_even_what_a_person_did_in_it(sample: Path) -> None:

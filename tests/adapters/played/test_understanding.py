@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from adapters.played.script.english import ENGLISH
-from adapters.played.script.japanese import JAPANESE
-from adapters.played.script.request import QUESTIONS, REQUEST
-from adapters.played.script.texts import Texts
+from adapters.demo.languages import ENGLISH, JAPANESE
+from adapters.demo.texts import QUESTIONS, REQUEST, Texts
 from tests.adapters.played.conftest import replied
 
 LARGE = {"English": "Build everything at once", "Japanese": "全部まとめて作ってください"}

@@ -6,14 +6,15 @@ import json
 
 import pytest
 
-from adapters.played.order import Order
-from adapters.played.script.english import ENGLISH
-from adapters.played.script.japanese import JAPANESE
-from adapters.played.script.verdicts import DOUBTFUL, OVERSIZED, UNMET, UNPLANNED
-from bot.domain.language import fits
-from bot.domain.states import TaskState
-from bot.domain.tasks import Acceptance, Task
-from bot.engine.brain import final, replanning, texts
+from adapters.demo.answers import DOUBTFUL, OVERSIZED, UNMET, UNPLANNED
+from adapters.demo.languages import ENGLISH, JAPANESE
+from adapters.demo.work import TaskOrder
+from bot.core.states import TaskState
+from bot.core.task import Acceptance, Task
+from bot.core.text import is_in_language
+from bot.steps.execute.questions import replan
+from bot.steps.finish.questions import judge_whole
+from bot.steps.verify import questions
 from tests.adapters.played.conftest import replied, written
 from tests.fakes.llm import Call, ScriptedLlm
 from tests.flow.scenes import T0, check, executing, task, work
@@ -56,7 +57,7 @@ def test_a_request_may_want_its_first_task_to_be_judged_otherwise(
     assert (reply["verdict"], bool(reply["reasons"])) == (verdict, True)
     assert bool(reply["missing"]) is (verdict == "continue")
     wanted = "Japanese" if language == "ja" else "English"
-    assert all(fits(reason, wanted) for reason in reply["reasons"])
+    assert all(is_in_language(reason, wanted) for reason in reply["reasons"])
     other = replied("judge", task={**FIRST, "key": "T002"}, **told)
     assert other["verdict"] == "done"
 
@@ -88,7 +89,7 @@ def test_a_task_is_cut_into_parts_each_of_which_the_played_agent_can_carry_out(
         done = "\n".join(f"- {line}" for line in part["acceptance"])
         files = "\n".join(f"- {file}" for file in part["files"])
         prompt = f"# Task T004: {part['name']}\n\n## It is done when\n{done}\n\n## Files it is about\n{files}\n"
-        order = Order.read(prompt)
+        order = TaskOrder.read(prompt)
         assert order.piece
         assert order.wishes == (part["name"],)
 
@@ -133,8 +134,8 @@ async def test_its_answers_are_taken_by_the_bot_at_once() -> None:
     session = executing(one)
     session.intent = session.intent.model_copy(update={"body": cue(OVERSIZED, "ja")})
     llm = ScriptedLlm(played)
-    verdict, _ = await texts.judge(llm, session, one, "+x")
-    smaller, _ = await replanning.replan(llm, session, one, "Too large.")
-    whole, _, _ = await final.judge_whole(llm, session, T0)
+    verdict, _ = await questions.judge(llm, session, one, "+x")
+    smaller, _ = await replan(llm, session, one, "Too large.")
+    whole, _, _ = await judge_whole(llm, session, T0)
     assert (verdict.verdict, len(smaller), whole.outcome) == ("replan", 3, "done")
     assert llm.count == 3

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from ruamel.yaml.comments import CommentedMap
 
-from adapters.registry import ForgeFolder, drafts, intents
-from adapters.registry.folder import Folder
-from bot.domain.intent import Intent
-from bot.domain.registry import Edit, Filed
-from bot.domain.states import IntentStatus
-from bot.errors import PortError, Refused
+from adapters.registry import ForgeFolder, documents
+from adapters.registry.folder import RegistryFolder
+from bot.core.errors import PortError, Refused
+from bot.core.intent import Intent
+from bot.core.projections.registry import FiledIntent, IntentEdit
+from bot.core.states import IntentStatus
 
 GOOD = b"title: Good\n"
 
@@ -49,7 +49,7 @@ async def test_what_is_no_plain_file_is_told_and_the_rest_is_read(
     (here / "link.yaml").symlink_to(outside(tmp_path) / "secret.yaml")
     os.mkfifo(here / "pipe.yaml")
     (here / "folder.yaml").mkdir()
-    (here / "huge.yaml").write_bytes(b"title: x\n" + b"# \n" * intents.LARGEST)
+    (here / "huge.yaml").write_bytes(b"title: x\n" + b"# \n" * documents.LARGEST_INTENT)
     ids, problems = await told(registry, tmp_path)
     assert ids == ["good"]
     for name in ("link", "pipe", "folder", "huge"):
@@ -70,7 +70,7 @@ async def test_a_link_in_place_of_a_folder_is_not_followed(
     assert ids == []
     assert "no folder of the repository's own" in problems
     with pytest.raises(Refused, match="no folder"):
-        await registry.add(str(tmp_path), Filed(intent=Intent(id="a", title="A")))
+        await registry.add(str(tmp_path), FiledIntent(intent=Intent(id="a", title="A")))
     assert sorted(path.name for path in secret.rglob("*.yaml")) == ["secret.yaml", "x.yaml"]
 
 
@@ -114,7 +114,7 @@ async def test_broken_yaml_is_told_and_left_untouched(
     assert ids == []
     assert ".forge/intents/broken.yaml cannot be read" in problems
     with pytest.raises(PortError):
-        await registry.change(str(tmp_path), "broken", Edit(status=IntentStatus.APPROVED))
+        await registry.change(str(tmp_path), "broken", IntentEdit(status=IntentStatus.APPROVED))
     assert file.read_bytes() == broken
 
 
@@ -123,7 +123,7 @@ async def test_an_id_cannot_lead_out_of_its_folder(registry: ForgeFolder, tmp_pa
     folder(tmp_path)
     for id in ("../secret", "/etc/x", "a/b", "", "..", "a\0b"):
         with pytest.raises(Refused):
-            await registry.change(str(tmp_path), id, Edit(status=IntentStatus.APPROVED))
+            await registry.change(str(tmp_path), id, IntentEdit(status=IntentStatus.APPROVED))
 
 
 async def test_what_somebody_takes_away_while_it_is_changed_is_told(
@@ -132,20 +132,20 @@ async def test_what_somebody_takes_away_while_it_is_changed_is_told(
     there = folder(tmp_path) / "good.yaml"
     there.write_bytes(GOOD)
 
-    def taken_away(data: CommentedMap, edit: Edit) -> None:
+    def taken_away(data: CommentedMap, edit: IntentEdit) -> None:
         data["status"] = edit.status and edit.status.value
         there.unlink()
 
-    monkeypatch.setattr(intents, "change", taken_away)
+    monkeypatch.setattr(documents, "change_intent", taken_away)
     with pytest.raises(Refused, match="not there any more"):
-        await registry.change(str(tmp_path), "good", Edit(status=IntentStatus.APPROVED))
+        await registry.change(str(tmp_path), "good", IntentEdit(status=IntentStatus.APPROVED))
     assert list(there.parent.iterdir()) == []
 
 
 def test_what_is_gone_was_moved_before(tmp_path: Path) -> None:
     folder(tmp_path, "intent-drafts")
-    into = Folder(str(tmp_path), "intent-drafts", "taken")
-    Folder(str(tmp_path), "intent-drafts").move("idea.md", into)
+    into = RegistryFolder(str(tmp_path), "intent-drafts", "taken")
+    RegistryFolder(str(tmp_path), "intent-drafts").move("idea.md", into)
     assert into.names() == []
 
 
@@ -168,7 +168,7 @@ async def test_a_draft_and_an_intent_of_one_name_and_content_are_two_things(
     (folder(tmp_path, "intent-drafts") / "x.md").write_bytes(GOOD)
     shelf = await registry.shelf(str(tmp_path))
     assert [filed.intent.id for filed in shelf.intents] == ["x.md"]
-    assert [draft.digest for draft in shelf.drafts] == [drafts.digest(GOOD)]
+    assert [draft.digest for draft in shelf.drafts] == [documents.draft_digest(GOOD)]
 
 
 async def test_a_draft_that_is_still_being_written_stays(
@@ -199,7 +199,7 @@ async def test_a_draft_that_is_still_being_written_stays(
     ],
 )
 async def test_a_draft_needs_no_front_matter(text: str, title: str, type: str, body: str) -> None:
-    draft = drafts.read("a.md", text.encode())
+    draft = documents.read_draft("a.md", text.encode())
     assert (draft.title, draft.type, draft.body) == (title, type, body)
 
 
@@ -218,7 +218,7 @@ async def test_a_file_in_place_of_the_folder_is_refused(
 ) -> None:
     (tmp_path / ".forge").write_text("a file")
     with pytest.raises(Refused, match="no folder"):
-        await registry.add(str(tmp_path), Filed(intent=Intent(id="a", title="A")))
+        await registry.add(str(tmp_path), FiledIntent(intent=Intent(id="a", title="A")))
 
 
 async def test_a_checkout_that_is_gone_is_refused_or_empty(
@@ -226,4 +226,4 @@ async def test_a_checkout_that_is_gone_is_refused_or_empty(
 ) -> None:
     assert (await registry.shelf(str(tmp_path / "gone"))).intents == ()
     with pytest.raises(PortError):
-        await registry.add(str(tmp_path / "gone"), Filed(intent=Intent(id="a", title="A")))
+        await registry.add(str(tmp_path / "gone"), FiledIntent(intent=Intent(id="a", title="A")))

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from adapters.registry import ForgeFolder, intents
-from adapters.registry.folder import Folder
-from adapters.registry.text import BrokenError, edited
-from bot.domain.intent import Risk
-from bot.domain.observations import Observation, Observer
-from bot.domain.registry import Edit
-from bot.domain.states import IntentStatus
-from bot.errors import PortError
+from adapters.registry import ForgeFolder, documents
+from adapters.registry.folder import RegistryFolder
+from adapters.registry.yaml_text import BrokenError, edit_mapping
+from bot.core.errors import PortError
+from bot.core.intent import Risk
+from bot.core.projections.registry import IntentEdit, Observation, Observer
+from bot.core.states import IntentStatus
 
 SOURCE = """\
 # Wanted by the shop team.
@@ -38,7 +37,7 @@ clarifications:
 labels: {a: 1, b: [2, 3]}
 # the end
 """
-EDIT = Edit(
+EDIT = IntentEdit(
     status=IntentStatus.EXECUTING,
     session="s1",
     type="feature",
@@ -52,7 +51,7 @@ EDITED = SOURCE.replace("status: approved", "status: executing").replace(
 
 
 def test_an_intent_is_read_field_by_field() -> None:
-    intent = intents.read("fix-login-validation", SOURCE.encode()).intent
+    intent = documents.read_intent("fix-login-validation", SOURCE.encode()).intent
     assert intent.id == "fix-login-validation"
     assert intent.title == "ログインバリデーションの修正"
     assert intent.body.startswith("現状のバリデーション")
@@ -66,18 +65,20 @@ def test_an_intent_is_read_field_by_field() -> None:
 
 @pytest.mark.parametrize("type", ["feature", "refactor", "fix", "test", "audit", "docs", "楽"])
 def test_any_word_can_be_a_type(type: str) -> None:
-    assert intents.read("a", f"title: A\ntype: {type}\n".encode()).intent.type == type
+    assert documents.read_intent("a", f"title: A\ntype: {type}\n".encode()).intent.type == type
 
 
 @pytest.mark.parametrize("source", ["human", "reflection"])
 def test_a_source_is_human_or_reflection(source: str) -> None:
-    assert intents.read("a", f"title: A\nsource: {source}\n".encode()).intent.source == source
+    assert (
+        documents.read_intent("a", f"title: A\nsource: {source}\n".encode()).intent.source == source
+    )
     with pytest.raises(BrokenError, match="source is"):
-        intents.read("a", b"title: A\nsource: robot\n")
+        documents.read_intent("a", b"title: A\nsource: robot\n")
 
 
 def test_comments_order_quotes_and_unknown_keys_survive_an_edit() -> None:
-    new = edited(SOURCE.encode(), lambda data: intents.change(data, EDIT)).decode()
+    new = edit_mapping(SOURCE.encode(), lambda data: documents.change_intent(data, EDIT)).decode()
     assert new == EDITED + "session: s1\n" or sorted(new.splitlines()) == sorted(
         [*EDITED.splitlines(), "session: s1"]
     )
@@ -86,22 +87,29 @@ def test_comments_order_quotes_and_unknown_keys_survive_an_edit() -> None:
 @pytest.mark.parametrize(("old", "new"), [(b"\n", b"\r\n"), (b"# Wanted", b"\xef\xbb\xbf# Wanted")])
 def test_line_ends_and_byte_marks_stay(old: bytes, new: bytes) -> None:
     content = SOURCE.encode().replace(old, new)
-    done = edited(content, lambda data: intents.change(data, Edit(status=IntentStatus.DONE)))
+    done = edit_mapping(
+        content, lambda data: documents.change_intent(data, IntentEdit(status=IntentStatus.DONE))
+    )
     assert done == content.replace(b"status: approved", b"status: done")
 
 
 def test_a_flat_list_stays_flat() -> None:
     flat = b"title: A\nclarifications:\n- question: B\n  answer: null\n"
-    new = edited(flat, lambda data: intents.change(data, Edit(status=IntentStatus.APPROVED)))
+    new = edit_mapping(
+        flat, lambda data: documents.change_intent(data, IntentEdit(status=IntentStatus.APPROVED))
+    )
     assert new == flat + b"status: approved\n"
 
 
 def test_an_edit_that_says_nothing_new_changes_nothing() -> None:
-    same = Edit(status=IntentStatus.APPROVED, type="fix", risk=Risk.HIGH)
-    assert edited(SOURCE.encode(), lambda data: intents.change(data, same)) == SOURCE.encode()
+    same = IntentEdit(status=IntentStatus.APPROVED, type="fix", risk=Risk.HIGH)
+    assert (
+        edit_mapping(SOURCE.encode(), lambda data: documents.change_intent(data, same))
+        == SOURCE.encode()
+    )
 
 
-class Editor(Folder):
+class Editor(RegistryFolder):
     """A person saves the file the moment before the bot does."""
 
     saves = 1
@@ -115,7 +123,7 @@ class Editor(Folder):
 
 
 class Edited(ForgeFolder):
-    def _folder(self, repository: str, *within: str) -> Folder:
+    def _folder(self, repository: str, *within: str) -> RegistryFolder:
         return Editor(repository, *within)
 
 
@@ -126,7 +134,7 @@ async def test_what_a_person_saves_meanwhile_is_kept_and_the_edit_is_made_in_it(
     file.parent.mkdir(parents=True)
     file.write_text("title: A\nstatus: proposed\n")
     Editor.saves = 1
-    approved = Edit(status=IntentStatus.APPROVED)
+    approved = IntentEdit(status=IntentStatus.APPROVED)
     await Edited().change(str(tmp_path), "a", approved, seen=IntentStatus.PROPOSED)
     assert file.read_text() == "title: B  # mine\nstatus: approved\n"
 
@@ -141,14 +149,14 @@ async def test_who_saves_without_an_end_is_not_written_over(tmp_path: Path) -> N
         def replace(self, name: str, content: bytes, *, was: bytes, limit: int) -> None:
             path = self._top / self.name / name
             path.write_bytes(path.read_bytes() + b"# more\n")
-            Folder.replace(self, name, content, was=was, limit=limit)
+            RegistryFolder.replace(self, name, content, was=was, limit=limit)
 
     class Reedited(ForgeFolder):
-        def _folder(self, repository: str, *within: str) -> Folder:
+        def _folder(self, repository: str, *within: str) -> RegistryFolder:
             return Restless(repository, *within)
 
     with pytest.raises(PortError, match="being written by somebody else"):
-        await Reedited().change(str(tmp_path), "a", Edit(status=IntentStatus.APPROVED))
+        await Reedited().change(str(tmp_path), "a", IntentEdit(status=IntentStatus.APPROVED))
     assert "status: proposed" in file.read_text()
     assert sorted(path.name for path in file.parent.iterdir()) == ["a.yaml"]
 

@@ -17,7 +17,7 @@ import psutil
 
 from adapters.git import GitWorktrees
 from adapters.sandbox import Bubblewrap
-from bot.domain.world import Lent
+from bot.core.runs import SandboxPaths
 from tests.adapters.git.worlds import PEOPLE, git, new_repository, write
 
 CANARY = "canary-that-nobody-in-there-may-read"
@@ -79,8 +79,8 @@ class Jail:
         }
 
     @property
-    def lent(self) -> Lent:
-        return Lent(spool=str(self.spool))
+    def lent(self) -> SandboxPaths:
+        return SandboxPaths(spool=str(self.spool))
 
     async def build(self) -> None:
         new_repository(self.top, {"code.py": "1\n", "b.txt": "b\n"})

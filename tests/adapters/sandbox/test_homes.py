@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import time
 
-from adapters.commands import ShellCommands
+from adapters.commands.shell import ShellCommands
 from adapters.git import GitWorktrees
-from bot.domain.world import Lent
+from bot.core.runs import SandboxPaths
 from tests.adapters.sandbox.jail import CANARY, Jail
 from tests.adapters.tmux.own_server import until
 
@@ -25,7 +25,7 @@ async def test_with_a_worktree_of_the_bots_go_the_homes_of_those_who_worked_ther
     )
     commands = ShellCommands(jail.environment, str, sandbox=sandbox)
     await commands.run(str(jail.work), "echo x > ~/cache", seconds=30, log=str(jail.spool / "log"))
-    await jail.ran(sandbox.around(("true",), str(jail.other), Lent()))
+    await jail.ran(sandbox.around(("true",), str(jail.other), SandboxPaths()))
     homes = jail.bot_home / "homes"
     assert len([*homes.glob("*/agent"), *homes.glob("*/commands")]) == 3
     worktrees = GitWorktrees(jail.bot_home, let_go=sandbox.let_go)
@@ -37,7 +37,9 @@ async def test_with_a_worktree_of_the_bots_go_the_homes_of_those_who_worked_ther
 
 async def test_a_home_in_which_somebody_still_lives_is_left(jail: Jail) -> None:
     sandbox = jail.sandbox()
-    words = sandbox.around(("sh", "-c", "cd && touch here && sleep 600"), str(jail.work), Lent())
+    words = sandbox.around(
+        ("sh", "-c", "cd && touch here && sleep 600"), str(jail.work), SandboxPaths()
+    )
     living = await asyncio.create_subprocess_exec(*words, env=jail.environment)
     homes = jail.bot_home / "homes"
     try:

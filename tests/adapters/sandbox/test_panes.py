@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from adapters.agents.launch import AgentClis
-from bot.domain.states import Outcome
-from bot.domain.world import Launch
+from bot.core.runs import Launch
+from bot.core.states import Outcome
 from bot.ports import Sandbox
 from tests.adapters.agent_programs import AgentPrograms
 from tests.adapters.sandbox.jail import Jail

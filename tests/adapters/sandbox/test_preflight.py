@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from adapters.agents.launch import AgentClis
-from adapters.commands import ShellCommands
+from adapters.commands.shell import ShellCommands
 from adapters.sandbox import Bubblewrap
-from bot.errors import Unavailable
+from bot.core.errors import Unavailable
 from tests.adapters.agent_programs import AgentPrograms
 
 NO_NAMESPACES = (

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.commands import ShellCommands
-from bot.domain.world import Lent
-from bot.errors import Refused
+from adapters.commands.shell import ShellCommands
+from bot.core.errors import Refused
+from bot.core.runs import SandboxPaths
 from tests.adapters.git.worlds import git
 from tests.adapters.sandbox.jail import CANARY, Jail
 from tests.adapters.tmux.own_server import until
@@ -31,7 +31,9 @@ async def test_a_home_is_the_worktrees_own_and_lasts(jail: Jail) -> None:
     await jail.run("echo kept > ~/notes; echo gone > /tmp/notes")
     assert (await jail.run("cat ~/notes /tmp/notes")).text.startswith("kept\ncat: ")
     assert not (jail.user_home / "notes").exists()
-    elsewhere = jail.sandbox().around(("cat", f"{jail.user_home}/notes"), str(jail.other), Lent())
+    elsewhere = jail.sandbox().around(
+        ("cat", f"{jail.user_home}/notes"), str(jail.other), SandboxPaths()
+    )
     assert "kept" not in (await jail.ran(elsewhere)).text
 
 
@@ -47,7 +49,7 @@ async def test_a_login_is_renewed_in_place_and_settings_are_copies(jail: Jail) -
     settings.parent.mkdir()
     for path in (login, settings, skills):
         path.write_text("before\n")
-    lent = Lent(copies=(str(settings),), reads=(str(skills),), writes=(str(login),))
+    lent = SandboxPaths(copies=(str(settings),), reads=(str(skills),), writes=(str(login),))
     script = (
         "cd ~ && cat .cli/settings .cli/skills .login && echo after > .login && "
         "echo after > new && mv new .cli/settings && cat .cli/settings; echo after > .cli/skills"
@@ -67,7 +69,7 @@ async def test_a_folder_outside_the_home_is_one_of_the_worktrees_own(jail: Jail)
     folder.mkdir()
     (folder / "settings").write_text("copied\n")
     (folder / "history").write_text(CANARY)
-    lent = Lent(folders=(str(folder),), copies=(f"{folder}/settings",))
+    lent = SandboxPaths(folders=(str(folder),), copies=(f"{folder}/settings",))
     script = f"cd {folder} && cat settings history; echo kept > conversation"
     sandbox = jail.sandbox()
     words = sandbox.around(("sh", "-c", script), str(jail.work), lent)
@@ -92,7 +94,7 @@ async def test_what_is_copied_goes_through_nothing_that_an_agent_left(
         "pipe": "mkdir ~/.claude && mkfifo ~/.claude/settings.json",
     }
     await jail.run(script[planted])
-    lent = Lent(copies=(str(settings),))
+    lent = SandboxPaths(copies=(str(settings),))
     with contextlib.suppress(Refused):
         jail.sandbox().around(("true",), str(jail.work), lent)
     assert list(victim.iterdir()) == []
@@ -105,7 +107,7 @@ async def test_an_operator_may_show_more_but_never_the_bots_own(jail: Jail) -> N
     (tools / "it").write_text("tool\n")
     sandbox = jail.sandbox(reads=(tools, jail.user_home, jail.top), writes=(cache,))
     script = f"cat {tools}/it; echo x > {tools}/it; echo x > {cache}/it; cat {jail.bot_home}/.env {jail.top}/.env"
-    words = sandbox.around(("sh", "-c", script), str(jail.work), Lent())
+    words = sandbox.around(("sh", "-c", script), str(jail.work), SandboxPaths())
     said = await jail.ran(words)
     assert said.text.startswith("tool\n")
     assert CANARY not in said.text
@@ -126,7 +128,7 @@ async def test_a_repository_that_leads_elsewhere_is_refused(jail: Jail, changed:
         case _:
             where = jail.top
     with pytest.raises(Refused) as refused:
-        jail.sandbox().around(("true",), str(where), Lent())
+        jail.sandbox().around(("true",), str(where), SandboxPaths())
     assert refused.value.remedy
 
 

@@ -12,9 +12,9 @@ import signal
 import sys
 from pathlib import Path
 
-from adapters.store.tasklogs import LogDisk, TaskLogFiles
-from bot.domain.masking import Masker
-from bot.domain.session import Session
+from adapters.store.task_logs import LogDisk, TaskLogFiles
+from bot.core.masking import Masker
+from bot.core.session import Session
 from tests.flow.scenes import check, executing, verifying
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from bot.domain.actions import Show, Survey
-from bot.domain.cards import NewsCard
-from bot.domain.events import Said
-from bot.domain.evidence import Check
-from bot.domain.people import Person, Thread
-from bot.domain.record import Record
-from bot.domain.session import SCHEMA, Session, Speaker
-from bot.domain.states import Outcome, Status, TaskState
-from bot.domain.tasks import Run, Task, Workspace
+from bot.core.actions import Show, Survey
+from bot.core.cards import NewsCard
+from bot.core.events import Said
+from bot.core.evidence import Check
+from bot.core.people import Person, Thread
+from bot.core.projections.records import Record
+from bot.core.runs import Run
+from bot.core.session import SCHEMA, Session, Speaker
+from bot.core.states import Outcome, Status, TaskState
+from bot.core.task import Task, Workspace
 from tests.adapters.store.anything import Filled
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)

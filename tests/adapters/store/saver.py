@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from adapters.store import JournalStore
-from bot.domain.record import Record
-from bot.domain.session import Speaker
+from bot.core.projections.records import Record
+from bot.core.session import Speaker
 from tests.adapters.store.samples import NOON, busy, said
 
 

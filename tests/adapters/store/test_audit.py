@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from adapters.store import AuditFile, Disk
-from adapters.store.audit import HEAD, NAME, check
-from bot.domain.audit import AuditEntry, Decision
-from bot.domain.masking import Masker
-from bot.errors import Unavailable
+from adapters.store.audit import AUDIT_FILE, AUDIT_HEAD, check_audit
+from bot.core.errors import Unavailable
+from bot.core.masking import Masker
+from bot.core.projections.audit import AuditEntry, Decision
 
 AT = datetime(2026, 1, 1, 9, tzinfo=UTC)
 SECRET = "correct-horse-battery-staple"  # noqa: S105 - nobody's, made up here
@@ -33,7 +33,7 @@ def written(home: Path, count: int = 5) -> list[bytes]:
     audit = AuditFile(home, MASKER)
     for number in range(count):
         audit.note(entry(about=str(number)))
-    return (home / NAME).read_bytes().splitlines(keepends=True)
+    return (home / AUDIT_FILE).read_bytes().splitlines(keepends=True)
 
 
 def test_each_entry_names_the_one_before_it_by_its_hash(tmp_path: Path) -> None:
@@ -43,14 +43,14 @@ def test_each_entry_names_the_one_before_it_by_its_hash(tmp_path: Path) -> None:
     assert entries[0].before == ""
     for line, after in zip(lines, entries[1:], strict=False):
         assert after.before == hashlib.sha256(line.rstrip(b"\n")).hexdigest()
-    assert check(tmp_path).problems == ()
+    assert check_audit(tmp_path).problems == ()
 
 
 def test_it_goes_on_where_the_last_life_of_the_bot_ended(tmp_path: Path) -> None:
     first = written(tmp_path, 2)
     both = written(tmp_path, 2)
     assert both[:2] == first
-    found = check(tmp_path)
+    found = check_audit(tmp_path)
     assert (found.number, found.problems) == (4, ())
 
 
@@ -61,10 +61,10 @@ def test_it_is_its_owners_alone_and_secrets_are_masked(tmp_path: Path) -> None:
         AuditFile(home, MASKER).note(entry(about=f"use {SECRET}"))
     finally:
         os.umask(before)
-    modes = {oct(path.stat().st_mode & 0o777) for path in (home / NAME, home / HEAD)}
+    modes = {oct(path.stat().st_mode & 0o777) for path in (home / AUDIT_FILE, home / AUDIT_HEAD)}
     assert modes == {"0o600"}
     assert oct(home.stat().st_mode & 0o777) == "0o700"
-    text = (home / NAME).read_text()
+    text = (home / AUDIT_FILE).read_text()
     assert SECRET not in text
     assert "[MASKED:SHOP_TOKEN]" in text
 
@@ -124,20 +124,20 @@ def test_tampering_is_found_told_and_itself_noted(
     tamper: Callable[[list[bytes]], list[bytes]], tmp_path: Path
 ) -> None:
     lines = written(tmp_path)
-    (tmp_path / NAME).write_bytes(b"".join(tamper(lines)))
-    assert check(tmp_path).problems
+    (tmp_path / AUDIT_FILE).write_bytes(b"".join(tamper(lines)))
+    assert check_audit(tmp_path).problems
     audit = AuditFile(tmp_path, MASKER)
     assert "is not as it was written" in " ".join(audit.broken)
-    last = json.loads((tmp_path / NAME).read_bytes().splitlines()[-1])
+    last = json.loads((tmp_path / AUDIT_FILE).read_bytes().splitlines()[-1])
     assert (last["what"], last["decision"]) == ("audit log", "refused")
     audit.note(entry("press stop"))
-    assert b"press stop" in (tmp_path / NAME).read_bytes()
+    assert b"press stop" in (tmp_path / AUDIT_FILE).read_bytes()
 
 
 def test_a_lost_head_is_told(tmp_path: Path) -> None:
     written(tmp_path)
-    (tmp_path / HEAD).unlink()
-    assert "cannot be told" in check(tmp_path).problems[0]
+    (tmp_path / AUDIT_HEAD).unlink()
+    assert "cannot be told" in check_audit(tmp_path).problems[0]
 
 
 def test_every_point_of_a_write_at_which_the_bot_may_be_killed_is_no_tampering(
@@ -145,14 +145,14 @@ def test_every_point_of_a_write_at_which_the_bot_may_be_killed_is_no_tampering(
 ) -> None:
     *whole, last = written(tmp_path, 3)
     written(tmp_path / "other", 2)
-    head_before = (tmp_path / "other" / HEAD).read_bytes()
+    head_before = (tmp_path / "other" / AUDIT_HEAD).read_bytes()
     for length in range(len(last) + 1):
-        (tmp_path / NAME).write_bytes(b"".join(whole) + last[:length])
-        (tmp_path / HEAD).write_bytes(head_before)
-        assert check(tmp_path).problems == ()
-    (tmp_path / NAME).write_bytes(b"".join(whole) + last[: len(last) // 2])
+        (tmp_path / AUDIT_FILE).write_bytes(b"".join(whole) + last[:length])
+        (tmp_path / AUDIT_HEAD).write_bytes(head_before)
+        assert check_audit(tmp_path).problems == ()
+    (tmp_path / AUDIT_FILE).write_bytes(b"".join(whole) + last[: len(last) // 2])
     AuditFile(tmp_path, MASKER).note(entry("press stop"))
-    found = check(tmp_path)
+    found = check_audit(tmp_path)
     assert (found.number, found.problems) == (3, ())
 
 
@@ -174,10 +174,10 @@ def test_a_full_disk_is_told_and_leaves_the_log_whole(tmp_path: Path) -> None:
     audit = AuditFile(tmp_path, MASKER, disk=disk)
     with pytest.raises(Unavailable, match="full"):
         audit.note(entry())
-    assert (check(tmp_path).number, check(tmp_path).problems) == (2, ())
+    assert (check_audit(tmp_path).number, check_audit(tmp_path).problems) == (2, ())
     disk.room = True
     audit.note(entry())
-    assert (check(tmp_path).number, check(tmp_path).problems) == (3, ())
+    assert (check_audit(tmp_path).number, check_audit(tmp_path).problems) == (3, ())
 
 
 @pytest.mark.parametrize("left", [0, 2])
@@ -187,12 +187,12 @@ def test_lines_that_go_while_the_bot_runs_are_missed_at_the_next_start(
     audit = AuditFile(tmp_path, MASKER)
     for _ in range(5):
         audit.note(entry())
-    lines = (tmp_path / NAME).read_bytes().splitlines(keepends=True)
+    lines = (tmp_path / AUDIT_FILE).read_bytes().splitlines(keepends=True)
     if left:
-        (tmp_path / NAME).write_bytes(b"".join(lines[:left]))
+        (tmp_path / AUDIT_FILE).write_bytes(b"".join(lines[:left]))
     else:
-        (tmp_path / NAME).unlink()
+        (tmp_path / AUDIT_FILE).unlink()
     audit.note(entry("press stop"))
-    assert "entry 6 stands where entry 1 should" in check(tmp_path).problems[0]
-    kept = list(tmp_path.glob(f"{NAME}.cut-*"))
+    assert "entry 6 stands where entry 1 should" in check_audit(tmp_path).problems[0]
+    kept = list(tmp_path.glob(f"{AUDIT_FILE}.cut-*"))
     assert [one.read_bytes() for one in kept] == ([b"".join(lines[:left])] if left else [])

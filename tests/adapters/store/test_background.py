@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from adapters.store import background
-from adapters.store.background import Background
+from adapters.store import store
+from adapters.store.store import BackgroundWork
 
 PATIENCE = 20
 
@@ -34,7 +34,7 @@ def test_what_does_not_work_is_tried_again_ever_more_seldom(
 ) -> None:
     waited: list[float] = []
     work = Work()
-    made = Background(work.each, lambda: None, 1.0)
+    made = BackgroundWork(work.each, lambda: None, 1.0)
 
     def wait(seconds: float) -> None:
         waited.append(seconds)
@@ -44,7 +44,7 @@ def test_what_does_not_work_is_tried_again_ever_more_seldom(
     monkeypatch.setattr(made, "_closing", Closing(wait))
     made.ask("one")
     assert work.done.wait(PATIENCE)
-    assert waited == [1, 2, 4, 8, 16, *[background._LONGEST] * 4]  # pyright: ignore[reportPrivateUsage]
+    assert waited == [1, 2, 4, 8, 16, *[store._LONGEST] * 4]  # pyright: ignore[reportPrivateUsage]
     made.close()
     assert work.tries == 9
 
@@ -65,7 +65,7 @@ class Closing:
 
 def test_its_end_tries_once_more_and_waits_for_nothing() -> None:
     work = Work()
-    made = Background(work.each, lambda: None, 0.01)
+    made = BackgroundWork(work.each, lambda: None, 0.01)
     made.ask("one")
     assert work.tried.wait(PATIENCE)
     work.works = True

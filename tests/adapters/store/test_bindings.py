@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from adapters.store import Disk
-from adapters.store.bindings import BindingsFile
-from bot.errors import Unavailable
+from adapters.store.state_files import BindingsFile
+from bot.core.errors import Unavailable
 
 
 class FullDisk(Disk):

@@ -9,9 +9,9 @@ from zlib import crc32
 import pytest
 
 from adapters.store import JournalStore
-from bot.domain.session import SCHEMA
-from bot.domain.states import Status
-from bot.errors import Refused
+from bot.core.errors import Refused
+from bot.core.session import SCHEMA
+from bot.core.states import Status
 from tests.adapters.store.samples import busy, record
 
 HALF_PAST = datetime(2026, 2, 7, 12, 30, tzinfo=UTC)

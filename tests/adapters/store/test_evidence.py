@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from adapters.store.evidence import RAW_LIMIT, EvidenceFiles
-from bot.domain.evidence import Artifact, Evidence
-from bot.domain.masking import Masker
-from bot.errors import Unavailable
+from bot.core.errors import Unavailable
+from bot.core.evidence import Artifact, Evidence
+from bot.core.masking import Masker
 from tests.adapters.store.disks import files_no_larger_than
 from tests.adapters.store.samples import NOON
 

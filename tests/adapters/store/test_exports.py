@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from adapters.store import Disk, JournalStore
-from bot.domain.session import SCHEMA, Session
-from bot.domain.snapshot import restore
-from bot.domain.states import Status
+from bot.core.session import SCHEMA, Session
+from bot.core.snapshot import restore
+from bot.core.states import Status
 from tests.adapters.store.disks import CountingDisk, files_no_larger_than
 from tests.adapters.store.samples import busy, everything, record
 from tests.domain.test_snapshot import EXAMPLE, differences, example

@@ -11,11 +11,11 @@ from tinydb import where
 from tinydb.table import Document
 
 from adapters.store import Disk
-from adapters.store.journal import Change, JournalDatabase
-from adapters.store.kept import Kept
-from bot.domain.session import SCHEMA
-from bot.domain.snapshot import NewerSchemaError
-from bot.errors import BrokenStateError
+from adapters.store.journal import JournalDatabase, RowChanges
+from adapters.store.records import SavedRecord
+from bot.core.errors import BrokenStateError
+from bot.core.session import SCHEMA
+from bot.core.snapshot import NewerSchemaError
 from tests.adapters.store.samples import busy, copied, show
 
 
@@ -27,9 +27,11 @@ def database(path: Path) -> JournalDatabase:
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "any.journal"
     rows = database(path).rows("fruit")
-    rows.apply(Change(put={"a": {"name": "apple", "price": 3}, "b": {"name": "pear", "price": 4}}))
-    rows.apply(Change(set={"a": {"price": 5}}))
-    rows.apply(Change(drop=["b"], put={"c": {"name": "plum", "price": 1}}))
+    rows.apply(
+        RowChanges(put={"a": {"name": "apple", "price": 3}, "b": {"name": "pear", "price": 4}})
+    )
+    rows.apply(RowChanges(set={"a": {"price": 5}}))
+    rows.apply(RowChanges(drop=["b"], put={"c": {"name": "plum", "price": 1}}))
     return path
 
 
@@ -51,7 +53,7 @@ def test_a_line_cut_off_anywhere_never_happened(path: Path) -> None:
             "b": {"name": "pear", "price": 4},
         }
         database(path).rows("fruit").apply(
-            Change(drop=["b"], put={"c": {"name": "plum", "price": 1}})
+            RowChanges(drop=["b"], put={"c": {"name": "plum", "price": 1}})
         )
         assert path.read_bytes() == whole
 
@@ -59,7 +61,7 @@ def test_a_line_cut_off_anywhere_never_happened(path: Path) -> None:
 def test_a_short_change_after_a_long_one_that_was_cut_off_leaves_nothing_of_it(path: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole + b"00000000 " + b"x" * 5000)
-    database(path).rows("fruit").apply(Change(drop=["a"]))
+    database(path).rows("fruit").apply(RowChanges(drop=["a"]))
     assert fruit(path) == {"c": {"name": "plum", "price": 1}}
     assert path.stat().st_size < len(whole) + 100
 
@@ -133,7 +135,7 @@ def test_tinydbs_own_methods_work_and_last(path: Path) -> None:
 def test_a_search_after_a_change_sees_it(path: Path) -> None:
     rows = database(path).rows("fruit")
     assert len(rows.search(where("price") > 3)) == 1
-    rows.apply(Change(set={"c": {"price": 8}}))
+    rows.apply(RowChanges(set={"c": {"price": 8}}))
     assert len(rows.search(where("price") > 3)) == 2
 
 
@@ -153,7 +155,7 @@ def test_dropped_tables_are_gone(path: Path) -> None:
 
 def test_a_record_cut_off_anywhere_is_the_one_before(tmp_path: Path) -> None:
     path = tmp_path / "one.journal"
-    kept = Kept.fresh(path, Disk())
+    kept = SavedRecord.fresh(path, Disk())
     kept.save(busy())
     first = path.stat().st_size
     changed = copied(busy())
@@ -163,6 +165,6 @@ def test_a_record_cut_off_anywhere_is_the_one_before(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for length in range(first, len(whole)):
         path.write_bytes(whole[:length])
-        assert Kept.read(path, Disk())[1] == busy()
+        assert SavedRecord.read(path, Disk())[1] == busy()
     path.write_bytes(whole)
-    assert Kept.read(path, Disk())[1] == changed
+    assert SavedRecord.read(path, Disk())[1] == changed

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from adapters.store import JournalStore
-from bot.domain.snapshot import restore
+from bot.core.snapshot import restore
 from tests.adapters.store.saver import state
 
 KILLS = 70

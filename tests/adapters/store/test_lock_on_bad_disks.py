@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adapters.store import InstanceLock
-from bot.errors import Unavailable
+from bot.core.errors import Unavailable
 
 FULL = """
 import resource, signal, sys

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.store import JournalStore, history
-from adapters.store.disk import LARGEST
-from bot.domain.session import SCHEMA
-from bot.domain.snapshot import restore
-from bot.domain.snapshot.forms import STEPS, Row, Step, file_of_today, rows_of_today
+from adapters.store import JournalStore, session_archive
+from adapters.store.disk import LARGEST_FILE
+from bot.core.session import SCHEMA
+from bot.core.snapshot import MIGRATIONS, Migration, SavedRow, migrate_file, migrate_rows, restore
 from tests.adapters.store.samples import busy
 
 FORMS = Path(__file__).with_name("forms")
@@ -28,7 +27,7 @@ def home_with(folder: Path, form: int) -> Path:
 
 
 def test_every_form_there_ever_was_has_its_step_and_its_sample() -> None:
-    assert [*STEPS] == [number + 1 for number in OLDER]
+    assert [*MIGRATIONS] == [number + 1 for number in OLDER]
     assert {path.stem for path in FORMS.iterdir()} == {str(number) for number in OLDER}
 
 
@@ -60,24 +59,24 @@ def test_a_session_file_of_an_older_form_is_read(form: int) -> None:
 
 @pytest.mark.parametrize("form", OLDER)
 def test_what_an_older_journal_has_gone_through_can_be_told(tmp_path: Path, form: int) -> None:
-    told, session = history.read(home_with(tmp_path, form))
+    told, session = session_archive.read_history(home_with(tmp_path, form))
     assert told.start.session.schema_version == session.schema_version == SCHEMA
 
 
 def test_steps_are_taken_one_after_the_other_on_sessions_and_on_tasks() -> None:
-    def renamed(row: Row) -> Row:
+    def renamed(row: SavedRow) -> SavedRow:
         return {"asked" if name == "put" else name: value for name, value in row.items()}
 
-    def counted(row: Row) -> Row:
+    def counted(row: SavedRow) -> SavedRow:
         return {**row, "holds": row["holds"] + 1}
 
-    steps = {number: Step(session=renamed, task=counted) for number in STEPS}
+    steps = {number: Migration(session=renamed, task=counted) for number in MIGRATIONS}
     tasks = {"/session/tasks/0": {"holds": 1}, "/session/tasks/0/runs/0": {"holds": 1}}
-    rows = rows_of_today({"": {}, "/session": {"put": True}, **tasks}, 1, steps)
+    rows = migrate_rows({"": {}, "/session": {"put": True}, **tasks}, 1, steps)
     assert rows["/session"] == {"asked": True, "schema_version": SCHEMA}
     assert rows["/session/tasks/0"] == {"holds": SCHEMA}
     assert rows["/session/tasks/0/runs/0"] == {"holds": 1}
-    file = file_of_today({"put": True, "tasks": [{"holds": 1}]}, 1, steps)
+    file = migrate_file({"put": True, "tasks": [{"holds": 1}]}, 1, steps)
     assert file == {"asked": True, "tasks": [{"holds": SCHEMA}], "schema_version": SCHEMA}
 
 
@@ -92,7 +91,7 @@ def test_what_would_fill_the_memory_or_never_end_is_left_alone_and_hurts_no_othe
     path = tmp_path / "sessions" / ending
     if kind == "huge":
         path.touch()
-        os.truncate(path, LARGEST + 1)  # it takes no room
+        os.truncate(path, LARGEST_FILE + 1)  # it takes no room
     elif kind == "pipe":
         os.mkfifo(path)
     else:

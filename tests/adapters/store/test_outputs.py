@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from adapters.store import TaskLogFiles
-from adapters.store.outputs import OutputBounds, Outputs
-from bot.domain.masking import Masker
+from adapters.store.evidence import OutputBounds, OutputLimits
+from bot.core.masking import Masker
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -27,7 +27,7 @@ def aged(path: Path, days: float) -> Path:
 
 
 def tidy(home: Path, **bounds: int) -> None:
-    Outputs(home, lambda: NOW, OutputBounds(**bounds)).tidy()  # type: ignore[arg-type]
+    OutputLimits(home, lambda: NOW, OutputBounds(**bounds)).tidy()  # type: ignore[arg-type]
 
 
 def left(home: Path) -> set[str]:

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from adapters.store.journal import Change
-from adapters.store.parts import Parts
-from bot.domain.record import Record
-from bot.errors import BrokenStateError
+from adapters.store.journal import RowChanges
+from adapters.store.records import RecordParts
+from bot.core.errors import BrokenStateError
+from bot.core.projections.records import Record
 from tests.adapters.store.anything import THOROUGH, any_of
 from tests.adapters.store.samples import busy, everything, said
 
@@ -28,7 +28,7 @@ class Rows:
     def __init__(self) -> None:
         self.rows: dict[str, dict[str, Any]] = {}
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: RowChanges) -> None:
         put, fields = _ANY.validate_json(_ANY.dump_json((change.put, change.set)))
         for key in change.drop:
             del self.rows[key]
@@ -37,22 +37,22 @@ class Rows:
             self.rows[key] = {**self.rows[key], **values}
 
     def record(self) -> Record:
-        return Parts.restored(self.rows)[1]
+        return RecordParts.restored(self.rows)[1]
 
 
 @settings(THOROUGH, max_examples=15)
 @given(st.lists(any_of(Record), min_size=2, max_size=3))
 def test_any_record_may_become_any_other(records: list[Record]) -> None:
-    parts, rows = Parts(), Rows()
+    parts, rows = RecordParts(), Rows()
     for record in records:
         rows.apply(parts.take(record))
         assert rows.record() == record
         assert parts.session() == record.session
-        parts, _ = Parts.restored(rows.rows)  # as after a restart
+        parts, _ = RecordParts.restored(rows.rows)  # as after a restart
 
 
 def test_every_field_may_come_and_go() -> None:
-    parts, rows = Parts(), Rows()
+    parts, rows = RecordParts(), Rows()
     for record in (busy(), everything(), busy()):
         rows.apply(parts.take(record))
         assert rows.record() == record
@@ -62,7 +62,7 @@ def test_every_field_may_come_and_go() -> None:
 @pytest.mark.parametrize("seed", range(30))
 def test_lists_may_be_rearranged_in_any_way(seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - no secret
-    parts, rows, living = Parts(), Rows(), busy()
+    parts, rows, living = RecordParts(), Rows(), busy()
     for step in range(40):
         living.inbox = rearranged(chance, living.inbox, [said(f"e-{step}-{n}") for n in range(3)])
         living.heard = rearranged(
@@ -74,7 +74,7 @@ def test_lists_may_be_rearranged_in_any_way(seed: int) -> None:
         rows.apply(parts.take(living))
         assert rows.record() == living
         if chance.random() < 0.2:
-            parts, living = Parts.restored(rows.rows)
+            parts, living = RecordParts.restored(rows.rows)
 
 
 def rearranged(chance: random.Random, items: list[T], more: list[T]) -> list[T]:
@@ -107,11 +107,11 @@ def rearranged(chance: random.Random, items: list[T], more: list[T]) -> list[T]:
 )
 def test_rows_that_make_no_record_are_broken(harm: dict[str, dict[str, Any]]) -> None:
     with pytest.raises(BrokenStateError):
-        Parts.restored(harm)
+        RecordParts.restored(harm)
 
 
 def test_what_is_wrong_is_said_without_showing_what_the_file_says() -> None:
-    parts, rows = Parts(), Rows()
+    parts, rows = RecordParts(), Rows()
     rows.apply(parts.take(busy()))
     rows.rows["/session"]["status"] = "xoxb-secret"
     with pytest.raises(BrokenStateError) as caught:

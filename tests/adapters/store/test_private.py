@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from adapters.store import InstanceLock, JournalStore, keep_private
-from bot.domain.states import Status
-from bot.errors import Refused
+from bot.core.errors import Refused
+from bot.core.states import Status
 from tests.adapters.store.samples import busy, record
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from adapters.store import ReplFile
-from bot.domain.repl.state import ReplState
-from bot.errors import Refused
+from bot.core.errors import Refused
+from bot.core.projections.records import ReplState
 
 WHOLE = ReplState.first().model_copy(
     update={

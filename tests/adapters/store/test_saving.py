@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from adapters.store import Disk, JournalStore
-from adapters.store.journal import ROOM
-from bot.domain.record import Record
-from bot.domain.session import Speaker
-from bot.domain.states import TaskState
-from bot.errors import Unavailable
+from adapters.store.journal import SLACK_BYTES
+from bot.core.errors import Unavailable
+from bot.core.projections.records import Record
+from bot.core.session import Speaker
+from bot.core.states import TaskState
 from tests.adapters.store.disks import (
     BROKEN,
     FULL,
@@ -110,7 +110,7 @@ def test_a_journal_does_not_grow_for_ever(tmp_path: Path) -> None:
     for number in range(30):
         living.session.change_request = str(number).ljust(100_000, ".")
         store.save(living)
-        assert journal(tmp_path).stat().st_size < ROOM + 250_000
+        assert journal(tmp_path).stat().st_size < SLACK_BYTES + 250_000
     assert a_store(tmp_path).load() == [living]
 
 
@@ -221,13 +221,13 @@ def test_a_full_disk_does_not_hinder_a_journal_from_growing_on(tmp_path: Path) -
     for number in range(6):
         living.session.change_request = str(number).ljust(400_000, ".")
         store.save(living)
-    assert journal(tmp_path).stat().st_size > 2 * ROOM
+    assert journal(tmp_path).stat().st_size > 2 * SLACK_BYTES
     temporary.rmdir()
     living.session.change_request = "short"
     for _ in range(4):
         living.session.change_request += "x" * 400_000
         store.save(living)
-    assert journal(tmp_path).stat().st_size < 3 * ROOM
+    assert journal(tmp_path).stat().st_size < 3 * SLACK_BYTES
     assert a_store(tmp_path).load() == [living]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adapters.store import JournalStore
-from bot.domain.states import Status
+from bot.core.states import Status
 from tests.adapters.store.disks import CountingDisk, HastyDisk
 from tests.adapters.store.samples import record, show
 

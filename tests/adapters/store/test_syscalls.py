@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from adapters.store import JournalStore
-from bot.domain.snapshot import restore
+from bot.core.snapshot import restore
 from tests.adapters.git.killing import strace_works
 from tests.adapters.store.waiting_saver import FIRST, LAST, wanted
 from tests.faults.figures import Count

@@ -17,28 +17,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.store.disk import TEMPORARY
-from adapters.store.outputs import Outputs
-from adapters.store.tasklogs import TaskLogFiles
-from bot.domain import tasklog
-from bot.domain.evidence import LimitViolation
-from bot.domain.masking import Masker
-from bot.domain.session import Session
-from bot.domain.states import OverallStatus, TaskState
-from bot.domain.tasklog import (
-    Bounds,
+from adapters.store.disk import TEMPORARY_SUFFIX
+from adapters.store.evidence import OutputLimits
+from adapters.store.task_logs import TaskLogFiles
+from bot.core.errors import Unavailable
+from bot.core.evidence import LimitViolation
+from bot.core.llm import Usage
+from bot.core.masking import Masker
+from bot.core.projections import task_log_views, task_logs
+from bot.core.projections.task_logs import (
+    LogBounds,
     LogEntry,
     LogEventType,
-    Runner,
+    LoggedRunner,
     SessionLog,
     SessionPhase,
     TaskLog,
     TaskLogIndex,
     Visibility,
 )
-from bot.domain.tasks import Task
-from bot.domain.world import Usage
-from bot.errors import Unavailable
+from bot.core.session import Session
+from bot.core.states import OverallStatus, TaskState
+from bot.core.task import Task
 from tests.adapters.store.disks import files_no_larger_than
 from tests.flow.scenes import T0, check, executing, later, task, verifying
 
@@ -66,7 +66,7 @@ def files(home: Path) -> TaskLogFiles:
 
 
 def files_in(
-    home: Path, bounds: Bounds | None = None, ahead: timedelta = timedelta()
+    home: Path, bounds: LogBounds | None = None, ahead: timedelta = timedelta()
 ) -> TaskLogFiles:
     return TaskLogFiles(
         home, Masker({"CANARY": CANARY}), now=lambda: datetime.now(UTC) + ahead, bounds=bounds
@@ -208,17 +208,17 @@ async def test_a_bot_that_is_never_started_anew_tidies_up_now_and_then(
 async def test_what_is_noted_is_noted_also_where_it_cannot_be_tidied_up(
     files: TaskLogFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def tidy(_: Outputs) -> None:
+    def tidy(_: OutputLimits) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Outputs, "tidy", tidy)
+    monkeypatch.setattr(OutputLimits, "tidy", tidy)
     await much_noted(files)
     [log] = await files.read(SESSION)
     assert log.events
 
 
 async def test_the_metadata_tells_who_runs_it_how_it_is_set_and_how_far_it_is(home: Path) -> None:
-    runner = Runner(version="1.2.3", configuration={"gwt_agent": "claude", "note": CANARY})
+    runner = LoggedRunner(version="1.2.3", configuration={"gwt_agent": "claude", "note": CANARY})
     files = TaskLogFiles(home, Masker({"CANARY": CANARY}), runner=runner)
     over = LimitViolation(limit_type="max_files", limit_value=8, actual_value=12, timestamp=T0)
     now = session(verifying("T001", violations=(over,)))
@@ -288,7 +288,7 @@ async def test_there_are_as_many_logs_as_tasks_in_their_order(files: TaskLogFile
         await files.note(now, {one.id: []})
     logs = await files.read(SESSION)
     assert [log.key for log in logs] == [one.key for one in now.tasks]
-    assert tasklog.unlogged(now, logs) == ()
+    assert task_log_views.unlogged(now, logs) == ()
 
 
 async def test_no_secret_and_nobodys_address_reaches_a_file(
@@ -310,7 +310,7 @@ async def test_no_secret_and_nobodys_address_reaches_a_file(
 
 
 async def test_half_a_secret_is_not_left_where_a_long_text_is_cut(home: Path) -> None:
-    files = files_in(home, Bounds(entry=20_000, task=200_000))
+    files = files_in(home, LogBounds(entry=20_000, task=200_000))
     for shift in range(len(MAIL)):
         text = "x" * shift + f" {MAIL}" * 2_000
         await files.note(session(), {"id-T001": [entry("e", text)]})
@@ -377,7 +377,7 @@ async def test_a_session_is_unsettled_until_every_log_tells_of_the_end(files: Ta
 
 # Bounds
 
-SMALL = Bounds(entry=3_000, task=60_000, session=120_000, all=300_000)
+SMALL = LogBounds(entry=3_000, task=60_000, session=120_000, all=300_000)
 
 
 @settings(max_examples=25)
@@ -394,8 +394,8 @@ def test_no_log_outgrows_its_bounds_whatever_is_noted(shapes: list[tuple[bool, i
         path = directory(Path(home)) / "tasks" / "id-T001.json"
         log = TaskLog.model_validate_json(path.read_bytes())
     assert path.suffix == ".json"
-    assert all(tasklog.size(one) <= SMALL.entry for one in log.events)
-    assert tasklog.size(log) <= SMALL.task
+    assert all(task_logs.entry_size(one) <= SMALL.entry for one in log.events)
+    assert task_logs.entry_size(log) <= SMALL.task
     assert log.events[0].event_type is LogEventType.USER_INPUT
     assert log.summary.total_events >= len(log.events)
 
@@ -548,7 +548,7 @@ def test_after_a_kill_the_next_note_makes_good_what_was_lost(
         now.updated_at = later(600)
         asyncio.run(files_in(home).note(now, all_of(now)))
         logs = asyncio.run(files_in(home).read(SESSION))
-        assert tasklog.unlogged(now, logs) == ()
+        assert task_log_views.unlogged(now, logs) == ()
         assert logs[1].events[-1].event_type is LogEventType.TASK_INCOMPLETE
 
 
@@ -567,4 +567,4 @@ async def test_each_batch_of_entries_is_on_the_disk_when_it_is_noted(
     for number in (1, 2):
         session = executing(verifying("T001", checks=[check(n, 1) for n in range(1, number + 1)]))
         await files.note(session, {"id-T001": []})
-        assert synced == [f"id-T001.json{TEMPORARY}"] * number
+        assert synced == [f"id-T001.json{TEMPORARY_SUFFIX}"] * number

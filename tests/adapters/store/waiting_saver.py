@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 from adapters.store import JournalStore, keep_private
-from bot.domain.record import Record
-from bot.domain.states import Status
-from bot.errors import Unavailable
+from bot.core.errors import Unavailable
+from bot.core.projections.records import Record
+from bot.core.states import Status
 from tests.adapters.store.saver import state
 
 FIRST, LAST = 2, 7

@@ -11,10 +11,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from adapters.tmux import TmuxPanes
-from adapters.tmux.following import Pace
-from adapters.tmux.watch import Watch
+from adapters.tmux.dialog_watcher import ScreenPace
+from adapters.tmux.processes import Watch
 
-QUICK = Pace(again=0.1, apart=0.1)
+QUICK = ScreenPace(again=0.1, apart=0.1)
 """Two looks still have to agree, and what takes its time still may."""
 
 
@@ -42,7 +42,7 @@ class OwnServer:
         grace: float = 0.4,
         patience: float = 1.0,
         watch: Watch | None = None,
-        pace: Pace = QUICK,
+        pace: ScreenPace = QUICK,
     ) -> TmuxPanes:
         made = TmuxPanes(
             self.socket_name,

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.tmux.control import ControlClient, quoted
-from bot.domain.world import Launch
-from bot.errors import Refused
+from adapters.tmux.server import ControlClient, quoted
+from bot.core.errors import Refused
+from bot.core.runs import Launch
 from tests.adapters.tmux.own_server import OwnServer, until
 
 pytestmark = pytest.mark.tmux

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.tmux.ending import told
-from adapters.tmux.watch import Watch
-from bot.domain.states import Outcome
-from bot.domain.world import CompletionSource, Launch
+from adapters.tmux.processes import Watch
+from adapters.tmux.spool import end_by_hook
+from bot.core.runs import CompletionSource, Launch
+from bot.core.states import Outcome
 from tests.adapters.tmux.own_server import OwnServer, until
 
 pytestmark = pytest.mark.tmux
@@ -311,7 +311,7 @@ async def test_a_stop_hook_ends_the_run_while_its_process_lives(server: OwnServe
     ],
 )
 def test_what_a_hook_says_about_the_end(hook: dict[str, object], outcome: Outcome | None) -> None:
-    end = told(hook)
+    end = end_by_hook(hook)
 
     assert (end.outcome if end else None) == outcome
 

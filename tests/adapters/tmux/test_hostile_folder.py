@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.tmux.ending import recorded
-from adapters.tmux.output import LARGEST, Output
-from adapters.tmux.processes import Known
-from adapters.tmux.spool import MOST_HOOKS, Kept, Report, Spool
-from bot.domain.world import CompletionSource, Launch
-from bot.errors import Unavailable
+from adapters.tmux.processes import KnownProcess
+from adapters.tmux.spool import MOST_HOOKS, LaunchRecord, Spool, SpoolReport, recorded_end
+from adapters.tmux.terminal import LARGEST_OUTPUT, PaneOutput
+from bot.core.errors import Unavailable
+from bot.core.runs import CompletionSource, Launch
 from tests.adapters.tmux.own_server import OwnServer
 
 MARKER = "GWT_DONE_1"
@@ -40,20 +39,20 @@ def test_whatever_stands_in_a_files_place_is_as_if_there_were_none(
 ) -> None:
     for name in ("exit", "launch", "pasted", "report", "heeded", "1-Stop.json", "output"):
         plant(spool.path / name)
-    assert recorded(spool, process_gone=False, source=CompletionSource.SWEEP) is None
-    assert spool.kept == Kept()
-    assert (spool.output_begins, spool.report) == (0, Report())
-    output = Output(spool.output, MARKER)
+    assert recorded_end(spool, process_gone=False, source=CompletionSource.SWEEP) is None
+    assert spool.kept == LaunchRecord()
+    assert (spool.output_begins, spool.report) == (0, SpoolReport())
+    output = PaneOutput(spool.output, MARKER)
     output.read()
     assert not output.done
 
 
 def test_of_output_that_grew_beyond_measure_the_end_is_read(spool: Spool) -> None:
-    output = Output(spool.output, MARKER)
+    output = PaneOutput(spool.output, MARKER)
     spool.output.write_text("")
-    os.truncate(spool.output, 3 * LARGEST)
+    os.truncate(spool.output, 3 * LARGEST_OUTPUT)
     output.read()
-    assert (output.done, output.position) == (False, 3 * LARGEST)
+    assert (output.done, output.position) == (False, 3 * LARGEST_OUTPUT)
     with spool.output.open("a") as file:
         file.write(f"\n{MARKER}\n")
     output.read()
@@ -85,7 +84,7 @@ def test_a_number_that_nobody_can_have_used_is_not_believed(
 ) -> None:
     told = {"message": "done", "usage": usage}
     (spool.path / "report").write_text(json.dumps(told))
-    assert spool.report == Report(message="done")
+    assert spool.report == SpoolReport(message="done")
 
 
 @pytest.mark.tmux
@@ -95,7 +94,7 @@ async def test_an_agent_that_has_spoilt_its_folder_is_stopped_all_the_same(
     panes = server.panes(grace=0.2)
     launch = Launch(argv=("sleep", "300"), stdin="nothing")
     pane = await panes.start("run-1", str(server.worktree), launch, "")
-    agent = Known(pane.pid)
+    agent = KnownProcess(pane.pid)
     planted = server.spool("run-1") / ".stopped.new"
     planted.mkdir()
     with pytest.raises(Unavailable):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.world import Launch
-from bot.errors import Refused
+from bot.core.errors import Refused
+from bot.core.runs import Launch
 from tests.adapters.tmux.own_server import OwnServer, until
 from tests.fakes import hostile
 

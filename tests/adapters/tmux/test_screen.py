@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.tmux.output import Output
-from adapters.tmux.screen import last_lines, readable, typeable
+from adapters.tmux.screens import last_lines, readable, typeable
+from adapters.tmux.terminal import PaneOutput
 
 
 @given(st.text())
@@ -53,7 +53,7 @@ def test_a_marker_is_seen_however_its_output_is_cut(
 ) -> None:
     file = tmp_path / "output"
     file.write_bytes(b"")
-    output = Output(file, "DONE-4f")
+    output = PaneOutput(file, "DONE-4f")
     for start in range(0, len(printed), cut):
         with file.open("ab") as more:
             more.write(printed[start : start + cut])
@@ -68,7 +68,7 @@ def test_a_marker_is_seen_however_its_output_is_cut(
 def test_a_marker_inside_a_line_is_none(tmp_path: Path, printed: bytes) -> None:
     file = tmp_path / "output"
     file.write_bytes(printed)
-    output = Output(file, "DONE-4f")
+    output = PaneOutput(file, "DONE-4f")
     output.read()
 
     assert not output.done
@@ -78,7 +78,7 @@ def test_a_marker_inside_a_line_is_none(tmp_path: Path, printed: bytes) -> None:
 def test_asking_for_pasted_text_is_seen_however_it_is_cut(tmp_path: Path, cut: int) -> None:
     file = tmp_path / "output"
     file.write_bytes(b"")
-    output = Output(file, "")
+    output = PaneOutput(file, "")
     printed = b"hello \x1b[?25l\x1b[?2004h> "
     for start in range(0, len(printed), cut):
         with file.open("ab") as more:
@@ -91,7 +91,7 @@ def test_asking_for_pasted_text_is_seen_however_it_is_cut(tmp_path: Path, cut: i
 def test_output_that_was_begun_anew_is_read_from_its_beginning(tmp_path: Path) -> None:
     file = tmp_path / "output"
     file.write_bytes(b"x" * 1000)
-    output = Output(file, "DONE-4f")
+    output = PaneOutput(file, "DONE-4f")
     output.read()
     file.write_bytes(b"DONE-4f\r\n")
     output.read()

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from adapters.tmux import TmuxPanes
-from adapters.tmux.wrapper import script
-from bot.domain.states import Outcome
-from bot.domain.world import Launch
-from bot.errors import Lost, Refused, Unavailable
+from adapters.tmux.spool import pane_script
+from bot.core.errors import Lost, Refused, Unavailable
+from bot.core.runs import Launch
+from bot.core.states import Outcome
 from tests.adapters.tmux.own_server import OwnServer, until
 
 pytestmark = pytest.mark.tmux
@@ -58,7 +58,9 @@ async def test_only_the_first_wrapper_runs_the_agent_even_if_tmux_is_asked_twice
     await panes.start("run-1", str(server.worktree), COUNTS, "")
     await until((spool / "starts").exists)
     again = server.worktree / "again.sh"
-    again.write_text(script(spool, str(server.worktree), COUNTS, "", {"GWT_SPOOL": str(spool)}))
+    again.write_text(
+        pane_script(spool, str(server.worktree), COUNTS, "", {"GWT_SPOOL": str(spool)})
+    )
 
     second = await asyncio.create_subprocess_exec(
         "/bin/sh", str(again), stderr=asyncio.subprocess.DEVNULL
@@ -75,7 +77,7 @@ async def test_a_wrapper_that_comes_after_the_stop_runs_no_agent(server: OwnServ
     (spool / "prompt.md").touch()
     (spool / "stopped").touch()
     late = server.worktree / "late.sh"
-    late.write_text(script(spool, str(server.worktree), COUNTS, "", {"GWT_SPOOL": str(spool)}))
+    late.write_text(pane_script(spool, str(server.worktree), COUNTS, "", {"GWT_SPOOL": str(spool)}))
 
     wrapper = await asyncio.create_subprocess_exec("/bin/sh", str(late))
     await wrapper.wait()
@@ -233,8 +235,7 @@ async def test_a_missing_tmux_is_told(tmp_path: Path) -> None:
 async def test_a_tmux_that_hangs_is_told_with_what_to_look_at_and_goes_on_later(
     server: OwnServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("control", "server"):
-        monkeypatch.setattr(f"adapters.tmux.{module}.PATIENCE", 1.0)
+    monkeypatch.setattr("adapters.tmux.server.ANSWER_SECONDS", 1.0)
     panes = server.panes()
     await panes.start("run-1", str(server.worktree), COUNTS, "")
     pid = int(await server.tmux("display-message", "-p", "#{pid}"))
@@ -252,7 +253,7 @@ async def test_a_tmux_that_hangs_is_told_with_what_to_look_at_and_goes_on_later(
 async def test_a_program_of_that_name_that_hangs_is_told(
     server: OwnServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adapters.tmux.server.PATIENCE", 0.2)
+    monkeypatch.setattr("adapters.tmux.server.ANSWER_SECONDS", 0.2)
     (program := tmp_path / "bin" / "tmux").parent.mkdir()
     program.write_text("#!/bin/sh\nexec sleep 300\n")
     program.chmod(0o755)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from adapters.tmux import TmuxPanes
-from bot.domain.states import Outcome
-from bot.domain.world import Launch
+from bot.core.runs import Launch
+from bot.core.states import Outcome
 from tests.adapters.tmux.own_server import OwnServer, own_server, until
 
 pytestmark = pytest.mark.tmux

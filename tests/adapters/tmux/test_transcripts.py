@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from adapters.tmux.screens import TRANSCRIPT, within
+from adapters.tmux.screens import TRANSCRIPT, fit_transcript
 
 
 def test_what_fits_is_kept_as_it_is() -> None:
     text = b"x" * (TRANSCRIPT - 1) + b"\n"
-    assert within(text) == text
+    assert fit_transcript(text) == text
 
 
 def test_of_what_is_too_long_the_beginning_and_the_end_are_kept_in_whole_lines() -> None:
     lines = [f"line {number}\n".encode() for number in range(400_000)]
     text = b"".join(lines)
-    kept = within(text)
+    kept = fit_transcript(text)
     assert len(kept) <= TRANSCRIPT < len(text)
     told = kept.splitlines(keepends=True)
     [place] = [n for n, line in enumerate(told) if b"left out" in line]
@@ -26,4 +26,4 @@ def test_of_what_is_too_long_the_beginning_and_the_end_are_kept_in_whole_lines()
 
 def test_one_line_without_end_is_cut_all_the_same() -> None:
     for text in (b"x" * (3 * TRANSCRIPT), b"x" * (3 * TRANSCRIPT) + b"\n"):
-        assert TRANSCRIPT // 2 < len(within(text)) <= TRANSCRIPT
+        assert TRANSCRIPT // 2 < len(fit_transcript(text)) <= TRANSCRIPT

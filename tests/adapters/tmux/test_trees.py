@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.states import Outcome
-from bot.domain.world import Launch
+from bot.core.runs import Launch
+from bot.core.states import Outcome
 from tests.adapters.tmux.own_server import OwnServer, until
 
 pytestmark = pytest.mark.tmux

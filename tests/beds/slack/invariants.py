@@ -13,6 +13,7 @@ from tests.beds.slack.names import Json
 if TYPE_CHECKING:
     from tests.beds.slack.server import SlackBed
 
+
 SLOWEST_ACK = 3.0
 FALLBACK = 300
 MESSAGE = 8_000

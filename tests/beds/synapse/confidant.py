@@ -17,8 +17,8 @@ from tests.beds.synapse.seen import Json
 from tests.beds.synapse.server import Login
 
 if TYPE_CHECKING:
-    # what it needs may be missing
     from tests.beds.synapse.identity import Identity
+
 
 ENCRYPTION: Json = {"algorithm": "m.megolm.v1.aes-sha2"}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import secrets
 
-from adapters.chat.matrix.answers import Json
-from adapters.chat.matrix.crypto.curve import SEED, SigningKey
+from adapters.matrix.client import Json
+from adapters.matrix.crypto.identities import SEED_BYTES, SigningKey
 
 
 class Identity:
@@ -13,8 +13,8 @@ class Identity:
 
     def __init__(self, user: str) -> None:
         self.user = user
-        self.master = SigningKey(secrets.token_bytes(SEED))
-        self._signing = SigningKey(secrets.token_bytes(SEED))
+        self.master = SigningKey(secrets.token_bytes(SEED_BYTES))
+        self._signing = SigningKey(secrets.token_bytes(SEED_BYTES))
 
     def signs(self, device: Json) -> Json:
         """As the homeserver tells of it."""

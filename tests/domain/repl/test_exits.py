@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.repl import ExitCode, Standing, exit_code
-from bot.domain.states import OverallStatus, Status
+from bot.core.console import ExitCode, ThreadStanding, exit_code
+from bot.core.states import OverallStatus, Status
 
-DONE = Standing(session="1", status=Status.COMPLETED, overall=OverallStatus.COMPLETE)
-WAITS = Standing(session="2", status=Status.ACTIVE)
-BROKEN = Standing(session="3", status=Status.FAILED)
+DONE = ThreadStanding(session="1", status=Status.COMPLETED, overall=OverallStatus.COMPLETE)
+WAITS = ThreadStanding(session="2", status=Status.ACTIVE)
+BROKEN = ThreadStanding(session="3", status=Status.FAILED)
 
 
 @pytest.mark.parametrize(
     ("standing", "code"),
     [
         (DONE, ExitCode.COMPLETE),
-        (Standing(), ExitCode.COMPLETE),
+        (ThreadStanding(), ExitCode.COMPLETE),
         (WAITS, ExitCode.INCOMPLETE),
         (WAITS.model_copy(update={"status": Status.PAUSED}), ExitCode.INCOMPLETE),
         (WAITS.model_copy(update={"status": Status.DISCARDED}), ExitCode.INCOMPLETE),
@@ -27,7 +27,7 @@ BROKEN = Standing(session="3", status=Status.FAILED)
         (BROKEN, ExitCode.ERROR),
     ],
 )
-def test_each_end_has_its_code(standing: Standing, code: int) -> None:
+def test_each_end_has_its_code(standing: ThreadStanding, code: int) -> None:
     assert standing.exit_code == code
 
 

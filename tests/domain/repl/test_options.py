@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.repl import (
+from bot.core.console import (
     OptionProblem,
     ProjectMode,
     ReplConfig,
     ReplExecutionMode,
     ReplOptions,
-    settle,
+    resolve_options,
 )
 
 HERE = "/srv/shop"
@@ -19,7 +19,7 @@ FOLDERS = {HERE, "/srv/web", "/srv/shop/api"}
 
 def settled(*, terminal: bool = True, **options: object) -> ReplConfig:
     chosen = ReplOptions.model_validate(options)
-    return settle(chosen, HERE, terminal=terminal, is_folder=FOLDERS.__contains__)
+    return resolve_options(chosen, HERE, terminal=terminal, is_folder=FOLDERS.__contains__)
 
 
 def test_the_option_decides_before_the_terminal() -> None:

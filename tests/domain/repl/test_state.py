@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from bot.domain.repl.state import ReplState, followed, recalled
-from bot.domain.session import Session
-from bot.domain.states import Status, TaskState
+from bot.core.projections.records import ReplState, repl_after_decision, repl_after_restart
+from bot.core.session import Session
+from bot.core.states import Status, TaskState
 from tests.flow.scenes import executing, running, task
 
 FIRST = ReplState.first()
@@ -37,41 +37,45 @@ def test_at_first_everything_is_null() -> None:
 
 
 def test_the_start_of_a_task_makes_it_current_and_leaves_the_last() -> None:
-    seen = followed(state(last="other"), at(TaskState.READY), at(TaskState.RUNNING))
+    seen = repl_after_decision(state(last="other"), at(TaskState.READY), at(TaskState.RUNNING))
     assert (seen.current_task_id, seen.last_task_id) == (ID, "other")
 
 
 @pytest.mark.parametrize("end", [TaskState.COMPLETED, TaskState.FAILED, TaskState.BLOCKED])
 def test_the_end_of_a_task_makes_it_the_last_and_clears_the_current(end: TaskState) -> None:
-    seen = followed(state(current=ID), at(TaskState.RUNNING), at(end))
+    seen = repl_after_decision(state(current=ID), at(TaskState.RUNNING), at(end))
     assert (seen.current_task_id, seen.last_task_id) == (None, ID)
 
 
 @pytest.mark.parametrize("status", [Status.PAUSED, Status.FAILED, Status.DISCARDED])
 def test_a_task_of_a_session_that_does_not_work_is_not_current(status: Status) -> None:
     after = at(TaskState.RUNNING, status=status)
-    assert followed(state(current=ID), at(TaskState.RUNNING), after).current_task_id is None
+    assert (
+        repl_after_decision(state(current=ID), at(TaskState.RUNNING), after).current_task_id is None
+    )
 
 
 def test_of_several_that_run_one_that_still_does_is_current() -> None:
     one, two = running("T001"), running("T002")
-    seen = followed(state(), executing(task("T001", TaskState.READY), two), executing(one, two))
+    seen = repl_after_decision(
+        state(), executing(task("T001", TaskState.READY), two), executing(one, two)
+    )
     assert seen.current_task_id == one.id
     over = executing(task("T001", TaskState.COMPLETED), two)
-    seen = followed(seen, executing(one, two), over)
+    seen = repl_after_decision(seen, executing(one, two), over)
     assert (seen.current_task_id, seen.last_task_id) == (two.id, one.id)
 
 
 def test_a_task_that_runs_again_is_not_the_last_any_more() -> None:
-    seen = followed(state(last=ID), at(TaskState.FAILED), at(TaskState.RUNNING))
+    seen = repl_after_decision(state(last=ID), at(TaskState.FAILED), at(TaskState.RUNNING))
     assert (seen.current_task_id, seen.last_task_id) == (ID, None)
 
 
 def test_after_a_crash_what_does_not_run_is_not_current() -> None:
-    assert recalled(state(current="gone"), []).current_task_id is None
-    seen = recalled(state(current=ID), [at(TaskState.COMPLETED)])
+    assert repl_after_restart(state(current="gone"), []).current_task_id is None
+    seen = repl_after_restart(state(current=ID), [at(TaskState.COMPLETED)])
     assert (seen.current_task_id, seen.last_task_id) == (None, ID)
-    assert recalled(state(), [at(TaskState.RUNNING)]).current_task_id == ID
+    assert repl_after_restart(state(), [at(TaskState.RUNNING)]).current_task_id == ID
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.domain.tampering import Sign
+from bot.core.tampering.signs import Sign
 from tests.domain.tampering.changes import Altered
 from tests.domain.tampering.shop import CPP, PYTHON, SNAPSHOTS, UNITTEST
 

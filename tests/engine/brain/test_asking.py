@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from bot.domain.world import Reply, Usage
-from bot.engine.brain.asking import MAX_REASKS, Answer, ask, parsed
-from bot.engine.brain.objects import object_in
-from bot.errors import Unavailable
+from bot.core.errors import Unavailable
+from bot.core.llm import Reply, Usage
+from bot.steps.asking import MAX_REASKS, Answer, ask, json_object_in, parsed
 from tests.fakes.llm import Line, ScriptedLlm
 
 
@@ -169,9 +168,9 @@ async def test_halves_of_characters_in_an_answer_reach_nobody() -> None:
 def test_any_text_holds_an_object_or_is_refused(text: str) -> None:
     for attempt in (text, f'{text}{{"a": 1}}'):
         with suppress(ValueError, RecursionError):
-            assert isinstance(object_in(attempt), dict)
+            assert isinstance(json_object_in(attempt), dict)
 
 
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.lists(st.text()), min_size=1))
 def test_an_object_is_read_back_from_prose(value: dict[str, object]) -> None:
-    assert object_in(f"See:\n{json.dumps(value)}\nThat is all {{of it}}.") == value
+    assert json_object_in(f"See:\n{json.dumps(value)}\nThat is all {{of it}}.") == value

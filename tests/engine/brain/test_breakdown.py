@@ -6,14 +6,12 @@ import json
 from datetime import date
 from typing import Any
 
-from bot.domain.documents import Document, DocumentKind
-from bot.domain.session import Session
-from bot.domain.spec_kit import parse_tasks
-from bot.domain.states import TaskState
-from bot.domain.words import Affected, Change, ChangeStage
-from bot.engine.brain import document
-from bot.engine.brain.asking import prompt
-from bot.engine.brain.planning import Written
+from bot.core.plan import Document, DocumentKind
+from bot.core.session import Affected, Change, ChangeStage, Session
+from bot.core.spec_kit.tasks_reader import parse_tasks
+from bot.core.states import TaskState
+from bot.steps.asking import prompt
+from bot.steps.specify.questions import Written, document
 from tests.fakes.llm import ScriptedLlm
 from tests.flow.scenes import ANN, T0, TEST, executing, running, surveyed, task
 from tests.stories.stage import SPEC

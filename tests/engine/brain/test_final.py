@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from bot.domain.documents import Document, DocumentKind
-from bot.domain.evidence import Judgement, Verdict
-from bot.domain.replanned import Smaller
-from bot.domain.session import Session
-from bot.domain.states import TaskState
-from bot.domain.tasks import Task
-from bot.engine.brain import final
-from bot.engine.brain.asking import prompt
+from bot.core.evidence import Judgement, Verdict
+from bot.core.plan import Document, DocumentKind
+from bot.core.session import Session
+from bot.core.states import TaskState
+from bot.core.task import SmallerTask, Task
+from bot.steps.asking import prompt
+from bot.steps.finish import questions
 from tests.engine.worst import answers as worst
 from tests.fakes.llm import ScriptedLlm
 from tests.flow.scenes import T0, check, executing, task
@@ -45,9 +44,9 @@ COMPLETE = answer(complete=True, reasons=["All is there."], score=95)
 
 async def judged(
     session: Session, *lines: str
-) -> tuple[Verdict, tuple[Smaller, ...], list[Any], ScriptedLlm]:
+) -> tuple[Verdict, tuple[SmallerTask, ...], list[Any], ScriptedLlm]:
     llm = ScriptedLlm(lines)
-    verdict, proposed, usage = await final.judge_whole(llm, session, T0)
+    verdict, proposed, usage = await questions.judge_whole(llm, session, T0)
     assert usage.calls == llm.count
     return verdict, proposed, [json.loads(call.data) for call in llm.calls], llm
 
@@ -133,14 +132,14 @@ async def test_a_judgement_that_contradicts_itself_is_asked_for_again(
 async def test_without_the_model_the_tasks_decide(tasks: list[Task], outcome: Judgement) -> None:
     verdict, _, _, _ = await judged(whole(*tasks), "?", "??", "???")
     assert verdict.outcome is outcome
-    assert verdict.reasons == (final.NO_VERDICT,)
+    assert verdict.reasons == (questions.NO_VERDICT,)
     assert bool(verdict.missing) is (outcome is Judgement.CONTINUE)
-    assert verdict == final.plain_verdict(whole(*tasks), T0)
+    assert verdict == questions.plain_verdict(whole(*tasks), T0)
 
 
 def test_nothing_done_at_all_is_never_complete() -> None:
     nothing = whole(task("T001", TaskState.CANCELLED), spec="# A plan without requirements")
-    assert final.plain_verdict(nothing, T0).missing == ("No task was completed.",)
+    assert questions.plain_verdict(nothing, T0).missing == ("No task was completed.",)
 
 
 @pytest.mark.parametrize("choice", range(len(worst.ANSWERS["final"])))
@@ -153,11 +152,11 @@ async def test_the_worst_answers_neither_end_what_is_not_done_nor_make_endless_w
     def always(call: Any) -> str:
         return json.dumps(answering(random.Random(1), json.loads(call.data)))  # noqa: S311 - a seed
 
-    verdict, proposed, _ = await final.judge_whole(
+    verdict, proposed, _ = await questions.judge_whole(
         ScriptedLlm(always), whole(served("T001", state)), T0
     )
     if state is not DONE:
         assert verdict.outcome is Judgement.CONTINUE
-    assert len(proposed) <= final.MOST
+    assert len(proposed) <= questions.MOST_NEW_TASKS
     assert all(len(text) <= 600 for text in (*verdict.reasons, *verdict.missing))
     assert not any(file.startswith(("/", "..", "~")) for one in proposed for file in one.files)

@@ -7,16 +7,15 @@ from typing import cast
 
 import pytest
 
-from bot.domain.naming import task_label
-from bot.domain.session import Message, Session, Speaker
-from bot.domain.states import Outcome, Phase, RunState, Status, TaskState
-from bot.domain.steps import Option, Step
-from bot.domain.tasks import Acceptance
-from bot.domain.words import Change, WordKind, Words
-from bot.engine.brain import judging
-from bot.engine.brain.asking import prompt
-from bot.engine.brain.impact import NAMED, NOT_TOLD, impact
-from bot.errors import Unavailable
+from bot.core.errors import Unavailable
+from bot.core.naming import task_label
+from bot.core.session import Change, Message, Session, Speaker, WordKind, Words
+from bot.core.states import Outcome, Phase, RunState, Status, TaskState
+from bot.core.task import Acceptance, Option, Step
+from bot.steps.asking import prompt
+from bot.steps.change.questions import NAMED, NOT_TOLD, impact
+from bot.steps.execute.questions import next_step
+from bot.steps.talk import questions
 from tests.fakes.llm import ScriptedLlm
 from tests.flow.scenes import ANN, T0, awaiting_approval, check, executing, question, run, task
 
@@ -47,7 +46,7 @@ def three(**changes: object) -> Session:
 @pytest.mark.parametrize("kind", WordKind)
 async def test_words_are_talk_a_question_or_a_change(kind: WordKind) -> None:
     llm = ScriptedLlm([answer(kind=kind, reply="Two are done.", reason="It asks.")])
-    found, usage = await judging.judge_words(llm, three(), words("how far are you?"))
+    found, usage = await questions.judge_words(llm, three(), words("how far are you?"))
     assert (found.kind, found.reply, found.reason) == (kind, "Two are done.", "It asks.")
     assert usage.calls == 1
 
@@ -59,7 +58,7 @@ async def test_the_model_sees_the_words_and_how_the_session_stands() -> None:
     )
     session.say(Speaker.USER, "earlier words", T0)
     llm = ScriptedLlm([answer(kind="talk")])
-    await judging.judge_words(llm, session, words("thanks"))
+    await questions.judge_words(llm, session, words("thanks"))
     data = sent(llm)
     assert llm.calls[0].system == prompt("words")  # and nothing of what people said
     assert (data["said"], data["by"], data["phase"]) == ("thanks", "Ann", "executing")
@@ -71,7 +70,7 @@ async def test_the_model_sees_the_words_and_how_the_session_stands() -> None:
 
 async def test_a_kind_that_is_none_is_asked_for_again() -> None:
     llm = ScriptedLlm([answer(kind="order"), answer(kind="change", reason="It wants more.")])
-    found, usage = await judging.judge_words(llm, three(), words("add a basket"))
+    found, usage = await questions.judge_words(llm, three(), words("add a basket"))
     assert found.kind is WordKind.CHANGE
     assert "kind" in str(sent(llm, 1)["what_was_wrong"])
     assert usage.calls == 2
@@ -79,19 +78,19 @@ async def test_a_kind_that_is_none_is_asked_for_again() -> None:
 
 async def test_a_question_without_an_answer_is_asked_again() -> None:
     llm = ScriptedLlm([answer(kind="question"), answer(kind="question", reply="I do not know.")])
-    found, _ = await judging.judge_words(llm, three(), words("why?"))
+    found, _ = await questions.judge_words(llm, three(), words("why?"))
     assert found.reply == "I do not know."
 
 
 async def test_words_that_nobody_understands_are_talk_without_a_reason() -> None:
     llm = ScriptedLlm(["hm", answer(kind="maybe"), "{}"])
-    found, usage = await judging.judge_words(llm, three(), words("add a basket"))
+    found, usage = await questions.judge_words(llm, three(), words("add a basket"))
     assert (found.kind, found.reply, found.reason) == (WordKind.TALK, "", "")
     assert usage.calls == 3
 
 
 async def test_words_that_were_understood_always_have_a_reason() -> None:
-    found, _ = await judging.judge_words(
+    found, _ = await questions.judge_words(
         ScriptedLlm([answer(kind="talk")]), three(), words("thanks")
     )
     assert found.reason
@@ -99,7 +98,7 @@ async def test_words_that_were_understood_always_have_a_reason() -> None:
 
 async def test_a_model_that_is_down_is_told_to_the_caller() -> None:
     with pytest.raises(Unavailable):
-        await judging.judge_words(ScriptedLlm([Unavailable("down")]), three(), words("hello"))
+        await questions.judge_words(ScriptedLlm([Unavailable("down")]), three(), words("hello"))
 
 
 async def test_an_answer_in_another_language_is_asked_for_again() -> None:
@@ -108,7 +107,7 @@ async def test_an_answer_in_another_language_is_asked_for_again() -> None:
     japanese = "割引コードの作業はまだ終わっていません。"
     english = "The discount codes are still being worked on."
     llm = ScriptedLlm([answer(kind="question", reply=r) for r in (english, japanese)])
-    found, _ = await judging.judge_words(llm, session, words("進捗は?"))
+    found, _ = await questions.judge_words(llm, session, words("進捗は?"))
     assert found.reply == japanese
     assert sent(llm)["language"] == "Japanese"
 
@@ -121,7 +120,7 @@ async def test_long_documents_and_long_talk_leave_room_for_the_words() -> None:
     for _ in range(40):
         session.say(Speaker.USER, "話" * 10_000, T0)
     llm = ScriptedLlm([answer(kind="talk")])
-    await judging.judge_words(llm, session, words("thanks"))
+    await questions.judge_words(llm, session, words("thanks"))
     assert len(llm.calls[0].data.encode()) < 36_000
     assert sent(llm)["said"] == "thanks"
 
@@ -244,7 +243,7 @@ async def test_very_long_tasks_share_the_room() -> None:
 async def test_words_after_the_end_continue_begin_anew_or_are_talk(verdict: str) -> None:
     llm = ScriptedLlm([answer(verdict=verdict, reason="So it is.", reply="Hi.")])
     session = three(phase=Phase.DONE, status=Status.COMPLETED)
-    found, _ = await judging.continuation(llm, session, words("export as well"))
+    found, _ = await questions.continuation(llm, session, words("export as well"))
     assert (found.verdict, found.reason, found.reply) == (verdict, "So it is.", "Hi.")
     data = sent(llm)
     assert data["may_continue"] is True
@@ -262,7 +261,7 @@ async def test_words_after_the_end_continue_begin_anew_or_are_talk(verdict: str)
 
 async def test_a_discarded_session_is_never_continued() -> None:
     llm = ScriptedLlm([answer(verdict="continue", reason="More of it.")])
-    found, usage = await judging.continuation(
+    found, usage = await questions.continuation(
         llm, three(status=Status.DISCARDED), words("export as well")
     )
     assert (found.verdict, found.reason) == ("new", "More of it.")
@@ -272,7 +271,7 @@ async def test_a_discarded_session_is_never_continued() -> None:
 
 async def test_nothing_usable_after_the_end_begins_nothing() -> None:
     llm = ScriptedLlm(["?", answer(verdict="perhaps"), answer()])
-    found, _ = await judging.continuation(llm, three(), words("export as well"))
+    found, _ = await questions.continuation(llm, three(), words("export as well"))
     assert (found.verdict, found.reason, found.reply) == ("talk", "", "")
 
 
@@ -291,7 +290,7 @@ async def test_the_model_chooses_one_of_the_options() -> None:
     failing.runs.append(run("T001", 1, RunState.ENDED).model_copy(update={"message": "I tried"}))
     failing.update_run(failing.runs[-1].model_copy(update={"outcome": Outcome.FINISHED}))
     llm = ScriptedLlm([answer(choice="ask", reason="Twice the same.")])
-    found, _ = await judging.next_step(llm, executing(failing), STEP, failing)
+    found, _ = await next_step(llm, executing(failing), STEP, failing)
     assert (found.choice, found.reason) == ("ask", "Twice the same.")
     data = sent(llm)
     assert data["options"] == [{"id": "again", "says": "Go on"}, {"id": "ask", "says": "Ask"}]
@@ -303,20 +302,20 @@ async def test_the_model_chooses_one_of_the_options() -> None:
 
 async def test_a_step_that_was_not_offered_does_not_count() -> None:
     llm = ScriptedLlm([answer(choice="merge"), answer(choice="ask")])
-    found, _ = await judging.next_step(llm, three(), STEP, None)
+    found, _ = await next_step(llm, three(), STEP, None)
     assert found.choice == "ask"
     assert "again, ask" in str(sent(llm, 1)["what_was_wrong"])
 
 
 async def test_no_usable_choice_is_none() -> None:
     llm = ScriptedLlm([answer(choice="merge"), answer(choice=1), "ask"])
-    found, _ = await judging.next_step(llm, three(), STEP, None)
+    found, _ = await next_step(llm, three(), STEP, None)
     assert found.choice == ""
 
 
 async def test_where_there_is_nothing_to_choose_nobody_is_asked() -> None:
     only = STEP.model_copy(update={"options": STEP.options[:1]})
-    found, usage = await judging.next_step(ScriptedLlm(), three(), only, None)
+    found, usage = await next_step(ScriptedLlm(), three(), only, None)
     assert (found.choice, usage.calls) == ("again", 0)
 
 
@@ -333,7 +332,7 @@ def messages(count: int) -> list[Message]:
 async def test_old_talk_becomes_one_summary() -> None:
     session = executing(task("T001", TaskState.COMPLETED), task("T002"))
     llm = ScriptedLlm([answer(summary="They want colours.")])
-    summary, _ = await judging.summarise(llm, session, messages(3))
+    summary, _ = await questions.summarise(llm, session, messages(3))
     assert summary == "They want colours."
     data = sent(llm)
     assert len(cast("list[object]", data["messages"])) == 3
@@ -343,15 +342,15 @@ async def test_old_talk_becomes_one_summary() -> None:
 
 async def test_very_much_old_talk_still_fits() -> None:
     llm = ScriptedLlm([answer(summary="Colours.")])
-    await judging.summarise(llm, three(), messages(400))
+    await questions.summarise(llm, three(), messages(400))
     assert len(llm.calls[0].data.encode()) < 60_000
 
 
 async def test_without_the_model_the_former_summary_and_the_last_messages_stay() -> None:
     former = Message(role=Speaker.SYSTEM, content="They want " + "blue " * 100, timestamp=T0)
     llm = ScriptedLlm(["no", answer(summary=""), answer()])
-    summary, _ = await judging.summarise(llm, three(), [former, *messages(30)])
+    summary, _ = await questions.summarise(llm, three(), [former, *messages(30)])
     assert summary.startswith(former.content)
     assert "- 10 earlier messages are left out." in summary
     assert all(f"- User: I want {n} colours." in summary for n in range(10, 30))
-    assert len(summary) <= judging.LONGEST_SUMMARY
+    assert len(summary) <= questions.LONGEST_SUMMARY

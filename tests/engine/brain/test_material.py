@@ -8,15 +8,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.documents import Document, DocumentKind
-from bot.domain.intent import Intent
-from bot.domain.session import Session, Speaker
-from bot.domain.states import Phase, TaskState
-from bot.domain.tokens import VERBATIM, estimate
-from bot.domain.words import Affected, Change, ChangeStage
-from bot.domain.world import Scan
-from bot.engine.brain.asking import prompt
-from bot.engine.brain.material import fitted, kept_tasks, material, room, tasks_now, told
+from bot.core.git import Scan
+from bot.core.intent import Intent
+from bot.core.llm import estimate_tokens
+from bot.core.plan import Document, DocumentKind
+from bot.core.session import KEPT_VERBATIM, Affected, Change, ChangeStage, Session, Speaker
+from bot.core.states import Phase, TaskState
+from bot.steps.asking import prompt
+from bot.steps.prompt_data import fitted, kept_tasks, material, question_data, room, tasks_now
 from tests.flow.scenes import ANN, T0, asked, executing, later, question, running, surveyed, task
 
 FIELDS = ("source_overview", "directory_tree", "project_meta", "specs_summary", "conventions")
@@ -60,7 +59,7 @@ def large(size: int = 6_000) -> dict[str, Any]:
 
 
 def size_of(data: dict[str, Any]) -> int:
-    return estimate(json.dumps(data, ensure_ascii=False))
+    return estimate_tokens(json.dumps(data, ensure_ascii=False))
 
 
 def test_decisions_are_told_by_their_numbers_and_open_questions_as_open() -> None:
@@ -160,7 +159,7 @@ def test_old_talk_goes_next_the_oldest_first_but_never_the_summary_nor_the_last_
     assert found["previous"] == data["previous"]
     found = fitted(data, 1)
     assert found["conversation"][0]["content"] == "… (shortened)"
-    assert found["conversation"][1:] == data["conversation"][-VERBATIM:]
+    assert found["conversation"][1:] == data["conversation"][-KEPT_VERBATIM:]
 
 
 def test_the_former_documents_are_cut_last() -> None:
@@ -188,13 +187,13 @@ def test_it_is_never_more_than_was_allowed_while_anything_may_be_cut(
 ) -> None:
     found = fitted(large(), tokens, scale)
     if scale <= 0.6:  # what is never cut needs some 3,500 tokens by itself
-        assert estimate(json.dumps(found, ensure_ascii=False), scale) <= tokens + 1
+        assert estimate_tokens(json.dumps(found, ensure_ascii=False), scale) <= tokens + 1
 
 
 def test_prompt_data_and_answer_go_into_a_model_whose_window_nobody_knows() -> None:
     session = surveyed(scan=Scan(commit="b" * 40, source_overview="x" * 200_000))
-    data = told(session, "clarify", earlier=[])
-    used = size_of(data) + estimate(prompt("clarify"))
+    data = question_data(session, "clarify", earlier=[])
+    used = size_of(data) + estimate_tokens(prompt("clarify"))
     assert 8_000 < used <= 12_000 - 3_000 + 2
     assert room(session, prompt("clarify")) < 12_000 - 3_000
 
@@ -202,4 +201,4 @@ def test_prompt_data_and_answer_go_into_a_model_whose_window_nobody_knows() -> N
 def test_a_larger_window_takes_more() -> None:
     session = surveyed(scan=Scan(commit="b" * 40, source_overview="x" * 200_000))
     session.context_window = 200_000
-    assert told(session, "clarify")["repository"] == material(session)["repository"]
+    assert question_data(session, "clarify")["repository"] == material(session)["repository"]

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from bot.domain import spec_kit
-from bot.domain.documents import Document, DocumentKind
-from bot.domain.intent import Intent
-from bot.domain.planned import Analysis, Finding, Severity
-from bot.domain.session import Session
-from bot.domain.states import TaskState
-from bot.domain.words import Change, ChangeStage
-from bot.engine.brain import analyse, document
+from bot.core.intent import Intent
+from bot.core.plan import Analysis, Document, DocumentKind, Finding, Severity
+from bot.core.session import Change, ChangeStage, Session
+from bot.core.spec_kit import spec
+from bot.core.spec_kit.drafts import TaskDraft
+from bot.core.states import TaskState
+from bot.steps.specify.questions import analyse, document
 from tests.fakes.llm import ScriptedLlm
 from tests.flow.scenes import ANN, T0, asked, executing, question, surveyed, task
 from tests.stories.stage import PLAN, SPEC
@@ -92,8 +91,8 @@ async def test_a_document_in_another_language_is_asked_for_once_more() -> None:
 
 async def test_a_model_that_cannot_write_leaves_the_request_itself_as_the_plan() -> None:
     for kind, check in (
-        (DocumentKind.SPEC, spec_kit.check_spec),
-        (DocumentKind.PLAN, spec_kit.check_plan),
+        (DocumentKind.SPEC, spec.check_spec),
+        (DocumentKind.PLAN, spec.check_plan),
     ):
         written, _ = await document(ScriptedLlm(["1", "2", "3"]), surveyed(), kind, TODAY)
         assert check(written.text) == []
@@ -107,7 +106,7 @@ async def test_a_change_that_the_model_cannot_write_is_added_to_what_was_there()
     )
     text, _ = await spec_of(session, "1", "2", "3")
     assert text.startswith(TWO.rstrip())
-    assert spec_kit.requirement_ids(text) == ("FR-001", "FR-002", "FR-003")
+    assert spec.requirement_ids(text) == ("FR-001", "FR-002", "FR-003")
     assert "use cents" in text
 
 
@@ -188,7 +187,7 @@ async def test_a_finding_of_an_unknown_weight_is_asked_for_again() -> None:
 
 async def test_of_a_running_plan_the_change_is_analysed() -> None:
     session = executing(task("T001", requirements=("FR-001", "FR-002")))
-    drafts = (spec_kit.TaskDraft(key="T001", title="Codes", requirements=("FR-002",)),)
+    drafts = (TaskDraft(key="T001", title="Codes", requirements=("FR-002",)),)
     session.change = Change(
         id="c1",
         text="use cents",

@@ -7,12 +7,16 @@ from typing import Any
 
 import pytest
 
-from bot.domain.intent import Intent, Risk, Vague
-from bot.domain.parts import Going
-from bot.domain.session import Session
-from bot.domain.words import Words
-from bot.engine.brain import EarlierSession, read_answers, understand
-from bot.engine.brain.reading import AnswersFound, Understood
+from bot.core.intent import Intent, Risk, Vague
+from bot.core.people import Destination
+from bot.core.session import Session, Words
+from bot.steps.clarify.questions import (
+    AnswersFound,
+    EarlierSession,
+    Understood,
+    read_answers,
+    understand,
+)
 from tests.fakes.llm import ScriptedLlm
 from tests.flow.scenes import ANN, T0, asked, question, surveyed
 
@@ -146,7 +150,7 @@ async def test_one_part_is_the_whole() -> None:
 
 @pytest.mark.parametrize(
     "session",
-    [surveyed(going=Going.HERE), surveyed(intent=Intent(body="Add codes", parent="i-1"))],
+    [surveyed(going=Destination.HERE), surveyed(intent=Intent(body="Add codes", parent="i-1"))],
 )
 async def test_what_is_a_part_already_or_wanted_as_one_is_not_split(session: Session) -> None:
     found, _ = await understood(read(parts=TWO_PARTS), session=session)

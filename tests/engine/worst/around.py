@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bot.domain.world import Executed
-from bot.errors import Refused
+from bot.core.errors import Refused
+from bot.core.runs import Executed
 from tests.engine.worst.answers import INJECTION, TITLE
 from tests.engine.worst.scene import Scene
 from tests.fakes.commands import PASSED

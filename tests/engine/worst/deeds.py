@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bot.domain.cards import ApprovalCard
-from bot.domain.choices import Verb
-from bot.domain.session import Ending, Session
-from bot.domain.tasks import Run, Task
-from bot.domain.world import Launch
-from bot.flow.approve import is_yes
+from bot.core.cards import ApprovalCard
+from bot.core.choices import Verb
+from bot.core.runs import Launch, Run
+from bot.core.session import Ending, Session
+from bot.core.task import Task
+from bot.steps.approve.rules import is_yes
 from tests.engine.worst.scene import Scene, agrees
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from bot.domain.world import Reply, Usage
-from bot.errors import PortError, Refused, Unavailable
+from bot.core.errors import PortError, Refused, Unavailable
+from bot.core.llm import Reply, Usage
 from tests.engine.worst import answers
 from tests.fakes.llm import Call, Line
 

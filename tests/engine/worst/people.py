@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from bot.domain import approval
-from bot.domain.choices import Command, Verb, Word
-from bot.domain.events import Commanded, Pressed, Said
-from bot.domain.people import Person, Thread
-from bot.domain.session import Session
-from bot.domain.states import Phase, Status, TaskState
-from bot.domain.tasks import Task
-from bot.domain.words import ChangeStage
+from bot.core import approval
+from bot.core.choices import Command, Verb, Word
+from bot.core.events import Commanded, Pressed, Said
+from bot.core.people import Person, Thread
+from bot.core.session import ChangeStage, Session
+from bot.core.states import Phase, Status, TaskState
+from bot.core.task import Task
 from tests.engine.worst.answers import INJECTION, TITLE
 from tests.engine.worst.around import Around
 from tests.engine.worst.scene import BEN, MALLORY, Scene

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from bot.domain.actions import HoldPlace, Order
-from bot.domain.approval import sha256
-from bot.domain.cards import ProblemCard
-from bot.domain.choices import Verb
-from bot.domain.events import Pressed, Said
-from bot.domain.naming import is_agent_branch, is_spec_id
-from bot.domain.people import Thread
-from bot.domain.record import Record
-from bot.domain.session import Session
-from bot.domain.states import Phase, RunState, Status, TaskState
-from bot.flow.blocked import WAITING
-from bot.flow.place import MOST_CONTINUES
-from bot.flow.verify import MAX_EVIDENCE_ASKS, MAX_FAILED_RUNS, MAX_REPAIRS
+from bot.core.actions import HoldPlace, Order
+from bot.core.approval import sha256
+from bot.core.cards import ProblemCard
+from bot.core.choices import Verb
+from bot.core.events import Pressed, Said
+from bot.core.naming import is_agent_branch, is_spec_id
+from bot.core.people import Thread
+from bot.core.projections.records import Record
+from bot.core.session import Session
+from bot.core.states import Phase, RunState, Status, TaskState
+from bot.steps.blocked.rules import WAITING
+from bot.steps.execute.rules import MAX_FAILED_RUNS
+from bot.steps.plan import MOST_CONTINUES
+from bot.steps.verify.rules import MAX_EVIDENCE_ASKS, MAX_REPAIRS
 from tests.engine.worst.scene import MAY, Scene
 
 MOST_QUESTIONS = 80

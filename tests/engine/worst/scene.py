@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from bot.domain.cards import ApprovalCard, Card, RootCard
-from bot.domain.choices import Verb
-from bot.domain.events import Commanded, FromPerson, Pressed, Said
-from bot.domain.people import Person, Thread
-from bot.domain.record import Record
-from bot.domain.session import Session
-from bot.domain.tasks import Run, Task
-from bot.domain.world import Launch, Pane
-from bot.engine.gate import Gate, everyone_of
-from bot.engine.rounds import observe
-from bot.engine.world import Rules
+from bot.core.cards import ApprovalCard, Card, RootCard
+from bot.core.choices import Verb
+from bot.core.events import Commanded, FromPerson, Pressed, Said
+from bot.core.gate import Gate, everyone_of
+from bot.core.people import Person, Thread
+from bot.core.projections.records import Record
+from bot.core.rounds import observe
+from bot.core.runs import Launch, Pane, Run
+from bot.core.session import Session
+from bot.core.task import Task
+from bot.core.world import Rules
 from tests.engine.worst.model import TEMPERS, WorstModel
 from tests.fakes.agents import FakeAgents
 from tests.fakes.chat import ANNA, MemoryChat

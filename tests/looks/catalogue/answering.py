@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
-from bot.domain.cards import AnswerCard
-from bot.domain.choices import Command, Verb, Word
-from bot.domain.events import Commanded, Pressed
-from bot.domain.session import Approval
-from bot.domain.sheets import Element, Pointer, Table, Text, Tone
-from bot.domain.states import Phase
-from bot.domain.tasklog import LogEntry, LogEventType, TaskLog, TaskLogStatus, Visibility, told
-from bot.domain.world import Usage
-from bot.engine import front, overview, pointing
-from bot.flow import commands, takeover, telling
+from bot.core import overview, session_commands
+from bot.core.cards import AnswerCard
+from bot.core.choices import Command, Verb, Word
+from bot.core.events import Commanded, Pressed
+from bot.core.llm import Usage
+from bot.core.projections.task_log_views import log_blocks
+from bot.core.projections.task_logs import (
+    LogEntry,
+    LogEventType,
+    TaskLog,
+    TaskLogStatus,
+    Visibility,
+)
+from bot.core.session import Approval
+from bot.core.sheets import Element, Pointer, Table, Text, Tone
+from bot.core.states import Phase
+from bot.steps import messages
+from bot.steps.control import commands
+from bot.steps.dialogs import rules as dialogs
 from tests.looks.catalogue import lookout
 from tests.looks.catalogue.beginning import PLACE, START
 from tests.looks.catalogue.entry import Entry, entry
@@ -65,8 +74,8 @@ def _fronts() -> tuple[Entry, ...]:
         "inbox": overview.inbox([working, waits], THREAD, MIKA, at(8)),
         "inbox, empty": overview.inbox([], THREAD, MIKA, at(8)),
         "sessions": overview.sessions(lookout.LISTED, THREAD, at(8)),
-        "help": (Table(head=("Command", "What it does"), rows=front.HELP),),
-        "unfinished at start": front.unfinished([working, waits]),
+        "help": (Table(head=("Command", "What it does"), rows=overview.HELP),),
+        "unfinished at start": overview.unfinished([working, waits]),
     }
     caught_up = commands.answer(working, _said(Word.CATCH_UP))
     return (
@@ -77,7 +86,7 @@ def _fronts() -> tuple[Entry, ...]:
         entry("answer/catch up", caught_up),
         Entry(
             "answer/which session to stop",
-            pointing.picker(Word.STOP, [working, waits], "p"),
+            session_commands.picker(Word.STOP, [working, waits], "p"),
             private=True,
         ),
     )
@@ -89,7 +98,7 @@ def _answer(name: str, body: tuple[Element, ...]) -> AnswerCard:
 
 def _logs() -> tuple[Entry, ...]:
     logs = [_log(key) for key in ("T001", "T002")]
-    everything, one = told(logs), told(logs, "T002", "full")
+    everything, one = log_blocks(logs), log_blocks(logs, "T002", "full")
     return (
         Entry("answer/logs", AnswerCard(key="l", title="Logs", body=everything)),
         Entry("answer/logs of a task", AnswerCard(key="l", title="Logs", body=one)),
@@ -128,19 +137,19 @@ def _log(key: str) -> TaskLog:
 
 def _told() -> tuple[Entry, ...]:
     mine = at_work(running("T002"))
-    reply = telling.answered(
+    reply = messages.answer_card(
         "r", "To Aki", Text(text="Not yet: T003 has to remember the choice first.")
     )
     pointer = Pointer(text="Take payments", thread=THREAD)
-    opened = telling.answered("o", "That is a session of its own now", pointer)
+    opened = messages.answer_card("o", "That is a session of its own now", pointer)
     over = Text(text="3 sessions carry this out; each asks and reports in its own thread.")
-    elsewhere = telling.answered("e", "Over to other sessions", over, tone=Tone.SUCCESS)
+    elsewhere = messages.answer_card("e", "Over to other sessions", over, tone=Tone.SUCCESS)
     return (
-        entry("answer/takeover", takeover.decide(mine, _said(Word.TAKEOVER, "T002"))),
+        entry("answer/takeover", dialogs.decide_takeover(mine, _said(Word.TAKEOVER, "T002"))),
         entry("answer/reply in words", reply),
         entry("answer/a session of its own", opened),
         entry("answer/over to other sessions", elsewhere),
-        entry("answer/in short", telling.answered("s", "In short", Text(text=IN_SHORT))),
+        entry("answer/in short", messages.answer_card("s", "In short", Text(text=IN_SHORT))),
     )
 
 
@@ -148,11 +157,11 @@ def _private() -> tuple[Entry, ...]:
     session = planned(phase=Phase.EXECUTING)
     session.approval = Approval(by=AKI, at=NOW, digest="", revision=1)
     press = Pressed(id="p", at=at(2), by=MIKA, verb=Verb.APPROVE)
-    not_allowed = AnswerCard(key="n", title=pointing.NOT_ALLOWED)
+    not_allowed = AnswerCard(key="n", title=session_commands.NOT_ALLOWED)
     return (
-        entry("answer/approved already", telling.stale(session, press)),
+        entry("answer/approved already", messages.stale_press(session, press)),
         Entry("answer/not allowed", not_allowed, private=True),
-        entry("answer/not current any more", telling.stale(at_work(done("T001")), _kept())),
+        entry("answer/not current any more", messages.stale_press(at_work(done("T001")), _kept())),
     )
 
 

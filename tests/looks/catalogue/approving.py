@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from bot.domain.actions import Show
-from bot.domain.cards import DocumentCard
-from bot.domain.documents import DocumentKind
-from bot.domain.intent import Risk
-from bot.domain.planned import (
+from bot.core.actions import Show
+from bot.core.cards import DocumentCard
+from bot.core.intent import Risk
+from bot.core.plan import (
     Alteration,
     Altered,
     Analysis,
     Covered,
     Difference,
+    DocumentKind,
     Finding,
     Forecast,
     Severity,
     Spread,
 )
-from bot.domain.session import Approval, Session
-from bot.domain.words import Affected, Change, ChangeStage
-from bot.flow import changed, telling
-from bot.flow.change import drafts_of
+from bot.core.session import Affected, Approval, Change, ChangeStage, Session
+from bot.core.task import drafts_of
+from bot.steps import messages
+from bot.steps.change import effects as change_effects
 from tests.looks.catalogue import papers
 from tests.looks.catalogue.entry import Entry, entry
 from tests.looks.catalogue.sample import (
@@ -139,13 +139,13 @@ def _approvals() -> tuple[Entry, ...]:
         _asks("only the plan was wanted", dry),
         entry(
             "approval/approved",
-            telling.approval_wanted(planned(analysis=GOOD, forecast=FORECAST), APPROVED),
+            messages.approval_wanted(planned(analysis=GOOD, forecast=FORECAST), APPROVED),
         ),
     )
 
 
 def _asks(state: str, session: Session) -> Entry:
-    return entry(f"approval/{state}", telling.approval_wanted(session))
+    return entry(f"approval/{state}", messages.approval_wanted(session))
 
 
 def _revised() -> Session:
@@ -165,15 +165,17 @@ def _risky(**changes: object) -> Session:
 def _changes() -> tuple[Entry, ...]:
     session = at_work(done("T001"), running("T002"), running("T003"), task("T004"))
     change = _change(session)
-    forgotten = telling.decided_by("Forgotten", MIKA, NOW + timedelta(minutes=3))
+    forgotten = messages.decided_by("Forgotten", MIKA, NOW + timedelta(minutes=3))
     return (
         entry("approval/change while tasks run", _wanted(session, change)),
-        entry("approval/change forgotten", changed.wanted(session, change, forgotten)),
+        entry(
+            "approval/change forgotten", change_effects.approval_card(session, change, forgotten)
+        ),
     )
 
 
 def _wanted(session: Session, change: Change) -> Show:
-    return changed.wanted(session, change)
+    return change_effects.approval_card(session, change)
 
 
 def _change(session: Session) -> Change:

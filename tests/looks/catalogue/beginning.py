@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from bot.domain.cards import RootCard
-from bot.domain.hosting import Hosted
-from bot.domain.intent import Question, Vague
-from bot.domain.language import ENGLISH
-from bot.domain.parts import Chosen, Earlier, Going, Part
-from bot.domain.vague import fixed_question
-from bot.flow import telling
+from bot.core.cards import RootCard
+from bot.core.forge import Hosted
+from bot.core.intent import Question, Vague, fixed_question
+from bot.core.people import ChosenDestination, Destination, Earlier, Part
+from bot.core.text import ENGLISH
+from bot.steps import messages
 from tests.looks.catalogue.entry import Entry, entry
 from tests.looks.catalogue.sample import MIKA, NOW, THREAD, asked, heard, looked
 
@@ -67,27 +66,27 @@ def _received() -> tuple[Entry, ...]:
         ),
     )
     return (
-        entry("received/at once", telling.received(heard())),
-        entry("received/repository read", telling.received(looked())),
-        entry("received/with warnings", telling.received(warned)),
-        entry("received/no token for pull requests", telling.received(looked(hosted=nowhere))),
+        entry("received/at once", messages.received(heard())),
+        entry("received/repository read", messages.received(looked())),
+        entry("received/with warnings", messages.received(warned)),
+        entry("received/no token for pull requests", messages.received(looked(hosted=nowhere))),
     )
 
 
 def _questions() -> tuple[Entry, ...]:
-    by_default = telling.decided_by("All answered by their defaults", MIKA, NOW)
+    by_default = messages.decided_by("All answered by their defaults", MIKA, NOW)
     return (
-        entry("questions/three", telling.questions(asked(*ALL))),
-        entry("questions/one", telling.questions(asked(PLACE))),
-        entry("questions/only a person can know", telling.questions(asked(PLACE, ONLY_YOU))),
-        entry("questions/long options", telling.questions(asked(LONG_OPTIONS))),
+        entry("questions/three", messages.questions(asked(*ALL))),
+        entry("questions/one", messages.questions(asked(PLACE))),
+        entry("questions/only a person can know", messages.questions(asked(PLACE, ONLY_YOU))),
+        entry("questions/long options", messages.questions(asked(LONG_OPTIONS))),
         entry(
             "questions/too vague to plan",
-            telling.questions(asked(fixed_question(Vague.CREATE, ENGLISH))),
+            messages.questions(asked(fixed_question(Vague.CREATE, ENGLISH))),
         ),
-        entry("questions/partly answered", telling.questions(asked(_answered(PLACE), START))),
-        entry("questions/answered", telling.questions(asked(*map(_answered, ALL)), by_default)),
-        entry("questions/many", telling.questions(asked(*_many(12)))),
+        entry("questions/partly answered", messages.questions(asked(_answered(PLACE), START))),
+        entry("questions/answered", messages.questions(asked(*map(_answered, ALL)), by_default)),
+        entry("questions/many", messages.questions(asked(*_many(12)))),
     )
 
 
@@ -101,14 +100,19 @@ def _many(count: int) -> tuple[Question, ...]:
 
 def _elsewhere() -> tuple[Entry, ...]:
     parts = looked(parts=_parts(opened=False))
-    opened = looked(parts=_parts(opened=True), going=Chosen(where=Going.SPLIT, by="Mika", at=NOW))
+    opened = looked(
+        parts=_parts(opened=True),
+        going=ChosenDestination(where=Destination.SPLIT, by="Mika", at=NOW),
+    )
     earlier = looked(earlier=_earlier())
-    here = looked(earlier=_earlier(), going=Chosen(where=Going.HERE, by="Aki", at=NOW))
+    here = looked(
+        earlier=_earlier(), going=ChosenDestination(where=Destination.HERE, by="Aki", at=NOW)
+    )
     return (
-        entry("parts/offered", telling.parts(parts)),
-        entry("parts/opened", telling.parts(opened)),
-        entry("earlier/offered", telling.earlier(earlier)),
-        entry("earlier/planned here", telling.earlier(here)),
+        entry("parts/offered", messages.parts(parts)),
+        entry("parts/opened", messages.parts(opened)),
+        entry("earlier/offered", messages.earlier_session(earlier)),
+        entry("earlier/planned here", messages.earlier_session(here)),
     )
 
 

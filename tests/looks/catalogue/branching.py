@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bot.domain.branches import Branch, BranchDetails, BranchList, ChangedFile
-from bot.domain.cards import AnswerCard
-from bot.domain.world import Commit
-from bot.engine.branch_mode import cards
-from bot.engine.branch_mode.pressed import About
-from bot.engine.branch_mode.whose import Carried
-from bot.flow import telling
+from bot.core.cards import AnswerCard
+from bot.core.git import Branch, BranchDetails, BranchList, ChangedFile, Commit
+from bot.steps import messages
+from bot.steps.branches import cards as branch_cards
+from bot.steps.branches.cards import About, BranchWork
 from tests.looks.catalogue.entry import Entry, entry
 from tests.looks.catalogue.sample import NOW, at, planned
 
@@ -29,7 +27,7 @@ def entries() -> Iterator[Entry]:
     yield Entry("branch/checked out", _card(_details(), "", obstacle="it is checked out in /srv"))
     alone = planned()
     alone.spec_only = True
-    yield entry("spec alone/written", telling.approval_wanted(alone))
+    yield entry("spec alone/written", messages.approval_wanted(alone))
 
 
 def _branch(name: str, ahead: int, behind: int = 0) -> Branch:
@@ -40,8 +38,8 @@ def _branch(name: str, ahead: int, behind: int = 0) -> Branch:
 
 def _list(branches: tuple[Branch, ...], more: int = 0) -> AnswerCard:
     found = BranchList(repository="/srv/webshop", base="main", branches=branches, more=more)
-    known = {"agent/theme-module": Carried(planned())}
-    body = cards.listed(found, known.get, NOW)
+    known = {"agent/theme-module": BranchWork(planned())}
+    body = branch_cards.branch_list(found, known.get, NOW)
     return AnswerCard(key="answer:branches", title="Branches", body=body)
 
 
@@ -61,5 +59,7 @@ def _details(ahead: int = 2, lost: int = 2) -> BranchDetails:
 
 def _card(found: BranchDetails, summary: str, *, done: str = "", obstacle: str = "") -> AnswerCard:
     about = About("0123456789ab", "0123456789ab", _TIP, found.lost, found.base, found.branch.name)
-    carried = Carried(planned())
-    return cards.whole(found, carried, about, summary, NOW, done=done, obstacle=obstacle)
+    carried = BranchWork(planned())
+    return branch_cards.branch_card(
+        found, carried, about, summary, NOW, done=done, obstacle=obstacle
+    )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from bot.domain.actions import Show
-from bot.domain.dialogs import Dialog, DialogKind, DialogOption
-from bot.domain.session import Session
-from bot.domain.states import Outcome, RunState, TaskState
-from bot.domain.tasks import Hold, Run, Task
-from bot.flow import blocked, dialog_card, limits, pulls, ship, telling
+from bot.core.actions import Show
+from bot.core.runs import Dialog, DialogKind, DialogOption, Run
+from bot.core.session import Session
+from bot.core.states import Outcome, RunState, TaskState
+from bot.core.task import Hold, Task
+from bot.steps import messages
+from bot.steps.blocked import limits
+from bot.steps.blocked import rules as blocked
+from bot.steps.dialogs import cards as dialog_cards
+from bot.steps.pull_requests import cards as pull_cards
+from bot.steps.ship import rules as ship
 from tests.looks.catalogue.entry import Entry, entry
 from tests.looks.catalogue.sample import MIKA, NOW, at, at_work, check, done, run, running, task
 from tests.looks.catalogue.working import FAILED
@@ -42,7 +47,7 @@ def _failed() -> tuple[Entry, ...]:
         update={"outcome": Outcome.FAILED, "message": "Error: Cannot find module 'vitest'"}
     )
     program = _task(TaskState.FAILED, "its agent ended with exit code 1, 3 times now", runs=[ended])
-    retried = telling.decided_by("To be tried again", MIKA, NOW)
+    retried = messages.decided_by("To be tried again", MIKA, NOW)
     return (
         _asks("tests fail after three repairs", tests),
         _asks("agent failed three times", program),
@@ -85,8 +90,8 @@ def _waiting() -> tuple[Entry, ...]:
     blind = at_work(done("T001"), pulls_problem="GitHub says 401: the token is not valid any more.")
     return (
         entry("needs you/account's limit reached", limits.waiting(session)),
-        entry("needs you/no pull request", ship.card(stuck)),
-        entry("needs you/pull requests cannot be seen", pulls.trouble(blind)),
+        entry("needs you/no pull request", ship.not_shipped_card(stuck)),
+        entry("needs you/pull requests cannot be seen", pull_cards.trouble(blind)),
     )
 
 
@@ -98,17 +103,17 @@ def _no_pull() -> str:
 
 
 def _dialogs() -> tuple[Entry, ...]:
-    answered = telling.decided_by("“Yes” was typed", MIKA, NOW)
+    answered = messages.decided_by("“Yes” was typed", MIKA, NOW)
     return (
         entry("needs you/dialog with options", _dialog(ALLOW)),
         entry("needs you/dialog wants words", _dialog(WORDS)),
         entry("needs you/dialog wants a secret", _dialog(SECRET)),
-        entry("needs you/dialog answered", dialog_card.card(*_with(ALLOW), answered)),
+        entry("needs you/dialog answered", dialog_cards.dialog_card(*_with(ALLOW), answered)),
     )
 
 
 def _dialog(dialog: Dialog) -> Show:
-    return dialog_card.card(*_with(dialog))
+    return dialog_cards.dialog_card(*_with(dialog))
 
 
 def _with(dialog: Dialog) -> tuple[Task, Run]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from bot.domain.cards import Decided, ProblemCard
-from bot.domain.events import Ticked, TroubleBegan, TroubleEnded
-from bot.domain.evidence import Judgement, Verdict
-from bot.domain.replanned import Smaller
-from bot.domain.session import Session
-from bot.domain.states import Phase, Status, TaskState
-from bot.domain.tasks import Task
-from bot.domain.world import Removal
-from bot.flow import conclude, mishaps
+from bot.core.cards import Decided, ProblemCard
+from bot.core.events import Ticked, TroubleBegan, TroubleEnded
+from bot.core.evidence import Judgement, Verdict
+from bot.core.git import Removal
+from bot.core.session import Session
+from bot.core.states import Phase, Status, TaskState
+from bot.core.task import SmallerTask, Task
+from bot.steps.blocked import troubles
+from bot.steps.finish import rules as finish
 from tests.looks.catalogue.entry import Entry, entry
 from tests.looks.catalogue.sample import (
     HEAD,
@@ -50,7 +50,7 @@ def _summaries() -> tuple[Entry, ...]:
         _ends("merged here", locally),
         _ends("kept on branches", kept),
         _ends("incomplete, with proposals", _incomplete()),
-        entry("summary/continued", conclude.summary(_incomplete(), _tick(), _continued())),
+        entry("summary/continued", finish.summary(_incomplete(), _tick(), _continued())),
         _ends("everything was given up", _over(_given_up())),
     )
 
@@ -60,7 +60,7 @@ def _continued() -> Decided:
 
 
 def _ends(state: str, session: Session) -> Entry:
-    return entry(f"summary/{state}", conclude.summary(session, _tick()))
+    return entry(f"summary/{state}", finish.summary(session, _tick()))
 
 
 def _tick() -> Ticked:
@@ -72,7 +72,7 @@ def _over(*tasks: Task, **changes: object) -> Session:
     session.final_verdict = Verdict(
         outcome=Judgement.DONE, reasons=("All requirements are served, and tested.",), at=NOW
     )
-    conclude.reckon(session)
+    finish.update_result(session)
     return session
 
 
@@ -93,8 +93,8 @@ def _incomplete() -> Session:
         at=NOW,
     )
     session.proposed = (
-        Smaller(name="Remember the choice", description="Write it where a reload finds it."),
-        Smaller(name="Describe the switch", description="A section of the user guide."),
+        SmallerTask(name="Remember the choice", description="Write it where a reload finds it."),
+        SmallerTask(name="Describe the switch", description="A section of the user guide."),
     )
     return session
 
@@ -119,7 +119,7 @@ def _problems() -> tuple[Entry, ...]:
 
 
 def _trouble(state: str, reason: str, remedy: str) -> Entry:
-    return entry(f"problem/{state}", mishaps.trouble(heard(), _began(reason, remedy)))
+    return entry(f"problem/{state}", troubles.trouble(heard(), _began(reason, remedy)))
 
 
 def _began(reason: str, remedy: str) -> TroubleBegan:
@@ -128,15 +128,15 @@ def _began(reason: str, remedy: str) -> TroubleBegan:
 
 def _over_again() -> Entry:
     session = heard()
-    list(mishaps.trouble(session, _began("the LLM endpoint does not answer (503)", "")))
+    list(troubles.trouble(session, _began("the LLM endpoint does not answer (503)", "")))
     ended = TroubleEnded(id="t2", at=at(5), order=ORDER)
-    return entry("problem/it is over", mishaps.trouble(session, ended))
+    return entry("problem/it is over", troubles.trouble(session, ended))
 
 
 def _cannot_go_on() -> Entry:
     reason = "/srv/repositories/acme/webshop is no git repository."
     remedy = "Set GWT_REPOSITORY to one, or bind this channel to another."
-    failed = mishaps.fail(heard(), _tick(), "I cannot work here yet", reason, remedy)
+    failed = troubles.fail(heard(), _tick(), "I cannot work here yet", reason, remedy)
     return entry("problem/cannot go on", failed)
 
 

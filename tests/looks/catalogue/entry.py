@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bot.domain.actions import Deed, Show, Whisper
-from bot.domain.cards import Card
+from bot.core.actions import Deed, Show, Whisper
+from bot.core.cards import Card
 
 
 @dataclass(frozen=True)

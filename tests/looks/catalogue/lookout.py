@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.domain import sheets
-from bot.domain.cards import HomeCard
-from bot.domain.choices import Choice, Style, Verb
-from bot.domain.people import Thread
-from bot.engine import overview
+from bot.core import overview, sheets
+from bot.core.cards import HomeCard
+from bot.core.choices import Choice, Style, Verb
+from bot.core.people import Thread
 from tests.looks.catalogue.entry import Entry
 from tests.looks.catalogue.sample import MIKA, NOW, THREAD, at, planned
 

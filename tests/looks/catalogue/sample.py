@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from bot.domain.cards import Decided
-from bot.domain.documents import Document, DocumentKind
-from bot.domain.evidence import Check, VerifiedFile
-from bot.domain.hosting import CiState, Hosted, Pull
-from bot.domain.intent import Intent, Question
-from bot.domain.people import Person, Thread
-from bot.domain.session import Session, Spec
-from bot.domain.states import IntentStatus, Outcome, Phase, RunState, TaskState
-from bot.domain.tasks import PullRequest, PullText, Run, Task, Workspace
-from bot.domain.world import AgentUsage, Commit, Scan, Usage, Work
+from bot.core.cards import Decided
+from bot.core.evidence import Check, VerifiedFile
+from bot.core.forge import CiState, Hosted, Pull
+from bot.core.git import Commit, Scan, Work
+from bot.core.intent import Intent, Question
+from bot.core.llm import Usage
+from bot.core.people import Person, Thread
+from bot.core.plan import Document, DocumentKind
+from bot.core.runs import AgentUsage, Run
+from bot.core.session import Session, Spec
+from bot.core.states import IntentStatus, Outcome, Phase, RunState, TaskState
+from bot.core.task import PullRequest, PullText, Task, Workspace
 
 NOW = datetime(2026, 11, 18, 12, 3, 4, tzinfo=UTC)
 MIKA = Person(platform="slack", id="T0001/U0001", name="Mika")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bot.domain.cards import Decided
-from bot.domain.hosting import CiState
-from bot.domain.session import Session
-from bot.domain.states import Phase
-from bot.domain.tasks import Task
-from bot.flow import pulls, telling
+from bot.core.cards import Decided
+from bot.core.forge import CiState
+from bot.core.session import Session
+from bot.core.states import Phase
+from bot.core.task import Task
+from bot.steps import messages
+from bot.steps.pull_requests import cards as pull_cards
 from tests.looks.catalogue.entry import Entry, entry
 from tests.looks.catalogue.sample import NAMES, at, at_work, delivered, done, running
 
@@ -32,13 +33,15 @@ def _pulls() -> tuple[Entry, ...]:
         _shows("all merged", (merged, delivered("T003", 43, open=False, merged=True))),
         entry(
             "pulls/left to people",
-            pulls.card(_ending(open_ones), Decided(what="Left to people", by="Mika", at=at(40))),
+            pull_cards.card(
+                _ending(open_ones), Decided(what="Left to people", by="Mika", at=at(40))
+            ),
         ),
     )
 
 
 def _shows(state: str, tasks: tuple[Task, ...]) -> Entry:
-    return entry(f"pulls/{state}", pulls.card(_ending(tasks)))
+    return entry(f"pulls/{state}", pull_cards.card(_ending(tasks)))
 
 
 def _refused() -> Task:
@@ -59,7 +62,7 @@ def _offer() -> tuple[Entry, ...]:
     again.ending_problem = "main has uncommitted changes in src/theme.ts."
     merged = Decided(what="To be merged", by="Mika", at=at(40))
     return (
-        entry("offer/everything is built", telling.offer(session)),
-        entry("offer/the merge was refused", telling.offer(again)),
-        entry("offer/decided", telling.offer(session, merged)),
+        entry("offer/everything is built", messages.merge_offer(session)),
+        entry("offer/the merge was refused", messages.merge_offer(again)),
+        entry("offer/decided", messages.merge_offer(session, merged)),
     )

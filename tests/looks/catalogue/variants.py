@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
-from bot.domain.cards import Card, QuestionsCard
+from bot.core.cards import Card, QuestionsCard
 
 Words = Callable[[str], str]
 _NOT_FOR_PEOPLE = frozenset(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bot.domain.cards import AnswerCard
-from bot.domain.intent import Intent, Question, Risk, Source
-from bot.domain.registry import Filed, Shelf
-from bot.domain.sheets import Tone
-from bot.domain.states import IntentStatus
-from bot.engine import intent_cards as cards
-from bot.engine.intent_cards import Carried
+from bot.core.cards import AnswerCard
+from bot.core.intent import Intent, Question, Risk, Source
+from bot.core.projections.registry import FiledIntent, RegistryContents
+from bot.core.sheets import Tone
+from bot.core.states import IntentStatus
+from bot.steps.intents import rules as intents
+from bot.steps.intents.rules import IntentContext
 from tests.looks.catalogue.entry import Entry
 from tests.looks.catalogue.sample import NOW, REQUEST, planned
 
@@ -25,18 +25,26 @@ def entries() -> Iterator[Entry]:
     blocked = _filed("old-browsers", IntentStatus.BLOCKED)
     few = (proposed, asking, at_work, blocked)
     many = tuple(_filed(f"wish-{n}", IntentStatus.DONE) for n in range(30))
-    yield Entry("intents/none", _list(Shelf()), private=True)
-    yield Entry("intents/a few", _list(Shelf(intents=few, problems=(_BROKEN,))), private=True)
-    yield Entry("intents/many", _list(Shelf(intents=many)), private=True)
-    yield Entry("intent/proposed", cards.shown("i", proposed, Carried()), private=True)
-    yield Entry("intent/asks", cards.shown("i", asking, Carried()), private=True)
-    yield Entry("intent/at work", cards.shown("i", at_work, Carried(planned())), private=True)
+    yield Entry("intents/none", _list(RegistryContents()), private=True)
+    yield Entry(
+        "intents/a few", _list(RegistryContents(intents=few, problems=(_BROKEN,))), private=True
+    )
+    yield Entry("intents/many", _list(RegistryContents(intents=many)), private=True)
+    yield Entry(
+        "intent/proposed", intents.intent_card("i", proposed, IntentContext()), private=True
+    )
+    yield Entry("intent/asks", intents.intent_card("i", asking, IntentContext()), private=True)
+    yield Entry(
+        "intent/at work", intents.intent_card("i", at_work, IntentContext(planned())), private=True
+    )
     approved = _filed("dark-mode", IntentStatus.APPROVED)
     title = "Intent dark-mode is approved, by Mika"
-    yield Entry("intent/approved", cards.shown("i", approved, Carried(), title, Tone.SUCCESS))
+    yield Entry(
+        "intent/approved", intents.intent_card("i", approved, IntentContext(), title, Tone.SUCCESS)
+    )
 
 
-def _filed(id: str, status: IntentStatus, **changes: object) -> Filed:
+def _filed(id: str, status: IntentStatus, **changes: object) -> FiledIntent:
     intent = Intent(
         id=id,
         title=id.replace("-", " ").capitalize(),
@@ -46,10 +54,10 @@ def _filed(id: str, status: IntentStatus, **changes: object) -> Filed:
         status=status,
         created_at=NOW,
     )
-    return Filed(intent=intent.model_copy(update=changes))
+    return FiledIntent(intent=intent.model_copy(update=changes))
 
 
-def _list(shelf: Shelf) -> AnswerCard:
-    at_work = {"theme-guide": Carried(planned())}
-    body = cards.listed(shelf, lambda filed: at_work.get(filed.intent.id, Carried()))
+def _list(shelf: RegistryContents) -> AnswerCard:
+    at_work = {"theme-guide": IntentContext(planned())}
+    body = intents.intent_list(shelf, lambda filed: at_work.get(filed.intent.id, IntentContext()))
     return AnswerCard(key="answer:intents", title="Intents", body=body)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from bot.domain.actions import Deed, Show
-from bot.domain.cards import Decided
-from bot.domain.events import CollisionsSeen, RunStopped
-from bot.domain.evidence import Check
-from bot.domain.session import Session, Trouble
-from bot.domain.sheets import Tone
-from bot.domain.states import Phase, Status, TaskState
-from bot.domain.tasks import Counters, Task
-from bot.domain.world import Collision
-from bot.flow import mishaps, overlap, pending, ship, standing, steps, telling
+from bot.core.actions import Deed, Show
+from bot.core.cards import Decided
+from bot.core.events import CollisionsSeen, RunStopped
+from bot.core.evidence import Check
+from bot.core.git import Collision
+from bot.core.session import Session, Trouble
+from bot.core.sheets import Tone
+from bot.core.states import Phase, Status, TaskState
+from bot.core.task import Counters, Task
+from bot.steps import messages
+from bot.steps.blocked import troubles
+from bot.steps.control import commands
+from bot.steps.execute import next_step
+from bot.steps.ship import rules as ship
 from tests.looks.catalogue.entry import Entry, entry
 from tests.looks.catalogue.sample import (
     BRANCHES,
@@ -59,7 +63,7 @@ def _status() -> tuple[Entry, ...]:
         _stands("planning", heard(phase=Phase.SPECIFYING)),
         _stands("queued", waits),
         _stands("begins", at_work(running("T001", 0.2), queue_waiting=2)),
-        entry("status/running, with screens", standing.status(busy, NOW, tails)),
+        entry("status/running, with screens", messages.status(busy, NOW, tails)),
         _stands("running", quiet),
         _stands("being mended, with pull requests", delivering),
         _stands("waits for a person", at_work(done("T001"), _blocked(), task("T004"))),
@@ -71,7 +75,7 @@ def _status() -> tuple[Entry, ...]:
 
 
 def _stands(state: str, session: Session) -> Entry:
-    return entry(f"status/{state}", standing.status(session, NOW))
+    return entry(f"status/{state}", messages.status(session, NOW))
 
 
 def _mended() -> Task:
@@ -113,16 +117,16 @@ def _news() -> tuple[Entry, ...]:
         entry("news/tests failed, once more", _tried_again()),
         entry(
             "news/planning anew",
-            telling.news("n", "I am planning again with your changes.", "“Use tabs.”"),
+            messages.news("n", "I am planning again with your changes.", "“Use tabs.”"),
         ),
-        entry("news/work would collide", overlap.seen(session, collided)),
-        entry("news/survivors", mishaps.survivors(session, alive)),
-        entry("news/bug", telling.news("b", mishaps.BUG, "KeyError: 'T009'", tone=Tone.FAILURE)),
+        entry("news/work would collide", next_step.collisions_seen(session, collided)),
+        entry("news/survivors", troubles.survivors(session, alive)),
+        entry("news/bug", messages.news("b", troubles.BUG, "KeyError: 'T009'", tone=Tone.FAILURE)),
     )
 
 
 def _without_questions() -> Show:
-    return telling.news("q", "I have no questions, so I am writing the plan.")
+    return messages.news("q", "I have no questions, so I am writing the plan.")
 
 
 def _shipped() -> Task:
@@ -134,13 +138,13 @@ def _tried_again() -> list[Deed]:
     session = at_work(one, task("T004"))
     event = RunStopped(id="e", at=NOW, answers="e", run_id="T003-r1")
     return list(
-        steps.offer(
+        next_step.offer_steps(
             session,
             one,
             event,
             "check_failed",
             "the tests fail (exit code 1, repair 1 of 3)",
-            steps.AGAIN,
+            next_step.AGAIN,
         )
     )
 
@@ -154,7 +158,7 @@ def _stopped() -> tuple[Entry, ...]:
     idle = at_work(status=Status.PAUSED, stops=1, stopped_by="Mika")
     resumed = Decided(what="Resumed", by="Mika", at=at(6))
     return (
-        entry("stopped/two agents ended", pending.stopped(paused)),
-        entry("stopped/none was running", pending.stopped(idle)),
-        entry("stopped/resumed", pending.stopped(paused, resumed)),
+        entry("stopped/two agents ended", commands.stopped_card(paused)),
+        entry("stopped/none was running", commands.stopped_card(idle)),
+        entry("stopped/resumed", commands.stopped_card(paused, resumed)),
     )

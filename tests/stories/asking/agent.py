@@ -33,7 +33,7 @@ def main() -> int:
         if code is not None:
             return code
     sys.path.insert(0, str(Path(__file__).parents[3]))
-    from adapters.played.agent import main as play
+    from adapters.demo.agent import main as play
 
     return play(arguments, os.environ, Path.cwd())
 

@@ -6,9 +6,9 @@ import asyncio
 import subprocess
 import time
 
-from bot.domain.session import Session
-from bot.domain.states import RunState, TaskState
-from bot.program.assemble import socket_name
+from bot.cli.assemble import socket_name
+from bot.core.session import Session
+from bot.core.states import RunState, TaskState
 from tests.stories.asking.chats import Asked
 from tests.stories.conversation.scene import Scene, is_planned, is_so, task_of, told, until
 

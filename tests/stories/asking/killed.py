@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.domain.states import TaskState
+from bot.core.states import TaskState
 from tests.stories.asking.chats import Asked
 from tests.stories.asking.dialogs import TITLE, state, type_by_hand, works
 from tests.stories.conversation.scene import is_so, sees_often, session, task_of, told, until

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bot.domain.session import Session
-from bot.domain.states import Phase, Status
+from bot.core.session import Session
+from bot.core.states import Phase, Status
 from tests.stories.conversation.said import ANOTHER_SHOP, EXPORT, THANKS
 from tests.stories.conversation.scene import (
     Scene,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from adapters.played.script.request import QUESTIONS
-from bot.domain.states import Phase
+from adapters.demo.texts import QUESTIONS
+from bot.core.states import Phase
 from tests.stories.conversation.said import HISTORY, HOW_FAR, PLAN_ONLY, WIDER, Tongue
 from tests.stories.conversation.scene import Scene, is_planned, is_so, session
 

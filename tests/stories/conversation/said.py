@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adapters.played.script.japanese import JAPANESE as IN_JAPANESE
-from adapters.played.script.request import QUESTIONS, REQUEST
+from adapters.demo.languages import JAPANESE as IN_JAPANESE
+from adapters.demo.texts import QUESTIONS, REQUEST
 
 
 @dataclass(frozen=True)

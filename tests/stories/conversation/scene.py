@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from adapters.played.model import PlayedModel
-from adapters.played.script.request import REQUEST
-from bot.domain.session import Session
-from bot.domain.states import OverallStatus, Phase, Status
-from bot.domain.tasks import Task
+from adapters.demo.model import PlayedModel
+from adapters.demo.texts import REQUEST
+from bot.core.session import Session
+from bot.core.states import OverallStatus, Phase, Status
+from bot.core.task import Task
 from tests.stories.serving import Hold, Serving
 
 PATIENCE = 90.0

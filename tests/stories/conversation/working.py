@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bot.domain.session import Session
-from bot.domain.states import TaskState
-from bot.domain.tasks import Task, Why
+from bot.core.runs import Why
+from bot.core.session import Session
+from bot.core.states import TaskState
+from bot.core.task import Task
 from tests.stories.conversation.said import HISTORY, HOW_FAR, WIDER
 from tests.stories.conversation.scene import (
     Scene,

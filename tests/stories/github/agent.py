@@ -75,7 +75,7 @@ def _settle(base: str) -> None:
 
 def _play(arguments: list[str]) -> int:
     sys.path.insert(0, str(Path(__file__).parents[3]))
-    from adapters.played.agent import main as play
+    from adapters.demo.agent import main as play
 
     return play(arguments, os.environ, Path.cwd())
 

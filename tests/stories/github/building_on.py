@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.domain.states import Status
+from bot.core.states import Status
 from tests.stories.conversation.said import EXPORT
 from tests.stories.conversation.scene import Scene, is_so, session, told, until
 from tests.stories.github.hosting import Hosting

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.domain.states import Status, TaskState
+from bot.core.states import Status, TaskState
 from tests.stories.conversation.said import HISTORY
 from tests.stories.conversation.scene import is_planned
 from tests.stories.github.shipping import three_are_open

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.played.sample import make_sample
+from adapters.demo.sample import make_sample
 from tests.beds.github import GithubBed, Hosted
 
 SLUG = "acme/shop"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bot.domain.hosting import CiState
-from bot.domain.states import TaskState
+from bot.core.forge import CiState
+from bot.core.states import TaskState
 from tests.beds.github import MIKA, STRANGER, Inline
 from tests.stories.github.shipping import MERGE_ALL, ends_complete, nothing_is_left, three_are_open
 from tests.stories.github.workshop import Workshop

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import psutil
 
-from adapters.github.tokens import for_git
-from bot.program.assemble import socket_name
-from bot.program.guard import CANARY
+from adapters.github.tokens import git_authorization
+from bot.cli.assemble import socket_name
+from bot.cli.process import CANARY
 from tests.stories.github.shipping import MERGE_ALL, ends_complete, three_are_open
 from tests.stories.github.workshop import Workshop
 
@@ -50,7 +50,7 @@ def _shapes(shop: Workshop) -> list[str]:
     keys = [v for name, v in shop.bot.environ.items() if telling.search(name) and len(v) >= 8]
     assert {*CANARIES.values(), shop.github.token} <= set(keys)
     encoded = [base64.b64encode(key.encode()).decode().rstrip("=")[:-1] for key in keys]
-    return [*keys, *encoded, *(key[::-1] for key in keys), for_git(shop.github.token)]
+    return [*keys, *encoded, *(key[::-1] for key in keys), git_authorization(shop.github.token)]
 
 
 def _holds(text: str, shapes: Sequence[str]) -> bool:

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from bot.domain.session import Session
-from bot.domain.states import OverallStatus, Status
+from bot.core.session import Session
+from bot.core.states import OverallStatus, Status
 from tests.beds.github import PullRequest
-from tests.stories.conversation.scene import (
-    Scene,
-    is_planned,
-    is_so,
-    session,
-    task_of,
-    told,
-    until,
-)
+from tests.stories.conversation.scene import Scene, is_planned, is_so, session, task_of, told, until
 from tests.stories.github.hosting import Hosting
 
 MERGE_ALL = "Merge all, in order"

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.domain.session import Session
-from bot.domain.tasks import Task
+from bot.core.session import Session
+from bot.core.task import Task
 from tests.beds.github import GithubBed, Hosted, PullRequest
 from tests.beds.slack import MIKA, SlackBed, invariants
 from tests.stories.conversation import PATIENCE, Scene

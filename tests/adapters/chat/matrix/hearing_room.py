@@ -10,11 +10,12 @@ from pathlib import Path
 
 from aiohttp import ClientSession
 
-from adapters.chat.matrix import MatrixAccess, MatrixChat
-from bot.domain.cards import Card
-from bot.domain.choices import Word
-from bot.domain.events import Commanded, FromPeople
-from bot.domain.people import Thread
+from adapters.matrix.chat import MatrixChat
+from adapters.matrix.client import MatrixAccess
+from bot.core.cards import Card
+from bot.core.choices import Word
+from bot.core.events import Commanded, FromPeople
+from bot.core.people import Thread
 from tests.beds.synapse import Person, Post, Proxy
 from tests.fakes import cards
 

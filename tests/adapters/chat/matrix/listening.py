@@ -7,15 +7,14 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from adapters.chat.matrix.account import MatrixAccess, connect
-from adapters.chat.matrix.batch import Event
-from adapters.chat.matrix.patience import Patience
-from adapters.chat.matrix.rooms import Entered, Rooms
-from adapters.chat.matrix.state import Bookmark
-from adapters.chat.matrix.sync import Sync
+from adapters.matrix.client import Backoff, MatrixAccess, connect
+from adapters.matrix.events import MatrixEvent
+from adapters.matrix.rooms import EnteredRoom, RoomMembership
+from adapters.matrix.storage import SyncBookmark
+from adapters.matrix.sync import SyncLoop
 from tests.beds.synapse import Login
 
-QUICK = Patience(0.02, 0.1)
+QUICK = Backoff(0.02, 0.1)
 
 
 class Ear:
@@ -23,7 +22,7 @@ class Ear:
 
     def __init__(self, url: str, login: Login, folder: Path) -> None:
         self.url, self.login, self.folder = url, login, folder
-        self.heard: list[tuple[str, Event]] = []
+        self.heard: list[tuple[str, MatrixEvent]] = []
         self.invited: list[tuple[str, str, bool]] = []
         """Inviter, room, direct."""
         self.moved: list[tuple[str, str]] = []
@@ -32,19 +31,19 @@ class Ear:
         self.lost: list[str] = []
         self.friends: set[str] = set()
         """Whose invitations are welcome."""
-        self.before_hearing: Callable[[Event], object] = lambda _: None
+        self.before_hearing: Callable[[MatrixEvent], object] = lambda _: None
         """Called with each event before it is taken. It may raise; what it returns is awaited if it can be."""
         self.listening: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def open(
-        self, *, poll: float = 30, grace: float = 10, page: int = 100, patience: Patience = QUICK
+        self, *, poll: float = 30, grace: float = 10, page: int = 100, patience: Backoff = QUICK
     ) -> AsyncGenerator[asyncio.Task[None]]:
         """Listen, from the first answer of the homeserver to the end of the block."""
         client = await connect(MatrixAccess(self.url, self.login.user_id, self.login.access_token))
-        sync = Sync(
+        sync = SyncLoop(
             client,
-            Rooms(client, self._welcome, self),
+            RoomMembership(client, self._welcome, self),
             self.bookmark(),
             self._hear,
             poll=poll,
@@ -61,8 +60,8 @@ class Ear:
             await asyncio.wait({task})
             await client.close()
 
-    def bookmark(self) -> Bookmark:
-        return Bookmark(self.folder, self.login.user_id, self.login.device_id)
+    def bookmark(self) -> SyncBookmark:
+        return SyncBookmark(self.folder, self.login.user_id, self.login.device_id)
 
     def texts(self, room: str) -> list[str]:
         """What was said in a room, in the order in which it was heard."""
@@ -71,14 +70,14 @@ class Ear:
     def ids(self, room: str) -> list[str]:
         return [event["event_id"] for event in self.messages(room)]
 
-    def messages(self, room: str) -> list[Event]:
+    def messages(self, room: str) -> list[MatrixEvent]:
         return [
             event
             for where, event in self.heard
             if where == room and event["type"] == "m.room.message"
         ]
 
-    async def _hear(self, room: str, event: Event) -> None:
+    async def _hear(self, room: str, event: MatrixEvent) -> None:
         made = self.before_hearing(event)
         if asyncio.iscoroutine(made):
             await made
@@ -91,7 +90,7 @@ class Ear:
     async def replaced(self, old: str, new: str) -> None:
         self.moved.append((old, new))
 
-    async def came(self, room: str, entered: Entered) -> None:
+    async def came(self, room: str, entered: EnteredRoom) -> None:
         self.entered.append((room, entered.by))
 
     async def put_out(self, room: str) -> None:
@@ -108,7 +107,7 @@ class Unwatched:
     async def replaced(self, old: str, new: str) -> None:
         return
 
-    async def came(self, room: str, entered: Entered) -> None:
+    async def came(self, room: str, entered: EnteredRoom) -> None:
         return
 
     async def put_out(self, room: str) -> None:

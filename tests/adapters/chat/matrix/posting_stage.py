@@ -8,11 +8,11 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from adapters.chat.matrix.account import MatrixAccess, connect
-from adapters.chat.matrix.gateway import Gateway
-from adapters.chat.matrix.roots import Roots
-from adapters.posting import Ledger, Turns
-from bot.domain.people import Thread
+from adapters.matrix.client import MatrixAccess, connect
+from adapters.matrix.outgoing import MatrixGateway
+from adapters.matrix.storage import ThreadOwners
+from adapters.posting import PostingLedger, Turns
+from bot.core.people import Thread
 from tests.beds.synapse import Homeserver, Person, Post, Proxy
 
 
@@ -43,21 +43,21 @@ class PostingStage:
     proxy: Proxy
     folder: Path
     left: AsyncExitStack
-    ledger: Ledger = field(init=False)
-    gateway: Gateway = field(init=False)
+    ledger: PostingLedger = field(init=False)
+    gateway: MatrixGateway = field(init=False)
 
     @property
     def thread(self) -> Thread:
         return Thread(platform="matrix", channel=self.room, root=self.root)
 
-    async def begin(self, ledger: Ledger | None = None) -> Gateway:
+    async def begin(self, ledger: PostingLedger | None = None) -> MatrixGateway:
         """Another life of the bot, on what the one before it wrote down."""
         login = self.bot.login
         client = await connect(MatrixAccess(self.proxy.url, login.user_id, login.access_token))
         self.left.push_async_callback(client.close)
-        self.ledger = ledger or Ledger(self.folder / "cards.jsonl")
-        roots = Roots(self.folder / "roots.jsonl")
-        self.gateway = Gateway(client, self.ledger, Turns(), roots)
+        self.ledger = ledger or PostingLedger(self.folder / "cards.jsonl")
+        roots = ThreadOwners(self.folder / "roots.jsonl")
+        self.gateway = MatrixGateway(client, self.ledger, Turns(), roots)
         self.left.push_async_callback(self.gateway.close)
         return self.gateway
 

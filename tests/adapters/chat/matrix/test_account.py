@@ -7,9 +7,8 @@ import traceback
 
 import pytest
 
-from adapters.chat.matrix.account import MatrixAccess, connect
-from adapters.chat.matrix.answers import problem
-from bot.errors import PortError, Refused, Unavailable
+from adapters.matrix.client import MatrixAccess, connect, problem_with
+from bot.core.errors import PortError, Refused, Unavailable
 from tests.beds.synapse import Homeserver, People, Proxy
 
 
@@ -99,6 +98,6 @@ async def test_the_log_of_the_library_does_not_know_the_token(
 def test_what_an_answer_means(
     status: int, told: dict[str, object] | None, headers: dict[str, str], kind: str
 ) -> None:
-    found = problem("Something", status, told, headers)
+    found = problem_with("Something", status, told, headers)
     after = getattr(found, "retry_after", None)
     assert f"{type(found).__name__ if found else ''} {after or ''}".strip() == kind

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from adapters.chat.matrix import batch
-from adapters.chat.matrix.batch import memberships, related_to
-from bot.errors import Unavailable
+from adapters.matrix import events as matrix_events
+from adapters.matrix.events import memberships, related_event
+from bot.core.errors import Unavailable
 
 SAID = {"type": "m.room.message", "event_id": "$1", "sender": "@a:hs", "content": {"body": "x"}}
 WELL = {"timeline": {"events": [SAID]}}
@@ -28,17 +28,17 @@ WELL = {"timeline": {"events": [SAID]}}
 )
 def test_a_room_that_is_told_of_wrongly_hides_no_other(odd: object) -> None:
     told = {"next_batch": "s1", "rooms": {"join": {"!odd": odd, "!well": WELL}, "invite": odd}}
-    news = batch.read(told)
+    news = matrix_events.read_sync(told)
     assert news.next_since == "s1"
     assert list(news.timelines) == ["!well"]
     assert news.timelines["!well"].events == (SAID,)
-    assert "!well" in batch.without_secrets(told)["rooms"]["join"]
+    assert "!well" in matrix_events.without_secrets(told)["rooms"]["join"]
 
 
 @pytest.mark.parametrize("told", [{}, {"next_batch": 7}, {"next_batch": ""}], ids=str)
 def test_without_a_place_to_go_on_from_it_is_no_answer(told: dict[str, object]) -> None:
     with pytest.raises(Unavailable):
-        batch.read(told)
+        matrix_events.read_sync(told)
 
 
 def member(user: object, membership: object, **more: object) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def test_who_comes_and_who_leaves_is_told_whatever_the_events_hold() -> None:
 
 def test_what_an_event_belongs_to_is_an_id() -> None:
     def related(content: object) -> str:
-        return related_to({"content": content})
+        return related_event({"content": content})
 
     assert related({"m.relates_to": {"event_id": "$root"}}) == "$root"
     assert related({"m.relates_to": {"event_id": "$" * 256}}) == ""
@@ -77,7 +77,7 @@ def test_what_an_event_belongs_to_is_an_id() -> None:
 
 
 def test_what_is_told_first_stands_first_whatever_the_clocks_of_servers_say() -> None:
-    order = batch.Order("@bot:hs", known=("$earlier life",))
+    order = matrix_events.EventOrder("@bot:hs", known=("$earlier life",))
     mine = {"event_id": "$card", "sender": "@bot:hs", "origin_server_ts": 1}
     before, after = ({**SAID, "event_id": id, "origin_server_ts": 2} for id in ("$old", "$new"))
     order.note([before, mine, after])

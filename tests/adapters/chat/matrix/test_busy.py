@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from adapters.chat.matrix.busy import Busy, works
-from bot.domain.cards import Card
-from bot.domain.people import Thread
-from bot.errors import Unavailable
+from adapters.matrix.outgoing import TypingSign, is_at_work
+from bot.core.cards import Card
+from bot.core.errors import Unavailable
+from bot.core.people import Thread
 from tests.adapters.chat.matrix.listening import until
 from tests.adapters.chat.matrix.posting_stage import PostingStage
 from tests.fakes import cards
@@ -41,13 +41,13 @@ PAUSED = cards.STATUS.model_copy(update={"status": "Paused"})
     ],
 )
 def test_a_card_tells_whether_the_bot_is_at_work(card: Card, at_work: bool | None) -> None:
-    assert works(card) is at_work
+    assert is_at_work(card) is at_work
 
 
 class Rooms:
     def __init__(self) -> None:
         self.told: list[tuple[str, bool]] = []
-        self.busy = Busy(self.typing, renewed=0.02)
+        self.busy = TypingSign(self.typing, renewed=0.02)
 
     async def typing(self, room: str, on: bool) -> None:
         self.told.append((room, on))
@@ -77,7 +77,7 @@ async def test_it_is_renewed_while_any_thread_of_the_room_is_worked_for(rooms: R
 
 
 async def test_many_cards_are_one_sign(rooms: Rooms) -> None:
-    rooms.busy = Busy(rooms.typing, renewed=60)
+    rooms.busy = TypingSign(rooms.typing, renewed=60)
     for _ in range(100):
         rooms.busy.shown(ONE, cards.RECEIVED)
         rooms.busy.shown(ONE, cards.STATUS)

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.chat.matrix.chips import EMOJI, LONGEST, MOST, choice_for, keys, seeds
-from adapters.chat.matrix.forms import asked_as, confirmed, key_for, wanted_next
-from adapters.posting import Placed
-from bot.domain.choices import Choice, Style, Verb, command_in, said_as
-from bot.domain.layout import sheet
-from bot.domain.people import Thread
-from bot.flow.approve import is_yes
+from adapters.matrix.reactions import (
+    EMOJI,
+    LONGEST_KEY,
+    MOST_BUTTONS,
+    button_keys,
+    choice_for,
+    confirmed_card,
+    follow_up_card,
+    key_for_person,
+    original_key,
+    seeded_keys,
+)
+from adapters.posting import PlacedCard
+from bot.core.choices import Choice, Style, Verb, parse_command, typed_equivalent
+from bot.core.layout import lay_out
+from bot.core.people import Thread
+from bot.steps.approve.rules import is_yes
 from tests.fakes import cards
 
 THREAD = Thread(platform="matrix", channel="!room", root="$root")
-APPROVE, CHANGE, DISCARD = sheet(cards.APPROVAL).choices
+APPROVE, CHANGE, DISCARD = lay_out(cards.APPROVAL).choices
 
 
-def placed(*choices: Choice, key: str = "card", thread: Thread = THREAD) -> Placed:
-    return Placed(thread=thread, key=key, revision=1, digest="d", choices=choices)
+def placed(*choices: Choice, key: str = "card", thread: Thread = THREAD) -> PlacedCard:
+    return PlacedCard(thread=thread, key=key, revision=1, digest="d", choices=choices)
 
 
 def test_every_verb_has_one_emoji_without_a_variant() -> None:
@@ -27,15 +37,19 @@ def test_every_verb_has_one_emoji_without_a_variant() -> None:
 
 
 def test_chips_say_what_they_do_in_a_few_letters() -> None:
-    assert seeds(sheet(cards.APPROVAL).choices) == ("✅ Approve", "✏ Request changes", "❌ Discard")
+    assert seeded_keys(lay_out(cards.APPROVAL).choices) == (
+        "✅ Approve",
+        "✏ Request changes",
+        "❌ Discard",
+    )
     long = [
         Choice(label=f"Resume 1a2b3c4d {'a title ' * 9}", verb=Verb.RESUME, about=str(n))
         for n in range(7)
     ]
-    found = keys(long)
+    found = button_keys(long)
     assert len(set(found)) == 7
-    assert all(len(key) <= LONGEST for key in found)
-    assert seeds(long) == found[:MOST]
+    assert all(len(key) <= LONGEST_KEY for key in found)
+    assert seeded_keys(long) == found[:MOST_BUTTONS]
 
 
 @pytest.mark.parametrize(
@@ -88,46 +102,46 @@ def test_on_a_card_that_is_decided_nothing_can_be_chosen() -> None:
 
 
 def test_the_word_beside_a_choice_does_the_same() -> None:
-    assert is_yes(said_as(APPROVE))
+    assert is_yes(typed_equivalent(APPROVE))
     for verb in (Verb.STOP, Verb.RESUME, Verb.DISCARD):
         choice = Choice(label="x", verb=verb)
-        command = command_in(said_as(choice))
+        command = parse_command(typed_equivalent(choice))
         assert command is not None
         assert command.word == verb
         one = choice.model_copy(update={"about": "1a2b3c4d-0000-4000-8000-000000000000"})
-        command = command_in(said_as(one))
+        command = parse_command(typed_equivalent(one))
         assert command is not None
         assert command.argument == "1a2b3c4d"
 
 
 def test_a_choice_that_asks_wants_words_in_the_thread() -> None:
-    card = wanted_next(CHANGE, "$1")
+    card = follow_up_card(CHANGE, "$1")
     assert card is not None
     assert card.title == "Write in this thread what should be different."
     assert card.choices == ()
-    other = wanted_next(Choice(label="x", verb=Verb.RETRY, asks="What else?"), "$1")
+    other = follow_up_card(Choice(label="x", verb=Verb.RETRY, asks="What else?"), "$1")
     assert other is not None
     assert other.title == "What else?"
 
 
 def test_a_choice_that_cannot_be_undone_wants_to_be_chosen_once_more() -> None:
-    card = wanted_next(DISCARD, "$1")
+    card = follow_up_card(DISCARD, "$1")
     assert card is not None
     assert card.title == DISCARD.confirm
     (sure,) = card.choices
     assert (sure.verb, sure.about, sure.confirm) == (Verb.DISCARD, DISCARD.about, "")
-    assert wanted_next(sure, "$2") is None
-    assert card == wanted_next(DISCARD, "$1"), "heard twice, it asks once"
-    asked = placed(sure, key=key_for(card.key, "@a:b"))
-    done = confirmed(asked, sure)
+    assert follow_up_card(sure, "$2") is None
+    assert card == follow_up_card(DISCARD, "$1"), "heard twice, it asks once"
+    asked = placed(sure, key=key_for_person(card.key, "@a:b"))
+    done = confirmed_card(asked, sure)
     assert done is not None
     assert (done.key, done.choices) == (card.key, ())
-    assert confirmed(placed(sure, key="approval:1"), sure) is None
+    assert confirmed_card(placed(sure, key="approval:1"), sure) is None
 
 
 def test_a_plain_choice_counts_at_once() -> None:
-    assert wanted_next(APPROVE, "$1") is None
+    assert follow_up_card(APPROVE, "$1") is None
 
 
 def test_the_key_of_what_was_shown_to_somebody_is_found_again() -> None:
-    assert asked_as(placed(key=key_for("answer:$1", "@a to b:hs"))) == "answer:$1"
+    assert original_key(placed(key=key_for_person("answer:$1", "@a to b:hs"))) == "answer:$1"

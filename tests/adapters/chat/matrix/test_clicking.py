@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.domain.cards import NeedsYouCard
-from bot.domain.choices import Choice, Style, Verb, Word
-from bot.domain.events import Commanded, FromPeople, Opened, Pressed, Said
+from bot.core.cards import NeedsYouCard
+from bot.core.choices import Choice, Style, Verb, Word
+from bot.core.events import Commanded, FromPeople, Opened, Pressed, Said
 from tests.adapters.chat.matrix.hearing_room import Room
 from tests.fakes import cards
 

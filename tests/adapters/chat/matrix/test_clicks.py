@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.matrix import clicks
-from adapters.chat.matrix.clicks import ASKED_FOR, Click, Clicks, State
-from bot.domain.choices import Choice, Verb
-from bot.domain.people import Person, Thread
+from adapters.matrix import storage
+from adapters.matrix.storage import ASKED_FOR, Click, Clicks, ClickState
+from bot.core.choices import Choice, Verb
+from bot.core.people import Person, Thread
 
 AT = datetime(2026, 11, 18, 12, tzinfo=UTC)
 THREAD = Thread(platform="matrix", channel="!room", root="$root")
@@ -18,7 +18,7 @@ ELSEWHERE = THREAD.model_copy(update={"root": "$other"})
 HINT = Choice(label="Hint…", verb=Verb.HINT, about="t:1", asks="What?")
 
 
-def click(number: int = 1, choice: Choice = HINT, state: State = State.ASKED) -> Click:
+def click(number: int = 1, choice: Choice = HINT, state: ClickState = ClickState.ASKED) -> Click:
     by = Person(platform="matrix", id="@anna:hs")
     at = AT + timedelta(seconds=number)
     return Click(reaction=f"${number}", thread=THREAD, by=by, at=at, choice=choice, state=state)
@@ -47,8 +47,8 @@ def test_half_an_hour_later_nobody_is_asked_any_more(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        click(state=State.COUNTED),
-        click(state=State.WITHDRAWN),
+        click(state=ClickState.COUNTED),
+        click(state=ClickState.WITHDRAWN),
         click(choice=Choice(label="Change", verb=Verb.CHANGE, asks="What else?")),
         click(choice=HINT.model_copy(update={"confirm": "Sure?"})),
         click(choice=Choice(label="Retry", verb=Verb.RETRY)),
@@ -66,12 +66,12 @@ def test_a_torn_line_costs_nothing_but_itself(tmp_path: Path) -> None:
     Clicks(path).keep(click())
     path.write_bytes(path.read_bytes() + b'{"reaction": "$2", "thr')
     kept = Clicks(path)
-    kept.become(click(), State.COUNTED)
-    assert Clicks(path).of("$1") == click(state=State.COUNTED)
+    kept.become(click(), ClickState.COUNTED)
+    assert Clicks(path).of("$1") == click(state=ClickState.COUNTED)
 
 
 def test_old_clicks_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clicks, "KEPT", 3)
+    monkeypatch.setattr(storage, "CLICKS_KEPT", 3)
     kept = Clicks(tmp_path / "clicks.jsonl")
     for number in range(5):
         kept.keep(click(number))

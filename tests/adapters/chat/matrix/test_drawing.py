@@ -11,15 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.chat.matrix.drawing import ROOM, Message, addressed, drawn, pings
-from adapters.chat.matrix.prose import as_html
-from adapters.chat.matrix.shapes import attached, edited, posted
-from adapters.chat.matrix.splitting import split
-from bot.domain.cards import AnswerCard, Card, NewsCard, QuestionsCard
-from bot.domain.choices import Choice, Verb
-from bot.domain.intent import Question
-from bot.domain.people import Person
-from bot.domain.sheets import Bullets, Code, Fields, Table, Text, Tone
+from adapters.matrix.cards import MESSAGE_BYTES, DrawnMessage, addressed, draw_card, notifies
+from adapters.matrix.markdown import markdown_html, split_markdown
+from adapters.matrix.sending import edit_content, file_content, message_content
+from bot.core.cards import AnswerCard, Card, NewsCard, QuestionsCard
+from bot.core.choices import Choice, Verb
+from bot.core.intent import Question
+from bot.core.people import Person
+from bot.core.sheets import Bullets, Code, Fields, Table, Text, Tone
 from tests.fakes import cards
 
 _SPANS = {"a", "blockquote", "br", "code", "em", "hr", "li", "ol", "p", "pre", "s", "span"}
@@ -64,12 +63,12 @@ class Tags(HTMLParser):
         return "".join(self.texts)
 
 
-def document(text: str) -> tuple[Message, ...]:
-    return drawn(cards.DOCUMENT.model_copy(update={"text": text}))
+def document(text: str) -> tuple[DrawnMessage, ...]:
+    return draw_card(cards.DOCUMENT.model_copy(update={"text": text}))
 
 
-def only(card: Card) -> Message:
-    (message,) = drawn(card)
+def only(card: Card) -> DrawnMessage:
+    (message,) = draw_card(card)
     return message
 
 
@@ -77,14 +76,14 @@ def words(text: str) -> list[str]:
     return re.findall(r"\w+", text)
 
 
-def event_size(message: Message) -> int:
-    sent = (posted(message, "$root", "@a:b"), edited(message, "$event"))
+def event_size(message: DrawnMessage) -> int:
+    sent = (message_content(message, "$root", "@a:b"), edit_content(message, "$event"))
     return max(len(json.dumps(content, ensure_ascii=False).encode()) for content in sent)
 
 
 @pytest.mark.parametrize("card", cards.EVERY_KIND, ids=lambda card: card.kind)
 def test_plain_text_and_html_say_the_same_with_allowed_tags_only(card: Card) -> None:
-    for message in drawn(card):
+    for message in draw_card(card):
         seen = Tags(message.html.replace("<br>", " ").replace("</", " </"))
         assert words(seen.text) == words(message.body)
         assert {tag for tag, _ in seen.tags} <= ALLOWED
@@ -94,14 +93,14 @@ def test_plain_text_and_html_say_the_same_with_allowed_tags_only(card: Card) -> 
 @given(st.text(max_size=300))
 @settings(max_examples=100)
 def test_no_text_becomes_a_tag_or_a_mention(text: str) -> None:
-    for html in (as_html(text), only(NewsCard(key="n", title=text, lines=(text,))).html):
+    for html in (markdown_html(text), only(NewsCard(key="n", title=text, lines=(text,))).html):
         seen = Tags(html)
         assert {tag for tag, _ in seen.tags} <= ALLOWED
         assert not any("matrix.to" in (link or "") for link in seen.links)
 
 
 def test_hostile_markdown_is_inert() -> None:
-    html = as_html(HOSTILE)
+    html = markdown_html(HOSTILE)
     seen = Tags(html)
     assert {tag for tag, _ in seen.tags} <= ALLOWED
     assert seen.links == ["https://evil.org", "mailto:a@b.org", "https://good.org/a?b=c"]
@@ -117,13 +116,13 @@ def test_hostile_markdown_is_inert() -> None:
     ["https://matrix.to", "https://www.matrix.to./x", "//matrix.to/", "docs/x.md", "tel:1", "#a"],
 )
 def test_an_address_nobody_should_click_on_is_shown_as_text(address: str) -> None:
-    seen = Tags(as_html(f"[label]({address})"))
+    seen = Tags(markdown_html(f"[label]({address})"))
     assert seen.links == []
     assert seen.text == f"label ({address})"
 
 
 def test_nothing_that_was_written_is_hidden() -> None:
-    seen = Tags(as_html(HOSTILE)).text
+    seen = Tags(markdown_html(HOSTILE)).text
     for shown in (
         "nobody sees this",
         "nor this",
@@ -139,20 +138,20 @@ def test_nothing_that_was_written_is_hidden() -> None:
 
 def test_what_lies_too_deep_is_shown_letter_for_letter() -> None:
     text = "> " * 150 + "deep"
-    assert as_html(text) == f"<pre><code>{text.replace('>', '&gt;')}</code></pre>"
+    assert markdown_html(text) == f"<pre><code>{text.replace('>', '&gt;')}</code></pre>"
 
 
 def test_a_table_becomes_a_list_that_loses_no_cell() -> None:
-    html = as_html("| Id | What |\n|---|---|\n| **1** | `a` | more |\n| 2 | |\n\nafter\n")
+    html = markdown_html("| Id | What |\n|---|---|\n| **1** | `a` | more |\n| 2 | |\n\nafter\n")
     assert "<table" not in html
     assert "<li>Id: <strong>1</strong> · What: <code>a</code> · | **1** | `a` | more |</li>" in html
     assert "<li>Id: 2</li>" in html
     assert "<p>after</p>" in html
-    assert "<li>Id · What" in as_html("| Id | What |\n|---|---|\n")
+    assert "<li>Id · What" in markdown_html("| Id | What |\n|---|---|\n")
 
 
 def test_code_and_lists_of_a_document_stay_what_they_are() -> None:
-    html = as_html(
+    html = markdown_html(
         "```python title\na < b  # @room\n```\n\n```python\nx\n```\n\n3. three\n4. four\n"
     )
     assert "<pre><code>a &lt; b  # @room\n</code></pre>" in html
@@ -197,13 +196,13 @@ def test_more_choices_than_chips_name_the_other_ways() -> None:
 
 
 def test_what_needs_a_person_is_text_and_what_only_tells_is_a_notice() -> None:
-    kinds = {card.kind: drawn(card)[0].kind for card in cards.EVERY_KIND}
+    kinds = {card.kind: draw_card(card)[0].kind for card in cards.EVERY_KIND}
     notices = {kind for kind, message in kinds.items() if message == "m.notice"}
     assert notices == {"received", "status", "news"}
 
 
 def test_only_what_needs_a_person_or_is_over_may_ping() -> None:
-    pinging = {card.kind for card in cards.EVERY_KIND if pings(card)}
+    pinging = {card.kind for card in cards.EVERY_KIND if notifies(card)}
     assert pinging == {
         "questions",
         "approval",
@@ -216,7 +215,7 @@ def test_only_what_needs_a_person_or_is_over_may_ping() -> None:
         "problem",
         "summary",
     }
-    assert not pings(cards.APPROVED)
+    assert not notifies(cards.APPROVED)
 
 
 def test_the_tone_is_seen() -> None:
@@ -234,7 +233,7 @@ def test_a_long_document_is_split_at_headings_and_nothing_is_lost() -> None:
     for number, message in enumerate(messages):
         assert message.part == number
         assert event_size(message) < 50_000
-        assert len(json.dumps([message.body, message.html]).encode()) <= ROOM
+        assert len(json.dumps([message.body, message.html]).encode()) <= MESSAGE_BYTES
         assert f"spec.md · revision 1 ({number + 1}/{len(messages)})" in message.body
     bodies = [message.body.split("\n\n", 1)[1] for message in messages]
     assert "\n\n".join(bodies).split() == text.split()
@@ -297,7 +296,7 @@ def test_code_that_is_cut_stays_code_and_a_table_keeps_its_head() -> None:
 )
 def test_any_card_that_is_too_long_becomes_several_messages(element: Text) -> None:
     card = AnswerCard(key="a", title="T" * 1000, body=(element,))
-    messages = drawn(card)
+    messages = draw_card(card)
     assert len(messages) > 1
     assert all(event_size(message) < 50_000 for message in messages)
     assert [m.part for m in messages] == list(range(len(messages)))
@@ -308,7 +307,7 @@ def test_any_card_that_is_too_long_becomes_several_messages(element: Text) -> No
 
 def test_choices_stand_on_the_last_message() -> None:
     card = cards.NEEDS_YOU.model_copy(update={"output": "x\n" * 20_000})
-    *others, last = drawn(card)
+    *others, last = draw_card(card)
     assert others
     assert "🔁" in last.body
     assert not any("🔁" in message.body for message in others)
@@ -318,28 +317,32 @@ def test_a_document_comes_as_a_file_with_its_exact_size() -> None:
     message = only(cards.DOCUMENT)
     assert message.file is not None
     assert message.file.data == cards.DOCUMENT.text.encode()
-    content = attached(message.file, {"url": "mxc://hs/1"}, "$root")
+    content = file_content(message.file, {"url": "mxc://hs/1"}, "$root")
     assert content["info"]["size"] == len(message.file.data)
     assert content["m.relates_to"]["event_id"] == "$root"
-    assert all(m.file is None for card in cards.EVERY_KIND[:2] for m in drawn(card))
+    assert all(m.file is None for card in cards.EVERY_KIND[:2] for m in draw_card(card))
 
 
 def test_every_event_says_whom_it_mentions_and_an_edit_mentions_nobody() -> None:
     message = only(cards.QUESTIONS)
-    assert posted(message, "$root")["m.mentions"] == {}
-    assert posted(message, "$root", "@a:b")["m.mentions"] == {"user_ids": ["@a:b"]}
-    edit = edited(message, "$event")
+    assert message_content(message, "$root")["m.mentions"] == {}
+    assert message_content(message, "$root", "@a:b")["m.mentions"] == {"user_ids": ["@a:b"]}
+    edit = edit_content(message, "$event")
     assert edit["m.mentions"] == edit["m.new_content"]["m.mentions"] == {}
-    assert "m.relates_to" not in posted(message, "")
+    assert "m.relates_to" not in message_content(message, "")
 
 
 def test_no_event_holds_a_fraction() -> None:
     """Homeservers refuse them."""
-    contents = [posted(one, "$root") for card in cards.EVERY_KIND for one in drawn(card)]
-    contents += [edited(one, "$event") for card in cards.EVERY_KIND for one in drawn(card)]
+    contents = [
+        message_content(one, "$root") for card in cards.EVERY_KIND for one in draw_card(card)
+    ]
+    contents += [
+        edit_content(one, "$event") for card in cards.EVERY_KIND for one in draw_card(card)
+    ]
     file = only(cards.DOCUMENT).file
     assert file
-    contents.append(attached(file, {"url": "mxc://hs/1"}, "$root"))
+    contents.append(file_content(file, {"url": "mxc://hs/1"}, "$root"))
     json.loads(json.dumps(contents), parse_float=refused)
 
 
@@ -357,4 +360,4 @@ def test_a_name_cannot_leave_its_pill() -> None:
 
 def test_a_line_full_of_dashes_is_gone_through_once() -> None:
     """Again and again it would take hours."""
-    assert len(list(split(f"a | b\n{'-' * 120_000}x\n", len, 100_000))) > 1
+    assert len(list(split_markdown(f"a | b\n{'-' * 120_000}x\n", len, 100_000))) > 1

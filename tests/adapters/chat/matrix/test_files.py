@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.chat.matrix.crypto import attachments
-from adapters.chat.matrix.files import MOST, as_text, shown_name, unreadable
-from adapters.chat.matrix.heard import SentFile
-from bot.domain.events import Attached, Said
+from adapters.matrix.crypto import encrypted_rooms
+from adapters.matrix.events import SentFile
+from adapters.matrix.incoming import MOST_BYTES, as_text, shown_name, why_unreadable
+from bot.core.events import Attached, Said
 from tests.adapters.chat.matrix.hearing_room import Room
 
 NOTES = "# Notes\n\n色は青。\n".encode()
@@ -53,7 +53,7 @@ async def test_a_file_in_a_thread_of_a_session_is_read_and_elsewhere_it_is_let_b
 
 
 async def test_a_file_of_an_encrypted_room_is_opened(room: Room) -> None:
-    cipher, lock = attachments.closed(NOTES)
+    cipher, lock = encrypted_rooms.encrypt_file(NOTES)
     await room.sends_file(cipher, file=lock, **mentioned(room))
     await room.sends_file(cipher + b"x", file=lock, **mentioned(room))
     whole, broken = await room.next(2)
@@ -64,13 +64,13 @@ async def test_a_file_of_an_encrypted_room_is_opened(room: Room) -> None:
 
 
 async def test_a_file_that_is_larger_than_it_says_is_not_read_to_its_end(room: Room) -> None:
-    await room.sends_file(b"x" * (MOST + 1), info={"size": 5}, **mentioned(room))
-    await room.sends_file(b"x" * MOST, **mentioned(room))
+    await room.sends_file(b"x" * (MOST_BYTES + 1), info={"size": 5}, **mentioned(room))
+    await room.sends_file(b"x" * MOST_BYTES, **mentioned(room))
     larger, fits = await room.next(2)
     assert isinstance(larger, Said)
     assert isinstance(fits, Said)
     assert "larger than 100 kB" in larger.files[0].problem
-    assert len(fits.files[0].text) == MOST
+    assert len(fits.files[0].text) == MOST_BYTES
 
 
 @pytest.mark.parametrize("status", [404, 502])
@@ -98,10 +98,10 @@ def test_what_is_no_text_has_a_problem(data: bytes) -> None:
 
 
 def test_a_file_that_says_it_is_too_large_is_not_fetched() -> None:
-    file = SentFile("m.file", "a.txt", "mxc://hs/1", MOST + 1, {})
-    assert "larger" in unreadable(file)
-    assert unreadable(SentFile("m.audio", "a.ogg", "mxc://hs/1", 5, {}))
-    assert not unreadable(SentFile("m.file", "a.txt", "mxc://hs/1", MOST, {}))
+    file = SentFile("m.file", "a.txt", "mxc://hs/1", MOST_BYTES + 1, {})
+    assert "larger" in why_unreadable(file)
+    assert why_unreadable(SentFile("m.audio", "a.ogg", "mxc://hs/1", 5, {}))
+    assert not why_unreadable(SentFile("m.file", "a.txt", "mxc://hs/1", MOST_BYTES, {}))
 
 
 @pytest.mark.parametrize(

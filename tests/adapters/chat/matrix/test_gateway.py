@@ -10,14 +10,13 @@ from datetime import timedelta
 import pytest
 from aiohttp import ClientSession
 
-from adapters.chat.matrix import drawing
-from adapters.chat.matrix.chips import choice_for
-from adapters.chat.matrix.forms import wanted_next
-from bot.domain.cards import Card, NewsCard, StatusCard
-from bot.domain.choices import Verb
-from bot.domain.people import Person as Somebody
-from bot.domain.people import Thread
-from bot.errors import Refused, Unavailable
+from adapters.matrix import cards as matrix_cards
+from adapters.matrix.reactions import choice_for, follow_up_card
+from bot.core.cards import Card, NewsCard, StatusCard
+from bot.core.choices import Verb
+from bot.core.errors import Refused, Unavailable
+from bot.core.people import Person as Somebody
+from bot.core.people import Thread
 from tests.adapters.chat.matrix.posting_stage import PostingStage
 from tests.beds.synapse import Homeserver, People
 from tests.fakes import cards
@@ -255,7 +254,7 @@ async def test_a_card_that_becomes_shorter_or_longer_has_as_many_messages_as_it_
     for card, lines in ((cards.NEWS, 0), (long, 4000), (cards.NEWS, 0), (long, 4000)):
         await stage.gateway.show(stage.thread, card)
         posts = await stage.seen()
-        assert len(posts) == len(drawing.drawn(card))
+        assert len(posts) == len(matrix_cards.draw_card(card))
         assert sum(post.text.count("a line of output") for post in posts) == lines
 
 
@@ -335,7 +334,11 @@ async def test_a_message_that_is_too_large_for_a_homeserver_is_cut_smaller(
     stage.proxy.refuse(1, status=413, errcode="M_TOO_LARGE", where=SEND)
     await stage.gateway.show(stage.thread, long)
     posts = await stage.seen()
-    assert len(posts) == len(drawing.drawn(long, drawing.ROOM // 2)) > len(drawing.drawn(long))
+    assert (
+        len(posts)
+        == len(matrix_cards.draw_card(long, matrix_cards.MESSAGE_BYTES // 2))
+        > len(matrix_cards.draw_card(long))
+    )
     assert sum(post.text.count("x") for post in posts) >= 15_000
     stage.proxy.fail(status=413, where=SEND)
     with pytest.raises(Refused, match="no Matrix homeserver"):
@@ -455,7 +458,7 @@ async def test_a_choice_that_cannot_be_undone_is_asked_about_with_a_chip_of_its_
     placed = stage.ledger.by_message(stage.thread.place, approval.event_id)
     discard = choice_for(placed, "❌") if placed else None
     assert discard is not None
-    sure = wanted_next(discard, "$reaction")
+    sure = follow_up_card(discard, "$reaction")
     assert sure is not None
     await stage.gateway.whisper(stage.thread, anna, sure)
     _, asked = await stage.seen()

@@ -7,9 +7,17 @@ from typing import Any
 
 import pytest
 
-from adapters.chat.matrix.heard import Edit, Me, Message, Reaction, Redaction, SentFile, meaning
+from adapters.matrix.events import (
+    BotIdentity,
+    HeardEdit,
+    HeardMessage,
+    Reaction,
+    Redaction,
+    SentFile,
+    interpret_event,
+)
 
-ME = Me("@bot:hs", "Dev Bot")
+ME = BotIdentity("@bot:hs", "Dev Bot")
 ROOM = "!room"
 PILL = '<a href="https://matrix.to/#/@bot:hs">Dev Bot</a>'
 AT = datetime(2026, 3, 1, 12, 30, 0, 500_000, tzinfo=UTC)
@@ -26,9 +34,9 @@ def event(content: object, kind: str = "m.room.message", **more: Any) -> dict[st
     }
 
 
-def message(body: object, **content: Any) -> Message:
-    heard = meaning(ROOM, event({"msgtype": "m.text", "body": body, **content}), ME)
-    assert isinstance(heard, Message)
+def message(body: object, **content: Any) -> HeardMessage:
+    heard = interpret_event(ROOM, event({"msgtype": "m.text", "body": body, **content}), ME)
+    assert isinstance(heard, HeardMessage)
     return heard
 
 
@@ -49,7 +57,7 @@ def test_a_mention_outside_of_threads_is_the_root_of_a_new_one() -> None:
         format="org.matrix.custom.html",
         formatted_body=f"{PILL}:  please build <b>bold</b>",
         **{"m.mentions": {"user_ids": ["@bot:hs"]}},
-    ) == Message(
+    ) == HeardMessage(
         event_id="$1",
         sender="@anna:hs",
         room=ROOM,
@@ -188,8 +196,10 @@ def test_a_file_is_told_of_as_its_sender_describes_it() -> None:
 def test_an_edit_tells_of_what_it_changes_and_is_no_message() -> None:
     now = {"msgtype": "m.text", "body": "@bot:hs: hello again"}
     edit = event({**TEXT, "m.relates_to": EDIT, "m.new_content": now})
-    assert meaning(ROOM, edit, ME) == Edit("$1", "@anna:hs", ROOM, "$1", "hello again", AT)
-    assert meaning(ROOM, event({**TEXT, "m.relates_to": EDIT}), ME) is None
+    assert interpret_event(ROOM, edit, ME) == HeardEdit(
+        "$1", "@anna:hs", ROOM, "$1", "hello again", AT
+    )
+    assert interpret_event(ROOM, event({**TEXT, "m.relates_to": EDIT}), ME) is None
 
 
 @pytest.mark.parametrize(
@@ -197,14 +207,14 @@ def test_an_edit_tells_of_what_it_changes_and_is_no_message() -> None:
 )
 def test_a_reaction_is_the_same_with_and_without_a_variant(key: str, heard: str) -> None:
     relation = {"rel_type": "m.annotation", "event_id": "$prompt", "key": key}
-    found = meaning(ROOM, event({"m.relates_to": relation}, "m.reaction"), ME)
+    found = interpret_event(ROOM, event({"m.relates_to": relation}, "m.reaction"), ME)
     assert found == Reaction("$1", "@anna:hs", ROOM, "$prompt", heard, AT)
 
 
 def test_a_redaction_tells_what_was_taken_back_in_rooms_old_and_new() -> None:
     told = Redaction("$1", "@anna:hs", ROOM, "$gone", AT)
-    assert meaning(ROOM, event({"redacts": "$gone"}, "m.room.redaction"), ME) == told
-    assert meaning(ROOM, event({}, "m.room.redaction", redacts="$gone"), ME) == told
+    assert interpret_event(ROOM, event({"redacts": "$gone"}, "m.room.redaction"), ME) == told
+    assert interpret_event(ROOM, event({}, "m.room.redaction", redacts="$gone"), ME) == told
 
 
 TEXT = {"msgtype": "m.text", "body": "hello"}
@@ -229,33 +239,33 @@ CLICK = {"rel_type": "m.annotation", "event_id": "$1", "key": "✅"}
     ],
 )
 def test_own_words_notices_and_state_mean_nothing(one: dict[str, Any]) -> None:
-    assert meaning(ROOM, one, ME) is None
+    assert interpret_event(ROOM, one, ME) is None
 
 
 @pytest.mark.parametrize("kind", ["m.room.message", "m.reaction", "m.room.redaction", "x", 5])
 @pytest.mark.parametrize("value", [None, 5, "x", [], {}, {"event_id": 5, "rel_type": []}])
 def test_nothing_that_anybody_sends_is_too_odd(kind: Any, value: object) -> None:
     names = ("m.relates_to", "m.mentions", "formatted_body", "body", "redacts", "filename")
-    meaning(ROOM, {}, ME)
-    meaning(ROOM, event(value, kind), ME)
-    meaning(ROOM, event({"body": "x", "msgtype": value}, kind), ME)
+    interpret_event(ROOM, {}, ME)
+    interpret_event(ROOM, event(value, kind), ME)
+    interpret_event(ROOM, event({"body": "x", "msgtype": value}, kind), ME)
     for name in names:
         for type_ in ("m.text", "m.image"):
             content = {"msgtype": type_, "body": "x", "redacts": "$1", name: value}
-            meaning(ROOM, event(content, kind, origin_server_ts=value), ME)
+            interpret_event(ROOM, event(content, kind, origin_server_ts=value), ME)
 
 
 def test_what_is_longer_than_any_id_is_none() -> None:
     long = {"rel_type": "m.thread", "event_id": "$" * 256}
-    heard = meaning(ROOM, event({**TEXT, "m.relates_to": long}), ME)
-    assert isinstance(heard, Message)
+    heard = interpret_event(ROOM, event({**TEXT, "m.relates_to": long}), ME)
+    assert isinstance(heard, HeardMessage)
     assert heard.root == "$1"
 
 
 @pytest.mark.parametrize("stamp", [-(10**30), 10**30, "x", None, True])
 def test_a_time_that_cannot_be_is_some_time(stamp: object) -> None:
-    heard = meaning(ROOM, event(TEXT, origin_server_ts=stamp), ME)
-    assert isinstance(heard, Message)
+    heard = interpret_event(ROOM, event(TEXT, origin_server_ts=stamp), ME)
+    assert isinstance(heard, HeardMessage)
     assert heard.at.tzinfo is UTC
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from bot.domain.choices import Verb, Word
-from bot.domain.events import Commanded, Edited, Opened, Pressed, Said
+from bot.core.choices import Verb, Word
+from bot.core.events import Commanded, Edited, Opened, Pressed, Said
 from tests.adapters.chat.matrix.hearing_room import Room, word
 from tests.beds.synapse import People
 from tests.fakes import cards

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from adapters.chat.matrix.lanes import Lanes, Work
+from adapters.matrix.sync import RoomQueues, RoomWork
 
 
 class Yard:
@@ -17,7 +17,7 @@ class Yard:
         self.begun: list[str] = []
         self.committed: list[str] = []
 
-    def work(self, name: str, *, open: bool = False) -> Work:
+    def work(self, name: str, *, open: bool = False) -> RoomWork:
         gate = self.gates.setdefault(name, asyncio.Event())
         if open:
             gate.set()
@@ -32,9 +32,9 @@ class Yard:
         self.committed.append(token)
 
     @asynccontextmanager
-    async def lanes(self) -> AsyncGenerator[Lanes]:
+    async def lanes(self) -> AsyncGenerator[RoomQueues]:
         async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
-            yield Lanes(tasks, self.commit)
+            yield RoomQueues(tasks, self.commit)
 
     async def settle(self) -> None:
         """Until all that can go on has gone on."""

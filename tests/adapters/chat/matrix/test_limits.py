@@ -13,8 +13,8 @@ from typing import cast
 import pytest
 from aiohttp import ClientSession
 
-from bot.domain.cards import StatusCard
-from bot.domain.people import Thread
+from bot.core.cards import StatusCard
+from bot.core.people import Thread
 from tests.adapters.chat.matrix.posting_stage import Accounts, PostingStage
 from tests.beds.synapse import Homeserver, Person, Proxy
 from tests.beds.synapse.seen import Json

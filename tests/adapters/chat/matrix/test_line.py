@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from adapters.chat.matrix.line import Bounds, Line
-from bot.errors import Unavailable
+from adapters.matrix.sending import SendQueue, WaitBounds
+from bot.core.errors import Unavailable
 
 DEADLINE = 20
 
@@ -34,7 +34,7 @@ class Limited:
 
 
 async def test_without_a_limit_nobody_waits_for_anybody() -> None:
-    line, gate = Line(), asyncio.Event()
+    line, gate = SendQueue(), asyncio.Event()
 
     async def held() -> str:
         await gate.wait()
@@ -48,7 +48,7 @@ async def test_without_a_limit_nobody_waits_for_anybody() -> None:
 
 
 async def test_under_a_limit_the_urgent_go_first_and_equals_as_they_came() -> None:
-    line, server = Line(), Limited()
+    line, server = SendQueue(), Limited()
     async with asyncio.timeout(DEADLINE), asyncio.TaskGroup() as group:
         group.create_task(line.through(3, server.send("chip")))
         await asyncio.sleep(0)
@@ -58,7 +58,7 @@ async def test_under_a_limit_the_urgent_go_first_and_equals_as_they_came() -> No
 
 
 async def test_who_gives_up_in_the_line_holds_nobody_up() -> None:
-    line, server = Line(), Limited(retry_after=0.1)
+    line, server = SendQueue(), Limited(retry_after=0.1)
     async with asyncio.timeout(DEADLINE):
         tasks = [asyncio.create_task(line.through(n, server.send(str(n)))) for n in range(5)]
         await asyncio.sleep(0.02)
@@ -69,7 +69,7 @@ async def test_who_gives_up_in_the_line_holds_nobody_up() -> None:
 
 
 async def test_who_comes_after_everybody_comes_when_it_is_calm() -> None:
-    line, server = Line(), Limited()
+    line, server = SendQueue(), Limited()
     async with asyncio.timeout(DEADLINE), asyncio.TaskGroup() as group:
         for name in "abc":
             group.create_task(line.through(3, server.send(name)))
@@ -83,7 +83,7 @@ async def test_who_comes_after_everybody_comes_when_it_is_calm() -> None:
 async def test_a_trouble_of_another_kind_and_a_long_wait_are_left_to_others(
     retry_after: float | None,
 ) -> None:
-    line = Line()
+    line = SendQueue()
     with pytest.raises(Unavailable):
         await line.through(0, Limited(retry_after=retry_after).send("x"))
     assert line.moves
@@ -92,4 +92,4 @@ async def test_a_trouble_of_another_kind_and_a_long_wait_are_left_to_others(
 async def test_nobody_waits_for_ever() -> None:
     always = Limited(free=-10_000, retry_after=0.02)
     with pytest.raises(Unavailable):
-        await Line().through(0, always.send("x"), Bounds(altogether=0.1))
+        await SendQueue().through(0, always.send("x"), WaitBounds(altogether=0.1))

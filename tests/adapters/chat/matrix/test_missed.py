@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from adapters.chat.matrix import missed
-from adapters.chat.matrix.batch import Event, Timeline, read
-from bot.errors import Unavailable
+from adapters.matrix import sync
+from adapters.matrix.events import MatrixEvent, Timeline, read_sync
+from bot.core.errors import Unavailable
 
 ME = "@bot:hs"
 
 
-def said(*texts: str) -> list[Event]:
+def said(*texts: str) -> list[MatrixEvent]:
     return [{"type": "m.room.message", "content": {"body": text}} for text in texts]
 
 
-def own(membership: str, before: str | None = None) -> Event:
-    event: Event = {
+def own(membership: str, before: str | None = None) -> MatrixEvent:
+    event: MatrixEvent = {
         "type": "m.room.member",
         "state_key": ME,
         "content": {"membership": membership},
@@ -31,7 +31,7 @@ def own(membership: str, before: str | None = None) -> Event:
 class Room:
     """A history that is given out page by page; the last time was before `since` events of it."""
 
-    def __init__(self, events: list[Event], since: int, size: int = 2) -> None:
+    def __init__(self, events: list[MatrixEvent], since: int, size: int = 2) -> None:
         self.events, self.since, self.size = events, since, size
         self.asked: list[str] = []
 
@@ -39,14 +39,16 @@ class Room:
         begin = len(self.events) - count
         return Timeline(tuple(self.events[begin:]), str(begin))
 
-    async def page(self, start: str, end: str) -> tuple[list[Event], str]:
+    async def page(self, start: str, end: str) -> tuple[list[MatrixEvent], str]:
         self.asked.append(end)
         first = max(int(start) - self.size, int(end or 0))
         return self.events[first : int(start)][::-1], str(first) if first < int(start) else ""
 
     async def told(self, shown: int, *, from_join: bool = False) -> list[str]:
         timeline = self.timeline(shown)
-        events = await missed.told(timeline, str(self.since), ME, self.page, from_join=from_join)
+        events = await sync.complete_timeline(
+            timeline, str(self.since), ME, self.page, from_join=from_join
+        )
         return [one["content"].get("body", one["content"].get("membership")) for one in events]
 
 
@@ -58,14 +60,14 @@ async def test_all_since_the_last_time_is_told_in_order() -> None:
 async def test_nothing_is_read_where_nothing_is_missing() -> None:
     room = Room(said("0", "1"), since=0)
     timeline = Timeline(tuple(room.events))
-    assert await missed.told(timeline, "0", ME, room.page) == room.events
+    assert await sync.complete_timeline(timeline, "0", ME, room.page) == room.events
     assert room.asked == []
 
 
 async def test_of_a_flood_the_last_pages_are_read(caplog: pytest.LogCaptureFixture) -> None:
     room = Room(said(*map(str, range(1_000))), since=0)
     found = await room.told(1)
-    assert (len(room.asked), found[-1]) == (missed.MOST_PAGES, "999")
+    assert (len(room.asked), found[-1]) == (sync.MOST_PAGES, "999")
     assert found == [str(number) for number in range(1_000 - len(found), 1_000)]
     assert "more was said than is read again" in caplog.messages
 
@@ -103,7 +105,7 @@ def test_rooms_with_news_and_invitations_are_read_and_the_others_not() -> None:
             "timeline": {"events": [{"event_id": id} for id in events], "prev_batch": "p", **more}
         }
 
-    told = read(
+    told = read_sync(
         {
             "next_batch": "s2",
             "rooms": {
@@ -124,4 +126,4 @@ def test_rooms_with_news_and_invitations_are_read_and_the_others_not() -> None:
 
 def test_what_is_no_answer_to_a_sync_is_asked_for_again() -> None:
     with pytest.raises(Unavailable):
-        read({"rooms": {}})
+        read_sync({"rooms": {}})

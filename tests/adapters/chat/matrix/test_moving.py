@@ -7,10 +7,10 @@ from urllib.parse import quote
 
 import pytest
 
-from bot.domain.choices import Verb, Word
-from bot.domain.events import Commanded, Pressed, Said
-from bot.domain.people import Thread
-from bot.errors import Refused
+from bot.core.choices import Verb, Word
+from bot.core.errors import Refused
+from bot.core.events import Commanded, Pressed, Said
+from bot.core.people import Thread
 from tests.adapters.chat.matrix.hearing_room import Room
 from tests.adapters.chat.matrix.listening import until
 from tests.fakes import cards

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.choices import Verb, Word
-from bot.domain.events import Commanded, FromPeople, Pressed, Said
-from bot.domain.people import Thread
+from bot.core.choices import Verb, Word
+from bot.core.events import Commanded, FromPeople, Pressed, Said
+from bot.core.people import Thread
 from tests.adapters.chat.matrix.listening import until
 from tests.beds.synapse import People
 from tests.contract.matrix_room import MatrixRoom, matrix_room

@@ -7,11 +7,11 @@ import secrets
 
 import pytest
 
-from adapters.posting import Ledger, Placed
-from bot.domain.cards import Card, RootCard
-from bot.domain.choices import Choice
-from bot.domain.people import Thread
-from bot.errors import Unavailable
+from adapters.posting import PlacedCard, PostingLedger
+from bot.core.cards import Card, RootCard
+from bot.core.choices import Choice
+from bot.core.errors import Unavailable
+from bot.core.people import Thread
 from tests.adapters.chat.matrix.posting_stage import PostingStage
 from tests.beds.synapse import Post
 from tests.fakes import cards
@@ -23,24 +23,24 @@ class Killed(Exception):  # noqa: N818 - what happened, not an error
     """The program has ended here."""
 
 
-class MortalLedger(Ledger):
+class MortalLedger(PostingLedger):
     """Ends the program before its next line but so many."""
 
     lines = -1
 
-    def wanted(self, thread: Thread, card: Card, choices: tuple[Choice, ...] = ()) -> Placed:
+    def wanted(self, thread: Thread, card: Card, choices: tuple[Choice, ...] = ()) -> PlacedCard:
         self._line()
         return super().wanted(thread, card, choices)
 
-    def begun(self, placed: Placed, *messages: str) -> Placed:
+    def begun(self, placed: PlacedCard, *messages: str) -> PlacedCard:
         self._line()
         return super().begun(placed, *messages)
 
-    def posted(self, placed: Placed, *messages: str) -> Placed:
+    def posted(self, placed: PlacedCard, *messages: str) -> PlacedCard:
         self._line()
         return super().posted(placed, *messages)
 
-    def adopted(self, placed: Placed, thread: Thread, card: Card) -> Placed:
+    def adopted(self, placed: PlacedCard, thread: Thread, card: Card) -> PlacedCard:
         self._line()
         return super().adopted(placed, thread, card)
 

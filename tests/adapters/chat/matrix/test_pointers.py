@@ -8,16 +8,16 @@ from html import unescape
 
 import pytest
 
-from adapters.chat.matrix.chips import seeds
-from adapters.chat.matrix.drawing import Message, drawn
-from adapters.chat.matrix.shapes import edited, posted
-from bot.domain.cards import AnswerCard, ApprovalCard, Card, QuestionsCard
-from bot.domain.choices import Verb
-from bot.domain.intent import Question
-from bot.domain.layout import sheet
-from bot.domain.people import Thread
-from bot.domain.planned import Alteration, Altered, Analysis, Difference, Finding, Severity
-from bot.domain.sheets import Pointer
+from adapters.matrix.cards import DrawnMessage, draw_card
+from adapters.matrix.reactions import seeded_keys
+from adapters.matrix.sending import edit_content, message_content
+from bot.core.cards import AnswerCard, ApprovalCard, Card, QuestionsCard
+from bot.core.choices import Verb
+from bot.core.intent import Question
+from bot.core.layout import lay_out
+from bot.core.people import Thread
+from bot.core.plan import Alteration, Altered, Analysis, Difference, Finding, Severity
+from bot.core.sheets import Pointer
 from tests.fakes import cards
 
 THREAD = Thread(platform="matrix", channel="!room:example.org", root="$event_-1")
@@ -26,18 +26,18 @@ LARGEST = 65_536
 SOME = '利用者は "設定" を選べる; <b>the settings page</b> must remember it & say so. '
 
 
-def pointing(text: str, thread: Thread = THREAD) -> Message:
+def pointing(text: str, thread: Thread = THREAD) -> DrawnMessage:
     card = AnswerCard(key="a", title="", body=(Pointer(text=text, thread=thread),))
-    (message,) = drawn(card)
+    (message,) = draw_card(card)
     return message
 
 
-def links(message: Message) -> list[str]:
+def links(message: DrawnMessage) -> list[str]:
     return [unescape(one) for one in re.findall(r'href="([^"]*)"', message.html)]
 
 
-def event_size(message: Message) -> int:
-    sent = (posted(message, "$root" * 10, "@a:b"), edited(message, "$event" * 10))
+def event_size(message: DrawnMessage) -> int:
+    sent = (message_content(message, "$root" * 10, "@a:b"), edit_content(message, "$event" * 10))
     return max(len(json.dumps(content, ensure_ascii=False).encode()) for content in sent)
 
 
@@ -80,15 +80,15 @@ def test_a_long_pointer_stays_a_link() -> None:
 
 def test_every_new_choice_has_a_chip_that_no_other_on_the_card_has() -> None:
     for card in (cards.PARTS, cards.EARLIER, cards.APPROVAL):
-        chips = seeds(sheet(card).choices)
-        assert len({chip.split()[0] for chip in chips}) == len(sheet(card).choices)
+        chips = seeded_keys(lay_out(card).choices)
+        assert len({chip.split()[0] for chip in chips}) == len(lay_out(card).choices)
     change = cards.APPROVAL.model_copy(update={"change": "Only on Sundays"})
-    assert [chip.split()[0] for chip in seeds(sheet(change).choices)] == ["✅", "✏", "🗑"]
+    assert [chip.split()[0] for chip in seeded_keys(lay_out(change).choices)] == ["✅", "✏", "🗑"]
 
 
 def test_what_only_a_person_can_know_has_no_default() -> None:
     question = Question(number=1, text="Which account?", options=("one", "two"))
-    (message,) = drawn(QuestionsCard(key="questions", questions=(question,)))
+    (message,) = draw_card(QuestionsCard(key="questions", questions=(question,)))
     assert "1. one\n2. two\nOnly you can know this." in message.body
     assert "efault" not in message.body
 
@@ -96,7 +96,7 @@ def test_what_only_a_person_can_know_has_no_default() -> None:
 def test_what_is_answered_stands_beside_what_is_open() -> None:
     first, second = cards.QUESTIONS.questions
     asked = (first.model_copy(update={"answer": "in a file"}), second)
-    (message,) = drawn(QuestionsCard(key="questions", questions=asked))
+    (message,) = draw_card(QuestionsCard(key="questions", questions=asked))
     assert f"{first.text}\n→ in a file" in message.body
     assert "Default: 設定画面" in message.body
 
@@ -128,20 +128,20 @@ def test_a_very_large_plan_fits_into_messages_and_can_be_pressed_on_the_last(
     severity: Severity, words: str
 ) -> None:
     card: Card = large(severity, words)
-    messages = drawn(card)
+    messages = draw_card(card)
     assert max(map(event_size, messages)) < LARGEST
-    verbs = [choice.verb for choice in sheet(card).choices]
+    verbs = [choice.verb for choice in lay_out(card).choices]
     assert (Verb.APPROVE in verbs) is (severity is not Severity.CRITICAL)
-    assert all(choice.label in messages[-1].body for choice in sheet(card).choices)
+    assert all(choice.label in messages[-1].body for choice in lay_out(card).choices)
 
 
 def test_wherever_a_card_is_cut_its_choices_stand_together_on_the_last_message() -> None:
     cut = 0
     for times in range(3_300, 4_400, 20):
         card = cards.APPROVAL.model_copy(update={"change": "word\n" * times})
-        *_, last = messages = drawn(card)
+        *_, last = messages = draw_card(card)
         cut += len(messages) - 1
-        for choice in sheet(card).choices:
+        for choice in lay_out(card).choices:
             assert choice.label in last.body
-        assert sheet(card).footer in last.body
+        assert lay_out(card).footer in last.body
     assert cut

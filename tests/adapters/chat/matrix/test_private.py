@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.matrix.crypto.waiting import Waiting, WaitingRoom
-from adapters.chat.matrix.private import read_json
+from adapters.matrix.crypto.decryption import WaitingMessage, WaitingMessages
+from adapters.matrix.storage import read_json
 
-KEPT = Waiting("!room", {"event_id": "$1", "content": {"session_id": "s"}}, since=1.0)
+KEPT = WaitingMessage("!room", {"event_id": "$1", "content": {"session_id": "s"}}, since=1.0)
 
 
 @pytest.mark.parametrize(
@@ -29,12 +29,12 @@ KEPT = Waiting("!room", {"event_id": "$1", "content": {"session_id": "s"}}, sinc
 def test_a_list_of_what_waits_that_is_none_is_put_aside(tmp_path: Path, text: str) -> None:
     path = tmp_path / "waiting.json"
     path.write_text(text)
-    room = WaitingRoom(path)
+    room = WaitingMessages(path)
     assert room.all() == ()
     assert path.with_suffix(".broken").read_text() == text
 
     room.put(KEPT)
-    assert WaitingRoom(path).all() == (KEPT,)
+    assert WaitingMessages(path).all() == (KEPT,)
 
 
 def test_what_is_there_is_read_as_what_it_is(tmp_path: Path) -> None:

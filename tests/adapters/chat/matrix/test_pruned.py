@@ -11,9 +11,8 @@ from aiohttp.test_utils import TestServer
 from hypothesis import given
 from hypothesis import strategies as some
 
-from adapters.chat.matrix.answers import Json, ask
-from adapters.chat.matrix.pruned import DEEPEST, pruned
-from bot.errors import Unavailable
+from adapters.matrix.client import DEEPEST_JSON, Json, ask, prune_json
+from bot.core.errors import Unavailable
 
 words = some.text(some.characters(codec=None, categories=None), max_size=5)
 values = some.recursive(
@@ -24,26 +23,26 @@ values = some.recursive(
 
 @given(values)
 def test_it_can_be_written_down(value: Any) -> None:
-    json.dumps(pruned(value), ensure_ascii=False).encode()
+    json.dumps(prune_json(value), ensure_ascii=False).encode()
 
 
 @given(some.recursive(some.integers() | some.text(), some.lists))
 def test_what_means_something_stays_as_it_is(value: Any) -> None:
-    assert pruned(value) == value
+    assert prune_json(value) == value
 
 
 def test_what_lies_too_deep_is_nothing() -> None:
     value: Any = "core"
-    for _ in range(DEEPEST + 1):
+    for _ in range(DEEPEST_JSON + 1):
         value = {"in": [value]}
-    text = json.dumps(pruned(value))
+    text = json.dumps(prune_json(value))
     assert "core" not in text
-    assert text.count("in") == DEEPEST // 2
+    assert text.count("in") == DEEPEST_JSON // 2
     assert "null" in text
 
 
 def test_half_a_character_is_a_question_mark() -> None:
-    assert pruned({"\udc00": ["a\ud800b", "😀"]}) == {"?": ["a?b", "😀"]}
+    assert prune_json({"\udc00": ["a\ud800b", "😀"]}) == {"?": ["a?b", "😀"]}
 
 
 async def answered(body: str) -> Json:

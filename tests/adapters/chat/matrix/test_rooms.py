@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from adapters.chat.matrix.rooms import Invitation, PutOut, Replaced, change, invitation, may_come
+from adapters.matrix.rooms import (
+    Invitation,
+    PutOut,
+    ReplacedRoom,
+    invitation,
+    may_join,
+    membership_change,
+)
 from tests.adapters.chat.matrix.conftest import Talk
 from tests.adapters.chat.matrix.listening import until
 from tests.beds.synapse import People, Person, Proxy
@@ -153,19 +160,21 @@ def test_an_invitation_is_read_from_what_the_room_shows_of_itself() -> None:
     "shown", [[], [created()], [member("invite", of="@other:hs")], [{"type": "m.room.member"}]]
 )
 def test_an_invitation_without_a_name_is_followed_for_nobody(shown: list[dict[str, Any]]) -> None:
-    assert not may_come(invitation("!r", shown, ME), everybody)
-    assert may_come(invitation("!r", [member("invite")], ME), everybody)
+    assert not may_join(invitation("!r", shown, ME), everybody)
+    assert may_join(invitation("!r", [member("invite")], ME), everybody)
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_an_invitation_that_names_two_is_followed_for_nobody(order: int) -> None:
     shown = [member("invite", by=one) for one in ("@anna:hs", "@mallory:else")]
-    assert not may_come(invitation("!r", shown[::order], ME), everybody)
+    assert not may_join(invitation("!r", shown[::order], ME), everybody)
 
 
 def test_only_what_others_do_to_the_bot_puts_it_out() -> None:
-    assert change(member("leave", reason="x"), ME) == PutOut("@anna:hs", banned=False, reason="x")
-    assert change(member("ban"), ME) == PutOut("@anna:hs", banned=True, reason="")
+    assert membership_change(member("leave", reason="x"), ME) == PutOut(
+        "@anna:hs", banned=False, reason="x"
+    )
+    assert membership_change(member("ban"), ME) == PutOut("@anna:hs", banned=True, reason="")
     for event in (
         member("leave", by=ME),
         member("leave", of="@b:hs"),
@@ -173,10 +182,10 @@ def test_only_what_others_do_to_the_bot_puts_it_out() -> None:
         member("knock", by="@b:hs", of="@b:hs"),
         {},
     ):
-        assert change(event, ME) is None
+        assert membership_change(event, ME) is None
 
 
 def test_a_tombstone_names_the_next_room_and_only_as_state() -> None:
     grave = {"type": "m.room.tombstone", "sender": "@a:hs", "content": {"replacement_room": "!n"}}
-    assert change({**grave, "state_key": ""}, ME) == Replaced("@a:hs", "!n")
-    assert change(grave, ME) is None
+    assert membership_change({**grave, "state_key": ""}, ME) == ReplacedRoom("@a:hs", "!n")
+    assert membership_change(grave, ME) is None

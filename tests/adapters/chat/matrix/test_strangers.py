@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.matrix import MatrixAccess, MatrixChat
-from bot.domain.events import FromPeople
-from bot.domain.people import Role, Thread
-from bot.domain.record import Record
-from bot.domain.states import Phase
-from bot.engine.gate import Door, Gate, may_ask
-from bot.flow import telling
-from bot.program.chats import comes_into
+from adapters.matrix.chat import MatrixChat
+from adapters.matrix.client import MatrixAccess
+from bot.cli.chats import comes_into
+from bot.core.events import FromPeople
+from bot.core.gate import Door, Gate, may_ask
+from bot.core.people import Role, Thread
+from bot.core.projections.records import Record
+from bot.core.states import Phase
+from bot.steps import messages
 from tests.beds.synapse import People, Person, Post, Proxy
 from tests.beds.synapse.seen import Json
 from tests.flow import scenes
@@ -94,7 +95,7 @@ async def place(people: People, proxy: Proxy, tmp_path: Path) -> AsyncIterator[P
     welcome, asks = partial(comes_into, door), partial(may_ask, "matrix", door)
     async with MatrixChat(access, folder, welcome, may_ask=asks) as chat:
         listening = asyncio.create_task(chat.listen(at.deliver))
-        await chat.show(session.thread, telling.approval_wanted(session).card)
+        await chat.show(session.thread, messages.approval_wanted(session).card)
         async with asyncio.timeout(SECONDS):
             while not (folder / "sync.json").exists():  # noqa: ASYNC110 - another task writes it
                 await asyncio.sleep(0.01)

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.matrix.answers import SignedOut
-from adapters.chat.matrix.batch import Event
-from adapters.chat.matrix.patience import Patience, pause
-from bot.errors import Refused, Unavailable
+from adapters.matrix.client import Backoff, SignedOut, pause_after
+from adapters.matrix.events import MatrixEvent
+from bot.core.errors import Refused, Unavailable
 from tests.adapters.chat.matrix.conftest import Talk
 from tests.adapters.chat.matrix.listening import Ear, until
 from tests.beds.synapse import Fault, Homeserver, People, Person, Proxy
@@ -63,7 +62,7 @@ async def test_what_was_taken_is_not_told_again_after_a_restart(talk: Talk) -> N
 async def test_the_place_moves_only_after_everything_was_taken(talk: Talk) -> None:
     gate = asyncio.Event()
 
-    async def hold(event: Event) -> None:
+    async def hold(event: MatrixEvent) -> None:
         if event["content"].get("body") == "slow":
             await gate.wait()
 
@@ -83,7 +82,7 @@ async def test_the_place_moves_only_after_everything_was_taken(talk: Talk) -> No
 async def test_what_was_being_taken_at_the_end_is_heard_again(talk: Talk) -> None:
     begun = asyncio.Event()
 
-    async def die(_: Event) -> None:
+    async def die(_: MatrixEvent) -> None:
         begun.set()
         await asyncio.Event().wait()
 
@@ -100,7 +99,7 @@ async def test_what_was_being_taken_at_the_end_is_heard_again(talk: Talk) -> Non
 async def test_what_cannot_be_taken_is_told_again_before_anything_after_it(talk: Talk) -> None:
     refusals = 3
 
-    def fill_disk(event: Event) -> None:
+    def fill_disk(event: MatrixEvent) -> None:
         nonlocal refusals
         if event["content"].get("body") == "1" and refusals:
             refusals -= 1
@@ -118,7 +117,7 @@ async def test_a_room_that_is_busy_does_not_hold_up_the_others(talk: Talk, peopl
     urgent = await people.room(talk.anna, talk.bot)
     gate = asyncio.Event()
 
-    async def hold(event: Event) -> None:
+    async def hold(event: MatrixEvent) -> None:
         if event["content"].get("body") == "wait":
             await gate.wait()
 
@@ -138,7 +137,7 @@ async def test_a_message_that_the_bot_stumbles_over_is_told_in_the_log_and_costs
 ) -> None:
     """Somebody may have made it so; it would come again at every start."""
 
-    def stumble(event: Event) -> None:
+    def stumble(event: MatrixEvent) -> None:
         if event["content"].get("body") == "odd":
             raise ValueError("a bug")
 
@@ -182,14 +181,14 @@ async def test_errors_and_limits_are_waited_out(
 
 
 def test_waiting_begins_short_grows_and_ends_growing() -> None:
-    assert list(islice(Patience().waits(), 7)) == [0.5, 1, 2, 4, 8, 10, 10]
+    assert list(islice(Backoff().waits(), 7)) == [0.5, 1, 2, 4, 8, 10, 10]
 
 
 @pytest.mark.parametrize(("named", "seconds"), [(None, 2), (0.5, 2), (7.5, 7.5), (86_400, 300)])
 def test_a_time_that_is_named_is_waited_for_unless_it_is_absurd(
     named: float | None, seconds: float
 ) -> None:
-    assert pause(2, Unavailable("Too many requests.", retry_after=named)) == seconds
+    assert pause_after(2, Unavailable("Too many requests.", retry_after=named)) == seconds
 
 
 async def test_an_answer_that_was_lost_is_asked_for_again(far_talk: Talk, proxy: Proxy) -> None:

@@ -7,13 +7,12 @@ from typing import Any, TypeVar, cast
 
 from hypothesis import strategies as st
 
-from adapters.chat.slack.drawing import Message
-from adapters.chat.slack.drawing.limits import letters
-from bot.domain.cards import AnswerCard, Card, QuestionsCard
-from bot.domain.choices import Choice, Style, Verb
-from bot.domain.intent import Question
-from bot.domain.people import Thread
-from bot.domain.sheets import (
+from adapters.slack.blocks.kit import SlackMessage, text_length
+from bot.core.cards import AnswerCard, Card, QuestionsCard
+from bot.core.choices import Choice, Style, Verb
+from bot.core.intent import Question
+from bot.core.people import Thread
+from bot.core.sheets import (
     Bullets,
     Code,
     Element,
@@ -135,15 +134,15 @@ def _filled(value: object, text: str, times: int) -> object:
     return value
 
 
-def wrong_in(message: Message) -> list[str]:
+def wrong_in(message: SlackMessage) -> list[str]:
     """What Slack would refuse, and what we promise beyond that."""
     wrong = wrong_in_blocks(message.blocks)
     if not 1 <= len(message.text) <= 300:
         wrong.append(f"a fallback of {len(message.text)} characters")
     if not message.blocks:
         wrong.append("no blocks")
-    if letters(message.blocks) > 8_000:
-        wrong.append(f"{letters(message.blocks)} characters in all")
+    if text_length(message.blocks) > 8_000:
+        wrong.append(f"{text_length(message.blocks)} characters in all")
     wrong += [f"blank text in {one}" for one in texts_of(message.blocks) if not one.strip()]
     return wrong
 

@@ -10,16 +10,16 @@ from types import SimpleNamespace
 
 import aiohttp
 
-from adapters.chat.slack.access import SlackAccess, new_client
-from adapters.chat.slack.drawing import Kind, Site, drawn
-from adapters.chat.slack.drawing import Message as Drawn
-from adapters.chat.slack.drawing.limits import Block, plain_text, section
-from adapters.chat.slack.gateway import Draw, Gateway
-from adapters.chat.slack.takes import Takes
-from adapters.posting import Ledger, Placed, Turns
-from bot.domain.cards import Card, NewsCard
-from bot.domain.choices import Choice
-from bot.domain.people import Person, Thread
+from adapters.posting import PlacedCard, PostingLedger, Turns
+from adapters.slack.blocks.cards import draw_card
+from adapters.slack.blocks.kit import Block, BlockKind, Site, plain_text, section
+from adapters.slack.blocks.kit import SlackMessage as Drawn
+from adapters.slack.client import SlackAccess, new_client
+from adapters.slack.messages import SupportedBlocks
+from adapters.slack.outgoing import Draw, SlackGateway
+from bot.core.cards import Card, NewsCard
+from bot.core.choices import Choice
+from bot.core.people import Person, Thread
 from tests.beds.slack import BOT_TOKEN, MIKA, PUBLIC, TEAM, Grants, Message, SlackBed, invariants
 from tests.fakes import cards
 
@@ -54,20 +54,20 @@ class Fate:
             raise Killed
 
 
-class MortalLedger(Ledger):
+class MortalLedger(PostingLedger):
     def __init__(self, path: Path, fate: Fate) -> None:
         super().__init__(path)
         self._fate = fate
 
-    def wanted(self, thread: Thread, card: Card, choices: tuple[Choice, ...] = ()) -> Placed:
+    def wanted(self, thread: Thread, card: Card, choices: tuple[Choice, ...] = ()) -> PlacedCard:
         self._fate.step()
         return super().wanted(thread, card, choices)
 
-    def begun(self, placed: Placed, *messages: str) -> Placed:
+    def begun(self, placed: PlacedCard, *messages: str) -> PlacedCard:
         self._fate.step()
         return super().begun(placed, *messages)
 
-    def posted(self, placed: Placed, *messages: str) -> Placed:
+    def posted(self, placed: PlacedCard, *messages: str) -> PlacedCard:
         self._fate.step()
         return super().posted(placed, *messages)
 
@@ -85,28 +85,28 @@ class Office:
         """Refusals that a test provokes."""
         self.roots: set[str] = set()
         """What the bot may say outside of threads."""
-        self._open: list[Gateway] = []
+        self._open: list[SlackGateway] = []
         self.gateway = self.start()
 
     def start(
         self,
         fate: Fate | None = None,
         *,
-        draw: Draw = drawn,
+        draw: Draw = draw_card,
         path: Path | None = None,
         between_edits: float = 0,
-    ) -> Gateway:
+    ) -> SlackGateway:
         """The program begins again: nothing is remembered but what is on disk."""
         self.fate = fate or Fate()
         access = SlackAccess(bot_token=BOT_TOKEN, api_url=self.bed.api_url)
         client = new_client(access, self.session)
         ledger = MortalLedger(path or self.path, self.fate)
-        self.gateway = Gateway(
+        self.gateway = SlackGateway(
             client,
             ledger,
             Turns(),
             draw=draw,
-            takes=Takes(self.folder / "refused.json", wall=lambda: self.clock),
+            takes=SupportedBlocks(self.folder / "refused.json", wall=lambda: self.clock),
             between_edits=between_edits,
             now=lambda: self.clock,
         )
@@ -175,7 +175,7 @@ def news(text: str) -> NewsCard:
 def in_parts(sizes: dict[str, int]) -> Draw:
     """Draws a card in as many messages as are wanted of its title."""
 
-    def draw(card: Card, site: Site | None, rich: frozenset[Kind]) -> Sequence[Drawn]:
+    def draw(card: Card, site: Site | None, rich: frozenset[BlockKind]) -> Sequence[Drawn]:
         assert isinstance(card, NewsCard)
         parts = range(sizes[card.title])
         return [Drawn(f"{card.title} {n}", [section(plain_text(f"part {n}"))]) for n in parts]

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from adapters.chat.slack import forms
-from adapters.chat.slack.forms import Purpose
-from bot.domain.choices import Verb, Word
-from bot.domain.events import Commanded, Opened, Said
+from adapters.slack.blocks import forms
+from adapters.slack.blocks.forms import FormPurpose
+from bot.core.choices import Verb, Word
+from bot.core.events import Commanded, Opened, Said
 from tests.adapters.chat.slack.whole import DEADLINE, HOME, PAGE, Whole, whole
 from tests.beds.slack import AKI, MIKA, PUBLIC, SECOND, TEAM, Message, SlackBed, View
 from tests.beds.slack.validation import wrong_in_view
 
 POST = "chat.postMessage"
 WISH = {"what": "Add a dark mode\nIt follows the system."}
-WHERE = Purpose(thread=HOME, verb=Verb.BEGIN)
+WHERE = FormPurpose(thread=HOME, verb=Verb.BEGIN)
 
 
 @pytest.fixture
@@ -53,9 +53,9 @@ def said(bot: Whole) -> list[Said]:
 
 @pytest.mark.parametrize("channel", ["", PUBLIC])
 def test_slack_takes_the_form(channel: str) -> None:
-    view = forms.beginning(WHERE, channel)
+    view = forms.feature_form(WHERE, channel)
     assert wrong_in_view(view) == []
-    assert Purpose.read(view["private_metadata"]) == WHERE
+    assert FormPurpose.read(view["private_metadata"]) == WHERE
 
 
 def values(**given: Any) -> dict[str, Any]:
@@ -66,11 +66,11 @@ def values(**given: Any) -> dict[str, Any]:
 def test_what_is_put_in_becomes_a_message_as_somebody_would_write_it() -> None:
     ticked = [{"value": "only"}]
     whole_form = values(channel=PUBLIC, what=" Add it. ", repository="shop", plan=ticked)
-    assert forms.wrong(whole_form) == {}
-    asked = forms.asked(whole_form)
+    assert forms.request_errors(whole_form) == {}
+    asked = forms.requested_feature(whole_form)
     assert asked.channel == PUBLIC
     assert asked.text == "Add it.\nrepo:shop\nOnly show the plan."
-    assert forms.asked(values(channel=PUBLIC, what="Add it.")).text == "Add it."
+    assert forms.requested_feature(values(channel=PUBLIC, what="Add it.")).text == "Add it."
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def test_what_is_put_in_becomes_a_message_as_somebody_would_write_it() -> None:
 def test_what_is_missing_or_unfit_is_said_beside_its_field(
     given: dict[str, Any], field: str
 ) -> None:
-    assert list(forms.wrong(values(**given))) == [field]
-    blocks = [block["block_id"] for block in forms.beginning(WHERE)["blocks"]]
+    assert list(forms.request_errors(values(**given))) == [field]
+    blocks = [block["block_id"] for block in forms.feature_form(WHERE)["blocks"]]
     assert field in blocks
 
 
@@ -207,11 +207,13 @@ async def test_a_restart_in_between_begins_no_second_thread(bed: SlackBed, tmp_p
     [
         "",
         "{}",
-        Purpose(thread=HOME, verb=Verb.APPROVE).json_text,
-        Purpose(
+        FormPurpose(thread=HOME, verb=Verb.APPROVE).json_text,
+        FormPurpose(
             thread=HOME.model_copy(update={"workspace": "T0FOREIGN"}), verb=Verb.BEGIN
         ).json_text,
-        Purpose(thread=HOME.model_copy(update={"platform": "matrix"}), verb=Verb.BEGIN).json_text,
+        FormPurpose(
+            thread=HOME.model_copy(update={"platform": "matrix"}), verb=Verb.BEGIN
+        ).json_text,
     ],
 )
 async def test_a_form_with_foreign_or_broken_ids_begins_nothing(bot: Whole, metadata: str) -> None:
@@ -235,8 +237,8 @@ async def test_what_is_no_channel_is_given_back(bot: Whole, channel: str) -> Non
 
 
 def test_slack_takes_the_form_for_a_spec() -> None:
-    where = Purpose(thread=HOME, verb=Verb.SPEC)
-    assert wrong_in_view(forms.spec(where, PUBLIC)) == []
+    where = FormPurpose(thread=HOME, verb=Verb.SPEC)
+    assert wrong_in_view(forms.spec_form(where, PUBLIC)) == []
 
 
 async def test_a_spec_is_asked_for_in_a_form_of_its_own(bot: Whole) -> None:
@@ -262,8 +264,8 @@ async def test_a_spec_described_behind_the_command_needs_no_form(bot: Whole) -> 
     assert bot.bed.views == []
 
 
-@pytest.mark.parametrize("draw", [forms.beginning, forms.spec])
-def test_with_one_repository_nobody_is_asked_which(draw: Callable[..., forms.View]) -> None:
+@pytest.mark.parametrize("draw", [forms.feature_form, forms.spec_form])
+def test_with_one_repository_nobody_is_asked_which(draw: Callable[..., forms.ModalView]) -> None:
     asked = {
         several: "In which repository?" in str(draw(WHERE, several=several))
         for several in (True, False)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.slack import SlackAccess, SlackChat
-from bot.errors import Unavailable
+from adapters.slack.chat import SlackChat
+from adapters.slack.client import SlackAccess
+from bot.core.errors import Unavailable
 from tests.beds.slack import APP_TOKEN, BOT_TOKEN, PUBLIC, TEAM
 
 NOWHERE = "http://127.0.0.1:9/api/"

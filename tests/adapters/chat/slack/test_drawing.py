@@ -11,13 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adapters.chat.slack.drawing import EVERY_KIND, Kind, Message, Press, drawn, picked
-from adapters.chat.slack.words import UNSEEN
-from bot.domain.cards import AnswerCard, Card, Decided, DocumentCard, QuestionsCard
-from bot.domain.choices import Choice, Style, Verb
-from bot.domain.intent import Question
-from bot.domain.layout import sheet
-from bot.domain.sheets import Bullets, Code, Element, Fields, Prose, Table, Text, Tone
+from adapters.slack.blocks.cards import draw_card
+from adapters.slack.blocks.kit import EVERY_BLOCK_KIND, BlockKind, ButtonValue, SlackMessage
+from adapters.slack.blocks.questions import picked
+from adapters.slack.blocks.text import ZERO_WIDTH_SPACE
+from bot.core.cards import AnswerCard, Card, Decided, DocumentCard, QuestionsCard
+from bot.core.choices import Choice, Style, Verb
+from bot.core.intent import Question
+from bot.core.layout import lay_out
+from bot.core.sheets import Bullets, Code, Element, Fields, Prose, Table, Text, Tone
 from tests.adapters.chat.slack import content
 from tests.fakes import cards
 
@@ -29,35 +31,35 @@ _any = settings(
 )
 
 
-PLAIN: frozenset[Kind] = frozenset({Kind.MARKDOWN})
+PLAIN: frozenset[BlockKind] = frozenset({BlockKind.MARKDOWN})
 
 
-def one(card: Card, *, rich: frozenset[Kind] = PLAIN) -> Message:
-    (message,) = drawn(card, rich=rich)
+def one(card: Card, *, rich: frozenset[BlockKind] = PLAIN) -> SlackMessage:
+    (message,) = draw_card(card, rich=rich)
     return message
 
 
-def answer(*body: Element) -> Message:
+def answer(*body: Element) -> SlackMessage:
     return one(AnswerCard(key="answer:1", title="Title", body=body))
 
 
-def reads(message: Message) -> str:
-    return "\n".join(content.texts_of(message.blocks)).replace(UNSEEN, "")
+def reads(message: SlackMessage) -> str:
+    return "\n".join(content.texts_of(message.blocks)).replace(ZERO_WIDTH_SPACE, "")
 
 
-def kinds(message: Message) -> list[str]:
+def kinds(message: SlackMessage) -> list[str]:
     return [block["type"] for block in message.blocks]
 
 
-def buttons(message: Message) -> list[dict[str, Any]]:
+def buttons(message: SlackMessage) -> list[dict[str, Any]]:
     return list(content.parts_of(message.blocks, "button"))
 
 
-def selects(message: Message) -> list[dict[str, Any]]:
+def selects(message: SlackMessage) -> list[dict[str, Any]]:
     return list(content.parts_of(message.blocks, "static_select"))
 
 
-def state(message: Message, **chosen: int) -> dict[str, Any]:
+def state(message: SlackMessage, **chosen: int) -> dict[str, Any]:
     """`state.values` of a later press: the option at that place was chosen, or else the first."""
     return {
         block["block_id"]: {
@@ -70,50 +72,54 @@ def state(message: Message, **chosen: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("rich", [frozenset[Kind](), EVERY_KIND], ids=["everywhere", "rich"])
+@pytest.mark.parametrize(
+    "rich", [frozenset[BlockKind](), EVERY_BLOCK_KIND], ids=["everywhere", "rich"]
+)
 @pytest.mark.parametrize("card", cards.EVERY_KIND, ids=lambda card: card.kind)
 class TestEveryKind:
-    def test_slack_takes_it(self, card: Card, rich: frozenset[Kind]) -> None:
-        for message in drawn(card, rich=rich):
+    def test_slack_takes_it(self, card: Card, rich: frozenset[BlockKind]) -> None:
+        for message in draw_card(card, rich=rich):
             assert content.wrong_in(message) == []
 
     @pytest.mark.parametrize("text", content.HOSTILE, ids=lambda text: ascii(text[:12]))
     def test_slack_takes_it_with_any_text_in_it(
-        self, card: Card, rich: frozenset[Kind], text: str
+        self, card: Card, rich: frozenset[BlockKind], text: str
     ) -> None:
-        for message in drawn(content.with_everywhere(card, text), rich=rich):
+        for message in draw_card(content.with_everywhere(card, text), rich=rich):
             assert content.wrong_in(message) == []
 
     @pytest.mark.parametrize("times", [0, 30])
     def test_slack_takes_it_with_nothing_or_much_on_it(
-        self, card: Card, rich: frozenset[Kind], times: int
+        self, card: Card, rich: frozenset[BlockKind], times: int
     ) -> None:
         much = content.with_everywhere(card, "A fairly long line of text, as on real cards", times)
-        for message in drawn(much, rich=rich):
+        for message in draw_card(much, rich=rich):
             assert content.wrong_in(message) == []
 
     def test_it_is_as_many_messages_whatever_is_taken(
-        self, card: Card, rich: frozenset[Kind]
+        self, card: Card, rich: frozenset[BlockKind]
     ) -> None:
         much = content.with_everywhere(card, "A fairly long line of text, as on real cards", 30)
-        assert len(drawn(much, rich=rich)) == len(drawn(much))
+        assert len(draw_card(much, rich=rich)) == len(draw_card(much))
 
     def test_nothing_on_it_mentions_links_or_forges(
-        self, card: Card, rich: frozenset[Kind]
+        self, card: Card, rich: frozenset[BlockKind]
     ) -> None:
-        for message in drawn(content.with_everywhere(card, content.HOSTILE[0]), rich=rich):
+        for message in draw_card(content.with_everywhere(card, content.HOSTILE[0]), rich=rich):
             for text in (message.text, *content.texts_in_markup(message.blocks)):
                 assert not _LIVE.search(text)
                 assert not re.search("@(here|channel)", text)
 
-    def test_its_title_is_what_a_notification_says(self, card: Card, rich: frozenset[Kind]) -> None:
-        first = drawn(card, rich=rich)[0]
-        assert sheet(card).title in first.text.replace(UNSEEN, "")
+    def test_its_title_is_what_a_notification_says(
+        self, card: Card, rich: frozenset[BlockKind]
+    ) -> None:
+        first = draw_card(card, rich=rich)[0]
+        assert lay_out(card).title in first.text.replace(ZERO_WIDTH_SPACE, "")
 
 
 @_any
-@given(content.answer_cards, st.frozensets(st.sampled_from(Kind)))
-def test_slack_takes_any_card(card: AnswerCard, rich: frozenset[Kind]) -> None:
+@given(content.answer_cards, st.frozensets(st.sampled_from(BlockKind)))
+def test_slack_takes_any_card(card: AnswerCard, rich: frozenset[BlockKind]) -> None:
     assert content.wrong_in(one(card, rich=rich)) == []
 
 
@@ -130,7 +136,7 @@ def test_slack_takes_any_questions(card: QuestionsCard) -> None:
 @_any
 @given(content.words, st.integers(1, 5))
 def test_slack_takes_any_document(text: str, times: int) -> None:
-    for message in drawn(cards.DOCUMENT.model_copy(update={"text": text * times})):
+    for message in draw_card(cards.DOCUMENT.model_copy(update={"text": text * times})):
         assert content.wrong_in(message) == []
 
 
@@ -163,15 +169,17 @@ def test_lines_that_follow_each_other_stand_in_one_block() -> None:
 def test_what_heads_something_is_bold() -> None:
     block = answer(Text(text="Tests *I* ran 2*3*4", strong=True)).blocks[1]
     assert block["text"]["type"] == "mrkdwn"
-    assert block["text"]["text"].replace(UNSEEN, "") == "*Tests *I* ran 2*3*4*"
-    assert block["text"]["text"].count("*") - block["text"]["text"].count(f"{UNSEEN}*") == 2
+    assert block["text"]["text"].replace(ZERO_WIDTH_SPACE, "") == "*Tests *I* ran 2*3*4*"
+    assert (
+        block["text"]["text"].count("*") - block["text"]["text"].count(f"{ZERO_WIDTH_SPACE}*") == 2
+    )
 
 
 def test_a_fact_is_a_line_with_its_name_before_it() -> None:
     pairs = tuple((f"Name {n}", f"*value* {n}") for n in range(7))
     message = answer(Fields(pairs=pairs))
     (block,) = message.blocks[1:]
-    lines = block["text"]["text"].replace(UNSEEN, "").split("\n")
+    lines = block["text"]["text"].replace(ZERO_WIDTH_SPACE, "").split("\n")
     assert lines == [f"*Name {n}*  *value* {n}" for n in range(7)]
     assert "*value*" not in block["text"]["text"], "what somebody wrote is no markup"
 
@@ -194,7 +202,7 @@ def test_rows_without_room_are_counted() -> None:
 
 def test_a_rich_table_is_a_table_block_and_only_the_first() -> None:
     table = Table(head=("A", "B"), rows=(("<@U1>", ""),))
-    message = one(AnswerCard(key="a", title="T", body=(table, table)), rich=EVERY_KIND)
+    message = one(AnswerCard(key="a", title="T", body=(table, table)), rich=EVERY_BLOCK_KIND)
     assert kinds(message) == ["section", "table", "section"]
     assert message.blocks[1]["rows"][1] == [
         {"type": "raw_text", "text": "<@U1>"},
@@ -256,7 +264,7 @@ def test_a_document_inside_an_answer_is_a_markdown_block() -> None:
 def test_where_no_markdown_is_taken_a_document_is_read_letter_for_letter() -> None:
     text = "".join(f"# Title {n}\n\n" + "Words, *and* more <words>.\n\n" * 80 for n in range(9))
     card = cards.DOCUMENT.model_copy(update={"text": text})
-    rich, plain = drawn(card), drawn(card, rich=frozenset())
+    rich, plain = draw_card(card), draw_card(card, rich=frozenset())
     assert len(plain) == len(rich) > 1
     for message in plain:
         assert content.wrong_in(message) == []
@@ -271,7 +279,7 @@ def test_a_document_inside_an_answer_mentions_nobody() -> None:
 def test_a_rich_table_is_as_wide_as_there_is_room() -> None:
     before = (Text(text="a" * 5_000), Code(text="b" * 5_000))
     table = Table(head=("name " * 40,) * 20, rows=(("cell",),))
-    message = one(AnswerCard(key="a", title="T", body=(*before, table)), rich=EVERY_KIND)
+    message = one(AnswerCard(key="a", title="T", body=(*before, table)), rich=EVERY_BLOCK_KIND)
     assert kinds(message)[-1] == "table"
     assert content.wrong_in(message) == []
 
@@ -283,12 +291,12 @@ def test_an_empty_card_is_still_a_message() -> None:
 
 @pytest.mark.parametrize("card", cards.EVERY_KIND, ids=lambda card: card.kind)
 def test_a_button_carries_what_its_press_means(card: Card) -> None:
-    laid = sheet(card)
-    shown = [button for message in drawn(card) for button in buttons(message)]
+    laid = lay_out(card)
+    shown = [button for message in draw_card(card) for button in buttons(message)]
     for n, (choice, button) in enumerate(zip(laid.choices, shown, strict=False)):
         assert button["action_id"] == f"{choice.verb}:{n}"
-        press = Press.read(button["value"])
-        assert press == Press(
+        press = ButtonValue.read(button["value"])
+        assert press == ButtonValue(
             verb=choice.verb,
             about=choice.about,
             key=card.key,
@@ -323,7 +331,7 @@ def test_a_choice_that_cannot_be_a_button_is_named_rather_than_forged() -> None:
 
 def test_a_value_of_another_program_is_no_press() -> None:
     for value in ("", "s_7f3a:rev2", "[" * 3_000, "{}", '{"v":"launch"}', '{"v":"stop","x":1}'):
-        assert Press.read(value) is None
+        assert ButtonValue.read(value) is None
 
 
 @pytest.mark.parametrize(
@@ -332,7 +340,7 @@ def test_a_value_of_another_program_is_no_press() -> None:
     ids=lambda card: card.kind,
 )
 def test_a_decided_card_has_nothing_left_to_press_and_says_who_decided(card: Card) -> None:
-    for message in drawn(card.model_copy(update={"decided": DECIDED})):
+    for message in draw_card(card.model_copy(update={"decided": DECIDED})):
         assert content.wrong_in(message) == []
         assert "actions" not in kinds(message)
         assert not buttons(message) + selects(message)
@@ -367,7 +375,7 @@ def question(*options: str, default: str, number: int = 1) -> Question:
     return Question(number=number, text="Which one?", options=options, default=default)
 
 
-def asking(*questions: Question) -> Message:
+def asking(*questions: Question) -> SlackMessage:
     return one(QuestionsCard(key="questions", questions=questions))
 
 
@@ -381,11 +389,11 @@ def test_every_question_has_a_select_with_its_default_first_and_picked() -> None
 
 
 def test_the_questions_have_buttons_for_defaults_answers_and_a_form() -> None:
-    presses = [Press.read(button["value"]) for button in buttons(one(cards.QUESTIONS))]
+    presses = [ButtonValue.read(button["value"]) for button in buttons(one(cards.QUESTIONS))]
     assert presses == [
-        Press(verb=Verb.DEFAULTS, about="questions#D1,D2", key="questions"),
-        Press(verb=Verb.ANSWER, key="questions"),
-        Press(verb=Verb.ANSWER, key="questions", form=True),
+        ButtonValue(verb=Verb.DEFAULTS, about="questions#D1,D2", key="questions"),
+        ButtonValue(verb=Verb.ANSWER, key="questions"),
+        ButtonValue(verb=Verb.ANSWER, key="questions", form=True),
     ]
     assert buttons(one(cards.QUESTIONS))[0]["style"] == Style.PRIMARY
     labels = [button["text"]["text"] for button in buttons(one(cards.QUESTIONS))]
@@ -468,8 +476,8 @@ def test_a_document_says_which_it_is_and_stands_in_a_markdown_block() -> None:
     assert message.part == "1/1"
 
 
-def long_document(text: str) -> tuple[Message, ...]:
-    return drawn(
+def long_document(text: str) -> tuple[SlackMessage, ...]:
+    return draw_card(
         DocumentCard(key="d", document=cards.DOCUMENT.document, spec_id="S", revision=2, text=text)
     )
 

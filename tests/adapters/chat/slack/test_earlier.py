@@ -7,19 +7,11 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from adapters.chat.slack.earlier import NAME, Earlier
-from bot.domain.events import Attached, Said
-from bot.domain.people import Thread
+from adapters.slack.history import EARLIER_NAME, EarlierConversation
+from bot.core.events import Attached, Said
+from bot.core.people import Thread
 from tests.adapters.chat.slack.way_in import US, Desk, WayIn, listening, way_in
-from tests.beds.slack import (
-    AKI,
-    EXTERNAL,
-    GUEST,
-    MIKA,
-    PUBLIC,
-    Message,
-    SlackBed,
-)
+from tests.beds.slack import AKI, EXTERNAL, GUEST, MIKA, PUBLIC, Message, SlackBed
 
 REPLIES = "conversations.replies"
 
@@ -60,7 +52,9 @@ async def ear() -> AsyncIterator[Ear]:
                 bed,
                 desk,
                 brings=lambda client, people: [
-                    Earlier(client, US, people, lambda thread: thread.root in known).before
+                    EarlierConversation(
+                        client, US, people, lambda thread: thread.root in known
+                    ).before
                 ],
             )
         )
@@ -70,7 +64,7 @@ async def ear() -> AsyncIterator[Ear]:
 
 def text_of(event: Said) -> str:
     [attached] = event.files
-    assert attached.name == NAME
+    assert attached.name == EARLIER_NAME
     return attached.text
 
 
@@ -145,7 +139,7 @@ async def test_what_cannot_be_read_is_said_and_holds_nothing_up(ear: Ear, error:
     root = await ear.talk("Yes.")
     ear.bed.faults.refuse(error, REPLIES, times=None)
     [attached] = (await ear.asked(MIKA, root)).files
-    assert attached == Attached(name=NAME, problem=attached.problem)
+    assert attached == Attached(name=EARLIER_NAME, problem=attached.problem)
     assert "did not let me read" in attached.problem
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.chat.slack.drawing.fence import fenced
+from adapters.slack.blocks.text import code_fence
 from tests.adapters.chat.slack.content import HOSTILE, words
 
 
@@ -15,7 +15,7 @@ from tests.adapters.chat.slack.content import HOSTILE, words
     "text", [*HOSTILE, "y" * 150 + "\n" + "x" * 100], ids=lambda t: ascii(t)[:12]
 )
 def test_any_output_fits_and_is_closed(text: str, limit: int) -> None:
-    shown = fenced(text, limit)
+    shown = code_fence(text, limit)
     assert len(shown) <= limit
     assert shown.startswith("```\n")
     assert shown.endswith("\n```")
@@ -24,12 +24,12 @@ def test_any_output_fits_and_is_closed(text: str, limit: int) -> None:
 
 @given(words | st.text("ab\n", max_size=600), st.integers(240, 400))
 def test_what_fits_is_all_there_and_what_does_not_says_so(text: str, limit: int) -> None:
-    shown = fenced(text, limit)
+    shown = code_fence(text, limit)
     assert len(shown) <= limit
-    assert ("left out)" in shown) == (len(fenced(text, 1_000_000)) > limit)
+    assert ("left out)" in shown) == (len(code_fence(text, 1_000_000)) > limit)
 
 
 def test_no_cut_goes_through_an_entity() -> None:
     for length in range(1_000, 1_006):
-        line = fenced("<>&" * length, 240 + length % 6).split("\n")[2]
+        line = code_fence("<>&" * length, 240 + length % 6).split("\n")[2]
         assert line.startswith(("&lt;", "&gt;", "&amp;"))

@@ -12,17 +12,17 @@ import pytest
 from aiohttp import web
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.slack.files import Files
-from adapters.chat.slack.offered import (
+from adapters.slack.deliveries import (
     MOST_BYTES,
     MOST_FILES,
     NO_TEXT,
     TOO_LARGE,
-    Offered,
-    as_text,
-    offered_in,
+    OfferedFile,
+    decoded_text,
+    files_in,
 )
-from bot.domain.events import Attached, Commanded, Said
+from adapters.slack.files import SlackFiles
+from bot.core.events import Attached, Commanded, Said
 from tests.adapters.chat.slack.way_in import WayIn, calls_to, listening, way_in
 from tests.beds.slack import (
     BOT_TOKEN,
@@ -58,7 +58,7 @@ async def hearing(
     bed: SlackBed, *, knows: bool = True, patience: float = PATIENT
 ) -> AsyncGenerator[WayIn, None]:
     def brings(client: AsyncWebClient, people: object) -> tuple[Any, ...]:
-        return (Files(client, lambda thread: knows, patience=patience).beside,)
+        return (SlackFiles(client, lambda thread: knows, patience=patience).beside,)
 
     async with way_in(bed, brings=brings) as way, listening(way):
         yield way
@@ -212,8 +212,10 @@ async def elsewhere() -> AsyncGenerator[tuple[str, list[dict[str, str]]], None]:
                                   "/files-pri/F1/download/a/../../../api/auth.test", "/files-pri/F1/a\\b"])  # fmt: skip
 async def test_with_the_token_nothing_is_asked_for_but_files(bed: SlackBed, path: str) -> None:
     async with calls_to(bed) as client:
-        files = Files(client, lambda thread: True)
-        (found,) = await files.read([Offered("notes.md", f"{bed.world.base}{path}", "text/plain")])
+        files = SlackFiles(client, lambda thread: True)
+        (found,) = await files.read(
+            [OfferedFile("notes.md", f"{bed.world.base}{path}", "text/plain")]
+        )
     assert found.problem == "It is not kept by Slack itself."
     assert bed.calls == []
 
@@ -248,10 +250,10 @@ async def test_the_token_is_in_no_log_and_in_no_word(
     bed: SlackBed, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with calls_to(bed) as client:
-        files = Files(client, lambda thread: True)
+        files = SlackFiles(client, lambda thread: True)
         place = f"{bed.world.base}/files-pri/T0001-F1/download/notes.md"
         await bed.go_away()
-        (gone,) = await files.read([Offered("notes.md", place, "text/plain")])
+        (gone,) = await files.read([OfferedFile("notes.md", place, "text/plain")])
     assert gone.problem == "Slack did not hand it over."
     assert "a file was not read" in caplog.text
     assert BOT_TOKEN not in f"{gone} {caplog.text} {files!r}"
@@ -260,9 +262,9 @@ async def test_the_token_is_in_no_log_and_in_no_word(
 # What is read, by what Slack says of it
 
 
-def offered(**more: Any) -> Offered:
+def offered(**more: Any) -> OfferedFile:
     url = "https://files.slack.com/files-pri/T0001-F1/download/notes.md"
-    (one,) = offered_in({"files": [{**FILE, "url_private_download": url, **more}]}, TEAM)
+    (one,) = files_in({"files": [{**FILE, "url_private_download": url, **more}]}, TEAM)
     return one
 
 
@@ -322,20 +324,20 @@ def test_what_cannot_be_read_says_why_in_a_sentence(more: dict[str, Any], word: 
 
 def test_of_many_files_a_few_are_read_and_none_goes_unmentioned() -> None:
     event = {"files": [{**FILE, "name": f"{n}.md"} for n in range(14)]}
-    found = offered_in(event, TEAM)
+    found = files_in(event, TEAM)
     assert [one.problem == "" for one in found] == [True] * MOST_FILES + [False] * 6
     assert found[-1].name == "4 more files"
 
 
 def test_what_is_no_text_takes_no_place_from_what_is() -> None:
     pictures = [{**FILE, "mimetype": "image/png"}] * 4
-    found = offered_in({"files": [*pictures, *[FILE] * 5]}, TEAM)
+    found = files_in({"files": [*pictures, *[FILE] * 5]}, TEAM)
     assert [one.problem == "" for one in found] == [False] * 4 + [True] * 5
 
 
 @pytest.mark.parametrize("files", [None, "files", {}, [], [None, "x", 3]])
 def test_what_is_no_list_of_files_is_none(files: object) -> None:
-    assert offered_in({"files": files}, TEAM) == ()
+    assert files_in({"files": files}, TEAM) == ()
 
 
 def test_a_file_without_a_name_has_one_and_a_long_one_is_cut() -> None:
@@ -348,7 +350,7 @@ def test_a_file_without_a_name_has_one_and_a_long_one_is_cut() -> None:
     "content", [b"\xff\xfe\x00x", b"\x80abc", b"a\x00b", "é".encode("latin-1")]
 )
 def test_what_is_not_utf_8_is_no_text(content: bytes) -> None:
-    assert as_text(content) is None
+    assert decoded_text(content) is None
 
 
 async def test_what_turns_out_to_be_no_text_is_told(bed: SlackBed) -> None:
@@ -358,4 +360,4 @@ async def test_what_turns_out_to_be_no_text_is_told(bed: SlackBed) -> None:
 
 
 def test_a_mark_at_its_beginning_is_no_part_of_a_text() -> None:
-    assert as_text(b"\xef\xbb\xbfhello") == "hello"
+    assert decoded_text(b"\xef\xbb\xbfhello") == "hello"

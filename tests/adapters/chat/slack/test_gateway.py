@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.slack.marks import PAGE
-from bot.domain.cards import NewsCard
-from bot.errors import Refused, Unavailable
+from adapters.slack.messages import PAGE_SIZE
+from bot.core.cards import NewsCard
+from bot.core.errors import Refused, Unavailable
 from tests.adapters.chat.slack.office import (
     CHANGED,
     DEADLINE,
@@ -154,7 +154,7 @@ async def test_a_request_that_was_cut_off_is_made_again_at_the_next_try(at: Offi
 
 async def test_a_card_is_found_in_a_thread_of_many_pages(at: Office) -> None:
     thread = await at.ask()
-    for _ in range(2 * PAGE):
+    for _ in range(2 * PAGE_SIZE):
         await at.bed.reply(AKI, PUBLIC, thread.root, "talk")
     at.bed.faults.lose_answer(POST)
     await at.gateway.show(thread, cards.NEWS)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.slack.drawing import Message as Drawn
-from adapters.chat.slack.drawing.limits import plain_text, section
+from adapters.slack.blocks.kit import SlackMessage as Drawn
+from adapters.slack.blocks.kit import plain_text, section
 from tests.adapters.chat.slack.office import POST, SPEC, UPDATE, Office, actions, office
 from tests.beds.slack import PUBLIC, Grants
 from tests.beds.slack.validation import wrong_in_blocks

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.slack.drawing import Kind, Site, drawn
-from adapters.chat.slack.drawing import Message as Drawn
-from adapters.chat.slack.gateway import BETWEEN_MOVES
-from bot.domain.cards import Card, NewsCard
-from bot.domain.people import Thread
-from bot.errors import Unavailable
+from adapters.slack.blocks.cards import draw_card
+from adapters.slack.blocks.kit import BlockKind, Site
+from adapters.slack.blocks.kit import SlackMessage as Drawn
+from adapters.slack.outgoing import BETWEEN_MOVES
+from bot.core.cards import Card, NewsCard
+from bot.core.errors import Unavailable
+from bot.core.people import Thread
 from tests.adapters.chat.slack.office import (
     DEADLINE,
     LATER,
@@ -38,9 +39,9 @@ SCRIPT: tuple[Card, ...] = (
 )
 
 
-def drawn_or_counted(card: Card, site: Site | None, rich: frozenset[Kind]) -> Sequence[Drawn]:
+def drawn_or_counted(card: Card, site: Site | None, rich: frozenset[BlockKind]) -> Sequence[Drawn]:
     counted = in_parts({"three": 3, "two": 2})
-    return counted(card, site, rich) if card.key == "k" else drawn(card, site, rich)
+    return counted(card, site, rich) if card.key == "k" else draw_card(card, site, rich)
 
 
 async def played(at: Office, thread: Thread, path: Path, fate: Fate) -> None:

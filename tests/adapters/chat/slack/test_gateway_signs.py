@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.slack.gateway import BETWEEN_MOVES
-from bot.errors import Refused, Unavailable
+from adapters.slack.outgoing import BETWEEN_MOVES
+from bot.core.errors import Refused, Unavailable
 from tests.adapters.chat.slack.office import (
     CHANGED,
     DEADLINE,

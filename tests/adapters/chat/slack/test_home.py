@@ -10,16 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adapters.chat.slack.drawing.home import MOST, barred, home, only
-from adapters.chat.slack.drawing.site import Site
-from adapters.chat.slack.home import Home
-from bot.domain.cards import AnswerCard, HomeCard
-from bot.domain.choices import Verb
-from bot.domain.events import FromPeople, Opened, Pressed, Visited
-from bot.domain.layout import sheet
-from bot.domain.people import Thread
-from bot.domain.sheets import Entry
-from bot.errors import Unavailable
+from adapters.slack.blocks.kit import Site
+from adapters.slack.blocks.surfaces import ENTRIES_SHOWN, barred_view, home_view, notice_view
+from adapters.slack.views import HomeTab
+from bot.core.cards import AnswerCard, HomeCard
+from bot.core.choices import Verb
+from bot.core.errors import Unavailable
+from bot.core.events import FromPeople, Opened, Pressed, Visited
+from bot.core.layout import lay_out
+from bot.core.people import Thread
+from bot.core.sheets import Entry
 from tests.adapters.chat.slack import content
 from tests.adapters.chat.slack.way_in import calls_to
 from tests.adapters.chat.slack.whole import (
@@ -86,9 +86,9 @@ async def bot(bed: SlackBed, tmp_path: Path) -> AsyncIterator[Whole]:
 
 
 @_any
-@given(pages, st.none() | content.answer_cards, st.sampled_from(MOST))
+@given(pages, st.none() | content.answer_cards, st.sampled_from(ENTRIES_SHOWN))
 def test_slack_takes_any_page(card: HomeCard, notice: AnswerCard | None, most: int) -> None:
-    view = home(card, site=SITE, notice=sheet(notice) if notice else None, most=most)
+    view = home_view(card, site=SITE, notice=lay_out(notice) if notice else None, most=most)
     assert wrong_in_view(view) == []
     assert len(view["blocks"]) <= 100
     assert [text for text in content.texts_of(view) if not text.strip()] == []
@@ -97,12 +97,12 @@ def test_slack_takes_any_page(card: HomeCard, notice: AnswerCard | None, most: i
 @_any
 @given(content.answer_cards)
 def test_slack_takes_any_answer_on_an_empty_page(notice: AnswerCard) -> None:
-    assert wrong_in_view(only(sheet(notice))) == []
-    assert wrong_in_view(barred()) == []
+    assert wrong_in_view(notice_view(lay_out(notice))) == []
+    assert wrong_in_view(barred_view()) == []
 
 
 def test_what_waits_stands_first_and_everything_is_there() -> None:
-    reads = "\n".join(content.texts_of(home(PAGE, site=SITE)))
+    reads = "\n".join(content.texts_of(home_view(PAGE, site=SITE)))
     order = ["Start a feature", "Dark mode", "Payments", "Receipts", "agent/dark-mode", "tmux"]
     places = [reads.index(word) for word in [*order, "Repository", "As of 2026-11-18 12:03"]]
     assert places == sorted(places)
@@ -111,8 +111,8 @@ def test_what_waits_stands_first_and_everything_is_there() -> None:
 
 def test_of_many_only_the_first_are_shown_and_the_rest_is_counted() -> None:
     crowded = PAGE.model_copy(update={"waiting": MANY, "running": MANY, "recent": MANY})
-    for most in MOST:
-        view = home(crowded, most=most)
+    for most in ENTRIES_SHOWN:
+        view = home_view(crowded, most=most)
         reads = "\n".join(content.texts_of(view))
         assert wrong_in_view(view) == []
         assert str(len(MANY) - most) in reads
@@ -122,7 +122,7 @@ def test_of_many_only_the_first_are_shown_and_the_rest_is_counted() -> None:
 def test_nothing_on_a_page_can_mention_anybody() -> None:
     hostile = content.with_everywhere(PAGE.model_copy(update={"at": cards.AT}), content.HOSTILE[0])
     assert isinstance(hostile, HomeCard)
-    for text in content.texts_in_markup(home(hostile, site=SITE)):
+    for text in content.texts_in_markup(home_view(hostile, site=SITE)):
         assert "<!channel>" not in text
         assert "<@U1>" not in text
 
@@ -292,7 +292,7 @@ async def test_an_answer_can_have_buttons_of_its_own(bot: Whole) -> None:
 
 async def test_an_answer_is_taken_away_after_a_while(bed: SlackBed) -> None:
     async with calls_to(bed) as client:
-        page = Home(client, notice=0.05)
+        page = HomeTab(client, notice=0.05)
         await page.show(MIKA, PAGE, None)
         await page.tell(MIKA, AnswerCard(key="told:x", title="Stopped"))
         view = bed.home(MIKA)
@@ -304,7 +304,7 @@ async def test_an_answer_is_taken_away_after_a_while(bed: SlackBed) -> None:
 
 async def test_who_is_forgotten_is_shown_everything_again(bed: SlackBed) -> None:
     async with calls_to(bed) as client:
-        page = Home(client)
+        page = HomeTab(client)
         await page.show(MIKA, PAGE, None)
         assert ("Key", "SET") in page.settings(MIKA)
         assert page.settings(AKI) == ()

@@ -12,12 +12,12 @@ from time import time
 import aiohttp
 import pytest
 
-from adapters.chat.slack.access import SlackAccess
-from adapters.chat.slack.drawing import drawn
-from adapters.chat.slack.http import Requests
-from bot.domain.choices import Verb
-from bot.domain.events import Pressed, Said
-from bot.errors import Refused
+from adapters.slack.blocks.cards import draw_card
+from adapters.slack.client import SlackAccess
+from adapters.slack.connection import HttpMode
+from bot.core.choices import Verb
+from bot.core.errors import Refused
+from bot.core.events import Pressed, Said
 from tests.adapters.chat.slack.way_in import WayIn, access_to, way_in
 from tests.beds.slack import MIKA, PUBLIC, SECOND, SIGNING_SECRET, SlackBed, invariants
 from tests.beds.slack.request_url import signed
@@ -47,7 +47,7 @@ async def url(way: WayIn) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def listening(way: WayIn, access: SlackAccess) -> AsyncGenerator[str, None]:
-    requests = Requests(access, way.reception.app)
+    requests = HttpMode(access, way.reception.app)
     task = asyncio.create_task(requests.listen())
     try:
         await way.bed.until(lambda: requests.port or task.done(), LONG)
@@ -73,7 +73,7 @@ async def test_what_slack_signed_is_heard(way: WayIn, url: str) -> None:
     root = await way.bed.mention(MIKA, PUBLIC, "Add a dark mode")
     _, event = await way.one()
     assert isinstance(event, Said)
-    [message] = drawn(cards.APPROVAL)
+    [message] = draw_card(cards.APPROVAL)
     ts = await way.post(root.ts, message.text, message.blocks)
     await way.bed.click(MIKA, ts, "Approve")
     command = await way.bed.slash(MIKA, SECOND, "/gwt", "status")
@@ -87,7 +87,7 @@ async def test_what_slack_signed_is_heard(way: WayIn, url: str) -> None:
 async def test_an_empty_form_is_given_back(way: WayIn, url: str) -> None:
     way.bed.deliver_to(url)
     root = await way.bed.mention(MIKA, PUBLIC, "Add a dark mode")
-    [message] = drawn(cards.APPROVAL)
+    [message] = draw_card(cards.APPROVAL)
     ts = await way.post(root.ts, message.text, message.blocks)
     await way.bed.click(MIKA, ts, "Request changes")
     await way.bed.until(lambda: way.bed.views)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.chat.slack.drawing import Press, drawn
-from adapters.chat.slack.drawing.limits import letters
-from bot.domain.cards import ApprovalCard, PartsCard, PlannedTask, WherePart
-from bot.domain.choices import Verb
-from bot.domain.layout import sheet
-from bot.domain.planned import (
+from adapters.slack.blocks.cards import draw_card
+from adapters.slack.blocks.kit import ButtonValue, text_length
+from bot.core.cards import ApprovalCard, PartsCard, PlannedTask, WherePart
+from bot.core.choices import Verb
+from bot.core.layout import lay_out
+from bot.core.plan import (
     Alteration,
     Altered,
     Analysis,
@@ -85,29 +85,31 @@ LARGE = pytest.mark.parametrize("card", CARDS.values(), ids=CARDS.keys())
 
 @LARGE
 def test_a_large_plan_is_within_every_limit(card: ApprovalCard | PartsCard) -> None:
-    (message,) = drawn(card)
+    (message,) = draw_card(card)
     assert content.wrong_in(message) == []
     assert len(message.blocks) <= 50
-    assert letters(message.blocks) <= 8_000
+    assert text_length(message.blocks) <= 8_000
 
 
 @LARGE
 def test_every_choice_of_a_large_plan_can_be_pressed(card: ApprovalCard | PartsCard) -> None:
-    (message,) = drawn(card)
-    pressed = [Press.read(button["value"]) for button in content.parts_of(message.blocks, "button")]
+    (message,) = draw_card(card)
+    pressed = [
+        ButtonValue.read(button["value"]) for button in content.parts_of(message.blocks, "button")
+    ]
     assert [(one.verb, one.about) for one in pressed if one] == [
-        (choice.verb, choice.about) for choice in sheet(card).choices
+        (choice.verb, choice.about) for choice in lay_out(card).choices
     ]
     assert pressed
 
 
 def test_a_plan_with_something_critical_in_it_cannot_be_approved() -> None:
-    verbs = [choice.verb for choice in sheet(CARDS["critical"]).choices]
+    verbs = [choice.verb for choice in lay_out(CARDS["critical"]).choices]
     assert Verb.APPROVE not in verbs
 
 
 def test_a_long_table_leaves_room_for_what_stands_below_it() -> None:
-    (message,) = drawn(CARDS["findings"])
+    (message,) = draw_card(CARDS["findings"])
     shown = "\n".join(content.texts_of(message.blocks))
     for said in ("T001", "Changed since revision 1", "high: ", "Forecast", "C1 (", "must approve"):
         assert said in shown, said
@@ -121,5 +123,5 @@ async def test_slack_takes_a_large_plan_as_it_was_drawn(
     thread = await at.ask()
     await at.gateway.show(thread, card)
     (shown,) = at.cards(thread)
-    assert len(actions(shown.blocks)) == len(sheet(card).choices)
+    assert len(actions(shown.blocks)) == len(lay_out(card).choices)
     assert [call.error for call in at.bed.calls if call.error] == []

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from bot.domain.states import Status
+from bot.core.states import Status
 from tests.adapters.chat.slack.office import (
     CHANGED,
     DEADLINE,

@@ -7,28 +7,27 @@ from typing import Any
 
 import pytest
 
-from adapters.chat.slack import forms
-from adapters.chat.slack.commands import NEW, Slash
-from adapters.chat.slack.delivery import (
-    Browsed,
-    Closed,
+from adapters.slack.blocks import forms
+from adapters.slack.blocks.kit import ButtonValue as Button
+from adapters.slack.client import ConnectionHealth
+from adapters.slack.deliveries import (
     Delivery,
-    Leafed,
-    Meaning,
-    Nothing,
-    Opening,
-    Order,
-    Press,
-    Settings,
-    Visit,
-    Wish,
+    FormOpening,
+    FormRequest,
+    HomeVisit,
+    MessagesTabOpened,
+    ModelSettings,
+    NotForBot,
+    PageTurned,
+    PayloadMeaning,
+    PressedButton,
+    SlackCommand,
+    WindowClosed,
 )
-from adapters.chat.slack.drawing import Press as Button
-from adapters.chat.slack.health import Health
-from adapters.chat.slack.heard import heard
-from adapters.chat.slack.known import Known
-from bot.domain.choices import Verb, Word
-from bot.domain.people import Thread
+from adapters.slack.incoming import interpret_payload
+from adapters.slack.payloads import NEW_WORDS, PayloadContext, SlashCommand
+from bot.core.choices import Verb, Word
+from bot.core.people import Thread
 from tests.adapters.chat.slack.way_in import US
 from tests.adapters.chat.slack.whole import HOME, SESSION
 from tests.beds.slack import MIKA, OTHER_TEAM, PUBLIC, SECOND, TEAM
@@ -39,11 +38,11 @@ THREAD = Thread(platform="slack", workspace=TEAM, channel=PUBLIC, root="17949881
 USER = {"id": MIKA, "team_id": TEAM}
 
 
-def meaning(body: Json, known: Known | None = None) -> Meaning:
-    return heard(body, US, NOW, known or Known(channels=(PUBLIC,)))
+def meaning(body: Json, known: PayloadContext | None = None) -> PayloadMeaning:
+    return interpret_payload(body, US, NOW, known or PayloadContext(channels=(PUBLIC,)))
 
 
-def delivered(body: Json, known: Known | None = None) -> Delivery:
+def delivered(body: Json, known: PayloadContext | None = None) -> Delivery:
     found = meaning(body, known)
     assert isinstance(found, Delivery), found
     return found
@@ -82,24 +81,24 @@ def sent(form: Json, values: Json) -> Json:
 
 def test_opening_the_home_is_a_visit_and_each_is_another() -> None:
     visit = delivered(opened())
-    assert (visit.what, visit.thread, visit.user) == (Visit(), HOME, MIKA)
+    assert (visit.what, visit.thread, visit.user) == (HomeVisit(), HOME, MIKA)
     assert visit.at == datetime(2025, 11, 18, 12, 0, 0, 200, tzinfo=UTC)
     assert delivered(opened() | {"event_id": "Ev2"}).id != visit.id
 
 
 def test_opening_the_messages_is_none() -> None:
-    assert meaning(opened(tab="messages")) == Browsed(MIKA, "D1")
+    assert meaning(opened(tab="messages")) == MessagesTabOpened(MIKA, "D1")
     for more in ({"tab": "about"}, {"tab": None}, {"user": ""}, {"tab": "messages", "channel": 1}):
-        assert isinstance(meaning(opened(**more)), Nothing)
+        assert isinstance(meaning(opened(**more)), NotForBot)
 
 
 def test_a_visit_to_another_workspace_means_nothing() -> None:
-    assert isinstance(meaning(opened() | {"team_id": OTHER_TEAM}), Nothing)
+    assert isinstance(meaning(opened() | {"team_id": OTHER_TEAM}), NotForBot)
 
 
 def test_a_press_on_a_home_stands_in_no_thread() -> None:
     stop = delivered(press_in({"type": "home"}, Button(verb=Verb.STOP, about=SESSION)))
-    assert (stop.thread, stop.what) == (HOME, Press(Verb.STOP, SESSION))
+    assert (stop.thread, stop.what) == (HOME, PressedButton(Verb.STOP, SESSION))
     assert MIKA in stop.id
     assert stop.line != HOME.key, "people do not wait for each other"
 
@@ -112,49 +111,49 @@ def test_an_entry_of_a_menu_is_pressed_like_a_button() -> None:
     asking = Button(verb=Verb.HINT, about="T001", asks=True)
     option["value"] = asking.short_value
     opening = delivered(press_in({"type": "home"}, asking, **action)).what
-    assert isinstance(opening, Opening)
+    assert isinstance(opening, FormOpening)
     assert opening.form["title"]["text"] == "Resume"
 
 
-def button_press(button: Button) -> Press:
-    return Press(button.verb, button.about)
+def button_press(button: Button) -> PressedButton:
+    return PressedButton(button.verb, button.about)
 
 
 # windows
 
 
 def test_a_window_knows_the_thread_it_was_opened_in() -> None:
-    purpose = forms.Purpose(thread=THREAD, verb=Verb.LOG)
+    purpose = forms.FormPurpose(thread=THREAD, verb=Verb.LOG)
     view = {"type": "modal", "private_metadata": purpose.json_text}
     pressed = delivered(press_in(view, Button(verb=Verb.RETRY, about="T001")))
-    assert (pressed.thread, pressed.what) == (THREAD, Press(Verb.RETRY, "T001"))
+    assert (pressed.thread, pressed.what) == (THREAD, PressedButton(Verb.RETRY, "T001"))
 
 
 @pytest.mark.parametrize("workspace", [OTHER_TEAM, ""])
 def test_a_window_of_somebody_else_means_nothing(workspace: str) -> None:
     foreign = THREAD.model_copy(update={"workspace": workspace})
-    purpose = forms.Purpose(thread=foreign, verb=Verb.LOG)
+    purpose = forms.FormPurpose(thread=foreign, verb=Verb.LOG)
     view = {"type": "modal", "private_metadata": purpose.json_text}
-    assert isinstance(meaning(press_in(view, Button(verb=Verb.RETRY))), Nothing)
-    assert isinstance(meaning(press_in({"type": "modal"}, Button(verb=Verb.RETRY))), Nothing)
+    assert isinstance(meaning(press_in(view, Button(verb=Verb.RETRY))), NotForBot)
+    assert isinstance(meaning(press_in({"type": "modal"}, Button(verb=Verb.RETRY))), NotForBot)
 
 
 def test_a_log_is_shown_in_a_window_wherever_it_is_asked_for() -> None:
     button = Button(verb=Verb.LOG, about="T001")
-    assert delivered(press_in({"type": "home"}, button)).what == Press(
+    assert delivered(press_in({"type": "home"}, button)).what == PressedButton(
         Verb.LOG, "T001", trigger="t1"
     )
     stop = delivered(press_in({"type": "home"}, Button(verb=Verb.STOP))).what
-    assert isinstance(stop, Press)
+    assert isinstance(stop, PressedButton)
     assert stop.trigger == "", "nothing else opens one"
 
 
 def test_leafing_and_closing_concern_only_the_window() -> None:
     action = {"action_id": "page:older", "value": "3"}
     leafed = meaning(press_in({"type": "modal"}, Button(verb=Verb.LOG), **action))
-    assert leafed == Leafed("V1", 3)
-    assert meaning({"type": "view_closed", "view": {"id": "V1"}}) == Closed("V1")
-    assert isinstance(meaning({"type": "view_closed", "view": {}}), Nothing)
+    assert leafed == PageTurned("V1", 3)
+    assert meaning({"type": "view_closed", "view": {"id": "V1"}}) == WindowClosed("V1")
+    assert isinstance(meaning({"type": "view_closed", "view": {}}), NotForBot)
 
 
 # forms
@@ -162,21 +161,21 @@ def test_leafing_and_closing_concern_only_the_window() -> None:
 
 def test_a_form_is_taken_only_for_what_it_was_opened_for() -> None:
     for verb in Verb:
-        purpose = forms.Purpose(thread=HOME, verb=verb)
-        begun = sent(forms.beginning(purpose), {})
-        assert isinstance(meaning(begun), Nothing) == (verb is not Verb.BEGIN)
-        put_in = sent(forms.settings(purpose), {})
-        assert isinstance(meaning(put_in), Nothing) == (verb is not Verb.SETTINGS)
+        purpose = forms.FormPurpose(thread=HOME, verb=verb)
+        begun = sent(forms.feature_form(purpose), {})
+        assert isinstance(meaning(begun), NotForBot) == (verb is not Verb.BEGIN)
+        put_in = sent(forms.settings_form(purpose), {})
+        assert isinstance(meaning(put_in), NotForBot) == (verb is not Verb.SETTINGS)
 
 
 def test_a_wish_is_for_the_channel_that_was_chosen_and_has_the_name_of_its_form() -> None:
-    form = forms.beginning(forms.Purpose(thread=HOME, verb=Verb.BEGIN))
+    form = forms.feature_form(forms.FormPurpose(thread=HOME, verb=Verb.BEGIN))
     values = {
         "channel": {"channel": {"selected_conversation": SECOND}},
         "what": {"what": {"value": "Add it"}},
     }
     wish = delivered(sent(form, values))
-    assert wish.what == Wish(form="V1", text="Add it")
+    assert wish.what == FormRequest(form="V1", text="Add it")
     assert wish.thread == THREAD.model_copy(update={"channel": SECOND, "root": ""})
     again = sent(form, values)
     again["view"]["hash"] = "h2"
@@ -184,21 +183,21 @@ def test_a_wish_is_for_the_channel_that_was_chosen_and_has_the_name_of_its_form(
 
 
 def test_settings_are_delivered_where_they_were_opened() -> None:
-    form = forms.settings(forms.Purpose(thread=HOME, verb=Verb.SETTINGS))
+    form = forms.settings_form(forms.FormPurpose(thread=HOME, verb=Verb.SETTINGS))
     put_in = delivered(sent(form, {"model": {"model": {"value": "m"}}}))
-    assert (put_in.thread, put_in.what) == (HOME, Settings("", "m"))
+    assert (put_in.thread, put_in.what) == (HOME, ModelSettings("", "m"))
 
 
 # slashes and shortcuts
 
 
-@pytest.mark.parametrize("text", [*sorted(NEW), " New "])
+@pytest.mark.parametrize("text", [*sorted(NEW_WORDS), " New "])
 def test_new_opens_the_form_for_a_feature(text: str) -> None:
     opening = delivered(typed(text)).what
-    assert isinstance(opening, Opening)
+    assert isinstance(opening, FormOpening)
     assert opening.verb is Verb.BEGIN
     assert "initial_conversation': 'C0001'" in str(opening.form)
-    other = delivered(typed(text, channel_id=SECOND), Known(channels=(PUBLIC, "C9"))).what
+    other = delivered(typed(text, channel_id=SECOND), PayloadContext(channels=(PUBLIC, "C9"))).what
     assert "initial_conversation" not in str(other)
 
 
@@ -218,7 +217,7 @@ def test_new_opens_the_form_for_a_feature(text: str) -> None:
 )
 def test_what_is_said_behind_the_slash_is_a_command(text: str, word: Word, argument: str) -> None:
     order = delivered(typed(text))
-    assert isinstance(order.what, Order)
+    assert isinstance(order.what, SlackCommand)
     assert (order.what.command.word, order.what.command.argument) == (word, argument)
 
 
@@ -227,26 +226,26 @@ def test_what_is_not_understood_is_passed_on_so_that_it_can_be_named_in_the_answ
     text: str,
 ) -> None:
     order = delivered(typed(text))
-    assert isinstance(order.what, Order)
+    assert isinstance(order.what, SlackCommand)
     assert order.what.command.word is Word.HELP
     assert text.startswith(order.what.command.text.rstrip("…"))
     assert 0 < len(order.what.command.text) < 100
 
 
 def test_only_the_bots_own_command_opens_a_form() -> None:
-    for slash in (Slash.INTERRUPT, Slash.SESSIONS):
-        assert isinstance(delivered(typed("new", slash)).what, Order)
+    for slash in (SlashCommand.INTERRUPT, SlashCommand.SESSIONS):
+        assert isinstance(delivered(typed("new", slash)).what, SlackCommand)
 
 
 def test_the_shortcut_for_a_feature_is_there_everywhere() -> None:
     body = {"type": "shortcut", "callback_id": "session_new", "user": USER, "trigger_id": "t1"}
     opening = delivered(body)
     assert opening.thread == HOME
-    assert isinstance(opening.what, Opening)
+    assert isinstance(opening.what, FormOpening)
     assert "initial_conversation': 'C0001'" in str(opening.what.form), "the only one there is"
     changes: list[Json] = [{"callback_id": "other"}, {"trigger_id": ""}, {"user": {}}]
     for change in changes:
-        assert isinstance(meaning({**body, **change}), Nothing)
+        assert isinstance(meaning({**body, **change}), NotForBot)
 
 
 # health
@@ -254,7 +253,7 @@ def test_the_shortcut_for_a_feature_is_there_everywhere() -> None:
 
 def test_health_says_since_when_and_the_how_manieth_connection() -> None:
     clock = [NOW]
-    health = Health(now=lambda: clock[0])
+    health = ConnectionHealth(now=lambda: clock[0])
     assert "not connected" in str(health.facts())
     health.connected("a")
     assert dict(health.facts())["Slack"] == "connected since 2026-11-18 12:00 UTC"
@@ -267,4 +266,4 @@ def test_health_says_since_when_and_the_how_manieth_connection() -> None:
     assert "not connected" in str(health.facts())
     health.connected("b")
     assert dict(health.facts())["Slack"].endswith("13:00 UTC, connection 2 of this start")
-    assert "calls this host" in str(Health(by_socket=False).facts())
+    assert "calls this host" in str(ConnectionHealth(by_socket=False).facts())

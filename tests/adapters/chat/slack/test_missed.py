@@ -11,12 +11,12 @@ from time import time
 
 import pytest
 
-from adapters.chat.slack.missed import DAY, Missed
-from adapters.chat.slack.seen import Seen
-from bot.domain.choices import Word
-from bot.domain.events import Commanded, Said
-from bot.domain.people import Thread
-from bot.errors import Unavailable
+from adapters.slack.connection import ChannelMarks
+from adapters.slack.history import DAY, MissedMessages
+from bot.core.choices import Word
+from bot.core.errors import Unavailable
+from bot.core.events import Commanded, Said
+from bot.core.people import Thread
 from tests.adapters.chat.slack.way_in import QUICK, US, Desk, WayIn, listening, way_in
 from tests.beds.slack import AKI, FOREIGN, MIKA, PUBLIC, SECOND, TEAM, Message, SlackBed
 
@@ -41,14 +41,14 @@ class Bot:
         self.direct = True
         self.wall = time
         self.page = 200
-        self.missed: Missed | None = None
+        self.missed: MissedMessages | None = None
 
     @asynccontextmanager
     async def awake(self) -> AsyncGenerator[WayIn, None]:
         """It has caught up, and listens."""
-        seen = Seen(self.path)
+        seen = ChannelMarks(self.path)
         async with way_in(self.bed, self.desk, seen=seen) as way:
-            self.missed = Missed(
+            self.missed = MissedMessages(
                 way.client,
                 US,
                 seen,
@@ -260,7 +260,7 @@ async def test_a_channel_that_cannot_be_read_does_not_hinder_the_others(
 
 
 def test_the_mark_stays_before_what_is_not_taken(tmp_path: Path) -> None:
-    seen = Seen(tmp_path / "seen.json")
+    seen = ChannelMarks(tmp_path / "seen.json")
     with seen.taking("C1", "100.000001"):
         pass
     with seen.taking("C1", "100.000005"), seen.taking("C1", "100.000003"):
@@ -279,7 +279,7 @@ def test_the_mark_stays_before_what_is_not_taken(tmp_path: Path) -> None:
 
 
 def test_after_a_gap_the_mark_stays_until_all_was_read(tmp_path: Path) -> None:
-    seen = Seen(tmp_path / "seen.json")
+    seen = ChannelMarks(tmp_path / "seen.json")
     seen.begin(("C1", "C2"), 100)
     seen.rewind(90)
     with seen.taking("C1", "110.000000"):
@@ -291,11 +291,11 @@ def test_after_a_gap_the_mark_stays_until_all_was_read(tmp_path: Path) -> None:
 
 def test_marks_survive_and_are_held_until_all_was_read(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "seen.json"
-    seen = Seen(path)
+    seen = ChannelMarks(path)
     seen.begin(("C1",), 100)
     seen.save()
     assert path.stat().st_mode & 0o777 == 0o600
-    again = Seen(path)
+    again = ChannelMarks(path)
     again.begin(("C1", "C2"), 200)
     assert (again.mark("C1"), again.mark("C2"), again.mark("C3")) == (100, 200, None)
     with again.taking("C1", "210.000000"):
@@ -308,15 +308,15 @@ def test_a_file_that_cannot_be_read_is_as_good_as_none(tmp_path: Path) -> None:
     path = tmp_path / "seen.json"
     for content in ("", "{", '{"channels": {"C1": "x"}}', "[]"):
         path.write_text(content)
-        assert Seen(path).channels() == ()
+        assert ChannelMarks(path).channels() == ()
 
 
 def test_a_disk_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "seen.json"
-    seen = Seen(path)
+    seen = ChannelMarks(path)
     seen.begin(("C1",), 100)
     path.parent.write_text("a file where the folder should be")
     with pytest.raises(Unavailable, match=r"seen\.json"):
         seen.save()
     with pytest.raises(Unavailable, match=r"seen\.json"):
-        Seen(path)
+        ChannelMarks(path)

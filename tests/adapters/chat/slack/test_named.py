@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.slack.named import LONGEST
-from bot.domain.cards import StatusCard
-from bot.domain.people import Thread
+from adapters.slack.assistant import LONGEST_TITLE
+from bot.core.cards import StatusCard
+from bot.core.people import Thread
 from tests.adapters.chat.slack.whole import DEADLINE, Whole, whole
 from tests.beds.slack import MIKA, PUBLIC, TEAM, SlackBed
 from tests.fakes import cards
@@ -57,7 +57,7 @@ async def test_a_long_title_is_cut_to_what_slack_takes(bot: Whole) -> None:
     thread = await a_thread(bot)
     await bot.chat.show(thread, status("x" * 500))
     await bot.bed.until(lambda: title(bot, thread), DEADLINE)
-    assert len(title(bot, thread)) == LONGEST
+    assert len(title(bot, thread)) == LONGEST_TITLE
 
 
 async def test_a_title_that_a_person_gave_is_left_alone_even_after_a_restart(

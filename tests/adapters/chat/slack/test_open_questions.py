@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from adapters.chat.slack import forms
-from adapters.chat.slack.drawing import Message, drawn, picked
-from adapters.chat.slack.drawing.buttons import Press
-from adapters.chat.slack.words import UNSEEN
-from bot.domain.cards import QuestionsCard
-from bot.domain.choices import Verb
-from bot.domain.events import Opened, Pressed
-from bot.domain.intent import Question
+from adapters.slack.blocks import forms
+from adapters.slack.blocks.cards import draw_card
+from adapters.slack.blocks.kit import ButtonValue, SlackMessage
+from adapters.slack.blocks.questions import picked
+from adapters.slack.blocks.text import ZERO_WIDTH_SPACE
+from bot.core.cards import QuestionsCard
+from bot.core.choices import Verb
+from bot.core.events import Opened, Pressed
+from bot.core.intent import Question
 from tests.adapters.chat.slack import content
 from tests.adapters.chat.slack.office import Office
 from tests.adapters.chat.slack.way_in import Desk, listening, way_in
@@ -24,26 +25,26 @@ WHERE = Question(number=1, text="Where is it kept?", options=("Here", "There"), 
 NAME = Question(number=2, text="What is it called?", default="theme")
 WHO = Question(number=3, text="Who may see it?", why="The law asks.")
 WHICH = Question(number=4, text="Which account?", options=("the first", "the second"))
-PURPOSE = forms.Purpose(
+PURPOSE = forms.FormPurpose(
     thread=cards.THREAD.model_copy(update={"platform": "slack", "workspace": "T0001"}),
     verb=Verb.ANSWER,
     key="questions",
 )
 
 
-def asking(*questions: Question) -> Message:
-    (message,) = drawn(QuestionsCard(key="questions", questions=questions))
+def asking(*questions: Question) -> SlackMessage:
+    (message,) = draw_card(QuestionsCard(key="questions", questions=questions))
     assert content.wrong_in(message) == []
     return message
 
 
-def reads(message: Message) -> str:
-    return "\n".join(content.texts_of(message.blocks)).replace(UNSEEN, "")
+def reads(message: SlackMessage) -> str:
+    return "\n".join(content.texts_of(message.blocks)).replace(ZERO_WIDTH_SPACE, "")
 
 
-def presses(message: Message) -> list[Press | None]:
+def presses(message: SlackMessage) -> list[ButtonValue | None]:
     shown = content.parts_of(message.blocks, "button")
-    return [Press.read(button["value"]) for button in shown]
+    return [ButtonValue.read(button["value"]) for button in shown]
 
 
 def answered(question: Question, answer: str = "so") -> Question:
@@ -69,7 +70,7 @@ def test_a_line_that_may_stay_empty_says_that_its_question_stays_open() -> None:
     (block,) = inputs(NAME).values()
     assert block["optional"]
     assert block["hint"]["text"] == "Default: theme. Empty: it stays open."
-    assert forms.answers({"else:2": {"else:2": {"value": ""}}}, (NAME,)) == {}
+    assert forms.answers_given({"else:2": {"else:2": {"value": ""}}}, (NAME,)) == {}
 
 
 def test_a_form_asks_only_what_is_open() -> None:
@@ -88,7 +89,7 @@ def test_a_card_says_of_each_question_what_it_is_answered_with_or_that_only_you_
 
 def test_nothing_is_left_to_press_where_everything_is_answered() -> None:
     assert presses(asking(answered(WHERE), answered(WHO))) == []
-    assert Press(verb=Verb.ANSWER, key="questions", form=True) in presses(
+    assert ButtonValue(verb=Verb.ANSWER, key="questions", form=True) in presses(
         asking(answered(WHERE), WHO)
     )
 
@@ -98,7 +99,7 @@ def test_what_a_menu_was_left_at_does_not_answer_again_what_is_answered() -> Non
     assert picked(values, (WHERE,)) == {1: "There"}
     assert picked(values, (answered(WHERE),)) == {}
     form = {"pick:1": values["b"], "else:2": {"else:2": {"value": "dark"}}}
-    assert forms.answers(form, (answered(WHERE), NAME)) == {2: "dark"}
+    assert forms.answers_given(form, (answered(WHERE), NAME)) == {2: "dark"}
 
 
 async def test_a_form_with_a_line_left_empty_answers_the_others() -> None:
@@ -110,7 +111,7 @@ async def test_a_form_with_a_line_left_empty_answers_the_others() -> None:
             listening(way),
         ):
             root = (await bed.mention(MIKA, "C0001", "Build it")).ts
-            (message,) = drawn(card)
+            (message,) = draw_card(card)
             ts = await way.post(root, message.text, message.blocks)
             assert labels(message.blocks)[-1] == "Answer in a form"
             await bed.click(MIKA, ts, "Answer in a form")

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.slack import SlackAccess, SlackChat
-from bot.domain.choices import Choice, Verb, Word
-from bot.domain.events import Commanded, Pressed, Said
-from bot.domain.people import Thread
+from adapters.slack.chat import SlackChat
+from adapters.slack.client import SlackAccess
+from bot.core.choices import Choice, Verb, Word
+from bot.core.events import Commanded, Pressed, Said
+from bot.core.people import Thread
 from tests.adapters.chat.slack.way_in import QUICK, Desk
 from tests.beds.slack import AKI, APP_TOKEN, BOT_TOKEN, MIKA, PUBLIC, TEAM, SlackBed, invariants
 from tests.fakes import cards

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.cards import RootCard
-from bot.domain.people import Thread
-from bot.errors import Refused, Unavailable
+from bot.core.cards import RootCard
+from bot.core.errors import Refused, Unavailable
+from bot.core.people import Thread
 from tests.adapters.chat.slack.office import POST, UPDATE, Fate, Killed, Office
 from tests.beds.slack import FOREIGN, MIKA, PUBLIC, TEAM
 from tests.fakes import cards

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from adapters.chat.slack.drawing.parts import parts
+from adapters.slack.blocks.text import split_markdown
 from tests.adapters.chat.slack.content import words
 
 _LINE = "Some words of no importance, in a line."
@@ -47,7 +47,7 @@ def body_rows(markdown: str) -> int:
 @_any
 @given(_documents, st.sampled_from([300, 500, 2_000]))
 def test_code_is_code_in_every_part_and_all_of_it_is_there(text: str, limit: int) -> None:
-    cut = parts(text, limit)
+    cut = split_markdown(text, limit)
     assert all(len(part) <= limit for part in cut)
     assert "".join(map(code_in, cut)) == code_in(text)
 
@@ -55,7 +55,7 @@ def test_code_is_code_in_every_part_and_all_of_it_is_there(text: str, limit: int
 @_any
 @given(_documents, st.sampled_from([300, 500, 2_000]))
 def test_every_row_is_in_a_table_with_a_head(text: str, limit: int) -> None:
-    cut = parts(text, limit)
+    cut = split_markdown(text, limit)
     assert sum(map(body_rows, cut)) == body_rows(text)
     for part in cut:
         heads = sum(token.type == "thead_open" for token in tokens(part))
@@ -66,7 +66,7 @@ def test_every_row_is_in_a_table_with_a_head(text: str, limit: int) -> None:
 @_any
 @given(words | st.text("`~|-#>\n ab", max_size=3_000), st.sampled_from([100, 300, 7_600]))
 def test_no_part_is_too_long_and_nothing_is_lost(text: str, limit: int) -> None:
-    cut = parts(text, limit)
+    cut = split_markdown(text, limit)
     assert all(len(part) <= limit for part in cut)
     assert all(part.strip() for part in cut) or cut == [""]
     # words after the name of a language are dropped where code is opened again
@@ -76,45 +76,47 @@ def test_no_part_is_too_long_and_nothing_is_lost(text: str, limit: int) -> None:
 
 def test_a_short_document_is_one_part_as_it_was_written() -> None:
     text = "# Title\n\n    indented\n\n- a\n  - b\n\n| a |\n|---|\n| b |"
-    assert parts(text, 1_000) == [text]
-    assert parts("", 1_000) == [""]
-    assert parts("\n \n", 1_000) == [""]
+    assert split_markdown(text, 1_000) == [text]
+    assert split_markdown("", 1_000) == [""]
+    assert split_markdown("\n \n", 1_000) == [""]
 
 
 def test_parts_begin_at_headings_where_they_can() -> None:
     text = "\n\n".join(f"# Part {n}\n\n" + "\n".join([_LINE] * 12) for n in range(8))
-    cut = parts(text, 1_300)
+    cut = split_markdown(text, 1_300)
     assert all(part.startswith("# Part") for part in cut)
     assert len(cut) == 4
 
 
 def test_a_section_that_begins_late_is_not_begun_on_a_full_part() -> None:
     section = "\n\n".join(["## Section", *[_LINE] * 4])
-    cut = parts(f"{section}\n\n{section}\n\n{section}", 440)
+    cut = split_markdown(f"{section}\n\n{section}\n\n{section}", 440)
     assert [part.count("## Section") for part in cut] == [2, 1]
-    cut = parts(f"{section}\n\n{section}\n\n{section}", 300)
+    cut = split_markdown(f"{section}\n\n{section}\n\n{section}", 300)
     assert all(part.startswith("## Section") for part in cut)
 
 
 def test_a_heading_goes_with_the_paragraph_below_it() -> None:
     text = f"{_LINE}\n\n## Title\n\n\n" + "\n".join([_LINE] * 7)
-    assert parts(text, 330)[0] == _LINE
+    assert split_markdown(text, 330)[0] == _LINE
 
 
 def test_a_heading_is_never_the_last_of_a_part() -> None:
     text = "\n\n".join(f"## {n}\n\n" + "\n".join([_LINE] * (n % 9 + 1)) for n in range(40))
-    for part in parts(text, 700):
+    for part in split_markdown(text, 700):
         assert not part.split("\n")[-1].startswith("#")
 
 
 def test_what_only_looks_like_a_heading_inside_code_is_no_place_to_cut() -> None:
     code = "```sh\n" + "\n".join(["# a remark", _LINE] * 10) + "\n```"
     text = "\n".join([_LINE] * 10) + "\n\n" + code
-    assert parts(text, 700) == ["\n".join([_LINE] * 10), code]
+    assert split_markdown(text, 700) == ["\n".join([_LINE] * 10), code]
 
 
 def test_long_code_is_closed_and_opened_again_in_its_language() -> None:
-    first, *_, last = parts("```python title=x\n" + f"{_LINE}\n" * 60 + "```\n\nafter", 700)
+    first, *_, last = split_markdown(
+        "```python title=x\n" + f"{_LINE}\n" * 60 + "```\n\nafter", 700
+    )
     assert first.startswith("```python\n")
     assert first.endswith("\n```")
     assert last.startswith("```python\n")
@@ -124,24 +126,24 @@ def test_long_code_is_closed_and_opened_again_in_its_language() -> None:
 def test_code_in_a_list_or_a_quote_stays_in_it() -> None:
     for before in ("  ", "> "):
         text = f"{before}```\n" + f"{before}{_LINE}\n" * 60 + f"{before}```"
-        for part in parts(text, 700):
+        for part in split_markdown(text, 700):
             assert all(line.startswith(before) for line in part.split("\n"))
             assert part.count("```") == 2
 
 
 def test_a_quote_ends_the_code_in_it() -> None:
     text = "> ```\n> code\n\n" + "\n\n".join([_LINE] * 30)
-    assert not any("```" in part for part in parts(text, 300)[1:])
+    assert not any("```" in part for part in split_markdown(text, 300)[1:])
 
 
 def test_a_single_endless_line_is_cut_hard() -> None:
-    cut = parts("x" * 20_000, 7_600)
+    cut = split_markdown("x" * 20_000, 7_600)
     assert [len(part) for part in cut] == [7_599, 7_599, 4_802]
 
 
 def test_a_long_table_has_its_head_in_every_part() -> None:
     text = "| Requirement | Task |\n|:--|--:|\n" + "| FR-001 | T001 |\n" * 100
-    cut = parts(text, 400)
+    cut = split_markdown(text, 400)
     assert all(part.startswith("| Requirement | Task |\n|:--|--:|\n") for part in cut)
     assert sum(part.count("FR-001") for part in cut) == 100
 
@@ -149,5 +151,5 @@ def test_a_long_table_has_its_head_in_every_part() -> None:
 def test_even_a_monstrous_document_is_read_once_only() -> None:
     # read again and again it would take hours
     for text in ("\n" * 50_000, "a\n\n" * 20_000, " " * 90_000 + "|\n" + " " * 90_000 + "|x"):
-        assert sum(map(len, parts(text, 7_600))) <= len(text)
-    assert len(parts("```\n" * 20_001, 7_600)) > 10
+        assert sum(map(len, split_markdown(text, 7_600))) <= len(text)
+    assert len(split_markdown("```\n" * 20_001, 7_600)) > 10

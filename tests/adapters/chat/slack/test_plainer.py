@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.chat.slack.drawing import Message, drawn
-from adapters.chat.slack.drawing.limits import Block, plain_text, section
-from adapters.chat.slack.plainer import plainer
-from bot.domain.cards import Card
+from adapters.slack.blocks.cards import draw_card, plainer_forms
+from adapters.slack.blocks.kit import Block, SlackMessage, plain_text, section
+from bot.core.cards import Card
 from tests.beds.slack.messages import texts_in, weight
 from tests.beds.slack.methods.chat import LONGEST_UPDATE
 from tests.beds.slack.validation import wrong_in_blocks
@@ -24,19 +23,19 @@ HOSTILE = (
 )
 
 
-def forms(message: Message) -> Iterator[tuple[str, list[Block]]]:
+def forms(message: SlackMessage) -> Iterator[tuple[str, list[Block]]]:
     """As drawn, and what is sent where that is not taken."""
     yield message.text, message.blocks
-    yield from plainer(message)
+    yield from plainer_forms(message)
 
 
-def messages() -> Iterator[Message]:
+def messages() -> Iterator[SlackMessage]:
     for card in (*cards.EVERY_KIND, *HOSTILE):
-        yield from drawn(card)
+        yield from draw_card(card)
 
 
 @pytest.mark.parametrize("message", list(messages()))
-def test_every_form_is_one_that_slack_takes(message: Message) -> None:
+def test_every_form_is_one_that_slack_takes(message: SlackMessage) -> None:
     for text, blocks in forms(message):
         assert 0 < len(text) <= LONGEST_UPDATE
         assert wrong_in_blocks(blocks) == []
@@ -45,21 +44,21 @@ def test_every_form_is_one_that_slack_takes(message: Message) -> None:
 
 @pytest.mark.parametrize("card", cards.EVERY_KIND, ids=lambda card: card.kind)
 def test_the_buttons_are_the_same_in_sections(card: Card) -> None:
-    for message in drawn(card):
+    for message in draw_card(card):
         _, (_, plain), (_, bare) = forms(message)
         assert actions(plain) == actions(message.blocks)
         assert bare == []
 
 
 @pytest.mark.parametrize("message", list(messages()))
-def test_only_sections_and_buttons_are_left(message: Message) -> None:
+def test_only_sections_and_buttons_are_left(message: SlackMessage) -> None:
     _, (_, blocks), _ = forms(message)
     assert {block["type"] for block in blocks} <= {"section", "actions", "context_actions"}
     assert all(set(block) == {"type", "text"} for block in blocks if block["type"] == "section")
 
 
 def test_what_could_be_read_can_be_read_in_every_form() -> None:
-    (message,) = drawn(cards.NEEDS_YOU)
+    (message,) = draw_card(cards.NEEDS_YOU)
     for text, blocks in forms(message):
         words = "\n".join(texts_in(blocks)) if blocks else text
         assert "T002 failed three times" in words
@@ -67,14 +66,14 @@ def test_what_could_be_read_can_be_read_in_every_form() -> None:
 
 
 def test_questions_keep_their_options() -> None:
-    (message,) = drawn(cards.QUESTIONS)
+    (message,) = draw_card(cards.QUESTIONS)
     for text, blocks in forms(message):
         words = "\n".join(texts_in(blocks)) if blocks else text
         assert "In the user's profile on the server" in words
 
 
 def test_plain_text_stays_plain_where_slack_reads_markup() -> None:
-    message = Message("hello", [section(plain_text("<!channel> & <@U1>"))])
+    message = SlackMessage("hello", [section(plain_text("<!channel> & <@U1>"))])
     *_, (bare, _) = forms(message)
     assert "<" not in bare
     assert "&lt;!channel&gt; &amp; &lt;@U1&gt;" in bare
@@ -83,7 +82,7 @@ def test_plain_text_stays_plain_where_slack_reads_markup() -> None:
 @given(st.text(max_size=6_000))
 def test_no_text_makes_a_form_that_slack_refuses(text: str) -> None:
     card = cards.NEWS.model_copy(update={"title": text[:500], "output": text, "lines": (text,)})
-    for message in drawn(card):
+    for message in draw_card(card):
         for words, blocks in forms(message):
             assert 0 < len(words) <= LONGEST_UPDATE
             assert wrong_in_blocks(blocks) == []

@@ -7,11 +7,12 @@ import re
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from adapters.chat.slack.drawing import Message, Site, drawn
-from adapters.chat.slack.words import UNSEEN
-from bot.domain.cards import AnswerCard
-from bot.domain.people import Thread
-from bot.domain.sheets import Pointer, Text
+from adapters.slack.blocks.cards import draw_card
+from adapters.slack.blocks.kit import Site, SlackMessage
+from adapters.slack.blocks.text import ZERO_WIDTH_SPACE
+from bot.core.cards import AnswerCard
+from bot.core.people import Thread
+from bot.core.sheets import Pointer, Text
 from tests.adapters.chat.slack import content
 from tests.adapters.chat.slack.office import Office
 from tests.beds.slack import PUBLIC, TEAM
@@ -27,13 +28,13 @@ _any = settings(
 _LINKED = re.compile(r"<([^<>|]*)[^<>]*>")
 
 
-def pointing(text: str, thread: Thread = THREAD, site: Site | None = SITE) -> Message:
+def pointing(text: str, thread: Thread = THREAD, site: Site | None = SITE) -> SlackMessage:
     card = AnswerCard(key="a", title="", body=(Pointer(text=text, thread=thread),))
-    (message,) = drawn(card, site)
+    (message,) = draw_card(card, site)
     return message
 
 
-def said(message: Message) -> str:
+def said(message: SlackMessage) -> str:
     (block,) = message.blocks
     return str(block["text"]["text"])
 
@@ -66,13 +67,13 @@ def test_words_cannot_change_where_a_link_leads(text: str) -> None:
 
 
 def test_a_pointer_without_words_still_leads_somewhere() -> None:
-    assert said(pointing(f" \n{UNSEEN}")) == f"→ <{LINK}|there>"
+    assert said(pointing(f" \n{ZERO_WIDTH_SPACE}")) == f"→ <{LINK}|there>"
 
 
 @_any
 @given(content.answer_cards)
 def test_slack_takes_any_card_with_pointers_on_it(card: AnswerCard) -> None:
-    (message,) = drawn(card, SITE)
+    (message,) = draw_card(card, SITE)
     assert content.wrong_in(message) == []
     for part in content.parts_of(message.blocks, "mrkdwn"):
         assert set(_LINKED.findall(part["text"])) <= {LINK}

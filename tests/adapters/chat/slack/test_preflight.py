@@ -9,14 +9,9 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from adapters.chat.slack.access import SlackAccess
-from adapters.chat.slack.preflight import (
-    REQUIRED_SCOPES,
-    Identity,
-    identity,
-    require_way_in,
-)
-from bot.errors import PortError, Refused, Unavailable
+from adapters.slack.access import REQUIRED_SCOPES, Identity, fetch_identity, require_way_in
+from adapters.slack.client import SlackAccess
+from bot.core.errors import PortError, Refused, Unavailable
 from tests.adapters.chat.slack.way_in import access_to, calls_to
 from tests.beds.slack import BOT, BOT_ID, BOT_TOKEN, TEAM, Grants, SlackBed
 from tests.test_house import ROOT
@@ -34,7 +29,7 @@ async def bed() -> AsyncIterator[SlackBed]:
 async def refusal(bed: SlackBed, token: str = BOT_TOKEN) -> PortError:
     async with calls_to(bed, token) as client:
         with pytest.raises(PortError) as problem:
-            await identity(client)
+            await fetch_identity(client)
     return problem.value
 
 
@@ -48,7 +43,7 @@ async def socket_refusal(bed: SlackBed, app_token: str = "") -> PortError:
 
 async def test_the_bot_learns_who_it_is(bed: SlackBed) -> None:
     async with calls_to(bed) as client:
-        us = await identity(client)
+        us = await fetch_identity(client)
     assert us == Identity(team=TEAM, user=BOT, bot=BOT_ID, name="gwt")
 
 

@@ -6,18 +6,21 @@ from typing import Any
 
 import pytest
 
-from adapters.chat.slack.drawing import EVERY_KIND, Kind, drawn
-from adapters.chat.slack.drawing.addresses import has_address, is_address, linked
-from bot.domain.cards import AnswerCard, PullsCard
-from bot.domain.sheets import Bullets, Code, Element, Fields, Table, Text
+from adapters.slack.blocks.cards import draw_card
+from adapters.slack.blocks.kit import EVERY_BLOCK_KIND, BlockKind
+from adapters.slack.blocks.text import has_pull_address, is_pull_address, link_pull_requests
+from bot.core.cards import AnswerCard, PullsCard
+from bot.core.sheets import Bullets, Code, Element, Fields, Table, Text
 from tests.adapters.chat.slack import content
 from tests.fakes import cards
 
 PULL = "https://forge.example/acme/shop/pull/7"
 
 
-def body(*elements: Element, kinds: frozenset[Kind] = EVERY_KIND) -> list[dict[str, Any]]:
-    (message,) = drawn(AnswerCard(key="a", title="Title", body=elements), rich=kinds)
+def body(
+    *elements: Element, kinds: frozenset[BlockKind] = EVERY_BLOCK_KIND
+) -> list[dict[str, Any]]:
+    (message,) = draw_card(AnswerCard(key="a", title="Title", body=elements), rich=kinds)
     assert content.wrong_in(message) == []
     return message.blocks[1:]
 
@@ -89,28 +92,28 @@ def test_a_long_column_of_a_table_wraps_and_a_short_one_does_not() -> None:
     assert block["column_settings"] == [{"is_wrapped": False}, {"is_wrapped": True}]
 
 
-@pytest.mark.parametrize("kinds", [EVERY_KIND, frozenset[Kind]()], ids=["rich", "plain"])
+@pytest.mark.parametrize("kinds", [EVERY_BLOCK_KIND, frozenset[BlockKind]()], ids=["rich", "plain"])
 def test_pull_requests_can_be_followed_from_their_card_and_are_not_told_twice(
-    kinds: frozenset[Kind],
+    kinds: frozenset[BlockKind],
 ) -> None:
-    (message,) = drawn(cards.PULLS, rich=kinds)
+    (message,) = draw_card(cards.PULLS, rich=kinds)
     assert content.wrong_in(message) == []
     told = str(message.blocks)
     assert told.count(cards.PULLS.pulls[0].url) == 1
-    assert (f"<{cards.PULLS.pulls[0].url}|#7>" in told) is (Kind.TABLE not in kinds)
+    assert (f"<{cards.PULLS.pulls[0].url}|#7>" in told) is (BlockKind.TABLE not in kinds)
 
 
 def test_an_address_that_is_none_of_a_pull_request_is_no_link_on_their_card() -> None:
     pull = cards.PULLS.pulls[0].model_copy(update={"url": "https://evil.example/login"})
     card = PullsCard(key="p", base="main", repository="acme/shop", pulls=(pull,))
-    (message,) = drawn(card)
+    (message,) = draw_card(card)
     assert "'link'" not in str(message.blocks)
     assert "#7: https://evil.example/login" in str(message.blocks)
 
 
 def test_in_a_line_the_address_of_a_pull_request_is_a_link_that_shows_itself() -> None:
-    assert linked(f"T001: #7 merged {PULL}") == f"T001: #7 merged <{PULL}>"
-    assert linked(f"*a* <b> {PULL}\n{PULL}").endswith(f"&lt;b&gt; <{PULL}>\n<{PULL}>")
+    assert link_pull_requests(f"T001: #7 merged {PULL}") == f"T001: #7 merged <{PULL}>"
+    assert link_pull_requests(f"*a* <b> {PULL}\n{PULL}").endswith(f"&lt;b&gt; <{PULL}>\n<{PULL}>")
     (block,) = body(Bullets(items=(f"T001: #7 merged {PULL}",)))
     assert block["text"]["type"] == "mrkdwn"
 
@@ -128,5 +131,5 @@ def test_in_a_line_the_address_of_a_pull_request_is_a_link_that_shows_itself() -
     ],
 )
 def test_nothing_else_is_an_address(text: str) -> None:
-    assert not is_address(text)
-    assert not has_address(text)
+    assert not is_pull_address(text)
+    assert not has_pull_address(text)

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from adapters.chat.slack.drawing import drawn
-from bot.domain.cards import Card
-from bot.domain.choices import Command, Verb, Word
-from bot.domain.events import Commanded, Opened, Pressed, Said
-from bot.domain.intent import Question
-from bot.domain.people import Person, Thread
-from bot.errors import Refused
+from adapters.slack.blocks.cards import draw_card
+from bot.core.cards import Card
+from bot.core.choices import Command, Verb, Word
+from bot.core.errors import Refused
+from bot.core.events import Commanded, Opened, Pressed, Said
+from bot.core.intent import Question
+from bot.core.people import Person, Thread
 from tests.adapters.chat.slack.way_in import Desk, WayIn, listening, way_in
 from tests.beds.slack import (
     AKI,
@@ -61,7 +61,7 @@ async def way(bed: SlackBed, talked: list[Thread]) -> AsyncIterator[WayIn]:
 async def shown(way: WayIn, card: Card) -> tuple[Message, str]:
     """A card in a thread Mika began, which nobody has taken note of."""
     root = await way.bed.say(MIKA, PUBLIC, "What stands here is for nobody.")
-    [message] = drawn(card)
+    [message] = draw_card(card)
     ts = await way.post(root.ts, message.text, message.blocks)
     await way.bed.all_acked()
     return root, ts
@@ -171,7 +171,7 @@ async def test_in_a_channel_shared_with_others_nobody_belongs_unless_the_operato
         root = await bed.mention(MIKA, PUBLIC, "Delete everything")
         await way.one()
         assert way.desk.by().outsider
-        [message] = drawn(cards.APPROVAL)
+        [message] = draw_card(cards.APPROVAL)
         ts = await way.post(root.ts, message.text, message.blocks)
         await bed.click(MIKA, ts, "Approve")
         await way.taken(2)

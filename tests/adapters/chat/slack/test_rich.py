@@ -6,24 +6,30 @@ from typing import Any
 
 import pytest
 
-from adapters.chat.slack.drawing import Kind, Message, Press, Site, drawn, words_of
-from adapters.chat.slack.drawing.limits import letters
-from adapters.chat.slack.plainer import plainer
-from adapters.chat.slack.words import UNSEEN
-from bot.domain.cards import AnswerCard, Card, Decided, StatusCard, TaskLine
-from bot.domain.choices import Choice, Style, Verb
-from bot.domain.events import Pressed
-from bot.domain.evidence import ExecutionResult
-from bot.domain.people import Thread
-from bot.domain.sheets import Entries, Entry, Tone
-from bot.domain.states import OverallStatus, TaskState
+from adapters.slack.blocks.cards import draw_card, plainer_forms
+from adapters.slack.blocks.kit import (
+    BlockKind,
+    ButtonValue,
+    Site,
+    SlackMessage,
+    pressed_label,
+    text_length,
+)
+from adapters.slack.blocks.text import ZERO_WIDTH_SPACE
+from bot.core.cards import AnswerCard, Card, Decided, StatusCard, TaskLine
+from bot.core.choices import Choice, Style, Verb
+from bot.core.events import Pressed
+from bot.core.evidence import ExecutionResult
+from bot.core.people import Thread
+from bot.core.sheets import Entries, Entry, Tone
+from bot.core.states import OverallStatus, TaskState
 from tests.adapters.chat.slack import content
 from tests.adapters.chat.slack.way_in import WayIn, listening, way_in
 from tests.beds.slack import MIKA, PUBLIC, SlackBed, invariants
 from tests.beds.slack.validation import wrong_in_blocks
 from tests.fakes import cards
 
-NONE: frozenset[Kind] = frozenset()
+NONE: frozenset[BlockKind] = frozenset()
 DECIDED = Decided(what="Done", by="Mika", at=cards.AT)
 SITE = Site("T0001", "https://played.slack.com/")
 THREAD = Thread(platform="slack", workspace="T0001", channel="C0001", root="1794988193.000100")
@@ -37,18 +43,18 @@ DISCARD = Choice(
 MERGE = Choice(label="Merge", verb=Verb.MERGE, about=SESSION)
 
 
-def one(card: Card, rich: frozenset[Kind] | None = None) -> Message:
-    (message,) = drawn(card, SITE) if rich is None else drawn(card, SITE, rich)
+def one(card: Card, rich: frozenset[BlockKind] | None = None) -> SlackMessage:
+    (message,) = draw_card(card, SITE) if rich is None else draw_card(card, SITE, rich)
     assert content.wrong_in(message) == []
     return message
 
 
-def of_type(message: Message, kind: str) -> list[dict[str, Any]]:
+def of_type(message: SlackMessage, kind: str) -> list[dict[str, Any]]:
     return [block for block in message.blocks if block["type"] == kind]
 
 
-def reads(message: Message) -> str:
-    return "\n".join(content.texts_of(message.blocks)).replace(UNSEEN, "")
+def reads(message: SlackMessage) -> str:
+    return "\n".join(content.texts_of(message.blocks)).replace(ZERO_WIDTH_SPACE, "")
 
 
 def status(*tasks: TaskLine) -> StatusCard:
@@ -75,7 +81,7 @@ def test_a_status_is_a_plan_with_a_card_for_each_task() -> None:
 
 
 def test_where_no_plan_is_taken_the_tasks_stand_in_a_table() -> None:
-    without = frozenset(Kind) - {Kind.PLAN}
+    without = frozenset(BlockKind) - {BlockKind.PLAN}
     assert of_type(one(cards.STATUS, without), "table")
     assert not of_type(one(cards.STATUS), "table")
     assert "T003" in reads(one(cards.STATUS, NONE))
@@ -111,7 +117,7 @@ def test_however_many_tasks_with_however_much_to_say_the_screens_have_room() -> 
     long = long.model_copy(update={"name": "long " * 90})
     message = one(status(*[long.model_copy(update={"tail": ""})] * 60, *[long] * 3))
     assert reads(message).count("the end") == 3
-    assert letters(message.blocks) <= 8_000
+    assert text_length(message.blocks) <= 8_000
 
 
 # Coloured boxes
@@ -164,28 +170,28 @@ def test_the_result_can_be_praised_or_not_and_the_thumbs_stay() -> None:
         (block,) = of_type(one(card), "context_actions")
         (thumbs,) = block["elements"]
         pair = (thumbs["positive_button"], thumbs["negative_button"])
-        assert [Press.read(button["value"]) for button in pair] == [
-            Press(verb=Verb.HELPFUL, key="summary"),
-            Press(verb=Verb.UNHELPFUL, key="summary"),
+        assert [ButtonValue.read(button["value"]) for button in pair] == [
+            ButtonValue(verb=Verb.HELPFUL, key="summary"),
+            ButtonValue(verb=Verb.UNHELPFUL, key="summary"),
         ]
 
 
 def test_where_no_thumbs_are_taken_there_are_two_buttons() -> None:
     buttons = list(content.parts_of(one(cards.SUMMARY, NONE).blocks, "button"))
     assert [button["text"]["text"] for button in buttons] == ["Helpful", "Not helpful"]
-    presses = [Press.of(button) for button in buttons]
+    presses = [ButtonValue.of(button) for button in buttons]
     assert [press.verb for press in presses if press] == [Verb.HELPFUL, Verb.UNHELPFUL]
 
 
 def test_nothing_but_the_result_is_to_be_praised() -> None:
     others = [card for card in cards.EVERY_KIND if card is not cards.SUMMARY]
     for card in others:
-        for message in drawn(card):
+        for message in draw_card(card):
             assert not of_type(message, "context_actions")
 
 
 def test_in_the_simplest_form_with_buttons_the_thumbs_are_there() -> None:
-    (_, blocks), _ = plainer(one(cards.SUMMARY))
+    (_, blocks), _ = plainer_forms(one(cards.SUMMARY))
     assert [block["type"] for block in blocks][-1] == "context_actions"
     assert wrong_in_blocks(blocks) == []
 
@@ -225,7 +231,7 @@ def test_one_thing_to_do_is_a_button_beside_it() -> None:
     for choice in (RESUME, DISCARD):
         button = one(listing(entry(choice))).blocks[1]["accessory"]
         assert (button["type"], button["text"]["text"]) == ("button", choice.label)
-        assert Press.of(button) == Press(verb=choice.verb, about=SESSION)
+        assert ButtonValue.of(button) == ButtonValue(verb=choice.verb, about=SESSION)
         assert ("confirm" in button) == bool(choice.confirm)
 
 
@@ -234,8 +240,8 @@ def test_several_things_to_do_are_a_menu() -> None:
     assert menu["type"] == "overflow"
     assert [option["text"]["text"] for option in menu["options"]] == ["Resume", "Show", "Merge"]
     chosen = {"type": "overflow", "selected_option": menu["options"][1]}
-    assert Press.of(chosen) == Press(verb=Verb.LOG, about=SESSION)
-    assert words_of(chosen) == "Show"
+    assert ButtonValue.of(chosen) == ButtonValue(verb=Verb.LOG, about=SESSION)
+    assert pressed_label(chosen) == "Show"
 
 
 def test_what_must_be_confirmed_is_in_no_menu() -> None:
@@ -267,8 +273,8 @@ def test_two_that_differ_only_in_what_they_ask_are_not_in_one_menu() -> None:
 def test_a_choice_of_a_menu_that_asks_for_a_text_says_so() -> None:
     hint = Choice(label="Hint …", verb=Verb.HINT, about="t2", asks="What does it not know? " * 20)
     menu = one(listing(entry(RESUME, hint))).blocks[1]["accessory"]
-    press = Press.of({"type": "overflow", "selected_option": menu["options"][1]})
-    assert press == Press(verb=Verb.HINT, about="t2", asks=True)
+    press = ButtonValue.of({"type": "overflow", "selected_option": menu["options"][1]})
+    assert press == ButtonValue(verb=Verb.HINT, about="t2", asks=True)
 
 
 def test_of_more_than_twenty_the_rest_is_counted() -> None:
@@ -288,7 +294,7 @@ def test_entries_leave_room_for_what_stands_below_them() -> None:
 
 def test_in_the_simplest_form_with_buttons_every_entry_keeps_its_own() -> None:
     message = one(listing(entry(RESUME), entry(OPEN, MERGE), entry(OPEN, DISCARD)))
-    (_, blocks), (bare, nothing) = plainer(message)
+    (_, blocks), (bare, nothing) = plainer_forms(message)
     assert wrong_in_blocks(blocks) == []
     kinds = [part["type"] for part in blocks for part in [part.get("accessory", part)]]
     assert kinds.count("button") == kinds.count("overflow") == kinds.count("actions") == 1
@@ -309,8 +315,8 @@ def test_in_the_simplest_form_with_buttons_every_entry_keeps_its_own() -> None:
     ],
 )
 def test_what_is_none_of_our_buttons_is_no_press(action: dict[str, Any]) -> None:
-    assert Press.of(action) is None
-    assert words_of(action) == ""
+    assert ButtonValue.of(action) is None
+    assert pressed_label(action) == ""
 
 
 # What Slack tells of a press

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from adapters.chat.slack import forms
-from adapters.chat.slack.forms import Purpose
-from bot.domain.choices import Verb
-from bot.domain.events import Configured
+from adapters.slack.blocks import forms
+from adapters.slack.blocks.forms import FormPurpose
+from bot.core.choices import Verb
+from bot.core.events import Configured
 from tests.adapters.chat.slack import content
 from tests.adapters.chat.slack.whole import DEADLINE, HOME, PAGE, Whole, whole
 from tests.beds.slack import AKI, MIKA, TEAM, SlackBed
 from tests.beds.slack.validation import wrong_in_view
 
-WHERE = Purpose(thread=HOME, verb=Verb.SETTINGS)
+WHERE = FormPurpose(thread=HOME, verb=Verb.SETTINGS)
 URL = "https://models.example/v1"
 
 
@@ -44,12 +44,12 @@ def values(base_url: str = "", model: str = "") -> dict[str, Any]:
 @pytest.mark.parametrize("text", content.HOSTILE, ids=lambda text: ascii(text[:12]))
 def test_slack_takes_it_whatever_is_set(text: str) -> None:
     facts = ((text, text), ("Model", text), ("Base URL", text))
-    assert wrong_in_view(forms.settings(WHERE, facts)) == []
-    assert wrong_in_view(forms.settings(WHERE, facts * 30)) == []
+    assert wrong_in_view(forms.settings_form(WHERE, facts)) == []
+    assert wrong_in_view(forms.settings_form(WHERE, facts * 30)) == []
 
 
 def test_it_says_what_is_set_and_where_the_key_belongs() -> None:
-    view = forms.settings(WHERE, PAGE.settings)
+    view = forms.settings_form(WHERE, PAGE.settings)
     reads = "\n".join(content.texts_of(view))
     assert "Key: SET" in reads
     assert "OPENAI_API_KEY in .env" in reads
@@ -64,8 +64,8 @@ def test_it_says_what_is_set_and_where_the_key_belongs() -> None:
     [(URL, "m"), (URL, ""), ("", "org/model-1:latest"), ("http://[::1]:8080/v1", "x")],
 )
 def test_an_address_or_a_model_is_taken(url: str, model: str) -> None:
-    assert forms.unfit(values(url, model)) == {}
-    assert forms.configured(values(f" {url} ", model)) == (url, model)
+    assert forms.settings_errors(values(url, model)) == {}
+    assert forms.settings_given(values(f" {url} ", model)) == (url, model)
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def test_an_address_or_a_model_is_taken(url: str, model: str) -> None:
     ],
 )
 def test_what_is_no_address_or_holds_a_secret_is_given_back(url: str) -> None:
-    assert list(forms.unfit(values(url, "m"))) == ["base_url"]
+    assert list(forms.settings_errors(values(url, "m"))) == ["base_url"]
 
 
 def test_an_empty_form_and_a_sentence_are_given_back() -> None:
-    assert list(forms.unfit(values())) == ["model"]
-    assert list(forms.unfit(values(URL, "the best one"))) == ["model"]
+    assert list(forms.settings_errors(values())) == ["model"]
+    assert list(forms.settings_errors(values(URL, "the best one"))) == ["model"]
 
 
 async def test_what_is_set_there_is_delivered(bot: Whole) -> None:
@@ -119,6 +119,6 @@ async def test_a_form_for_something_else_sets_nothing(bot: Whole) -> None:
     await bot.bed.click(MIKA, "home", "Model and endpoint")
     await bot.bed.until(lambda: bot.bed.views, DEADLINE)
     [form] = bot.bed.views
-    form.told["private_metadata"] = Purpose(thread=HOME, verb=Verb.HINT).json_text
+    form.told["private_metadata"] = FormPurpose(thread=HOME, verb=Verb.HINT).json_text
     await bot.bed.submit(form, {"base_url": URL, "model": "m"})
     await bot.taken(1)

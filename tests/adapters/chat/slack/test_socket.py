@@ -12,9 +12,9 @@ from time import time
 import pytest
 from aiohttp import web
 
-from adapters.chat.slack.access import SlackAccess, new_client, session_for
-from adapters.chat.slack.socket import Socket, out_of_touch
-from bot.errors import Refused
+from adapters.slack.client import SlackAccess, new_client, session_for
+from adapters.slack.connection import SocketMode, missed_since
+from bot.core.errors import Refused
 from tests.adapters.chat.slack.way_in import QUICK, Desk, WayIn, listening, way_in
 from tests.beds.slack import APP_TOKEN, BOT_TOKEN, MIKA, SlackBed
 
@@ -139,7 +139,7 @@ async def test_a_slack_that_goes_away_and_comes_back_is_heard_again(way: WayIn) 
 
 async def test_a_slack_that_is_away_at_the_start_is_waited_for(way: WayIn) -> None:
     await way.bed.go_away()
-    socket = Socket(way.client, APP_TOKEN, way.reception.app, rhythm=QUICK)
+    socket = SocketMode(way.client, APP_TOKEN, way.reception.app, rhythm=QUICK)
     task = asyncio.create_task(socket.listen())
     try:
         await asyncio.wait({task}, timeout=0.2)
@@ -173,7 +173,7 @@ async def test_whoever_was_out_of_touch_for_long_says_since_when(way: WayIn) -> 
 def test_how_long_it_was_is_not_believed_of_a_clock_that_was_set_back(
     proof: float | None, since: float | None
 ) -> None:
-    assert out_of_touch(proof, 1_000.0, gap=10.0) == since
+    assert missed_since(proof, 1_000.0, gap=10.0) == since
 
 
 async def test_a_revoked_token_ends_the_listening(way: WayIn) -> None:
@@ -186,7 +186,7 @@ async def test_a_revoked_token_ends_the_listening(way: WayIn) -> None:
 
 
 async def test_an_app_token_that_is_refused_ends_the_listening(way: WayIn) -> None:
-    socket = Socket(way.client, "xapp-forged", way.reception.app, rhythm=QUICK)
+    socket = SocketMode(way.client, "xapp-forged", way.reception.app, rhythm=QUICK)
     error = await ended(asyncio.create_task(socket.listen()))
     assert isinstance(error, Refused)
     assert "invalid_auth" in error.reason
@@ -252,7 +252,7 @@ async def test_cancelled_on_a_silent_line_it_ends_without_a_goodbye(way: WayIn) 
     access = SlackAccess(BOT_TOKEN, APP_TOKEN)
     async with serving(stay_silent) as api_url, session_for(access) as session:
         client = new_client(replace(access, api_url=api_url), session)
-        socket = Socket(client, APP_TOKEN, way.reception.app, rhythm=replace(QUICK, ping=60))
+        socket = SocketMode(client, APP_TOKEN, way.reception.app, rhythm=replace(QUICK, ping=60))
         task = asyncio.create_task(socket.listen())
         async with asyncio.timeout(LONG):
             await opened.wait()

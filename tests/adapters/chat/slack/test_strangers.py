@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from adapters.chat.slack.drawing import drawn
-from adapters.chat.slack.files import Files
-from bot.domain.cards import Card
-from bot.domain.events import FromPeople
-from bot.domain.people import Role, Thread
-from bot.domain.record import Record
-from bot.domain.states import Phase
-from bot.engine.gate import Door, Gate
-from bot.flow import telling
+from adapters.slack.blocks.cards import draw_card
+from adapters.slack.files import SlackFiles
+from bot.core.cards import Card
+from bot.core.events import FromPeople
+from bot.core.gate import Door, Gate
+from bot.core.people import Role, Thread
+from bot.core.projections.records import Record
+from bot.core.states import Phase
+from bot.steps import messages
 from tests.adapters.chat.slack.way_in import Desk, WayIn, listening, way_in
 from tests.beds.slack import AKI, EXTERNAL, GUEST, MIKA, PUBLIC, TEAM, SlackBed
 from tests.fakes import cards
@@ -52,12 +52,12 @@ class Place:
         return self.way.bed
 
     async def card(self, card: Card) -> str:
-        [message] = drawn(card)
+        [message] = draw_card(card)
         return await self.way.post(self.root, message.text, message.blocks)
 
     async def plan(self) -> str:
         record = Record.model_validate_json(next(iter(self.stage.store.records.values())))
-        return await self.card(telling.approval_wanted(record.session).card)
+        return await self.card(messages.approval_wanted(record.session).card)
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ async def place() -> AsyncIterator[Place]:
             way_in(
                 bed,
                 RealDesk(stage),
-                brings=lambda client, people: [Files(client, lambda thread: True).beside],
+                brings=lambda client, people: [SlackFiles(client, lambda thread: True).beside],
                 may_ask=lambda thread, person: stage.gate.grants(thread, person, Role.START),
             )
         )

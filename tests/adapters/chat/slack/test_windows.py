@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from adapters.chat.slack.drawing.window import page_in, pages, window
-from bot.domain.cards import AnswerCard, NeedsYouCard
-from bot.domain.choices import Choice, Verb
-from bot.domain.events import FromPeople, Pressed
-from bot.domain.layout import sheet
-from bot.domain.people import Thread
-from bot.domain.sheets import Code, Text
-from bot.errors import Unavailable
+from adapters.slack.blocks.surfaces import page_wanted, window_pages, window_view
+from bot.core.cards import AnswerCard, NeedsYouCard
+from bot.core.choices import Choice, Verb
+from bot.core.errors import Unavailable
+from bot.core.events import FromPeople, Pressed
+from bot.core.layout import lay_out
+from bot.core.people import Thread
+from bot.core.sheets import Code, Text
 from tests.adapters.chat.slack import content
 from tests.adapters.chat.slack.whole import DEADLINE, HOME, Whole, answer, person, whole
 from tests.beds.slack import AKI, MIKA, PUBLIC, TEAM, SlackBed, View
@@ -66,31 +66,31 @@ async def window_of(bot: Whole, *words: str) -> View:
 @_any
 @given(content.answer_cards)
 def test_slack_takes_every_page_of_any_answer(card: AnswerCard) -> None:
-    laid = sheet(card)
-    leaves = pages(laid)
+    laid = lay_out(card)
+    leaves = window_pages(laid)
     for number in range(len(leaves)):
-        view = window(laid, leaves, number, "{}")
+        view = window_view(laid, leaves, number, "{}")
         assert wrong_in_view(view) == []
         assert [text for text in content.texts_of(view) if not text.strip()] == []
 
 
 def test_nothing_of_a_long_log_is_left_out_and_its_end_comes_first() -> None:
-    laid = sheet(AnswerCard(key="a", title="Logs", body=(Text(text="T001"), Code(text=LINES))))
-    leaves = pages(laid)
+    laid = lay_out(AnswerCard(key="a", title="Logs", body=(Text(text="T001"), Code(text=LINES))))
+    leaves = window_pages(laid)
     assert len(leaves) > 2
     whole = "\n".join(text for leaf in leaves for text in content.texts_of(leaf))
     assert [f"line {n} " in whole for n in range(900)] == [True] * 900
-    last = window(laid, leaves, len(leaves) - 1)
+    last = window_view(laid, leaves, len(leaves) - 1)
     assert "line 899 " in "\n".join(content.texts_of(last))
     assert labels(_named(last)) == ["Older"]
-    assert labels(_named(window(laid, leaves, 1))) == ["Older", "Newer"]
-    assert labels(_named(window(laid, leaves, 0))) == ["Newer"]
+    assert labels(_named(window_view(laid, leaves, 1))) == ["Older", "Newer"]
+    assert labels(_named(window_view(laid, leaves, 0))) == ["Newer"]
 
 
 @pytest.mark.parametrize("value", ["", "x", "-1", "1e9", "9" * 40, None, 3])
 def test_a_page_nobody_offered_is_no_page(value: object) -> None:
-    assert page_in({"action_id": "page:older", "value": value}) is None
-    assert page_in({"action_id": "approve:0", "value": "1"}) is None
+    assert page_wanted({"action_id": "page:older", "value": value}) is None
+    assert page_wanted({"action_id": "approve:0", "value": "1"}) is None
 
 
 def _named(view: dict[str, object]) -> list[dict[str, object]]:

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.chat.slack.words import (
-    UNSEEN,
-    Heard,
+from adapters.slack.blocks.text import (
+    ZERO_WIDTH_SPACE,
+    PlainMessage,
     escaped,
     escaped_code,
     harmless_markdown,
-    plain,
+    plain_message,
 )
-from bot.domain.masking import clean
+from bot.core.text import clean
 from tests.adapters.chat.slack.content import words
 
 BOT = "U0BOT"
@@ -26,7 +26,7 @@ _LIVE = re.compile(r"<[@!#a-zA-Z][^>]*>|(?i:@(?:here|channel|everyone)\b)")
 
 
 def heard(text: str) -> str:
-    return plain(text, BOT).text
+    return plain_message(text, BOT).text
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def heard(text: str) -> str:
     ],
 )
 def test_the_bots_own_name_is_taken_out_wherever_it_stands(written: str, read: str) -> None:
-    assert plain(written, BOT) == Heard(read, mentions_bot=True)
+    assert plain_message(written, BOT) == PlainMessage(read, mentions_bot=True)
 
 
 @pytest.mark.parametrize(
@@ -72,23 +72,23 @@ def test_a_message_reads_as_the_one_who_wrote_it_saw_it(written: str, read: str)
 
 def test_what_people_escaped_is_unescaped_once() -> None:
     assert heard("&amp;lt;!channel&amp;gt;") == "&lt;!channel&gt;"
-    assert plain("&lt;@U0BOT&gt;", BOT) == Heard("<@U0BOT>")
+    assert plain_message("&lt;@U0BOT&gt;", BOT) == PlainMessage("<@U0BOT>")
 
 
 def test_it_is_known_who_was_spoken_to_first() -> None:
-    assert plain("<@U2> what do you think?", BOT).mentions_first_other
-    assert plain("<!subteam^S1> what do you think?", BOT).mentions_first_other
-    both = plain("<@U0BOT> ask <@U2>", BOT)
+    assert plain_message("<@U2> what do you think?", BOT).mentions_first_other
+    assert plain_message("<!subteam^S1> what do you think?", BOT).mentions_first_other
+    both = plain_message("<@U0BOT> ask <@U2>", BOT)
     assert both.mentions_bot
     assert not both.mentions_first_other
-    assert plain("<@U2> ask <@U0BOT>", BOT) == Heard(
+    assert plain_message("<@U2> ask <@U0BOT>", BOT) == PlainMessage(
         "@U2 ask", mentions_bot=True, mentions_first_other=True
     )
-    assert not plain("<!here> all", BOT).mentions_first_other
+    assert not plain_message("<!here> all", BOT).mentions_first_other
 
 
 def test_without_an_id_of_its_own_the_bot_is_never_mentioned() -> None:
-    assert plain("<@U2> and <http://x.example>", "") == Heard(
+    assert plain_message("<@U2> and <http://x.example>", "") == PlainMessage(
         "@U2 and http://x.example", mentions_first_other=True
     )
 
@@ -105,9 +105,9 @@ def test_escaped_text_has_no_tokens_and_reads_the_same(text: str) -> None:
     assert not _LIVE.search(safe)
     assert "<" not in safe
     assert ">" not in safe
-    assert unescape(re.sub(r"&(?!(?:lt|gt|amp);)", "&amp;", safe)).replace(UNSEEN, "") == clean(
-        text
-    )
+    assert unescape(re.sub(r"&(?!(?:lt|gt|amp);)", "&amp;", safe)).replace(
+        ZERO_WIDTH_SPACE, ""
+    ) == clean(text)
 
 
 @pytest.mark.parametrize("marker", ["*", "_", "~", "`"])
@@ -122,7 +122,7 @@ def test_names_stay_as_they_are_so_that_they_can_be_copied() -> None:
 
 
 def test_a_line_cannot_become_a_quote_or_an_emoji() -> None:
-    assert escaped("> so") == f"{UNSEEN}&gt; so"
+    assert escaped("> so") == f"{ZERO_WIDTH_SPACE}&gt; so"
     assert ":tada:" not in escaped("done :tada:")
 
 
@@ -135,7 +135,9 @@ def test_a_cut_escaped_text_fits_and_ends_with_no_half_of_an_entity(text: str, l
 
 def test_no_cut_goes_through_an_entity() -> None:
     for limit in range(10, 30):
-        assert re.fullmatch("(?:&lt;|&gt;|&amp;)+…", escaped("<>&" * 20, limit).replace(UNSEEN, ""))
+        assert re.fullmatch(
+            "(?:&lt;|&gt;|&amp;)+…", escaped("<>&" * 20, limit).replace(ZERO_WIDTH_SPACE, "")
+        )
 
 
 @given(words)
@@ -143,9 +145,9 @@ def test_code_cannot_end_its_fence_nor_mention_anybody(text: str) -> None:
     safe = escaped_code(text)
     assert "```" not in safe
     assert "<" not in safe
-    assert unescape(re.sub(r"&(?!(?:lt|gt|amp);)", "&amp;", safe)).replace(UNSEEN, "") == clean(
-        text
-    )
+    assert unescape(re.sub(r"&(?!(?:lt|gt|amp);)", "&amp;", safe)).replace(
+        ZERO_WIDTH_SPACE, ""
+    ) == clean(text)
 
 
 def test_code_with_single_backticks_is_copied_letter_for_letter() -> None:
@@ -155,7 +157,7 @@ def test_code_with_single_backticks_is_copied_letter_for_letter() -> None:
 @given(words)
 def test_markdown_mentions_nobody_and_reads_the_same(text: str) -> None:
     safe = harmless_markdown(text)
-    assert safe.replace(UNSEEN, "") == clean(text)
+    assert safe.replace(ZERO_WIDTH_SPACE, "") == clean(text)
     assert not re.search(r"<[@#]\w|<!\w", safe)
 
 
@@ -172,8 +174,8 @@ def test_a_token_of_slacks_own_becomes_mere_text_in_markdown(token: str) -> None
 )
 def test_not_even_what_markdown_would_make_a_token_is_one(opening: str, sigil: str) -> None:
     safe = harmless_markdown(f"before {opening}{sigil}> after")
-    assert html.unescape(safe).replace("\\", "").partition("<")[2].startswith(UNSEEN)
-    assert safe.replace(UNSEEN, "") == f"before {opening}{sigil}> after"
+    assert html.unescape(safe).replace("\\", "").partition("<")[2].startswith(ZERO_WIDTH_SPACE)
+    assert safe.replace(ZERO_WIDTH_SPACE, "") == f"before {opening}{sigil}> after"
 
 
 @pytest.mark.parametrize(
@@ -199,4 +201,4 @@ def test_ordinary_markdown_stays_letter_for_letter(text: str) -> None:
 def test_even_a_monstrous_text_is_read_once_only(text: str) -> None:
     # read again and again it would take hours
     for work in (escaped, escaped_code, harmless_markdown, heard):
-        assert work(text).replace(UNSEEN, "")[:1] in (text[0], "&")
+        assert work(text).replace(ZERO_WIDTH_SPACE, "")[:1] in (text[0], "&")

@@ -12,22 +12,18 @@ from typing import Any
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.chat.slack.access import SlackAccess, new_client, session_for
-from adapters.chat.slack.brought import Bring, Brought
-from adapters.chat.slack.known import Known, QuestionsOf
-from adapters.chat.slack.people import People
-from adapters.chat.slack.preflight import Identity
-from adapters.chat.slack.reception import Reception
-from adapters.chat.slack.screens import Screens
-from adapters.chat.slack.seen import Seen
-from adapters.chat.slack.shared import Shared
-from adapters.chat.slack.socket import Rhythm, Socket
-from adapters.chat.slack.wishes import Open, Wishes
-from bot.domain.cards import Card
-from bot.domain.events import FromPeople
-from bot.domain.intent import Question
-from bot.domain.people import Person, Thread
-from bot.errors import Unavailable
+from adapters.slack.access import Identity, SharedChannels, WorkspaceMembers
+from adapters.slack.client import SlackAccess, new_client, session_for
+from adapters.slack.connection import ChannelMarks, SocketMode, SocketTiming
+from adapters.slack.files import Attachments, FetchAttachments
+from adapters.slack.incoming import FormRequests, OpenThread, SlackReceiver
+from adapters.slack.payloads import PayloadContext, QuestionsOf
+from adapters.slack.views import PersonalViews
+from bot.core.cards import Card
+from bot.core.errors import Unavailable
+from bot.core.events import FromPeople
+from bot.core.intent import Question
+from bot.core.people import Person, Thread
 from bot.ports import MayAsk
 from tests.beds.slack import (
     APP_TOKEN,
@@ -41,7 +37,7 @@ from tests.beds.slack import (
 )
 
 US = Identity(team=TEAM, user=BOT, bot=BOT_ID, name="gwt")
-QUICK = Rhythm(ping=0.3, look=0.02, dead_url=0.1, rebuild=30, keep_alive=30, gap=30)
+QUICK = SocketTiming(ping=0.3, look=0.02, dead_url=0.1, rebuild=30, keep_alive=30, gap=30)
 Taken = tuple[Thread, FromPeople]
 
 
@@ -86,10 +82,10 @@ class Desk:
 class WayIn:
     bed: SlackBed
     client: AsyncWebClient
-    people: People
-    reception: Reception
+    people: WorkspaceMembers
+    reception: SlackReceiver
     desk: Desk
-    screens: Screens
+    screens: PersonalViews
 
     async def taken(self, count: int) -> list[Taken]:
         """So many events, as soon as they have been taken; no more than that."""
@@ -147,22 +143,24 @@ async def way_in(
     bed: SlackBed,
     desk: Desk | None = None,
     *,
-    seen: Seen | None = None,
+    seen: ChannelMarks | None = None,
     questions: QuestionsOf = none_asked,
     talked: Callable[[Thread], None] = lambda thread: None,
-    open_: Open = _nowhere,
+    open_: OpenThread = _nowhere,
     channels: tuple[str, ...] = (),
     shared: Collection[str] = (f"{TEAM}:{PUBLIC}",),
-    brings: Callable[[AsyncWebClient, People], Sequence[Bring]] = lambda client, people: (),
+    brings: Callable[
+        [AsyncWebClient, WorkspaceMembers], Sequence[FetchAttachments]
+    ] = lambda client, people: (),
     may_ask: MayAsk = members,
     notice: float = 30,
 ) -> AsyncGenerator[WayIn, None]:
     """All but the line: what comes in by it is taken."""
     desk = desk or Desk()
     async with calls_to(bed) as client:
-        people = People(client, TEAM, monotonic=monotonic)
-        screens = Screens(client, notice=notice)
-        reception = Reception(
+        people = WorkspaceMembers(client, TEAM, monotonic=monotonic)
+        screens = PersonalViews(client, notice=notice)
+        reception = SlackReceiver(
             access_to(bed),
             client,
             US,
@@ -170,12 +168,12 @@ async def way_in(
             desk.deliver,
             now=lambda: datetime.now(UTC),
             screens=screens,
-            wishes=Wishes(open_, desk.deliver),
+            wishes=FormRequests(open_, desk.deliver),
             seen=seen,
-            shared=Shared(shared),
-            known=Known(questions, screens.home.settings, channels=channels),
+            shared=SharedChannels(shared),
+            known=PayloadContext(questions, screens.home.settings, channels=channels),
             talked=talked,
-            brought=Brought(brings(client, people), may_ask),
+            brought=Attachments(brings(client, people), may_ask),
         )
         yield WayIn(bed, client, people, reception, desk, screens)
         await reception.close()
@@ -184,10 +182,10 @@ async def way_in(
 
 @asynccontextmanager
 async def listening(
-    way: WayIn, rhythm: Rhythm = QUICK, on_gap: Callable[[float], None] = lambda since: None
+    way: WayIn, rhythm: SocketTiming = QUICK, on_gap: Callable[[float], None] = lambda since: None
 ) -> AsyncGenerator[asyncio.Task[None], None]:
     """With a socket that is open."""
-    socket = Socket(
+    socket = SocketMode(
         way.client,
         APP_TOKEN,
         way.reception.app,

@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.chat.slack import SlackChat
-from bot.domain.cards import AnswerCard, HomeCard
-from bot.domain.choices import Choice, Style, Verb
-from bot.domain.events import FromPeople
-from bot.domain.people import Person, Thread
-from bot.domain.sheets import Entry
+from adapters.slack.chat import SlackChat
+from bot.core.cards import AnswerCard, HomeCard
+from bot.core.choices import Choice, Style, Verb
+from bot.core.events import FromPeople
+from bot.core.people import Person, Thread
+from bot.core.sheets import Entry
 from tests.adapters.chat.slack.way_in import QUICK, Desk, access_to
 from tests.beds.slack import MIKA, PUBLIC, TEAM, SlackBed
 from tests.fakes import cards

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bot.domain.world import Launch
+from bot.core.runs import Launch
 
 # argv: the way it is drawn, then for each question its title and options, separated by «|».
 _MENUS = r"""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.tmux.dialogs.hints import latest
+from adapters.tmux.dialogs import latest_hint
 
 PERMISSION: dict[str, object] = {
     "hook_event_name": "PermissionRequest",
@@ -28,7 +28,7 @@ NEEDS: dict[str, object] = {
     ],
 )
 def test_a_hook_says_that_something_is_asked(hook: dict[str, object], says: str) -> None:
-    hint = latest([("1.json", hook)], heeded="")
+    hint = latest_hint([("1.json", hook)], heeded="")
 
     assert hint is not None
     assert hint.says == says
@@ -45,22 +45,22 @@ def test_a_hook_says_that_something_is_asked(hook: dict[str, object], says: str)
     ],
 )
 def test_other_hooks_ask_nothing(hook: dict[str, object]) -> None:
-    assert latest([("1.json", hook)], heeded="") is None
+    assert latest_hint([("1.json", hook)], heeded="") is None
 
 
 @pytest.mark.parametrize("event", ["Stop", "StopFailure", "UserPromptSubmit", "SessionEnd"])
 def test_an_agent_that_has_gone_on_asks_no_more(event: str) -> None:
     hooks = [("1.json", PERMISSION), ("2.json", {"hook_event_name": event})]
 
-    assert latest(hooks, heeded="") is None
-    assert latest([*hooks, ("3.json", NEEDS)], heeded="") is not None
+    assert latest_hint(hooks, heeded="") is None
+    assert latest_hint([*hooks, ("3.json", NEEDS)], heeded="") is not None
 
 
 def test_what_was_heeded_is_not_heard_again() -> None:
     hooks = [("1.json", PERMISSION), ("2.json", NEEDS)]
 
-    hint = latest(hooks, heeded="1.json")
+    hint = latest_hint(hooks, heeded="1.json")
 
     assert hint is not None
     assert hint.name == "2.json"
-    assert latest(hooks, heeded="2.json") is None
+    assert latest_hint(hooks, heeded="2.json") is None

@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 
 from adapters.tmux import TmuxPanes
-from bot.domain.dialogs import Dialog, DialogKind
-from bot.domain.world import Launch
-from bot.errors import Refused
+from bot.core.errors import Refused
+from bot.core.runs import Dialog, DialogKind, Launch
 from tests.adapters.tmux.dialogs.programs import menus, shell
 from tests.adapters.tmux.own_server import QUICK, OwnServer, until
 

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.tmux.dialogs import Shown, read
-from adapters.tmux.dialogs.page import Line
-from bot.domain.dialogs import Dialog, DialogKind
+from adapters.tmux.dialogs import read_dialog
+from adapters.tmux.screen_lines import ScreenContent, ScreenLine
+from bot.core.runs import Dialog, DialogKind
 
 
 def waiting(text: str) -> Dialog | None:
     """The cursor stands in the last line."""
-    return read(Shown(text, cursor=0))
+    return read_dialog(ScreenContent(text, cursor=0))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_yes_or_no_is_answered_by_the_word_and_enter(
     ],
 )
 def test_a_key_to_go_on_is_one_button(text: str) -> None:
-    dialog = read(Shown(f"some output\n{text}\n"))
+    dialog = read_dialog(ScreenContent(f"some output\n{text}\n"))
 
     assert dialog is not None
     assert [option.keys for option in dialog.options] == [("Enter",)]
@@ -138,17 +138,17 @@ def test_whatever_a_screen_shows_is_read_within_bounds(text: str) -> None:
 
 
 def test_borders_are_taken_off_both_sides() -> None:
-    assert Line("  │ ❯ 1. Yes    │ ").text == "❯ 1. Yes"
-    assert Line("│ ╭─────╮ │").rule
-    assert not Line("│ ╭─────╮ │").begins_block(0)
-    assert Line(" ╭──────────╮").begins_block(1)
-    assert Line("──────").begins_block(None)
-    assert not Line(" ──────").begins_block(None)
+    assert ScreenLine("  │ ❯ 1. Yes    │ ").text == "❯ 1. Yes"
+    assert ScreenLine("│ ╭─────╮ │").rule
+    assert not ScreenLine("│ ╭─────╮ │").begins_block(0)
+    assert ScreenLine(" ╭──────────╮").begins_block(1)
+    assert ScreenLine("──────").begins_block(None)
+    assert not ScreenLine(" ──────").begins_block(None)
 
 
 @pytest.mark.parametrize(("raw", "column"), [("x", 0), ("", 300_000), ("│", 300_001)])
 def test_a_line_full_of_blanks_is_gone_through_once(raw: str, column: int) -> None:
     """Again and again it would take hours."""
-    one = Line(f"{raw}{' ' * 300_000}y │")
+    one = ScreenLine(f"{raw}{' ' * 300_000}y │")
     assert one.column == column
     assert one.text == "x" * (raw == "x")

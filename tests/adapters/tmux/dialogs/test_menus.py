@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.tmux.dialogs import Shown, read
-from bot.domain.dialogs import Dialog, DialogKind
+from adapters.tmux.dialogs import read_dialog
+from adapters.tmux.screen_lines import ScreenContent
+from bot.core.runs import Dialog, DialogKind
 from tests.adapters.tmux.dialogs import asked
 
 RULE = asked.RULE
 
 
 def menu(text: str) -> Dialog:
-    dialog = read(Shown(text))
+    dialog = read_dialog(ScreenContent(text))
     assert dialog is not None
     assert dialog.kind is DialogKind.MENU
     return dialog
@@ -224,11 +225,11 @@ NO_MENUS = {
 
 @pytest.mark.parametrize("name", NO_MENUS)
 def test_what_only_looks_like_a_menu_is_none(name: str) -> None:
-    assert read(Shown(NO_MENUS[name])) is None
+    assert read_dialog(ScreenContent(NO_MENUS[name])) is None
 
 
 def test_a_row_of_buttons_is_no_longer_than_a_screen_is_wide() -> None:
     """An agent may print as long a line as it likes, and to look for buttons there would hold everybody up."""
     far = asked.OPENCODE.replace("ctrl+f", f"{' ' * 10_000}ctrl+f")
-    assert read(Shown(asked.OPENCODE)) is not None
-    assert read(Shown(far)) is None
+    assert read_dialog(ScreenContent(asked.OPENCODE)) is not None
+    assert read_dialog(ScreenContent(far)) is None

@@ -1,8 +1,5 @@
 """A homeserver in memory that does what it is told, and devices of people who write what they like. No network."""
 
-# pyright: reportMissingTypeStubs=false, reportPrivateUsage=false
-# nio has no stubs, and no word for some of what a device of others has to know
-
 from __future__ import annotations
 
 import base64
@@ -17,16 +14,21 @@ import vodozemac
 from nio import AsyncClient, AsyncClientConfig
 from nio.responses import SyncResponse
 
-from adapters.chat.matrix.answers import Json
-from adapters.chat.matrix.crypto import store
-from adapters.chat.matrix.crypto.curve import canonical, with_signature
-from adapters.chat.matrix.crypto.machine import MEGOLM, Machine
-from adapters.chat.matrix.crypto.opening import Opener
-from adapters.chat.matrix.crypto.owners import FILE, Owners
-from adapters.chat.matrix.crypto.replays import Replays
-from adapters.chat.matrix.crypto.rooms import EncryptedRooms
-from adapters.chat.matrix.crypto.sealing import Sealing
-from adapters.chat.matrix.crypto.wire import Wire
+from adapters.matrix.client import ClientApi, Json
+from adapters.matrix.crypto import device
+from adapters.matrix.crypto.decryption import EventDecryptor, ReplayGuard
+from adapters.matrix.crypto.encrypted_rooms import EncryptedRooms
+from adapters.matrix.crypto.identities import (
+    IDENTITIES_FILE,
+    DeviceOwners,
+    canonical_json,
+    with_signature,
+)
+from adapters.matrix.crypto.machine import MEGOLM, OlmMachine, RoomEncryptor
+
+# pyright: reportMissingTypeStubs=false, reportPrivateUsage=false
+# nio has no stubs, and no word for some of what a device of others has to know
+
 
 ROOM, BOT, ALICE, EVE = "!room:x", "@bot:x", "@alice:x", "@eve:x"
 OLM = "m.olm.v1.curve25519-aes-sha2"
@@ -104,7 +106,7 @@ class Device:
         name, key = self._left.pop()
         return {f"signed_curve25519:{name}": self._signed({"key": key.to_base64()})}
 
-    def gives(self, to: Machine, key: vodozemac.GroupSession, *, first: str = "") -> Json:
+    def gives(self, to: OlmMachine, key: vodozemac.GroupSession, *, first: str = "") -> Json:
         """The event that brings a room's key to the bot's device. `first`: the key as it was in the beginning."""
         account: Any = to.olm.account._account  # nio has no word for it
         account.generate_one_time_keys(1)
@@ -146,16 +148,16 @@ class Device:
         return {**named, "type": "m.room.encrypted", "content": content}
 
     def _signed(self, value: Json) -> Json:
-        signature = self._account.sign(canonical(value)).to_base64()
+        signature = self._account.sign(canonical_json(value)).to_base64()
         return with_signature(value, self.user, f"ed25519:{self.id}", signature)
 
 
 @dataclass(frozen=True)
 class Bot:
     client: AsyncClient
-    machine: Machine
-    opener: Opener
-    sealing: Sealing
+    machine: OlmMachine
+    opener: EventDecryptor
+    sealing: RoomEncryptor
     there: PlayedHomeserver
 
     async def hears(self, *events: Json) -> None:
@@ -186,13 +188,15 @@ async def bot_in_a_room(folder: Path) -> AsyncGenerator[Bot]:
     config = AsyncClientConfig(store_sync_tokens=False, encryption_enabled=False)
     client = AsyncClient("http://127.0.0.1:1", BOT, config=config)
     client.restore_login(BOT, "BOT", "token")
-    store.load(client, folder)
-    wire = cast("Wire", there)
-    machine = Machine(client, wire, Owners(folder / FILE))
+    device.load_keys(client, folder)
+    wire = cast("ClientApi", there)
+    machine = OlmMachine(client, wire, DeviceOwners(folder / IDENTITIES_FILE))
     machine.olm.account.shared = True
-    replays = Replays(folder / "opened.db")
+    replays = ReplayGuard(folder / "opened.db")
     rooms = EncryptedRooms(wire, folder / "rooms.jsonl")
-    bot = Bot(client, machine, Opener(machine, replays), Sealing(machine, rooms), there)
+    bot = Bot(
+        client, machine, EventDecryptor(machine, replays), RoomEncryptor(machine, rooms), there
+    )
     encrypted = {**joins(ALICE), "type": "m.room.encryption", "state_key": ""}
     encrypted["content"] = {"algorithm": MEGOLM}
     rooms.noticed(news(encrypted))

@@ -8,21 +8,24 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from adapters.chat.matrix import MatrixAccess, MatrixChat
-from adapters.chat.matrix.batch import Event
-from adapters.chat.matrix.crypto import Entered, enter, leave
-from adapters.chat.matrix.crypto.machine import Machine
-from adapters.chat.matrix.crypto.opening import Opener
-from adapters.chat.matrix.crypto.owners import FILE, Owners
-from adapters.chat.matrix.crypto.replays import Replays
-from adapters.chat.matrix.crypto.unsealing import Unsealing
-from adapters.chat.matrix.crypto.waiting import WaitingRoom
-from adapters.chat.matrix.rooms import Rooms
-from adapters.chat.matrix.state import Bookmark
-from adapters.chat.matrix.sync import Sync
-from bot.domain.choices import Verb
-from bot.domain.events import FromPeople, Said
-from bot.domain.people import Thread
+from adapters.matrix.chat import MatrixChat
+from adapters.matrix.client import MatrixAccess
+from adapters.matrix.crypto.decryption import (
+    EventDecryptor,
+    ReplayGuard,
+    RoomDecryptor,
+    WaitingMessages,
+)
+from adapters.matrix.crypto.identities import IDENTITIES_FILE, DeviceOwners
+from adapters.matrix.crypto.machine import OlmMachine
+from adapters.matrix.crypto.setup import LoggedIn, log_in, log_out
+from adapters.matrix.events import MatrixEvent
+from adapters.matrix.rooms import RoomMembership
+from adapters.matrix.storage import SyncBookmark
+from adapters.matrix.sync import SyncLoop
+from bot.core.choices import Verb
+from bot.core.events import FromPeople, Said
+from bot.core.people import Thread
 from tests.adapters.chat.matrix.listening import QUICK, Unwatched, until
 from tests.beds.synapse import Confidant, Person, Proxy
 
@@ -94,12 +97,12 @@ class Secret:
         """What Anna can read of the bot's."""
         return [post.text for post in self.anna.posts(self.room) if post.sender == self.bot.id]
 
-    async def device(self, user: str = "", device: str = "") -> Event:
+    async def device(self, user: str = "", device: str = "") -> MatrixEvent:
         """What everybody can know of the bot's device."""
         user, device = user or self.bot.id, device or self.bot.login.device_id
         return (await self.keys(user))["device_keys"][user].get(device, {})
 
-    async def keys(self, user: str = "") -> Event:
+    async def keys(self, user: str = "") -> MatrixEvent:
         user = user or self.bot.id
         return await self.anna.call("POST", "keys/query", {"device_keys": {user: []}})
 
@@ -107,8 +110,8 @@ class Secret:
         keys = (await self.keys()).get("master_keys", {}).get(self.bot.id, {}).get("keys", {})
         return next(iter(keys.values()), "")
 
-    def _bookmark(self) -> Bookmark:
-        return Bookmark(self.folder, self.bot.id, "")
+    def _bookmark(self) -> SyncBookmark:
+        return SyncBookmark(self.folder, self.bot.id, "")
 
     async def _deliver(self, thread: Thread, event: FromPeople) -> bool:
         if event.id not in {known.id for _, known in self.heard}:
@@ -122,7 +125,7 @@ class Ear:
 
     secret: Secret
     now: float = 1_000_000.0
-    heard: list[Event] = field(default_factory=list[Event])
+    heard: list[MatrixEvent] = field(default_factory=list[MatrixEvent])
     told: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """The id of a message, and why it was not heard."""
 
@@ -136,23 +139,23 @@ class Ear:
         return tuple(one.id for one in self._waiting_room().all())
 
     @asynccontextmanager
-    async def open(self) -> AsyncGenerator[Entered]:
+    async def open(self) -> AsyncGenerator[LoggedIn]:
         secret = self.secret
         place = secret.folder / "crypto"
-        entered = await enter(secret.access, secret.folder)
-        replays = Replays(place / "opened.db")
-        machine = Machine(entered.client, entered.wire, Owners(place / FILE))
-        unsealing = Unsealing(
+        entered = await log_in(secret.access, secret.folder)
+        replays = ReplayGuard(place / "opened.db")
+        machine = OlmMachine(entered.client, entered.wire, DeviceOwners(place / IDENTITIES_FILE))
+        unsealing = RoomDecryptor(
             machine,
-            Opener(machine, replays),
+            EventDecryptor(machine, replays),
             self._waiting_room(),
             entered.rooms,
             self._tell,
             clock=lambda: self.now,
         )
-        bookmark = Bookmark(secret.folder, secret.bot.id, "")
-        rooms = Rooms(entered.client, everywhere, Unwatched())
-        sync = Sync(
+        bookmark = SyncBookmark(secret.folder, secret.bot.id, "")
+        rooms = RoomMembership(entered.client, everywhere, Unwatched())
+        sync = SyncLoop(
             entered.client,
             rooms,
             bookmark,
@@ -169,19 +172,19 @@ class Ear:
             task.cancel()
             await asyncio.wait({task})
             replays.close()
-            await leave(entered)
+            await log_out(entered)
         if not task.cancelled():
             task.result()
 
     async def hears(self, text: str) -> None:
         await until(lambda: text in self.texts)
 
-    def _waiting_room(self) -> WaitingRoom:
-        return WaitingRoom(self.secret.folder / "crypto" / "waiting.json")
+    def _waiting_room(self) -> WaitingMessages:
+        return WaitingMessages(self.secret.folder / "crypto" / "waiting.json")
 
-    async def _hear(self, room: str, event: Event) -> None:
+    async def _hear(self, room: str, event: MatrixEvent) -> None:
         if event["event_id"] not in {one["event_id"] for one in self.heard}:
             self.heard.append(event)
 
-    async def _tell(self, room: str, event: Event, code: str) -> None:
+    async def _tell(self, room: str, event: MatrixEvent, code: str) -> None:
         self.told.append((event["event_id"], code))

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from adapters.chat.matrix import MatrixChat
-from bot.domain.cards import AnswerCard, Card
-from bot.domain.choices import Choice, Verb
-from bot.domain.events import Pressed, Said
-from bot.domain.people import Thread
-from bot.program.chats import approving
+from adapters.matrix.chat import MatrixChat
+from bot.cli.chats import approving
+from bot.core.cards import AnswerCard, Card
+from bot.core.choices import Choice, Verb
+from bot.core.events import Pressed, Said
+from bot.core.people import Thread
 from tests.adapters.chat.matrix.crypto.stage import Secret
 from tests.beds.synapse import Person, Post
 from tests.beds.synapse.seen import Json

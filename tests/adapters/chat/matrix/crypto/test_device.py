@@ -13,12 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.chat.matrix.account import MatrixAccess
-from adapters.chat.matrix.crypto import Entered, enter, leave
-from adapters.chat.matrix.crypto.curve import is_signed
-from adapters.chat.matrix.crypto.machine import Machine
-from adapters.chat.matrix.crypto.owners import FILE, Owners
-from bot.errors import Refused, Unavailable
+from adapters.matrix.client import MatrixAccess
+from adapters.matrix.crypto.identities import IDENTITIES_FILE, DeviceOwners, is_signed
+from adapters.matrix.crypto.machine import OlmMachine
+from adapters.matrix.crypto.setup import LoggedIn, log_in, log_out
+from bot.core.errors import Refused, Unavailable
 from tests.adapters.chat.matrix.crypto.stage import PASSWORD, Secret
 from tests.adapters.chat.matrix.listening import until
 from tests.beds.synapse import Homeserver
@@ -26,12 +25,12 @@ from tests.fakes import cards
 
 
 @asynccontextmanager
-async def entered(secret: Secret) -> AsyncGenerator[Entered]:
-    found = await enter(secret.access, secret.folder)
+async def entered(secret: Secret) -> AsyncGenerator[LoggedIn]:
+    found = await log_in(secret.access, secret.folder)
     try:
         yield found
     finally:
-        await leave(found)
+        await log_out(found)
 
 
 async def is_device_signed(secret: Secret, device: str) -> bool:
@@ -90,7 +89,7 @@ async def test_a_start_that_was_broken_off_is_gone_on_with(
     spoil = secret.proxy.lose if arrives else secret.proxy.fail
     spoil(2, where=where)
     with pytest.raises(Unavailable):
-        await enter(secret.access, secret.folder)
+        await log_in(secret.access, secret.folder)
     seeds = secret.folder / "crypto" / "seeds.json"
     before = seeds.read_bytes() if seeds.exists() else b""
     assert before or where == "keys/upload"
@@ -109,7 +108,7 @@ async def test_keys_that_somebody_else_has_made_are_never_replaced(
 ) -> None:
     theirs = homeserver.login(secret.bot.id)
     access = MatrixAccess(secret.proxy.url, secret.bot.id, theirs.access_token)
-    await leave(await enter(access, tmp_path / "theirs"))
+    await log_out(await log_in(access, tmp_path / "theirs"))
     master = await secret.master()
     secret.password = PASSWORD
     async with entered(secret) as there:
@@ -129,7 +128,7 @@ async def test_a_device_that_a_person_has_signed_is_as_good(
     """As by the command with which clients verify a session by its text."""
     theirs = homeserver.login(secret.bot.id)
     access = MatrixAccess(secret.proxy.url, secret.bot.id, theirs.access_token)
-    await leave(await enter(access, tmp_path / "theirs"))
+    await log_out(await log_in(access, tmp_path / "theirs"))
     async with entered(secret) as there:
         assert there.unsigned is not None
     seeds = secret.folder / "crypto" / "seeds.json"
@@ -213,9 +212,9 @@ async def test_a_recovery_that_was_broken_off_is_gone_on_with(
     spoil = secret.proxy.lose if arrives else secret.proxy.fail
     spoil(2, where=where)
     with pytest.raises(Unavailable):
-        await enter(secret.access, secret.folder)
+        await log_in(secret.access, secret.folder)
     with pytest.raises(Unavailable):
-        await enter(secret.access, secret.folder)
+        await log_in(secret.access, secret.folder)
     secret.proxy.heal()
     async with entered(secret) as there:
         assert (there.problem, there.unsigned) == (None, None)
@@ -246,8 +245,8 @@ async def test_another_token_makes_it_forget_the_login_of_its_own(
         pass
     given = homeserver.login(secret.bot.id)
     access = replace(secret.access, access_token=given.access_token)
-    found = await enter(access, secret.folder)
-    await leave(found)
+    found = await log_in(access, secret.folder)
+    await log_out(found)
     assert found.client.device_id == given.device_id
     assert await is_device_signed(secret, given.device_id)
 
@@ -342,7 +341,9 @@ async def test_what_another_homeserver_sends_to_it_may_have_any_shape(
     odd: list[object] = ["words", ["a", "list"], None, 7]
     whole: list[object] = [{"type": kind, "sender": "@eve:far", "content": one} for one in odd]
     async with entered(secret) as found:
-        machine = Machine(found.client, found.wire, Owners(secret.folder / FILE))
+        machine = OlmMachine(
+            found.client, found.wire, DeviceOwners(secret.folder / IDENTITIES_FILE)
+        )
         withheld: list[object] = []
         machine.withheld = lambda _, content: withheld.append(content["code"])
         for events in ([*whole, *odd], *odd):

@@ -8,19 +8,19 @@ from typing import Any, cast
 
 import pytest
 
-from adapters.chat.matrix.crypto.rooms import ENCRYPTION, EncryptedRooms
-from adapters.chat.matrix.crypto.wire import Wire
+from adapters.matrix.client import ClientApi
+from adapters.matrix.crypto.encrypted_rooms import ENCRYPTION_EVENT, EncryptedRooms
 
 
 def told_of(path: Path, told: dict[str, Any]) -> EncryptedRooms:
     """It has no way to ask a homeserver."""
-    rooms = EncryptedRooms(cast("Wire", None), path / "rooms.jsonl")
+    rooms = EncryptedRooms(cast("ClientApi", None), path / "rooms.jsonl")
     rooms.noticed(told)
     return rooms
 
 
 def encryption(**content: object) -> dict[str, Any]:
-    event = {"type": ENCRYPTION, "state_key": "", "content": content}
+    event = {"type": ENCRYPTION_EVENT, "state_key": "", "content": content}
     return {"rooms": {"join": {"!room": {"state": {"events": [event]}}}}}
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import vodozemac
 
-from adapters.chat.matrix.answers import Json
-from adapters.chat.matrix.crypto.opening import Shut
-from bot.errors import Refused, Unavailable
+from adapters.matrix.client import Json
+from adapters.matrix.crypto.decryption import Undecryptable
+from bot.core.errors import Refused, Unavailable
 from tests.adapters.chat.matrix.crypto.others import (
     ALICE,
     BOT,
@@ -41,8 +41,12 @@ def said(body: object = "approve", **content: object) -> str:
     return json.dumps({"room_id": ROOM, "type": "m.room.message", "content": whole})
 
 
-def text_of(opened: Json | Shut) -> object:
-    return opened if isinstance(opened, Shut) else (opened["sender"], opened["content"]["body"])
+def text_of(opened: Json | Undecryptable) -> object:
+    return (
+        opened
+        if isinstance(opened, Undecryptable)
+        else (opened["sender"], opened["content"]["body"])
+    )
 
 
 # ── devices ──
@@ -211,7 +215,7 @@ async def test_while_people_come_and_go_nothing_is_said(bot: Bot) -> None:
 async def test_what_nobody_can_read_is_broken(bot: Bot, plain: str) -> None:
     alice, key = bot.there.owners[ALICE, "D"], vodozemac.GroupSession()
     bot.takes(alice.gives(bot.machine, key))
-    assert await bot.opener.open(ROOM, alice.says(key, plain)) is Shut.BROKEN
+    assert await bot.opener.open(ROOM, alice.says(key, plain)) is Undecryptable.BROKEN
 
 
 async def test_what_is_opened_can_be_written_down(bot: Bot) -> None:
@@ -235,13 +239,13 @@ async def test_who_passes_a_key_on_silences_nobody(bot: Bot) -> None:
     word = alice.says(key, said("stop"), "$alice")
     await bot.machine.query([ALICE, EVE])
     bot.takes(eve.gives(bot.machine, key, first=first))
-    assert await bot.opener.open(ROOM, word) is Shut.NO_KEY
+    assert await bot.opener.open(ROOM, word) is Undecryptable.NO_KEY
     repeated = {**word, "sender": EVE, "event_id": "$eve"}
     assert text_of(await bot.opener.open(ROOM, repeated)) == (EVE, "stop")
     bot.takes(alices)
     assert text_of(await bot.opener.open(ROOM, word)) == (ALICE, "stop")
     again = {**word, "event_id": "$again"}
-    assert await bot.opener.open(ROOM, again) is Shut.FORGED
+    assert await bot.opener.open(ROOM, again) is Undecryptable.FORGED
 
 
 async def test_a_homeserver_that_does_not_tell_of_devices_ends_nothing(bot: Bot) -> None:
@@ -251,7 +255,7 @@ async def test_a_homeserver_that_does_not_tell_of_devices_ends_nothing(bot: Bot)
     alice, key = bot.there.owners[ALICE, "D"], vodozemac.GroupSession()
     bot.takes(alice.gives(bot.machine, key))
     bot.there.meanwhile = refuses
-    assert await bot.opener.open(ROOM, alice.says(key, said())) is Shut.STRANGER
+    assert await bot.opener.open(ROOM, alice.says(key, said())) is Undecryptable.STRANGER
 
 
 def test_what_comes_from_no_device_is_not_kept(bot: Bot) -> None:

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import vodozemac
 
-from adapters.chat.matrix.answers import Json
-from adapters.chat.matrix.crypto.opening import Shut
-from adapters.chat.matrix.crypto.owners import FILE, Owners
-from adapters.chat.matrix.crypto.reasons import CHANGED, UNSIGNED
-from bot.errors import Unavailable
+from adapters.matrix.client import Json
+from adapters.matrix.crypto.decryption import Undecryptable
+from adapters.matrix.crypto.encrypted_rooms import CHANGED, UNSIGNED
+from adapters.matrix.crypto.identities import IDENTITIES_FILE, DeviceOwners
+from bot.core.errors import Unavailable
 from tests.adapters.chat.matrix.crypto.others import (
     ALICE,
     BOT,
@@ -57,7 +57,7 @@ async def heard(bot: Bot, device: Device) -> bool:
     content = {"msgtype": "m.text", "body": "approve"}
     plain = json.dumps({"room_id": ROOM, "type": "m.room.message", "content": content})
     opened = await bot.opener.open(ROOM, device.says(key, plain))
-    assert isinstance(opened, dict) or opened is Shut.STRANGER
+    assert isinstance(opened, dict) or opened is Undecryptable.STRANGER
     return isinstance(opened, dict)
 
 
@@ -188,7 +188,7 @@ async def test_whoever_runs_the_bot_can_let_somebody_have_another_one(
     new = Device(ALICE, "NEW")
     shown(bot, alices(bot), new)
     assert not await heard(bot, new)
-    path = tmp_path / FILE
+    path = tmp_path / IDENTITIES_FILE
     assert json.loads(path.read_text())[0] == ALICE
     path.write_text("")
     assert await heard(bot, new)
@@ -205,7 +205,7 @@ async def test_it_is_remembered_over_a_start(tmp_path: Path) -> None:
         ghost = bot.there.add(Device(ALICE, "GHOST"))
         assert not await heard(bot, ghost)
         alice = alices(bot)
-    with (tmp_path / FILE).open("a") as file:
+    with (tmp_path / IDENTITIES_FILE).open("a") as file:
         file.write('["@eve:x", "half a')
     async with bot_in_a_room(tmp_path) as bot:
         assert bot.machine.owners.knows(ALICE)
@@ -227,21 +227,21 @@ async def test_a_name_that_was_taken_before_gets_nobody_in(bot: Bot) -> None:
 
 
 async def test_nothing_is_believed_that_could_not_be_written_down(bot: Bot, tmp_path: Path) -> None:
-    (tmp_path / FILE).mkdir()
+    (tmp_path / IDENTITIES_FILE).mkdir()
     shown(bot, alices(bot))
     with pytest.raises(Unavailable, match="cannot be written"):
         await bot.machine.query([ALICE, EVE])
     assert not bot.machine.owners.knows(ALICE)
     assert {ALICE, EVE} <= bot.machine.olm.users_for_key_query
-    (tmp_path / FILE).rmdir()
+    (tmp_path / IDENTITIES_FILE).rmdir()
     await bot.machine.keep_up()
     assert bot.machine.owners.knows(ALICE)
 
 
 def test_identities_that_cannot_be_read_are_said_at_the_start(tmp_path: Path) -> None:
-    (tmp_path / FILE).mkdir()
+    (tmp_path / IDENTITIES_FILE).mkdir()
     with pytest.raises(Unavailable, match="cannot be read"):
-        Owners(tmp_path / FILE)
+        DeviceOwners(tmp_path / IDENTITIES_FILE)
 
 
 async def test_a_device_that_cannot_be_marked_is_nobodys_until_it_can(

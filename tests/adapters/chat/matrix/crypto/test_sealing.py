@@ -9,17 +9,15 @@ from typing import cast
 
 import pytest
 
-from adapters.chat.matrix.crypto import Entered, enter, leave
-from adapters.chat.matrix.crypto.attachments import opened
-from adapters.chat.matrix.crypto.machine import Machine
-from adapters.chat.matrix.crypto.owners import FILE, Owners
-from adapters.chat.matrix.crypto.rooms import EncryptedRooms, Rotation
-from adapters.chat.matrix.crypto.sealing import Sealing
-from adapters.chat.matrix.crypto.wire import Wire
-from adapters.chat.matrix.drawing import drawn
-from adapters.chat.matrix.sending import Sender
-from bot.domain.people import Person as Somebody
-from bot.errors import Refused, Unavailable
+from adapters.matrix.cards import draw_card
+from adapters.matrix.client import ClientApi
+from adapters.matrix.crypto.encrypted_rooms import EncryptedRooms, Rotation, decrypt_file
+from adapters.matrix.crypto.identities import IDENTITIES_FILE, DeviceOwners
+from adapters.matrix.crypto.machine import OlmMachine, RoomEncryptor
+from adapters.matrix.crypto.setup import LoggedIn, log_in, log_out
+from adapters.matrix.sending import EventSender
+from bot.core.errors import Refused, Unavailable
+from bot.core.people import Person as Somebody
 from tests.adapters.chat.matrix.crypto.stage import Secret
 from tests.beds.synapse import People
 from tests.beds.synapse.seen import Json
@@ -69,7 +67,7 @@ async def test_a_document_is_uploaded_sealed_and_can_be_opened_by_those_in_the_r
     file = file_of(secret)
     data = await secret.anna.download(str(file["url"]))
     assert cards.DOCUMENT.text.encode() not in data
-    assert opened(data, file) == cards.DOCUMENT.text.encode()
+    assert decrypt_file(data, file) == cards.DOCUMENT.text.encode()
 
 
 async def test_a_file_that_was_changed_on_its_way_is_refused(secret: Secret) -> None:
@@ -81,11 +79,11 @@ async def test_a_file_that_was_changed_on_its_way_is_refused(secret: Secret) -> 
     data = await secret.anna.download(str(file["url"]))
     for broken in (data[:-1], b"", data[1:] + data[:1]):
         with pytest.raises(Refused, match="not whole"):
-            opened(broken, file)
+            decrypt_file(broken, file)
     wrong: tuple[Json, ...] = ({"key": "?"}, {"iv": 7}, {"hashes": []}, {"v": "v2", "key": {}})
     for odd in (None, {}, *({**file, **one} for one in wrong)):
         with pytest.raises(Refused, match="not whole"):
-            opened(data, odd)
+            decrypt_file(data, odd)
 
 
 async def test_a_room_that_the_homeserver_calls_plain_again_gets_no_plain_text(
@@ -193,33 +191,33 @@ async def test_a_device_with_a_broken_key_keeps_nobody_from_being_written_to(
 
 
 async def test_the_same_transaction_is_the_same_event(secret: Secret) -> None:
-    entered = await enter(secret.access, secret.folder)
-    sender = Sender(entered.client, seal=_seal(entered))
+    entered = await log_in(secret.access, secret.folder)
+    sender = EventSender(entered.client, seal=_seal(entered))
     content = {"msgtype": "m.text", "body": "hello"}
     ids = {await sender.send(secret.room, "m.room.message", content, "one") for _ in range(2)}
-    await leave(entered)
+    await log_out(entered)
     assert len(ids) == 1
 
 
 async def test_what_is_known_of_rooms_is_bounded_and_survives_a_torn_line(
     secret: Secret, tmp_path: Path
 ) -> None:
-    entered = await enter(secret.access, secret.folder)
+    entered = await log_in(secret.access, secret.folder)
     path = tmp_path / "rooms.jsonl"
-    rooms = EncryptedRooms(Wire(entered.client), path)
+    rooms = EncryptedRooms(ClientApi(entered.client), path)
     wild = {"rotation_period_ms": 1, "rotation_period_msgs": 10**9}
     event = {"type": "m.room.encryption", "state_key": "", "content": wild}
     rooms.noticed({"rooms": {"join": {"!a": {"timeline": {"events": [event]}}}}})
     path.write_bytes(path.read_bytes() + b'\n["!b", 3600')
-    again = EncryptedRooms(Wire(entered.client), path)
+    again = EncryptedRooms(ClientApi(entered.client), path)
     assert (again.knows("!a"), again.knows("!b")) == (True, False)
     assert await again.rotation("!a") == Rotation(timedelta(hours=1), 1000)
-    await leave(entered)
+    await log_out(entered)
 
 
-def _seal(entered: Entered) -> Sealing:
-    owners = Owners(Path(entered.client.store_path or "") / FILE)
-    return Sealing(Machine(entered.client, entered.wire, owners), entered.rooms)
+def _seal(entered: LoggedIn) -> RoomEncryptor:
+    owners = DeviceOwners(Path(entered.client.store_path or "") / IDENTITIES_FILE)
+    return RoomEncryptor(OlmMachine(entered.client, entered.wire, owners), entered.rooms)
 
 
 async def test_a_room_that_becomes_encrypted_while_the_bot_is_at_work_gets_sealed_words(
@@ -250,7 +248,7 @@ async def test_the_largest_message_fits_into_an_event_when_it_is_sealed_and_edit
     async with secret.there() as chat:
         await chat.show(secret.thread, long)
         await chat.show(secret.thread, long.model_copy(update={"text": f"{words}\n\nThe end."}))
-    posts = len(drawn(long))
+    posts = len(draw_card(long))
     assert posts > 2
     await secret.sees(lambda text: "The end." in text)
     mine = [p for p in secret.anna.posts(secret.room) if p.sender == secret.bot.id]

@@ -4,66 +4,71 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from adapters.chat.matrix.crypto.waiting import MOST, MOST_CHARACTERS, Waiting, WaitingRoom
+from adapters.matrix.crypto.decryption import (
+    MOST_CHARACTERS,
+    MOST_WAITING,
+    WaitingMessage,
+    WaitingMessages,
+)
 
 
-def message(number: int, sender: str, size: int = 10) -> Waiting:
+def message(number: int, sender: str, size: int = 10) -> WaitingMessage:
     content = {"session_id": "key", "ciphertext": "x" * size}
-    return Waiting(
+    return WaitingMessage(
         "!room", {"event_id": f"${sender}{number}", "sender": sender, "content": content}, 1.0
     )
 
 
-def ids(room: WaitingRoom) -> list[str]:
+def ids(room: WaitingMessages) -> list[str]:
     return [one.id for one in room.all()]
 
 
 def test_what_waits_is_there_after_a_restart(tmp_path: Path) -> None:
-    room = WaitingRoom(tmp_path / "waiting.json")
+    room = WaitingMessages(tmp_path / "waiting.json")
     room.put(message(1, "@anna"))
     room.told(message(1, "@anna"))
-    [found] = WaitingRoom(tmp_path / "waiting.json").all()
+    [found] = WaitingMessages(tmp_path / "waiting.json").all()
     assert (found.id, found.sender, found.session, found.told) == ("$@anna1", "@anna", "key", True)
 
 
 def test_of_a_flood_of_many_the_last_are_waited_for_and_others_lose_nothing(
     tmp_path: Path,
 ) -> None:
-    room = WaitingRoom(tmp_path / "waiting.json")
+    room = WaitingMessages(tmp_path / "waiting.json")
     room.put(message(1, "@anna"))
-    for number in range(MOST + 20):
+    for number in range(MOST_WAITING + 20):
         room.put(message(number, "@eve"))
-    assert len(room.all()) == MOST
+    assert len(room.all()) == MOST_WAITING
     assert ids(room)[0] == "$@anna1"
-    assert ids(room)[-1] == f"$@eve{MOST + 19}"
+    assert ids(room)[-1] == f"$@eve{MOST_WAITING + 19}"
 
 
 def test_of_a_flood_of_large_ones_no_more_is_written_than_there_is_room_for(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "waiting.json"
-    room = WaitingRoom(path)
+    room = WaitingMessages(path)
     room.put(message(1, "@anna"))
     for number in range(40):
         room.put(message(number, "@eve", 60_000))
     assert path.stat().st_size < MOST_CHARACTERS * 1.1
-    assert ids(WaitingRoom(path))[0] == "$@anna1"
-    assert ids(WaitingRoom(path))[-1] == "$@eve39"
+    assert ids(WaitingMessages(path))[0] == "$@anna1"
+    assert ids(WaitingMessages(path))[-1] == "$@eve39"
 
 
 def test_why_a_key_was_withheld_is_for_its_sender_to_say(tmp_path: Path) -> None:
     path = tmp_path / "waiting.json"
-    room, annas = WaitingRoom(path), message(1, "@anna")
+    room, annas = WaitingMessages(path), message(1, "@anna")
     room.withhold("@eve", "!room", "key", "m.blacklisted")
     assert room.code(annas) == ""
     room.withhold("@anna", "!room", "key", "m.unverified")
     room.keep()
-    assert WaitingRoom(path).code(annas) == "m.unverified"
+    assert WaitingMessages(path).code(annas) == "m.unverified"
 
 
 def test_many_that_withhold_keys_are_written_down_once(tmp_path: Path) -> None:
     path = tmp_path / "waiting.json"
-    room = WaitingRoom(path)
+    room = WaitingMessages(path)
     for number in range(50):
         room.withhold("@eve", "!room", f"key {number}", "m.blacklisted")
     assert not path.exists()

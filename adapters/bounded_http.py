@@ -1,0 +1,47 @@
+"""An aiohttp session for the APIs of chats: answers are read up to a limit, and redirects are refused."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from aiohttp import (
+    ClientError,
+    ClientHandlerType,
+    ClientRequest,
+    ClientResponse,
+    ClientSession,
+    ClientTimeout,
+)
+
+LARGEST_ANSWER = 64 * 1024 * 1024
+"""Bytes, unpacked. The first sync of an account in many rooms has some ten million."""
+_PIECE = 64 * 1024
+_REDIRECTS = range(HTTPStatus.MULTIPLE_CHOICES, HTTPStatus.BAD_REQUEST)
+
+
+class BoundedResponse(ClientResponse):
+    """`read()`, and so `text()` and `json()`, give up on an answer without end. Streaming `content` is not bounded."""
+
+    async def read(self) -> bytes:
+        if self._body is None:
+            held = bytearray()
+            async for piece in self.content.iter_chunked(_PIECE):
+                held += piece
+                if len(held) > LARGEST_ANSWER:
+                    self.close()
+                    raise ClientError(f"an answer of more than {LARGEST_ANSWER // 1024**2} MB")
+            self._body = bytes(held)
+        return await super().read()
+
+
+def new_session(below: str, limits: ClientTimeout) -> ClientSession:
+    """For calls of the API at the address `below`: they hold what people say, and a redirect would send it elsewhere."""
+
+    async def not_sent_on(request: ClientRequest, ask: ClientHandlerType) -> ClientResponse:
+        answer = await ask(request)
+        if answer.status in _REDIRECTS and str(request.url).startswith(below):
+            answer.close()
+            raise ClientError(f"a redirect ({answer.status})")
+        return answer
+
+    return ClientSession(timeout=limits, response_class=BoundedResponse, middlewares=(not_sent_on,))

@@ -1,0 +1,273 @@
+"""Runs a repository's own commands (its tests, its set-up): no secrets go in, nothing of it lives on, output is bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from adapters.commands.processes import (
+    LOG_LIMIT,
+    MARKER,
+    CommandOutput,
+    OutputPipe,
+    bounded,
+    end_all,
+)
+from adapters.commands.test_reports import TestReports
+from bot.core.checks import readable_output
+from bot.core.errors import Refused, Unavailable
+from bot.core.runs import Executed
+from bot.os_errors import require_disk_space
+from bot.ports import Sandbox
+
+ALLOWED = re.compile(
+    r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|TERM|XDG_CACHE_HOME"
+    r"|VIRTUAL_ENV|PYENV_ROOT|CONDA_PREFIX|CARGO_HOME|RUSTUP_HOME|RUSTUP_TOOLCHAIN|GOPATH|GOROOT|GOCACHE|GOMODCACHE"
+    r"|JAVA_HOME|GRADLE_USER_HOME|MAVEN_HOME|M2_HOME|DOTNET_ROOT|NVM_DIR|NVM_BIN|VOLTA_HOME|PNPM_HOME|BUN_INSTALL"
+    r"|GEM_HOME|GEM_PATH|RBENV_ROOT|SSL_CERT_FILE|SSL_CERT_DIR|NIX_[A-Z_]+_CERT_FILE"
+)
+"""What a build needs of the bot's environment. No token, no agent socket, no display."""
+SHOWN_BYTES = 16 * 1024
+RESULT_SUFFIX = ".json"
+"""What is put behind the name of a test run's log for the file that keeps its report."""
+LARGEST_RESULT = 64 << 20
+
+
+class ShellCommands:
+    """`environment` is the bot's own; only what is ALLOWED of it is passed on. `mask` hides secrets in a text."""
+
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        mask: Callable[[str], str],
+        *,
+        umask: int = -1,
+        sandbox: Sandbox | None = None,
+    ) -> None:
+        kept = {key: value for key, value in environment.items() if ALLOWED.fullmatch(key)}
+        self._environment = kept | {"CI": "1"}
+        self._mask = mask
+        self._umask = umask
+        """-1: the bot's own."""
+        self._sandbox = sandbox
+
+    async def run(self, cwd: str, command: str, *, seconds: float, log: str) -> Executed:
+        return await self._run(cwd, command, seconds, log, None)
+
+    async def test(self, cwd: str, command: str, *, seconds: float, log: str) -> Executed:
+        reported = TestReports(log, cwd)
+        try:
+            told = await asyncio.to_thread(reported.prepare, command)
+            executed = await self._run(cwd, told, seconds, log, reported)
+            report = await asyncio.to_thread(reported.read)
+            executed = executed.model_copy(update={"report": report})
+            await asyncio.to_thread(self._keep, executed, Path(f"{log}{RESULT_SUFFIX}"))
+        except OSError as error:
+            raise Unavailable(
+                f"The test report of {log} failed: {error.strerror}", "Make room on the disk."
+            ) from error
+        finally:
+            await asyncio.to_thread(reported.remove)
+        return executed
+
+    async def tested(self, log: str) -> Executed | None:
+        return await asyncio.to_thread(_saved_result, Path(f"{log}{RESULT_SUFFIX}"))
+
+    async def _run(
+        self, cwd: str, command: str, seconds: float, log: str, reported: TestReports | None
+    ) -> Executed:
+        marker = marker_of(cwd, log)
+        # what a bot that was killed has left behind would work in the same directory
+        await end_all(None, marker)
+        output = CommandOutput(reported.listen if reported else None)
+        began = time.monotonic()
+        process: asyncio.subprocess.Process | None = None
+        with OutputPipe(output) as listening:
+            try:
+                process = await self._start(cwd, command, marker, listening.inlet, reported)
+                listening.begin()
+                code = await _exit_code(process, seconds)
+            finally:
+                # not to be interrupted: what lived on would work in a worktree that is given away
+                await _uninterrupted(asyncio.create_task(end_all(process, marker)))
+            took = time.monotonic() - began
+            await listening.last_words()
+        if code:
+            await asyncio.to_thread(
+                require_disk_space, command, Path(cwd), Path(tempfile.gettempdir())
+            )
+        said = readable_output(output.text()) if reported else output.text()
+        shown = await asyncio.to_thread(self._written, said, log)
+        return Executed(exit_code=code, seconds=took, output=shown, output_path=log)
+
+    async def problem(self, cwd: str, command: str) -> str:
+        path = self._environment.get("PATH", os.defpath)
+        return self._mask(await asyncio.to_thread(program_problem, command, cwd, path))
+
+    async def _start(
+        self, cwd: str, command: str, marker: str, inlet: int, reported: TestReports | None
+    ) -> asyncio.subprocess.Process:
+        words: tuple[str, ...] = ("/bin/sh", "-c", command)
+        if self._sandbox and await asyncio.to_thread(os.path.isdir, cwd):
+            words = self._sandbox.around(words, cwd, writes=reported.place if reported else "")
+        try:
+            return await asyncio.create_subprocess_exec(
+                *words,
+                cwd=cwd,
+                env={
+                    **self._environment,
+                    **(reported.environment if reported else {}),
+                    MARKER: marker,
+                },
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=inlet,
+                stderr=inlet,
+                start_new_session=True,
+                umask=self._umask,
+            )
+        except (FileNotFoundError, NotADirectoryError) as error:
+            if not await asyncio.to_thread(os.path.isdir, cwd):
+                raise Refused(
+                    f"the directory {cwd} is missing", "Recreate the worktree."
+                ) from error
+            raise Unavailable(f"{words[0]} is required") from error
+        except ValueError as error:
+            raise Refused("the command has a NUL character in it") from error
+        except OSError as error:
+            if error.errno == errno.E2BIG:
+                raise Refused("the command is too long") from error
+            raise Unavailable(f"the command could not be started: {error.strerror}") from error
+
+    def _keep(self, executed: Executed, path: Path) -> None:
+        """Names of tests can be made of anything, so they are masked like all else."""
+        _write_private(path, self._mask(executed.model_dump_json()).encode("utf-8", "replace"))
+
+    def _written(self, said: str, log: str) -> str:
+        """Write the log; the last part of it, to be shown."""
+        text = self._mask(said)
+        content = bounded(text.encode("utf-8", "replace"), LOG_LIMIT)
+        try:
+            _write_private(Path(log), content)
+        except OSError as error:
+            raise Unavailable(f"{log} cannot be written: {error.strerror}") from error
+        return text.encode("utf-8", "replace")[-SHOWN_BYTES:].decode("utf-8", "ignore")
+
+
+def marker_of(cwd: str, log: str) -> str:
+    """The same for the same command after a crash, so that what was left of it is found."""
+    return hashlib.sha256(f"{cwd}\0{log}".encode()).hexdigest()
+
+
+async def _exit_code(process: asyncio.subprocess.Process, seconds: float) -> int | None:
+    try:
+        async with asyncio.timeout(seconds):
+            return await process.wait()
+    except TimeoutError:
+        return None
+
+
+async def _uninterrupted(work: asyncio.Task[None]) -> None:
+    """Wait for its end, also when we are cancelled meanwhile."""
+    cancelled: asyncio.CancelledError | None = None
+    while not work.done():
+        try:
+            await asyncio.shield(work)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+
+
+def _saved_result(path: Path) -> Executed | None:
+    try:
+        with path.open("rb") as file:
+            return Executed.model_validate_json(file.read(LARGEST_RESULT))
+    except (OSError, ValueError):
+        return None  # it was let go after a time, or broken off: the tests are run once more
+
+
+def _write_private(path: Path, content: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.new")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+    temporary.replace(path)
+
+
+# Which programs a command line begins with, and whether they are there. Nothing is started to
+# find out.
+
+_SEPARATORS = frozenset({"&&", "||", ";", "|", "&", "(", ")", "{", "}", "|&", ";;"})
+_SHELL_WORDS = frozenset(
+    {"if", "then", "else", "elif", "while", "until", "do", "!", "time", "exec"}
+)
+"""Behind these another command stands."""
+_SHELL_BUILTINS = frozenset(
+    {
+        *("cd", "echo", "printf", "test", "[", "[[", "true", "false", "set", "unset", "export"),
+        *("eval", "exit", "trap", "ulimit", "umask", "wait", "read", ":", ".", "command", "type"),
+        *("for", "case", "in", "esac", "fi", "done", "function", "return", "shift", "local", "env"),
+    }
+)
+
+
+def program_problem(command: str, folder: str, path: str) -> str:
+    """Why it cannot be run in that folder, in a sentence; empty: its programs are there, as far as can be seen."""
+    try:
+        wanted = list(_programs(command))
+    except ValueError as error:
+        return f"`{command}` is no command of a shell: {error}."
+    for within, program in wanted:
+        if "/" in program:
+            file = Path(folder, within, program)
+            if not file.exists():
+                return f"There is no {Path(within, program)} in {folder}."
+            if not os.access(file, os.X_OK):
+                return f"{Path(within, program)} is not executable: `git update-index --chmod=+x {Path(within, program)}`."
+        elif shutil.which(program, path=path) is None:
+            return f"There is no program `{program}` on the PATH of the bot."
+    return ""
+
+
+def _programs(command: str) -> Iterator[tuple[str, str]]:
+    """With the folder that a `cd` before it leads to. What only the shell can tell, as a variable, is left out."""
+    folders, expected = [""], True
+    for word in _words(command):
+        if word in _SEPARATORS:
+            expected = True
+            if word == "(":
+                folders.append(folders[-1])
+            elif word == ")" and len(folders) > 1:
+                folders.pop()
+        elif expected is None:
+            folders[-1] = str(Path(folders[-1], word))
+            expected = False
+        elif not expected or word in _SHELL_WORDS or _is_assignment(word):
+            continue
+        else:
+            expected = None if word == "cd" else False
+            if word not in _SHELL_BUILTINS and not set(word) & set("$`*?~<>\"'"):
+                yield folders[-1], word
+
+
+def _words(command: str) -> Iterator[str]:
+    reader = shlex.shlex(command.replace("\n", " ; "), posix=True, punctuation_chars=True)
+    reader.whitespace_split = True
+    reader.commenters = "#"
+    yield from reader
+
+
+def _is_assignment(word: str) -> bool:
+    name, separator, _ = word.partition("=")
+    return bool(separator) and name.isidentifier()

@@ -1,0 +1,115 @@
+"""The folder into which test runners report: made under a random name for one run, read, and removed.
+
+What lies there was written by programs of the tree: only plain files are read, so many and so large.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from bot.core.checks import Report, ReportReader, make_reporting
+
+MOST_FILES = 2_000
+LARGEST_REPORTS = 32 << 20
+LONGEST_LINE = 1 << 20
+_CODE = Path(__file__).parent / "reporting"
+_TREE_REPORTS = ("surefire-reports", "failsafe-reports")
+"""Where Maven writes, whatever it is told; below `target`."""
+_NOT_LOOKED_INTO = frozenset({".git", "node_modules", ".venv", "venv", "src", ".worktrees"})
+
+
+class TestReports:
+    """`log` names the run: what a bot that was killed has left of the same one goes."""
+
+    def __init__(self, log: str, cwd: str) -> None:
+        self._log, self._cwd = Path(log), Path(cwd)
+        self._since = time.time()
+        self._where, self._line = "", b""
+        self.environment: Mapping[str, str] = {}
+        self._runners: tuple[str, ...] = ()
+        self._reader = ReportReader(dict.fromkeys((cwd, os.path.realpath(cwd))))
+
+    @property
+    def place(self) -> str:
+        return self._where
+
+    def prepare(self, command: str) -> str:
+        """The command that reports here."""
+        self._log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for left in self._log.parent.glob(f"{self._log.name}.report-*"):
+            shutil.rmtree(left, ignore_errors=True)
+        self._where = tempfile.mkdtemp(prefix=f"{self._log.name}.report-", dir=self._log.parent)
+        place = Path(self._where)
+        (place / "out").mkdir()
+        shutil.copytree(_CODE, place / "code", ignore=shutil.ignore_patterns("__pycache__"))
+        plugin = f"report_{os.urandom(8).hex()}"
+        (place / "code" / "pytest_plugin.py").rename(place / "code" / f"{plugin}.py")
+        told = make_reporting(command, self._where, self._scripts())
+        self.environment = {**told.environment, "GWT_TEST_PLUGIN": plugin}
+        self._runners = told.runners
+        return told.command
+
+    def listen(self, chunk: bytes) -> None:
+        """What the command says: some runners report nowhere else."""
+        *lines, self._line = (self._line + chunk).split(b"\n")
+        self._line = self._line[-LONGEST_LINE:]
+        for line in lines:
+            self._reader.printed(line.decode("utf-8", "replace"), self._runners)
+
+    def read(self) -> Report | None:
+        for path, text in _contents(Path(self._where) / "out"):
+            self._reader.file(path.name, text)
+        for path in self._of_maven():
+            self._reader.file(path.name, _text(path, self._since))
+        return self._reader.report()
+
+    def remove(self) -> None:
+        shutil.rmtree(self._where, ignore_errors=True)
+
+    def _scripts(self) -> str:
+        """What `npm test` runs, as the tree says: it only tells how the runner can be made to report."""
+        text = _text(self._cwd / "package.json")
+        try:
+            scripts = json.loads(text or "{}").get("scripts", {})
+        except (ValueError, AttributeError, RecursionError):
+            return ""
+        named: Mapping[str, object] = scripts if isinstance(scripts, dict) else {}
+        return "\n".join(str(one) for one in named.values())
+
+    def _of_maven(self) -> list[Path]:
+        found: list[Path] = []
+        for folder, names, files in os.walk(self._cwd):
+            names[:] = [name for name in names if name not in _NOT_LOOKED_INTO]
+            if os.path.basename(folder) in _TREE_REPORTS:  # noqa: PTH119 - a string of os.walk
+                found += [Path(folder, name) for name in files if name.startswith("TEST-")]
+        return found[:MOST_FILES]
+
+
+def _contents(folder: Path) -> Iterator[tuple[Path, str]]:
+    found = sorted(path for path in folder.rglob("*") if not path.is_symlink())
+    for path in found[:MOST_FILES]:
+        if text := _text(path):
+            yield path, text
+
+
+def _text(path: Path, since: float = 0.0) -> str:
+    """Of a plain file: a pipe would keep us waiting, a link could lead anywhere."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        descriptor = os.open(path, flags)
+    except OSError:
+        return ""
+    about = os.fstat(descriptor)
+    # a second of leeway: file systems round
+    if not stat.S_ISREG(about.st_mode) or about.st_mtime < since - 1:
+        os.close(descriptor)
+        return ""
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(LARGEST_REPORTS).decode("utf-8", "replace")

@@ -1,0 +1,390 @@
+"""Renders sheets and documents for a terminal, and writes them. Nothing but documents is read as markup of any kind."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from io import StringIO
+from typing import ClassVar, Protocol, TextIO
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
+from rich.padding import Padding
+from rich.segment import Segment
+from rich.styled import Styled
+from rich.table import Table as Grid
+from rich.text import Text as Words
+from rich.theme import Theme
+
+from bot.core.cards import Decided
+from bot.core.choices import Choice, Style, typed_equivalent
+from bot.core.errors import Refused
+from bot.core.people import Person, Thread
+from bot.core.sheets import (
+    Bullets,
+    Code,
+    Element,
+    Entries,
+    Entry,
+    Fields,
+    Pointer,
+    Prose,
+    Sheet,
+    Table,
+    Text,
+    Tone,
+)
+from bot.core.text import clean
+
+# A sheet for a terminal. Only the title and the choices begin at the left edge, so no text on a
+# card can pass for them.
+
+TONES = {
+    Tone.PLAIN: ("•", "bold"),
+    Tone.PROGRESS: ("▸", "bold cyan"),
+    Tone.NEEDS_YOU: ("?", "bold magenta"),
+    Tone.SUCCESS: ("✓", "bold green"),
+    Tone.FAILURE: ("✗", "bold red"),
+}
+MARK_STYLES = {
+    "✓": "green",
+    "✗": "red",
+    "‖": "red",
+    "▶": "cyan",
+    "◔": "cyan",
+    "◑": "cyan",
+    "↻": "magenta",
+}
+"""Only the named colours every terminal theme chooses itself: they can be read on light and on dark."""
+
+_NARROW = 18
+"""Columns this wide or less are never wrapped: ids, states, times."""
+
+
+SessionName = Callable[[Thread], str]
+"""What the person can call the session of a thread."""
+
+
+def render_sheet(
+    sheet: Sheet, *, origin: str = "", private: bool = False, name: SessionName | None = None
+) -> RenderableType:
+    """The whole sheet. `origin` names another session than the current one: its choices have no numbers."""
+    name = name or _by_root
+    parts: list[RenderableType] = []
+    if origin or private:
+        parts.append(origin_line(origin, private))
+    parts.append(title_line(sheet.title, sheet.tone))
+    if sheet.body:
+        parts.append(_indented(_body(sheet.body, name)))
+    if sheet.footer:
+        footer = _indented(Words(on_one_line(sheet.footer), style="dim"))
+        parts += [Words(""), footer] if sheet.body else [footer]
+    if sheet.choices:
+        parts += [Words(""), ChoiceLine(sheet.choices, numbered=not origin)]
+    card = Group(*parts)
+    return Styled(card, "dim") if private else card
+
+
+def _by_root(thread: Thread) -> str:
+    return thread.root[:8]
+
+
+def _indented(content: RenderableType) -> Padding:
+    return Padding(content, (0, 0, 0, 2), expand=False)
+
+
+def origin_line(origin: str, private: bool = False) -> Words:
+    """Where a card belongs that is not part of the conversation at hand."""
+    where = f"session {on_one_line(origin)}" if origin else ""
+    return Words(
+        " · ".join(part for part in (where, "only you see this" if private else "") if part),
+        style="dim",
+    )
+
+
+def title_line(text: str, tone: Tone) -> Grid:
+    mark, style = TONES[tone]
+    return _hanging(Words(mark, style=style), Words(on_one_line(text), style="bold"))
+
+
+def _hanging(mark: Words, text: Words) -> Grid:
+    """A mark, and a text whose further lines stand below the first."""
+    grid = Grid.grid(padding=(0, 1, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column()
+    grid.add_row(mark, text)
+    return grid
+
+
+def _body(elements: Sequence[Element], name: SessionName) -> Group:
+    parts: list[RenderableType] = []
+    before: Element | None = None
+    for element in elements:
+        if before is not None and not _belongs_to(before, element):
+            parts.append(Words(""))
+        parts.append(_element(element, name))
+        before = element
+    return Group(*parts)
+
+
+def _belongs_to(before: Element, element: Element) -> bool:
+    """Whether no empty line stands between the two."""
+    if isinstance(before, Pointer) and isinstance(element, Pointer):
+        return True
+    if not isinstance(before, Text):
+        return False
+    return before.strong or (
+        isinstance(element, Text | Bullets) and not getattr(element, "strong", False)
+    )
+
+
+def _element(element: Element, name: SessionName) -> RenderableType:
+    match element:
+        case Text(text=text, strong=strong):
+            return Words(clean(text), style="bold" if strong else "")
+        case Fields(pairs=pairs):
+            return _fields(pairs)
+        case Bullets(items=items):
+            return Group(*(_hanging(Words("•", style="dim"), Words(clean(item))) for item in items))
+        case Table():
+            return _table(element)
+        case Code(text=text):
+            return BarredText(clean(text))
+        case Prose(markdown=markdown):
+            return render_document(markdown)
+        case Pointer():
+            return _pointer(element, name)
+        case Entries(items=items):
+            return Group(*(_entry(item) for item in items))
+
+
+def _entry(entry: Entry) -> Grid:
+    """What can be done about it is said in words: there is nothing to click."""
+    text = Words(on_one_line(entry.title))
+    for fact in entry.facts:
+        text.append(f" · {on_one_line(fact)}", style="dim")
+    for choice in entry.choices:
+        if said := typed_equivalent(choice):
+            text.append(f"  {said}", style="cyan")
+    return _hanging(Words("•", style="dim"), text)
+
+
+def _pointer(pointer: Pointer, name: SessionName) -> Grid:
+    """Nothing to click in a terminal: the session's name, for those who want to go there."""
+    text = Words(on_one_line(pointer.text))
+    text.append(f"  session {on_one_line(name(pointer.thread))}", style="dim")
+    return _hanging(Words("→", style="dim"), text)
+
+
+def _fields(pairs: Sequence[tuple[str, str]]) -> Grid:
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True, style="dim")
+    grid.add_column(overflow="fold")
+    for name, value in pairs:
+        grid.add_row(Words(on_one_line(name)), Words(clean(value)))
+    return grid
+
+
+def _table(table: Table) -> Grid:
+    grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for number, name in enumerate(table.head):
+        cells = [name, *(row[number] for row in table.rows if number < len(row))]
+        narrow = max(cell_len(on_one_line(cell)) for cell in cells) <= _NARROW
+        grid.add_column(Words(on_one_line(name)), no_wrap=narrow, overflow="fold")
+    for row in table.rows:
+        grid.add_row(*(_cell(cell) for cell in row[: len(table.head)]))
+    return grid
+
+
+def _cell(text: str) -> Words:
+    words = Words(on_one_line(text))
+    if style := MARK_STYLES.get(text[:1]):
+        words.stylize(style, 0, 1)
+    return words
+
+
+class ChoiceLine:
+    """What can be pressed, numbered. A line breaks between choices only."""
+
+    def __init__(self, choices: Sequence[Choice], *, numbered: bool = True) -> None:
+        self._labels = [_label(n if numbered else 0, choice) for n, choice in enumerate(choices, 1)]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        line = Words("→ ", style="bold")
+        for label in self._labels:
+            if line.cell_len > 2 and line.cell_len + label.cell_len > options.max_width:
+                yield line
+                line = Words("  ")
+            line.append_text(label)
+            line.append("   ")
+        line.rstrip()
+        yield line
+
+
+def _label(number: int, choice: Choice) -> Words:
+    style = {Style.PRIMARY: "bold", Style.NORMAL: "", Style.DANGER: "red"}[choice.style]
+    words = Words()
+    if number:
+        words.append(f"[{number}] ", style="bold magenta")
+    words.append(on_one_line(choice.label), style=style)
+    if choice.asks:
+        words.append(" …")
+    return words
+
+
+def render_decision(title: str, decided: Decided, person: Person) -> Words:
+    """What became of a card that stands further up."""
+    by = "you" if decided.by in (str(person), person.id) else on_one_line(decided.by)
+    what = f"{on_one_line(decided.what)} by {by}, {decided.at.astimezone():%H:%M}"
+    return Words.assemble(("✓ ", "bold green"), what, (f"   {on_one_line(title)}", "dim"))
+
+
+def render_reminder(sheet: Sheet) -> RenderableType:
+    """A card that stands further up and still waits."""
+    return Group(title_line(sheet.title, sheet.tone), ChoiceLine(sheet.choices))
+
+
+# A document that somebody wrote in Markdown: in full, with nothing hidden in it and nothing to
+# click.
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
+
+
+def render_document(markdown: str) -> Markdown:
+    """The document, drawn. Links show where they lead; HTML is shown as it was written."""
+    text = _FRONT_MATTER.sub(r"~~~yaml\n\1\n~~~\n\n", clean(markdown), count=1)
+    drawn = _Document(text, hyperlinks=False)
+    _show_hidden_parts(drawn.parsed)
+    return drawn
+
+
+def on_one_line(text: str) -> str:
+    return " ".join(clean(text).split())
+
+
+class _Token(Protocol):
+    type: str
+    content: str
+
+    @property
+    def attrs(self) -> Mapping[str, object]: ...
+
+    @property
+    def children(self) -> Sequence[_Token] | None: ...
+
+
+def _show_hidden_parts(tokens: Sequence[_Token]) -> None:
+    """HTML would be left out: `List<String>` in a plan must not lose half of itself. Nor an image's address."""
+    for token in tokens:
+        if token.type == "html_inline":
+            token.type = "text"
+        elif token.type == "image":
+            token.type, token.content = "text", f"![{token.content}]({token.attrs.get('src', '')})"
+        elif token.type == "html_block":
+            token.type = "code_block"
+        if token.children:
+            _show_hidden_parts(token.children)
+
+
+class BarredText:
+    """Something letter for letter, with a bar along its left side so that it is seen to be quoted."""
+
+    def __init__(self, text: str) -> None:
+        self._text = Words(text.rstrip("\n"), overflow="fold")
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        bar = Segment("│ ", console.get_style("dim"))
+        room = options.update(width=max(1, options.max_width - 2), height=None)
+        for line in console.render_lines(self._text, room, pad=False):
+            yield bar
+            yield from line
+            yield Segment.line()
+
+
+class _LeftHeading(Heading):
+    """Headings begin at the left, however important."""
+
+    LEVEL_ALIGN: ClassVar = dict.fromkeys(Heading.LEVEL_ALIGN, "left")
+
+
+class _BarredCode(CodeBlock):
+    """Code without a background of its own, which would be wrong on every other terminal."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield BarredText(str(self.text))
+
+
+class _Document(Markdown):
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {
+        **Markdown.elements,
+        "heading_open": _LeftHeading,
+        "fence": _BarredCode,
+        "code_block": _BarredCode,
+    }
+
+
+# Where the console writes: as wide and as colourful as the terminal is, and plain text in a pipe.
+
+PIPE_WIDTH = 100
+WIDEST = 120
+"""Longer lines are hard to read, however wide the window is."""
+
+_THEME = Theme(
+    {
+        "markdown.h1": "bold underline",
+        "markdown.h2": "bold cyan",
+        "markdown.h3": "bold",
+        "markdown.h4": "bold dim",
+        "markdown.code": "cyan",
+        "markdown.block_quote": "dim",
+        "markdown.item.number": "dim",
+        "markdown.item.bullet": "dim",
+        "markdown.link": "none",
+        "markdown.link_url": "underline dim",
+        "markdown.table.border": "dim",
+        "markdown.table.header": "dim",
+    }
+)
+_TRAILING = re.compile(r"(?<! )[ ]+((?:\x1b\[[0-9;]*m)*)$", re.MULTILINE)
+
+
+class ConsoleScreen:
+    def __init__(self, out: TextIO | None = None) -> None:
+        self._out = out
+        self.terminal = (out or sys.stdout).isatty()
+
+    @property
+    def width(self) -> int:
+        return min(Console().size.width, WIDEST) if self.terminal else PIPE_WIDTH
+
+    def rendered(self, *parts: RenderableType) -> str:
+        """What would be written, as text."""
+        buffer = StringIO()
+        console = Console(
+            file=buffer,
+            force_terminal=self.terminal,
+            width=self.width,
+            theme=_THEME,
+            markup=False,
+            emoji=False,
+            highlight=False,
+            legacy_windows=False,
+        )
+        for part in parts:
+            console.print(part)
+        return _TRAILING.sub(r"\1", buffer.getvalue())
+
+    def write(self, text: str) -> None:
+        """Put text out at once."""
+        # looked up each time: while a line is being typed, sys.stdout writes above it
+        out = self._out or sys.stdout
+        encoding = out.encoding or "utf-8"
+        try:
+            out.write(text.encode(encoding, "replace").decode(encoding))
+            out.flush()
+        except OSError as error:
+            raise Refused(
+                f"The console cannot be written to: {error.strerror}.", "Is its reader gone?"
+            ) from error

@@ -1,0 +1,388 @@
+"""What stands on the screen for good: every card once, its changes in few words, and what is still open."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+from pydantic import ValidationError
+from rich.console import Group, RenderableType
+from rich.text import Text as Words
+
+from adapters import posting
+from adapters.console.progress import changes_between
+from adapters.console.rendering import (
+    ConsoleScreen,
+    on_one_line,
+    origin_line,
+    render_decision,
+    render_reminder,
+    render_sheet,
+)
+from adapters.console.typed import OpenCards, ends_thread, waits_for_person
+from bot.core.cards import (
+    ApprovalCard,
+    Card,
+    QuestionsCard,
+    ReceivedCard,
+    RootCard,
+    StatusCard,
+    StoppedCard,
+    SummaryCard,
+)
+from bot.core.errors import Unavailable
+from bot.core.facts import Fact
+from bot.core.layout import lay_out
+from bot.core.llm import Usage
+from bot.core.people import Person, Thread
+
+# The thread the terminal talks in, kept over restarts. One thread is one session, for ever.
+
+TERMINAL_CHANNEL = "terminal"
+"""The channel of whoever names no project."""
+
+
+class _KeptThread(Fact):
+    thread: Thread
+    over: bool = False
+    """Its session was given up or lives on elsewhere: what is asked for next opens a new one."""
+    ended: bool = False
+    """Its session has come to its end: what is asked for next is looked at there, and may be more of it."""
+
+
+class CurrentThread:
+    def __init__(self, path: Path, channel: str = TERMINAL_CHANNEL) -> None:
+        self._path = path
+        self._channel = channel
+        self._kept = self._read()
+
+    @property
+    def thread(self) -> Thread:
+        """The thread at hand, begun if there is none. A session may not have begun in it yet."""
+        if self._kept is None:
+            return self._begin()
+        return self._kept.thread
+
+    def for_talk(self) -> Thread:
+        """The thread in which free text is said: a new one where the last session is over."""
+        if self._kept and self._kept.over:
+            return self._begin()
+        return self.thread
+
+    def begin(self) -> Thread:
+        """A new one, for a new session."""
+        return self._begin()
+
+    def turn_to(self, thread: Thread) -> None:
+        self._keep(_KeptThread(thread=thread))
+
+    @property
+    def has_ended(self) -> bool:
+        return self._kept is not None and self._kept.ended
+
+    def end(self, *, for_good: bool) -> None:
+        """The session of the thread at hand is over."""
+        self._keep(_KeptThread(thread=self.thread, over=for_good, ended=not for_good))
+
+    def _begin(self) -> Thread:
+        thread = Thread(platform="console", channel=self._channel, root=str(uuid4()))
+        self._keep(_KeptThread(thread=thread))
+        return thread
+
+    def _keep(self, kept: _KeptThread) -> None:
+        """Replaced in one step: killed at any point, the old or the new one is there."""
+        if kept == self._kept:
+            return
+        beside = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        try:
+            beside.touch(mode=0o600)
+            beside.write_text(kept.model_dump_json(), "utf-8")
+            beside.replace(self._path)
+        except OSError as error:
+            raise Unavailable(
+                f"{self._path} cannot be written: {error.strerror}.", "Is the disk full?"
+            ) from error
+        self._kept = kept
+
+    def _read(self) -> _KeptThread | None:
+        try:
+            return _KeptThread.model_validate_json(self._path.read_bytes())
+        except (FileNotFoundError, ValidationError):
+            # not readable is as good as not there: sessions are kept elsewhere, and `resume` finds them
+            return None
+
+
+_UNREAD_SECONDS = 0.5
+"""Seconds within which nobody has read what has just appeared."""
+
+
+class Transcript:
+    def __init__(
+        self, folder: Path, person: Person, screen: ConsoleScreen, channel: str = TERMINAL_CHANNEL
+    ) -> None:
+        _make_private_folder(folder)
+        name = "thread" if channel == TERMINAL_CHANNEL else f"thread-{channel.partition(':')[2]}"
+        self.current = CurrentThread(folder / name, channel)
+        self._person = person
+        self._screen = screen
+        self._shown = ShownCards(folder / "shown.jsonl")
+        self._open = OpenCards()
+        self._standing: dict[str, StatusCard] = {}
+        self._names: dict[str, str] = {}
+        self._turn = asyncio.Lock()
+        self._changed_at = -_UNREAD_SECONDS
+        for old in self._shown:
+            self._call(old.thread, old.session)
+            if old.open:
+                self._open.take(old.thread, old.open)
+
+    @property
+    def open_card(self) -> Card | None:
+        return self._open.newest(self.current.thread)
+
+    @property
+    def just_changed(self) -> bool:
+        """Whether what Enter agrees to is too new to have been read."""
+        return time.monotonic() - self._changed_at < _UNREAD_SECONDS
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        """The names of those that were seen here, the newest first."""
+        return tuple(dict.fromkeys(reversed(self._names.values())))
+
+    @property
+    def status(self) -> StatusCard | None:
+        return self._standing.get(self.current.thread.key)
+
+    async def put(self, thread: Thread, card: Card) -> None:
+        """The card, if it does not stand there already."""
+        async with self._turn:
+            new, last = showing_of(thread, card), self._shown.last(thread, card.key)
+            self._call(thread, new.session)
+            if last is None or last.digest != new.digest:
+                await self._print(self._parts(thread, card, new, last))
+                self._shown.note(new)
+            self._heed(thread, card)
+
+    async def put_aside(self, thread: Thread, card: Card) -> None:
+        """A card that is nobody else's business."""
+        async with self._turn:
+            await self._print([Words(""), self._drawn(thread, card, private=True)])
+            self._open.take(thread, card)
+
+    async def say(self, text: str, style: str = "dim") -> None:
+        """A word of the console itself."""
+        async with self._turn:
+            await self._print([Words(text, style=style)])
+
+    async def remind(self) -> None:
+        """What still waits for the person, from an earlier time or after a change of sessions.
+
+        Questions and plans are shown anew: what Enter agrees to must stand on this very screen.
+        """
+        if card := self.open_card:
+            whole = isinstance(card, ApprovalCard | QuestionsCard)
+            again = (
+                self._drawn(self.current.thread, card) if whole else render_reminder(lay_out(card))
+            )
+            async with self._turn:
+                await self._print([Words(""), again])
+            self._changed_at = time.monotonic()
+
+    async def turn_to(self, thread: Thread) -> None:
+        self.current.turn_to(thread)
+        await self.say(f"Now in session {self._name(thread)}.")
+        await self.remind()
+
+    async def follow_to(self, thread: Thread, card: Card) -> None:
+        """The bot has begun a thread for what was asked for where all is done: the person goes along."""
+        self.current.turn_to(thread)
+        await self.put(thread, card)
+        await self.say(f"Now in session {self._name(thread)}.")
+
+    def _parts(
+        self, thread: Thread, card: Card, new: Showing, last: Showing | None
+    ) -> list[RenderableType]:
+        origin = self._origin(thread)
+        if isinstance(card, StatusCard):
+            return self._status_parts(thread, card, last, origin)
+        decided = getattr(card, "decided", None)
+        if last and decided and last.undecided == new.undecided:
+            line = render_decision(lay_out(card).title, decided, self._person)
+            return [Words(""), origin_line(origin), line] if origin else [Words(""), line]
+        parts = [Words(""), self._drawn(thread, card)]
+        if isinstance(card, RootCard) and origin and last is None:
+            way = f"It has a thread of its own. Write info {on_one_line(card.session)} to go there."
+            parts.append(Words(way, style="dim"))
+        return parts
+
+    def _drawn(self, thread: Thread, card: Card, *, private: bool = False) -> RenderableType:
+        origin = self._origin(thread)
+        return render_sheet(lay_out(card), origin=origin, private=private, name=self._name)
+
+    def _status_parts(
+        self, thread: Thread, card: StatusCard, last: Showing | None, origin: str
+    ) -> list[RenderableType]:
+        """In full once, or whenever it is to come anew; else only what has moved. How it stands now is seen below the line
+        being typed."""
+        old = self._standing.get(thread.key)
+        if last is None or old is None or card.anew:
+            still = card.model_copy(update={"choices": ()})
+            return [Words(""), self._drawn(thread, still)]
+        lines = changes_between(old, card)
+        return [Group(origin_line(origin), *lines)] if origin and lines else [*lines]
+
+    async def _print(self, parts: list[RenderableType]) -> None:
+        # a long document takes a while to draw: others go on meanwhile
+        if parts:
+            self._screen.write(await asyncio.to_thread(self._screen.rendered, *parts))
+
+    def _heed(self, thread: Thread, card: Card) -> None:
+        """What the card says about its session."""
+        before = self.open_card
+        self._open.take(thread, card)
+        if self.open_card not in (before, None):
+            self._changed_at = time.monotonic()
+        if isinstance(card, StatusCard):
+            self._standing[thread.key] = card
+        if ends_thread(card):
+            self._standing.pop(thread.key, None)
+            if thread == self.current.thread:
+                self.current.end(for_good=not isinstance(card, SummaryCard))
+
+    def _origin(self, thread: Thread) -> str:
+        return "" if thread == self.current.thread else self._name(thread)
+
+    def _call(self, thread: Thread, session: str) -> None:
+        if session:
+            self._names[thread.key] = session
+
+    def _name(self, thread: Thread) -> str:
+        return self._names.get(thread.key, thread.root[:8])
+
+
+def _make_private_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
+    except OSError as error:
+        raise Unavailable(
+            f"The folder {folder} cannot be made: {error.strerror}.",
+            "Make it writable for this user.",
+        ) from error
+
+
+# What has been shown already, over restarts: shown twice, a card stands there once.
+
+LARGEST_FILE = 1_000_000
+"""Bytes. A larger file is written anew, with the newest half of it."""
+_SOME_TIME = datetime.fromtimestamp(0, UTC)
+
+
+class Showing(Fact):
+    thread: Thread
+    key: str
+    digest: str
+    undecided: str = ""
+    """The digest of the card without what was decided on it."""
+    open: Card | None = None
+    """The card itself while it waits for the person, so that it still can be answered after a restart."""
+    session: str = ""
+    """What its thread is called, where the card tells."""
+
+
+def showing_of(thread: Thread, card: Card) -> Showing:
+    """How it is noted that this card was shown."""
+    if isinstance(card, StatusCard) and not card.anew:
+        card = _without_ticks(card)
+    kept = card if waits_for_person(card) and not isinstance(card, StatusCard) else None
+    return Showing(
+        thread=thread,
+        key=card.key,
+        digest=_digest(card),
+        undecided=_digest(_undecided(card)),
+        open=kept,
+        session=_session_of(card),
+    )
+
+
+def _undecided(card: Card) -> Card:
+    """The card without what its decision changes: who decided, and what was still wanted before."""
+    if isinstance(card, ApprovalCard):
+        return card.model_copy(update={"decided": None, "approved_by": (), "dry_run": False})
+    return card.model_copy(update={"decided": None}) if hasattr(card, "decided") else card
+
+
+def _session_of(card: Card) -> str:
+    """The session whose thread the card stands in, where it names it."""
+    match card:
+        case ReceivedCard() | RootCard() | StatusCard() | StoppedCard():
+            return card.session
+        case _:
+            return ""
+
+
+def _without_ticks(card: StatusCard) -> StatusCard:
+    """The card without what changes at every tick."""
+    tasks = tuple(
+        t.model_copy(update={"seconds": None, "tail": "", "note": ""}) for t in card.tasks
+    )
+    return card.model_copy(
+        update={"tasks": tasks, "usage": Usage(), "at": _SOME_TIME, "choices": ()}
+    )
+
+
+def _digest(card: Card) -> str:
+    return hashlib.sha256(card.model_dump_json().encode()).hexdigest()
+
+
+class ShownCards:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._last: dict[tuple[str, str], Showing] = {}
+        for old in _read_showings(path):
+            self._remember(old)
+
+    def last(self, thread: Thread, key: str) -> Showing | None:
+        return self._last.get((thread.key, key))
+
+    def __iter__(self) -> Iterator[Showing]:
+        """The last showing of every card, the newest last."""
+        return iter(tuple(self._last.values()))
+
+    def note(self, new: Showing) -> None:
+        self._remember(new)
+        try:
+            posting.append_line(self._path, new.model_dump_json(), wait=False)
+            if posting.file_size(self._path) > LARGEST_FILE:
+                all_of_them = [old.model_dump_json() for old in self._last.values()]
+                posting.rewrite_lines(
+                    self._path, posting.newest_that_fit(all_of_them, LARGEST_FILE // 2)
+                )
+        except Unavailable:
+            # the card stands there: failing would only show it again. Until a restart it is known
+            return
+
+    def _remember(self, showing: Showing) -> None:
+        place = (showing.thread.key, showing.key)
+        self._last.pop(place, None)
+        self._last[place] = showing
+
+
+def _read_showings(path: Path) -> Iterator[Showing]:
+    """Every line that is whole. A torn one was of a card that is then shown once more."""
+    try:
+        found = posting.read_lines(path)
+    except Unavailable:
+        return
+    for line in found:
+        try:
+            yield Showing.model_validate_json(line)
+        except ValidationError:
+            continue

@@ -1,0 +1,341 @@
+"""The played coding agent: an executable that reads its prompt file, writes tests and code, commits, and ends.
+
+`python -m adapters.demo.agent --prompt-file F --conversation ID [--resume]`, in a worktree of the sample repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from adapters.demo import MARKER, require_stage
+from adapters.demo.brief import DemoPiece
+from adapters.demo.work import WORK, Repair, TaskOrder, WorkStep, adapted_file, commit_message
+from bot.core.errors import Refused
+
+# The worktree it stands in: reading, writing, testing and committing there.
+
+_IDENTITY = (
+    "-c",
+    "user.name=Played Agent",
+    "-c",
+    "user.email=agent@played.invalid",
+    "-c",
+    "commit.gpgSign=false",
+)
+
+
+class GitFailedError(Exception):
+    """git said no; the message is what it said."""
+
+
+class Worktree:
+    def __init__(self, path: Path, environ: Mapping[str, str]) -> None:
+        self._path = path
+        # The agent's own import path is nobody else's business.
+        self._environ = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
+
+    def has_committed(self, path: str) -> bool:
+        return self._run("git", "cat-file", "-e", f"HEAD:{path}").returncode == 0
+
+    def committed(self, path: str) -> str:
+        return self._git("show", f"HEAD:{path}")
+
+    def write(self, path: str, content: str) -> None:
+        target = self._path / path
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(content, encoding="utf-8")
+        # Python takes a file of the same size and second for the one it has compiled already.
+        for compiled in (target.parent / "__pycache__").glob(f"{target.stem}.*.pyc"):
+            compiled.unlink(missing_ok=True)
+
+    def restore(self, path: str) -> None:
+        """As it was committed: what a stopped run left in the folder or in the index is gone."""
+        self._git("checkout", "HEAD", "--", path)
+
+    def commit(self, path: str, message: str) -> None:
+        self._git("add", "--", path)
+        self._git(*_IDENTITY, "commit", "--quiet", "-m", message)
+
+    def run_tests(self) -> str:
+        """The last line of what the tests say."""
+        done = self._run(sys.executable, "-m", "unittest", "discover", "-s", "tests", "-t", ".")
+        return (done.stderr.strip().splitlines() or ["(no output)"])[-1]
+
+    def clear_own_lock(self) -> None:
+        """A stop in the middle of a commit leaves git's lock behind; nobody else commits in this worktree."""
+        lock = self._git("rev-parse", "--path-format=absolute", "--git-path", "index.lock").strip()
+        Path(lock).unlink(missing_ok=True)
+
+    def _git(self, *arguments: str) -> str:
+        done = self._run("git", *arguments)
+        if done.returncode:
+            raise GitFailedError(done.stderr.strip() or f"exit code {done.returncode}")
+        return done.stdout
+
+    def _run(self, *argv: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            argv,
+            cwd=self._path,
+            env=self._environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+
+
+# How fast it works: a pause after every step, or no step before a file is there.
+#
+# A test that needs agents at work holds them by such a file, and lets them go on once it has seen
+# what it came for.
+
+HELD_UNTIL = "until:"
+"""`GWT_BOT_PACE=until:/tmp/go`: it waits at its first step for that file."""
+_LOOK_EVERY = 0.05
+
+
+class AgentPace:
+    """Read from words, as the environment has them."""
+
+    def __init__(self, told: str) -> None:
+        held = told.startswith(HELD_UNTIL)
+        self._until = Path(told.removeprefix(HELD_UNTIL)) if held else None
+        self._seconds = 0.0 if held else float(told)
+
+    def step(self) -> None:
+        """Wait as long as a step is to take."""
+        deadline = time.monotonic() + LONGEST_SECONDS
+        while self._until and not self._until.exists() and time.monotonic() < deadline:
+            time.sleep(_LOOK_EVERY)
+        time.sleep(self._seconds)
+
+
+# How it behaves badly when a test wants it to. Nothing here outlives fifteen minutes.
+
+Say = Callable[[str], None]
+
+LONGEST_SECONDS = 900
+"""Seconds after which the worst of them gives up, should nobody have ended it."""
+FAILED_CODE = 1
+UNANSWERED_CODE = 5
+
+
+def play_error(say: Say) -> int:
+    """It fails, as a CLI does whose service is down."""
+    say("API Error: 529 overloaded. I give up.")
+    return FAILED_CODE
+
+
+def play_silence(say: Say) -> int:
+    """It claims success by its exit code, and has done nothing."""
+    return 0
+
+
+def play_hang(say: Say) -> int:
+    """It goes on for ever."""
+    say("Thinking…")
+    time.sleep(LONGEST_SECONDS)
+    return FAILED_CODE
+
+
+def play_stubbornness(say: Say) -> int:
+    """It will not be ended by SIGTERM, nor will a child of it that has a session of its own."""
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)  # children inherit what is ignored
+    child = subprocess.Popen(["sleep", str(LONGEST_SECONDS)], start_new_session=True)
+    say(f"I will not go. My child is process {child.pid}.")
+    child.wait()
+    return FAILED_CODE
+
+
+def play_question(say: Say) -> int | None:
+    """It asks, and waits for a person. None: it may go on."""
+    say("Do you want to make this edit?")
+    say("❯ 1. Yes")
+    say("  2. No, and tell me what to do differently")
+    try:
+        answer = input("> ").strip().lower()
+    except EOFError:
+        answer = ""
+    if answer in ("1", "y", "yes"):
+        return None
+    say("Nobody said yes, so I stop here.")
+    return UNANSWERED_CODE
+
+
+TROUBLES: Mapping[str, Callable[[Say], int | None]] = {
+    "error": play_error,
+    "silent": play_silence,
+    "hang": play_hang,
+    "stubborn": play_stubbornness,
+    "blocked": play_question,
+}
+
+
+# The agent.
+
+UNKNOWN_TASK = 3
+REFUSED = 4
+PACE = "0.7"
+
+
+def main(arguments: Sequence[str], environ: Mapping[str, str], here: Path) -> int:
+    options = _options(arguments, environ)
+    worktree = Worktree(here, environ)
+    try:
+        require_stage(environ)
+        _require_sample(worktree)
+    except Refused as refusal:
+        sys.stderr.write(f"{refusal.reason}\n{refusal.remedy}\n")
+        return REFUSED
+    agent = PlayedAgent(worktree, options.pace)
+    try:
+        return agent.play(options, environ.get("GWT_BOT_PLAY", "success"))
+    except GitFailedError as error:
+        agent.say(f"git: {error}")
+        return FAILED_CODE
+
+
+def _options(arguments: Sequence[str], environ: Mapping[str, str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="played-agent", description=__doc__)
+    parser.add_argument("--prompt-file", type=Path, required=True)
+    parser.add_argument("--conversation", required=True)
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument(
+        "--pace", type=AgentPace, default=AgentPace(environ.get("GWT_BOT_PACE", PACE))
+    )
+    parser.add_argument("--version", action="version", version="played 1.0")
+    return parser.parse_args(arguments)
+
+
+def _require_sample(worktree: Worktree) -> None:
+    if not worktree.has_committed(MARKER):
+        raise Refused(
+            f"The played agent works only in the demo's sample repository: {MARKER} is not here.",
+            remedy="For a real repository, configure a real coding agent.",
+        )
+
+
+class PlayedAgent:
+    """Goes on from what it finds, so that being run twice changes nothing."""
+
+    def __init__(self, worktree: Worktree, pace: AgentPace) -> None:
+        self._worktree = worktree
+        self._pace = pace
+        self._commits = 0
+
+    def play(self, options: argparse.Namespace, part: str) -> int:
+        if part == "silent":
+            return 0
+        self._banner(options)
+        order = TaskOrder.read(options.prompt_file.read_text(encoding="utf-8"))
+        if order.piece is None:
+            known = f"{', '.join(WORK)}; without files also T001, T002, T003"
+            self.say(f"“{order.heading}” is not in my script. It knows only {known}.")
+            return UNKNOWN_TASK
+        if trouble := TROUBLES.get(part):
+            code = trouble(self.say)
+            if code is not None:
+                return code
+        return self._work(order, order.piece)
+
+    def say(self, line: str) -> None:
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+
+    def _banner(self, options: argparse.Namespace) -> None:
+        for line in (
+            "╭──────────────────────────────────────────────────╮",
+            "│  PLAYED AGENT: this is the demo of gwt-bot.      │",
+            "│  No model is at work; I follow a fixed script.   │",
+            "╰──────────────────────────────────────────────────╯",
+        ):
+            self.say(line)
+        how = "resumed" if options.resume else "new"
+        self.say(f"conversation {options.conversation} ({how})")
+
+    def _work(self, order: TaskOrder, piece: DemoPiece) -> int:
+        work = WORK[piece.name]
+        # Even a new conversation may follow one that was stopped in the middle of a commit.
+        self._worktree.clear_own_lock()
+        self._tell(order.heading)
+        self._tell("Read CLAUDE.md: tests first, money in whole cents")
+        self._tell(work.thought)
+        if work.needs and not self._worktree.has_committed(work.needs):
+            self._tell(f"{work.needs} is not here: what I depend on was not merged")
+        for step in work.steps:
+            self._step(order, piece, step)
+        if work.repair and order.tells_of_failure:
+            self._repair(work.repair)
+        if work.noticed:
+            self._note(order.notebook, work.noticed, piece.module)
+        self._close()
+        return 0
+
+    def _step(self, order: TaskOrder, piece: DemoPiece, step: WorkStep) -> None:
+        """Write the file as it is wanted, or make it so where an earlier run has committed it."""
+        there = self._worktree.has_committed(step.path)
+        # Read from the commit: what lies in the folder may be half written.
+        before = self._worktree.committed(step.path) if there else step.content
+        wanted = adapted_file(piece, step, before, order.width, order.wishes)
+        if there and wanted == before:
+            self._worktree.restore(step.path)
+            self._tell(f"{step.path} is committed already")
+            return
+        self._worktree.write(step.path, wanted)
+        if there:
+            self._tell(f"Edit {step.path}: something else is wanted than before")
+            self._commit(step.path, commit_message(piece, step, before, order.width))
+            return
+        self._tell(f"Write {step.path} (+{len(wanted.splitlines())} lines)")
+        self._commit(step.path, step.commit)
+
+    def _repair(self, repair: Repair) -> None:
+        # Read from the commit: what lies in the folder may be half written.
+        text = self._worktree.committed(repair.path)
+        if repair.wrong not in text:
+            self._tell(f"{repair.path} is put right already")
+            return
+        self._tell("The check failed. Why?")
+        self._tell(f"Found it: {repair.cause}")
+        self._worktree.write(repair.path, text.replace(repair.wrong, repair.right))
+        self._tell(f"Edit {repair.path} (1 line)")
+        self._tell(f"Run the tests: {self._worktree.run_tests()}")
+        self._commit(repair.path, repair.commit)
+
+    def _commit(self, path: str, message: str) -> None:
+        self._worktree.commit(path, message)
+        self._commits += 1
+        self._tell(f"Commit {message}")
+
+    def _note(self, notebook: str, content: str, file: str) -> None:
+        """Write down for others what is no part of this task, once."""
+        path = Path(notebook)
+        if notebook and path.parent.is_dir() and not path.exists():
+            told = {"content": content, "evidence": [{"type": "file", "ref": file}]}
+            path.write_text(f"{json.dumps(told)}\n", encoding="utf-8")
+            self._tell(f"Noted for others: {content}")
+
+    def _close(self) -> None:
+        if not self._commits:
+            self.say("Done: everything was here already, so I changed nothing.")
+            return
+        commits = "1 commit" if self._commits == 1 else f"{self._commits} commits"
+        self.say(f"Done: {commits}. The bot runs the tests now; I do not judge my own work.")
+
+    def _tell(self, line: str) -> None:
+        self.say(f"● {line}")
+        self._pace.step()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:], os.environ, Path.cwd()))

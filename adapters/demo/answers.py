@@ -1,0 +1,325 @@
+"""What the played model answers to each question, and its verdicts, summaries and proposals."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+
+from adapters.demo import conversation
+from adapters.demo.brief import (
+    LANGUAGES,
+    PIECES,
+    Brief,
+    JsonObject,
+    entries,
+    line,
+    mentions,
+    piece_in,
+    strings,
+    text,
+)
+from adapters.demo.planning import breakdown, plan_document, spec_document
+from adapters.demo.texts import NOTICE
+from bot.core.pull_text import begun_small
+
+# Verdicts on finished work, on a task that was cut too large, and on the whole: by facts, and by
+# what a request wants played.
+
+OVERSIZED = ("cut too large", "大きく切りすぎ")
+"""With these words in the request its first task is too large, until it is cut anew."""
+UNMET = ("leave something out", "何かを抜かして")
+"""The first task is never finished."""
+DOUBTFUL = ("only i can tell", "私にしか分からない")
+"""A person has to decide on the first task."""
+UNPLANNED = ("more than is planned", "計画より多く")
+"""At the end an export is missing, until there is one."""
+FIRST_TASK = "T001"
+REPLANNED_PARTS = 3
+
+
+def work_verdict(brief: Brief) -> dict[str, object]:
+    """Done, unless the tests, the signs or the request say otherwise."""
+    outcome, told, missing = _judged(brief)
+    return {
+        "verdict": outcome,
+        "reasons": [f"{told} {brief.texts.replies.played}"],
+        "missing": missing,
+        "score": 90 if outcome == "done" else 40,
+    }
+
+
+def _judged(brief: Brief) -> tuple[str, str, list[str]]:
+    phrases, task = brief.texts.replies, brief.entry("task")
+    # behind "passed" stands how many tests ran
+    if any(not text(check, "result").startswith("passed") for check in brief.entries("checks")):
+        return "continue", phrases.failed, []
+    signs = brief.entries("signs") if brief.data.get("signs_accepted") is not True else ()
+    if signs:
+        back = [phrases.take_back.format(says=_sign(sign)) for sign in signs]
+        return "continue", phrases.suspicious, back
+    if text(task, "type") == "investigation" and not brief.text("report").strip():
+        return "continue", phrases.reportless, [phrases.report_wanted]
+    if text(task, "key") == FIRST_TASK:
+        if mentions(brief.request, OVERSIZED):
+            return "replan", phrases.oversized, []
+        if mentions(brief.request, UNMET):
+            return "continue", phrases.unmet, [phrases.unmet]
+        if mentions(brief.request, DOUBTFUL):
+            return "blocked", phrases.doubtful, []
+    return "done", phrases.judged, []
+
+
+def _sign(sign: JsonObject) -> str:
+    return f"{text(sign, 'path')}: {text(sign, 'says')}"
+
+
+def replanned(brief: Brief) -> dict[str, object]:
+    """The work itself first; then parts that the played agent can only note, each after the one before."""
+    return {
+        "tasks": [
+            _part(brief, brief.entry("task"), number) for number in range(1, REPLANNED_PARTS + 1)
+        ]
+    }
+
+
+def _part(brief: Brief, task: JsonObject, number: int) -> dict[str, object]:
+    name = brief.texts.replies.part.format(
+        number=number, name=_plain(text(task, "name")) or FIRST_TASK
+    )
+    own = [text(one, "id") for one in entries(task, "acceptance")] if number == 1 else []
+    return {
+        "name": name,
+        "description": text(task, "description"),
+        "acceptance": own or [brief.texts.documents.held.format(wish=name)],
+        "files": strings(task, "files"),
+        "type": "implementation",
+        "after": [number - 1] if number > 1 else [],
+    }
+
+
+def _plain(name: str) -> str:
+    """A part of a part is no part of a part of a part."""
+    for texts in LANGUAGES:
+        head = re.escape(texts.replies.part).replace(re.escape("{number}"), "[0-9]+")
+        name = re.sub(head.replace(re.escape("{name}"), ""), "", name)
+    return name
+
+
+def final_verdict(brief: Brief) -> dict[str, object]:
+    """Complete, unless a requirement has no completed task, or the request wants more than was planned."""
+    phrases, title = brief.texts.replies, brief.texts.pieces["export"].title
+    missing = [phrases.unserved.format(id=id) for id in strings(brief.data, "not_done")]
+    wanted = mentions(brief.request, UNPLANNED) and not _there(brief)
+    if wanted:
+        missing.append(phrases.unplanned.format(title=title))
+    return {
+        "complete": not missing,
+        "reasons": [f"{missing[0] if missing else phrases.whole} {phrases.played}"],
+        "missing": missing,
+        "tasks": [_export(brief, title)] if wanted else [],
+        "score": 40 if missing else 90,
+    }
+
+
+def _there(brief: Brief) -> bool:
+    titles = [texts.pieces["export"].title for texts in LANGUAGES]
+    return any(text(task, "name") in titles for task in brief.entries("tasks"))
+
+
+def _export(brief: Brief, title: str) -> dict[str, object]:
+    told = brief.texts.pieces["export"]
+    return {
+        "name": title,
+        "description": told.description.replace("{discount}", brief.texts.pieces["discount"].title),
+        "acceptance": list(told.acceptance),
+        "files": list(PIECES["export"].files),
+        "type": "implementation",
+        "after": [],
+    }
+
+
+# Summaries of finished work and old talk: from the facts that are given, nothing else.
+
+_LONGEST_COMMIT_TITLE = 72
+_QUOTED_WORDS = 12
+_COMMIT_TYPES = {"documentation": "docs", "investigation": "chore", "integration": "fix"}
+
+
+def compressed_talk(brief: Brief) -> dict[str, object]:
+    """Who spoke, and how they began."""
+    phrases = brief.texts.replies
+    told = [
+        f"{text(message, 'role')}: {_beginning(text(message, 'content'))}"
+        for message in brief.entries("messages")
+    ]
+    finished = _finished(brief)
+    closing = [phrases.finished.format(tasks=", ".join(finished))] if finished else []
+    return {"summary": "\n".join([phrases.told, *told, *closing, phrases.played])}
+
+
+def pull_request_text(brief: Brief) -> dict[str, object]:
+    phrases, task = brief.texts.replies, brief.entry("task")
+    files = ", ".join(f"`{file}`" for file in strings(task, "files")) or "?"
+    return {
+        "title": _title(task),
+        "body": phrases.pull.format(
+            what=text(task, "description") or _name(task),
+            files=files,
+            tests=_checks(brief),
+            played=phrases.played,
+        ),
+    }
+
+
+def session_summary(brief: Brief) -> dict[str, object]:
+    tasks = brief.entries("tasks")
+    done = sum(text(task, "state") == "Completed" for task in tasks)
+    told = brief.texts.replies.sums.format(
+        done=done,
+        all=len(tasks),
+        decisions=len(brief.entries("decisions")),
+        checks=len(brief.entries("checks")),
+        played=brief.texts.replies.played,
+    )
+    return {"text": told}
+
+
+def branch_summary(brief: Brief) -> dict[str, object]:
+    subjects = strings(brief.data, "commits")
+    told = brief.texts.replies.branch.format(
+        commits=len(subjects),
+        files=len(brief.entries("files")),
+        subject=subjects[0] if subjects else "–",
+        played=brief.texts.replies.played,
+    )
+    return {"text": told}
+
+
+def _title(task: JsonObject) -> str:
+    """A Conventional Commits title. Only the type and the scope have to be plain letters."""
+    kind = _COMMIT_TYPES.get(text(task, "type"), "feat")
+    piece = piece_in(strings(task, "files"))
+    head = f"{kind}({piece.name}): " if piece else f"{kind}: "
+    name = line(_name(task)) or "the work of a task"
+    return (head + begun_small(name))[:_LONGEST_COMMIT_TITLE].rstrip(" .")
+
+
+def _checks(brief: Brief) -> str:
+    """How the tests went, by what the bot recorded of them."""
+    lines = [
+        f"- `{text(check, 'command') or 'tests'}`: {text(check, 'result') or '?'}"
+        for check in brief.entries("checks")
+    ]
+    return "\n".join(lines) or "-"
+
+
+def _finished(brief: Brief) -> list[str]:
+    """Tasks by name, whether they are told as names or as objects."""
+    return strings(brief.data, "finished_tasks") or [
+        f"{text(task, 'key')} {_name(task)}".strip() for task in brief.entries("finished_tasks")
+    ]
+
+
+def _beginning(content: str) -> str:
+    words = line(content).split(" ")
+    rest = " …" if len(words) > _QUOTED_WORDS else ""
+    return " ".join(words[:_QUOTED_WORDS])[:120] + rest
+
+
+def _name(task: JsonObject) -> str:
+    return text(task, "name") or text(task, "title")
+
+
+# Wishes and observations, sorted by their own words.
+
+_PROPOSAL_TYPES = (
+    ("fix", ("fix", "wrong", "bug", "crash", "修正", "不具合")),
+    ("refactor", ("twice", "refactor", "same", "重複", "整理")),
+    ("test", ("test", "テスト")),
+    ("docs", ("document", "readme", "文書")),
+)
+_LONGEST_PROPOSAL_TITLE = 80
+
+
+def estimated_risk(brief: Brief) -> dict[str, object]:
+    words = f"{brief.text('title')}\n{brief.text('body')}"
+    return {"type": _proposal_type(words), "risk": "med", "reason": brief.texts.replies.played}
+
+
+def proposals(brief: Brief) -> dict[str, object]:
+    """One proposal for all that rest on the same file."""
+    groups: dict[str, list[JsonObject]] = {}
+    for one in brief.entries("observations"):
+        if text(one, "id") and line(text(one, "content")):
+            groups.setdefault(_ground(one) or text(one, "id"), []).append(one)
+    return {"proposals": [_proposal(brief, group) for group in list(groups.values())[:10]]}
+
+
+def _proposal(brief: Brief, group: list[JsonObject]) -> dict[str, object]:
+    contents = [line(text(one, "content")) for one in group]
+    return {
+        "title": contents[0][:_LONGEST_PROPOSAL_TITLE].rstrip(" ."),
+        "body": "\n".join([*contents, brief.texts.replies.played]),
+        "type": _proposal_type("\n".join(contents)),
+        "risk": "low",
+        "observations": [text(one, "id") for one in group],
+    }
+
+
+def _proposal_type(words: str) -> str:
+    return next((kind for kind, cues in _PROPOSAL_TYPES if mentions(words, cues)), "feature")
+
+
+def _ground(one: JsonObject) -> str:
+    return next((text(ground, "ref") for ground in entries(one, "evidence")), "")
+
+
+# The first line of the system message says which question is asked.
+
+
+def answer(system: str, user: str, today: str, *, foreign: bool = False) -> str:
+    """The reply to one question, whatever was asked before: nothing is remembered.
+
+    `foreign`: in the language that is not wanted.
+    """
+    question, brief = asked(system), Brief.read(user, today, foreign=foreign)
+    if write := _DOCUMENTS.get(question):
+        return write(brief)
+    if reply := _REPLIES.get(question):
+        return json.dumps(reply(brief), ensure_ascii=False, indent=1)
+    return _not_in_the_script(question)
+
+
+def asked(system: str) -> str:
+    """`# Clarify` → `clarify`."""
+    lines = system.strip().splitlines()
+    return lines[0].lstrip("#").strip().lower() if lines else ""
+
+
+_DOCUMENTS: Mapping[str, Callable[[Brief], str]] = {"specify": spec_document, "plan": plan_document}
+_REPLIES: Mapping[str, Callable[[Brief], dict[str, object]]] = {
+    "clarify": conversation.clarify,
+    "answers": conversation.answers,
+    "tasks": breakdown,
+    "breakdown": conversation.quality,
+    "analyze": conversation.analyse,
+    "words": conversation.sort_words,
+    "impact": conversation.impact,
+    "next_step": conversation.next_step,
+    "continue": conversation.continuation,
+    "judge": work_verdict,
+    "replan": replanned,
+    "final": final_verdict,
+    "compress": compressed_talk,
+    "pull_request": pull_request_text,
+    "summary": session_summary,
+    "branch": branch_summary,
+    "estimate": estimated_risk,
+    "reflect": proposals,
+}
+
+
+def _not_in_the_script(question: str) -> str:
+    known = ", ".join((*_DOCUMENTS, *_REPLIES))
+    return f"I am sorry: “{question}” is not in my script, which knows only {known}. {NOTICE}"

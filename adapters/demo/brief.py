@@ -1,0 +1,248 @@
+"""What the played model is told with a question, and which modules a request and later wishes lead to."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from adapters.demo.languages import ENGLISH, JAPANESE
+from adapters.demo.texts import PartText, Texts
+
+# The data of a question, read tolerantly. Nothing else is known when it is answered.
+
+JsonObject = Mapping[str, object]
+LANGUAGES = (ENGLISH, JAPANESE)
+
+
+@dataclass(frozen=True)
+class Brief:
+    """The data of one question."""
+
+    request: str
+    today: str
+    data: JsonObject = field(default_factory=dict[str, object])
+    foreign: bool = False
+    """It is to be answered in the wrong language."""
+
+    @classmethod
+    def read(cls, user: str, today: str, *, foreign: bool = False) -> Brief:
+        told = _object(user)
+        return cls(text(told, "request") or user, today, told, foreign)
+
+    def text(self, name: str) -> str:
+        return text(self.data, name)
+
+    def entry(self, name: str) -> JsonObject:
+        return entry(self.data, name)
+
+    def entries(self, name: str) -> tuple[JsonObject, ...]:
+        return entries(self.data, name)
+
+    @property
+    def spec_id(self) -> str:
+        return self.text("spec_id") or "SPEC-00000000"
+
+    @property
+    def texts(self) -> Texts:
+        japanese = self._wants_japanese()
+        return JAPANESE if japanese is not self.foreign else ENGLISH
+
+    @property
+    def wishes(self) -> tuple[str, ...]:
+        """What was wanted different, oldest first: earlier wishes stand in the specifications that took them in."""
+        written = text(self.entry("previous"), "spec"), self.text("spec")
+        found = [wish for spec in written for wish in _wishes_in(spec)]
+        return tuple(dict.fromkeys(wish for wish in (*found, self.wish) if wish))
+
+    @property
+    def wish(self) -> str:
+        """The newest of them, on one line."""
+        return line(self.text("change_request"))
+
+    def _wants_japanese(self) -> bool:
+        language = self.text("language")
+        if language:
+            return language == JAPANESE.language
+        words = (self.text("said"), self.text("change"), self.request)
+        return is_japanese(next(filter(None, words), ""))
+
+
+def is_japanese(words: str) -> bool:
+    """Whether kana and kanji are a good part of the letters; without any kana it may be Chinese."""
+    letters = [letter for letter in words if letter.isalpha()]
+    names = [unicodedata.name(letter, "") for letter in letters]
+    kana = sum(name.startswith(("HIRAGANA", "KATAKANA")) for name in names)
+    kanji = sum(name.startswith("CJK UNIFIED") for name in names)
+    return kana > 0 and (kana + kanji) * 3 >= len(letters)
+
+
+def for_comparison(words: str) -> str:
+    """Ready for comparison: full-width letters and capitals do not matter."""
+    return unicodedata.normalize("NFKC", words).casefold()
+
+
+def mentions(words: str, cues: tuple[str, ...]) -> bool:
+    """Whether any of the cues stands in these words."""
+    return any(cue in for_comparison(words) for cue in cues)
+
+
+def line(words: str) -> str:
+    return " ".join(words.split())
+
+
+def text(values: JsonObject, name: str) -> str:
+    value = values.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def strings(values: JsonObject, name: str) -> list[str]:
+    value = values.get(name)
+    if not isinstance(value, list):
+        return []
+    return [one for one in cast("list[object]", value) if isinstance(one, str)]
+
+
+def entry(values: JsonObject, name: str) -> JsonObject:
+    value = values.get(name)
+    return cast("JsonObject", value) if isinstance(value, dict) else {}
+
+
+def entries(values: JsonObject, name: str) -> tuple[JsonObject, ...]:
+    value = values.get(name)
+    if not isinstance(value, list):
+        return ()
+    return tuple(
+        cast("JsonObject", one) for one in cast("list[object]", value) if isinstance(one, dict)
+    )
+
+
+def _wishes_in(spec: str) -> list[str]:
+    heads = tuple(f"- {texts.documents.wish}" for texts in LANGUAGES)
+    return [
+        kept.removeprefix(head).strip().removeprefix("“").removesuffix("”")
+        for kept in spec.splitlines()
+        for head in heads
+        if kept.startswith(head)
+    ]
+
+
+def _object(words: str) -> dict[str, object]:
+    """The user message as a JSON object; anything else is taken for the bare request."""
+    try:
+        value: object = json.loads(words)
+    except ValueError:
+        return {}
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
+
+
+# The modules that can be played, and which of them a request and its wishes lead to.
+
+
+@dataclass(frozen=True)
+class DemoPiece:
+    """A module of the sample repository that is not there yet, with its tests."""
+
+    name: str
+    cues: tuple[str, ...]
+    """Words by which people mean it."""
+    needs: str = ""
+    """The piece whose code it calls."""
+
+    @property
+    def module(self) -> str:
+        return f"basket/{self.name}.py"
+
+    @property
+    def files(self) -> tuple[str, str]:
+        return self.module, f"tests/test_{self.name}.py"
+
+
+BASIC = (
+    DemoPiece("discount", ("discount", "coupon", "割引", "クーポン")),
+    DemoPiece("receipt", ("receipt", "columns", "レシート", "領収", "桁")),
+    DemoPiece(
+        "checkout", ("checkout", "check-out", "bill", "会計", "精算", "チェックアウト"), "discount"
+    ),
+)
+MORE = (
+    DemoPiece("export", ("export", "csv", "エクスポート", "出力", "書き出"), "discount"),
+    DemoPiece("history", ("history", "履歴")),
+)
+PIECES = {piece.name: piece for piece in (*BASIC, *MORE)}
+
+TOO_LARGE = ("everything at once", "全部まとめて")
+"""A request with these words is too large for one plan."""
+ALSO = ("also add", "add another", "additionally", "も追加", "も作って", "も欲しい", "もほしい")
+"""A wish with these words is for something new."""
+
+WIDTH = 32
+_WIDTH = re.compile(r"(?<![0-9])([0-9]{1,4})[ -]*(?:columns?\b|桁|カラム)")
+_NARROWEST, _WIDEST = 24, 120
+
+
+def width(words: Iterable[str]) -> int:
+    """How wide a receipt is wanted, by the last of these words that says it."""
+    named = [named for word in words for named in widths(word)]
+    return named[-1] if named else WIDTH
+
+
+def widths(words: str) -> list[int]:
+    """`40 columns`, `４０桁`. What no receipt fits into, or no paper is as wide as, does not count."""
+    named = [int(found) for found in _WIDTH.findall(for_comparison(words))]
+    return [columns for columns in named if _NARROWEST <= columns <= _WIDEST]
+
+
+def part_of(brief: Brief) -> PartText | None:
+    """The part of a larger request that this request is."""
+    parts = (part for texts in LANGUAGES for part in texts.parts)
+    return next((part for part in parts if part.body in brief.request), None)
+
+
+def asked_for(brief: Brief) -> list[DemoPiece]:
+    """What the request itself leads to; nearly always the three pieces of the story."""
+    part = part_of(brief)
+    if part:
+        return [PIECES[name] for name in part.pieces]
+    more = [piece for piece in MORE if mentions(brief.request, piece.cues)]
+    if more and not any(mentions(brief.request, piece.cues) for piece in BASIC):
+        return _with_needs(brief, more)
+    return list(BASIC)
+
+
+def planned(brief: Brief) -> list[DemoPiece]:
+    """All pieces of the plan, those that were wished for later at the end."""
+    pieces = asked_for(brief)
+    for wish in brief.wishes:
+        pieces += added(wish, pieces)
+    return pieces
+
+
+def added(wish: str, pieces: list[DemoPiece]) -> list[DemoPiece]:
+    """What a wish adds to the pieces of a plan."""
+    left = [piece for piece in MORE if piece not in pieces]
+    named = [piece for piece in left if mentions(wish, piece.cues)]
+    if named or touched(wish, pieces) or not mentions(wish, ALSO):
+        return named
+    return left[:1]
+
+
+def touched(wish: str, pieces: Iterable[DemoPiece]) -> list[DemoPiece]:
+    """Which of these pieces a wish is about."""
+    return [piece for piece in pieces if mentions(wish, piece.cues)]
+
+
+def piece_in(files: Iterable[str]) -> DemoPiece | None:
+    """The piece whose module is among these files."""
+    named = set(files)
+    return next((piece for piece in PIECES.values() if piece.module in named), None)
+
+
+def _with_needs(brief: Brief, pieces: list[DemoPiece]) -> list[DemoPiece]:
+    """And the pieces they need, unless those are in the repository already."""
+    there = text(brief.entry("repository"), "directory_tree")
+    needed = {piece.needs for piece in pieces if piece.needs and f"{piece.needs}.py" not in there}
+    return [piece for piece in PIECES.values() if piece.name in needed or piece in pieces]

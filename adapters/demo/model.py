@@ -1,0 +1,326 @@
+"""The played model: a server on the loopback that speaks OpenAI's chat completions and takes its answers from the script."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from enum import Enum, auto
+from types import TracebackType
+from typing import Self, cast
+
+from adapters.demo import require_stage
+from adapters.demo.answers import answer, asked
+
+PATH = "/v1/chat/completions"
+BODY_LIMIT = 8_000_000
+REQUEST_SECONDS = 30.0
+"""Seconds in which a request has to arrive."""
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+class PlayedModel:
+    """`async with PlayedModel(environ) as model: model.base_url`. It listens on 127.0.0.1 only."""
+
+    name = "played"
+    key = "played"
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        *,
+        delay: float = 0.8,
+        today: Callable[[], date] = _today,
+    ) -> None:
+        require_stage(environ)
+        self._delay = delay
+        self._today = today
+        self._server: asyncio.Server | None = None
+        self.faults = Faults(environ)
+        self.asked: list[str] = []
+        """The questions that reached it, in their order."""
+        self.talks: set[asyncio.Task[object]] = set()
+        """Those that are being answered right now."""
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._talk, "127.0.0.1", 0)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        if self._server:
+            self._server.close()
+            for talk in self.talks:
+                talk.cancel()
+            await asyncio.gather(*self.talks, return_exceptions=True)
+            await self._server.wait_closed()
+
+    @property
+    def base_url(self) -> str:
+        if self._server is None:
+            raise RuntimeError("the played model is not listening yet: use `async with`")
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection, one request: the end of the answer is the end of the connection."""
+        task = cast("asyncio.Task[object]", asyncio.current_task())
+        self.talks.add(task)
+        try:
+            reply = await self._reply(reader)
+            if reply is None:
+                writer.transport.abort()
+            else:
+                writer.write(reply)
+                await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError, TimeoutError):
+            # The one who asked has left in the middle; there is nobody to tell.
+            pass
+        finally:
+            self.talks.discard(task)
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+    async def _reply(self, reader: asyncio.StreamReader) -> bytes | None:
+        """What is sent back; none: the connection is cut without a word."""
+        try:
+            async with asyncio.timeout(REQUEST_SECONDS):
+                request = await _read(reader)
+            messages = _messages(request, self.key)
+            question = asked(messages.system)
+            fault = self.faults.next(question)
+            self.asked.append(question)
+            await asyncio.sleep(self._delay + _seconds(fault))
+            return self._spoiled(fault, messages)
+        except _BadRequestError as problem:
+            return _refusal(problem)
+
+    def _spoiled(self, fault: Fault | None, messages: _Messages) -> bytes | None:
+        """The answer, and what the fault makes of it."""
+        kind = fault.kind if fault else None
+        if kind is FaultKind.OUTAGE:
+            return None
+        if kind is FaultKind.TOO_MANY and fault:
+            raise _BadRequestError(429, "Too many requests.", "rate_limit_exceeded", fault.seconds)
+        if kind is FaultKind.NO_QUOTA:
+            raise _BadRequestError(402, "The quota is used up.", "insufficient_quota")
+        response = _response(200, self._completion(messages, kind))
+        return response[: len(response) // 2] if kind is FaultKind.HALF else response
+
+    def _completion(self, messages: _Messages, fault: FaultKind | None) -> dict[str, object]:
+        told = messages.system, messages.user, self._today().isoformat()
+        wrong = fault is FaultKind.WRONG_SCHEMA
+        text = WRONG if wrong else answer(*told, foreign=fault is FaultKind.WRONG_LANGUAGE)
+        now = datetime.now(UTC)
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": text, "refusal": None},
+            "logprobs": None,
+            "finish_reason": "stop",
+        }
+        return {
+            "id": f"chatcmpl-played-{now:%Y%m%d%H%M%S%f}",
+            "object": "chat.completion",
+            "created": int(now.timestamp()),
+            "model": self.name,
+            "choices": [choice],
+            "usage": _usage(messages, text),
+        }
+
+
+class _BadRequestError(Exception):
+    """It is answered with a status and a reason; `retry_after`: in so many seconds one may ask again."""
+
+    def __init__(
+        self, status: int, message: str, code: str | None = None, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True)
+class _Request:
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True)
+class _Messages:
+    system: str
+    user: str
+
+
+async def _read(reader: asyncio.StreamReader) -> _Request:
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    except asyncio.LimitOverrunError as error:
+        raise _BadRequestError(431, "The headers are too long.") from error
+    first, *lines = head.split("\r\n")
+    method, _, rest = first.partition(" ")
+    pairs = (line.partition(":") for line in lines if line)
+    headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+    length = headers.get("content-length", "0")
+    if not (length.isascii() and length.isdigit()):
+        raise _BadRequestError(400, "The length of the body is not a number.")
+    if int(length) > BODY_LIMIT:
+        raise _BadRequestError(413, f"The body has more than {BODY_LIMIT} bytes.")
+    return _Request(method, rest.partition(" ")[0], headers, await reader.readexactly(int(length)))
+
+
+def _messages(request: _Request, key: str) -> _Messages:
+    """What was asked, or what is wrong with the asking."""
+    if (request.method, request.path.partition("?")[0]) != ("POST", PATH):
+        raise _BadRequestError(404, f"The played model knows only POST {PATH}.")
+    if request.headers.get("authorization") != f"Bearer {key}":
+        raise _BadRequestError(401, f"The key of the played model is: {key}")
+    try:
+        body: object = json.loads(request.body)
+    except ValueError as error:
+        raise _BadRequestError(400, "The body is not JSON.") from error
+    if not isinstance(body, dict):
+        raise _BadRequestError(400, "The body is not a JSON object.")
+    fields = cast("dict[str, object]", body)
+    if fields.get("stream"):
+        raise _BadRequestError(400, "The played model does not stream.")
+    return _Messages(_said(fields, "system"), _said(fields, "user"))
+
+
+def _said(fields: Mapping[str, object], role: str) -> str:
+    """What the last message of a role says."""
+    messages = fields.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise _BadRequestError(400, "There are no messages.")
+    said = ""
+    for message in cast("list[object]", messages):
+        if isinstance(message, dict):
+            entry = cast("dict[str, object]", message)
+            content = entry.get("content")
+            if entry.get("role") == role and isinstance(content, str):
+                said = content
+    return said
+
+
+def _seconds(fault: Fault | None) -> float:
+    return fault.seconds if fault and fault.kind is FaultKind.SLOW else 0
+
+
+def _usage(messages: _Messages, text: str) -> dict[str, int]:
+    prompt, told = _tokens(messages.system + messages.user), _tokens(text)
+    return {"prompt_tokens": prompt, "completion_tokens": told, "total_tokens": prompt + told}
+
+
+def _tokens(text: str) -> int:
+    return -(-len(text.encode()) // 3)
+
+
+def _refusal(problem: _BadRequestError) -> bytes:
+    kind = problem.code or "invalid_request_error"
+    error = {"message": str(problem), "type": kind, "param": None, "code": problem.code}
+    again = problem.retry_after
+    headers = "" if again is None else f"Retry-After: {again:g}\r\n"
+    return _response(problem.status, {"error": error}, headers)
+
+
+def _response(status: int, body: Mapping[str, object], headers: str = "") -> bytes:
+    content = json.dumps(body, ensure_ascii=False).encode()
+    head = (
+        f"HTTP/1.1 {status} {'OK' if status == 200 else 'Error'}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
+        f"{headers}Connection: close\r\n\r\n"
+    )
+    return head.encode() + content
+
+
+# How the played model behaves badly when a test wants it to, while it is running.
+
+FOR_EVER = -1
+WRONG = (
+    '{"title": 7, "questions": "none", "parts": "none", "answers": "none", "parallelism": "many", '
+    '"tasks": "none", "score": "high", "issues": "none", "findings": "none", "kind": 7, '
+    '"affected": "none", "choice": 7, "verdict": 7, "reasons": "none", "summary": 7, "body": 7, '
+    '"text": 7, "complete": "perhaps", "missing": 7, '
+    '"proposals": "none", "type": 7, "risk": 7}'
+)
+"""Every word of every reply is there, and every one is of the wrong type; no document is in it either."""
+
+
+class FaultKind(Enum):
+    OUTAGE = auto()
+    TOO_MANY = auto()
+    NO_QUOTA = auto()
+    SLOW = auto()
+    HALF = auto()
+    WRONG_SCHEMA = auto()
+    WRONG_LANGUAGE = auto()
+
+
+@dataclass
+class Fault:
+    kind: FaultKind
+    left: int = FOR_EVER
+    """How many answers it still spoils."""
+    question: str = ""
+    """The only question it spoils; empty: every one."""
+    seconds: float = 0
+    """How long it takes, or after how long one may ask again."""
+
+
+class Faults:
+    """`model.faults.outage()` … `model.faults.end()`. The one that was added last comes first."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        require_stage(environ)
+        self._faults: list[Fault] = []
+
+    def outage(self) -> None:
+        """Every connection is cut at once."""
+        self._add(Fault(FaultKind.OUTAGE))
+
+    def too_many_requests(self, times: int = FOR_EVER, *, retry_after: float = 1) -> None:
+        self._add(Fault(FaultKind.TOO_MANY, times, seconds=retry_after))
+
+    def no_quota(self) -> None:
+        self._add(Fault(FaultKind.NO_QUOTA))
+
+    def slow(self, seconds: float, question: str = "") -> None:
+        self._add(Fault(FaultKind.SLOW, question=question, seconds=seconds))
+
+    def half_answers(self, times: int = 1, question: str = "") -> None:
+        """The connection is cut in the middle of the body."""
+        self._add(Fault(FaultKind.HALF, times, question))
+
+    def wrong_schema(self, times: int = 1, question: str = "") -> None:
+        self._add(Fault(FaultKind.WRONG_SCHEMA, times, question))
+
+    def wrong_language(self, times: int = 1, question: str = "") -> None:
+        self._add(Fault(FaultKind.WRONG_LANGUAGE, times, question))
+
+    def end(self) -> None:
+        """It behaves again."""
+        self._faults.clear()
+
+    def next(self, question: str) -> Fault | None:
+        """What spoils the answer to this question. It counts as having done so."""
+        for fault in reversed(self._faults):
+            if fault.left != 0 and fault.question in ("", question):
+                if fault.left > 0:
+                    fault.left -= 1
+                return fault
+        return None
+
+    def _add(self, fault: Fault) -> None:
+        self._faults.append(fault)

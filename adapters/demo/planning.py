@@ -1,0 +1,313 @@
+"""The specification, the plan and the tasks that the played model writes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from string import Template
+
+from adapters.demo import files
+from adapters.demo.brief import (
+    LANGUAGES,
+    PIECES,
+    Brief,
+    DemoPiece,
+    JsonObject,
+    added,
+    asked_for,
+    for_comparison,
+    line,
+    piece_in,
+    planned,
+    strings,
+    text,
+    touched,
+    width,
+    widths,
+)
+from adapters.demo.texts import PieceText
+
+# spec.md and plan.md: fixed texts that take in what the person said.
+
+
+def spec_document(brief: Brief) -> str:
+    pieces = [filled_piece(brief, piece) for piece in planned(brief)]
+    phrases = brief.texts.documents
+    assumptions = [brief.texts.notice, phrases.defaults_built, phrases.conventions]
+    if brief.entries("findings"):
+        assumptions.append(phrases.settled)
+    assumptions += [f"{phrases.wish} “{wish}”" for wish in brief.wishes]
+    scenarios = [phrases.scenario.format(wish=wish) for wish in brief.wishes]
+    return Template(files.text("spec.md")).substitute(
+        _common(brief),
+        request=quoted(brief.request),
+        stories=_stories(pieces, scenarios),
+        edges=_section("Edge Cases", [edge for piece in pieces for edge in piece.edges]),
+        requirements=_numbered("FR", (must for piece in pieces for must in piece.requirements)),
+        entities=_section("Key Entities", [entity for p in pieces for entity in p.entities]),
+        criteria=_numbered("SC", (aim for piece in pieces for aim in piece.criteria)),
+        assumptions=_bullets(assumptions),
+    )
+
+
+def plan_document(brief: Brief) -> str:
+    pieces = planned(brief)
+    texts = brief.texts
+    suffix = "" if texts is LANGUAGES[0] else ".ja"
+    revised = [texts.documents.revised.format(wish=wish) for wish in brief.wishes]
+    return Template(files.text(f"plan{suffix}.md")).substitute(
+        _common(brief),
+        modules=_bullets(f"`{p.module}` {texts.pieces[p.name].module}" for p in pieces),
+        revised="".join(f"\n\n{sentence}" for sentence in revised),
+        sources="\n".join(f"├── {piece.name}.py    new" for piece in pieces),
+        tests="\n".join(f"├── test_{piece.name}.py    new" for piece in pieces),
+    )
+
+
+def filled_piece(brief: Brief, piece: DemoPiece, keys: dict[str, str] | None = None) -> PieceText:
+    """The text of a piece with the decisions, the wanted width and the keys of other tasks in it."""
+    told = brief.texts.pieces[piece.name]
+    values = {
+        "width": str(width(brief.wishes)),
+        **{name: _answer(brief, number) for number, name in enumerate(_DECIDED)},
+        **{name: name for name in brief.texts.pieces},
+        **(keys or {}),
+    }
+
+    def fill(sentences: Iterable[str]) -> tuple[str, ...]:
+        return tuple(sentence.format_map(values) for sentence in sentences)
+
+    description, story = fill((told.description, told.story))
+    return PieceText(
+        title=told.title,
+        description=description,
+        module=told.module,
+        acceptance=fill(told.acceptance),
+        story=story,
+        why=told.why,
+        trial=told.trial,
+        scenarios=fill(told.scenarios),
+        requirements=fill(told.requirements),
+        edges=told.edges,
+        entities=told.entities,
+        criteria=told.criteria,
+    )
+
+
+def quoted(words: str) -> str:
+    """A person's words, letter for letter; as a quotation no line of them can pass for a heading."""
+    return "\n".join(f"> {one}".rstrip() for one in words.strip().splitlines()) or "> (nothing)"
+
+
+_DECIDED = ("several", "fraction", "unknown")
+"""What the questions decide, in their order."""
+
+
+def _common(brief: Brief) -> dict[str, str]:
+    return {
+        "title": brief.texts.title,
+        "notice": brief.texts.notice,
+        "branch": f"agent/{brief.spec_id.lower()}",
+        "spec_id": brief.spec_id,
+        "date": brief.today,
+    }
+
+
+def _stories(pieces: list[PieceText], wished: list[str]) -> str:
+    """One story a piece; what was wished for later is held against the last one."""
+    stories: list[str] = []
+    for number, piece in enumerate(pieces, 1):
+        scenarios = [*piece.scenarios, *(wished if piece is pieces[-1] else ())]
+        stories.append(
+            f"### User Story {number} - {piece.title} (Priority: P{number})\n\n{piece.story}\n\n"
+            f"**Why this priority**: {piece.why}\n\n**Independent Test**: {piece.trial}\n\n"
+            "**Acceptance Scenarios**:\n\n"
+            + "\n".join(f"{n}. {scenario}" for n, scenario in enumerate(scenarios, 1))
+        )
+    return "\n\n---\n\n".join(stories)
+
+
+def _numbered(prefix: str, sentences: Iterable[str]) -> str:
+    return "\n".join(f"- **{prefix}-{n:03}**: {said}" for n, said in enumerate(sentences, 1))
+
+
+def _section(title: str, sentences: list[str]) -> str:
+    """Left out where there is nothing to say."""
+    return f"### {title}\n\n{_bullets(sentences)}\n\n" if sentences else ""
+
+
+def _bullets(sentences: Iterable[str]) -> str:
+    return "\n".join(f"- {said}" for said in sentences)
+
+
+def _answer(brief: Brief, number: int) -> str:
+    """What was decided on the n-th question; its default when it was not asked."""
+    asked = {texts.questions[number].text for texts in LANGUAGES}
+    given = (text(d, "answer") for d in brief.entries("decisions") if text(d, "question") in asked)
+    return line(next(given, "") or brief.texts.questions[number].options[0])
+
+
+# The tasks of the plan, and what becomes of tasks that are under way when somebody wants
+# something else.
+
+PARALLELISM = 2
+GONE = ("Cancelled", "Replaced")
+"""States of tasks that nobody does any more."""
+_AT_ONCE = re.compile(r"\b([1-9])(?: agents| tasks)? at once\b|(?<![0-9])([1-9])(?:つ|人|件)?同時")
+_PRINTED_WIDTH = re.compile(r"[0-9]+(?= columns| 桁)")
+
+
+def breakdown(brief: Brief) -> dict[str, object]:
+    """All tasks: those of a first plan, or those there are with what the change does to them."""
+    now = brief.entries("tasks_now")
+    tasks = _under_way(brief, now) if now else _first(brief)
+    return {"parallelism": _at_once(brief), "tasks": tasks}
+
+
+def _at_once(brief: Brief) -> int:
+    """As many as somebody asked for: “3 agents at once”, “3つ同時”. The last word counts."""
+    said = (for_comparison(words) for words in (brief.request, *brief.wishes))
+    named = [int(one or other) for words in said for one, other in _AT_ONCE.findall(words)]
+    return named[-1] if named else PARALLELISM
+
+
+def task_of(piece: DemoPiece, tasks: Sequence[JsonObject]) -> JsonObject | None:
+    """The last task that writes the piece's module."""
+    own = [task for task in tasks if piece_in(strings(task, "files")) is piece]
+    return own[-1] if own else None
+
+
+def _first(brief: Brief) -> list[dict[str, object]]:
+    """A task a piece; every wish is held against the tasks it is about."""
+    pieces = planned(brief)
+    keys = {piece.name: f"T{number:03}" for number, piece in enumerate(pieces, 1)}
+    tasks = {piece.name: _task(brief, piece, keys) for piece in pieces}
+    for wish, names in _held(brief):
+        for name in names:
+            tasks[name]["acceptance"] = [*strings(tasks[name], "acceptance"), _line(brief, wish)]
+    return list(tasks.values())
+
+
+def _held(brief: Brief) -> Iterator[tuple[str, list[str]]]:
+    """Each wish, and the pieces whose tasks are held against it."""
+    pieces = asked_for(brief)
+    for wish in brief.wishes:
+        new = added(wish, pieces)
+        about = [piece.name for piece in (*touched(wish, pieces), *new)]
+        pieces += new
+        yield wish, about or [pieces[-1].name]
+
+
+def _under_way(brief: Brief, now: Sequence[JsonObject]) -> list[dict[str, object]]:
+    """What the change does not touch stays as it is, letter for letter."""
+    left = [task for task in now if text(task, "state") not in GONE]
+    tasks = [_changed(brief, task) if task.get("affected") else _kept(task) for task in left]
+    # What was dropped is there and gone; what never began is not there, and planned anew.
+    new = [piece for piece in planned(brief) if task_of(piece, now) is None]
+    for piece in new:
+        keys = _keys(tasks) | {piece.name: _next_key([*now, *tasks])}
+        task = _task(brief, piece, keys)
+        wished = [wish for wish, names in _held(brief) if piece.name in names]
+        task["acceptance"] = [
+            *strings(task, "acceptance"),
+            *(_line(brief, wish) for wish in wished),
+        ]
+        tasks.append(task)
+    if brief.wish and not any(_line(brief, brief.wish) in strings(t, "acceptance") for t in tasks):
+        tasks.append(_follow_up(brief, tasks, _next_key([*now, *tasks])))
+    return tasks
+
+
+def _kept(task: JsonObject) -> dict[str, object]:
+    """A task as it is; what only the bot knows of it is not repeated."""
+    return {name: value for name, value in task.items() if name not in ("state", "affected")}
+
+
+def _changed(brief: Brief, task: JsonObject) -> dict[str, object]:
+    """The same task, held against the change as well."""
+    acceptance = [_wide(brief, sentence) for sentence in strings(task, "acceptance")]
+    line = _line(brief, brief.wish)
+    if line not in acceptance:
+        acceptance.append(line)
+    description = _wide(brief, text(task, "description"))
+    edited = {"description": description, "acceptance": acceptance}
+    return {**_untold(brief, task), **_kept(task), **edited}
+
+
+def _untold(brief: Brief, task: JsonObject) -> dict[str, object]:
+    """What is not told of a task under way, and must not be lost by editing it."""
+    piece = piece_in(strings(task, "files"))
+    if piece is None:
+        return {}
+    proposed = _task(brief, piece, {piece.name: text(task, "key")})
+    return {name: proposed[name] for name in ("story", "type", "worktree", "complexity")} | {
+        "parallel": not strings(task, "depends_on")
+    }
+
+
+def _wide(brief: Brief, sentence: str) -> str:
+    """A sentence about the receipt's width says the width that is wanted now. Wishes stay as they were said."""
+    wanted = widths(brief.wish)
+    if not wanted or "“" in sentence:
+        return sentence
+    return _PRINTED_WIDTH.sub(str(wanted[-1]), sentence)
+
+
+def _follow_up(brief: Brief, tasks: Sequence[JsonObject], key: str) -> dict[str, object]:
+    """A task of its own for a change that touches none: it goes on where an earlier one was."""
+    there = [piece for piece in PIECES.values() if task_of(piece, tasks)]
+    piece = (touched(brief.wish, there) or there or list(PIECES.values()))[0]
+    keys = _keys(tasks) | {piece.name: key}
+    earlier = task_of(piece, tasks)
+    task = _task(brief, piece, keys)
+    return {
+        **task,
+        "title": brief.texts.documents.follow_up.format(title=task["title"]),
+        "depends_on": [text(earlier, "key")] if earlier else [],
+        "parallel": not earlier,
+        "acceptance": [*strings(task, "acceptance"), _line(brief, brief.wish)],
+    }
+
+
+def _task(brief: Brief, piece: DemoPiece, keys: dict[str, str]) -> dict[str, object]:
+    told = filled_piece(brief, piece, keys)
+    needs = [keys[piece.needs]] if piece.needs in keys else []
+    number, requirements = _served(brief, piece)
+    return {
+        "key": keys[piece.name],
+        "title": told.title,
+        "description": told.description,
+        "story": f"US{number}",
+        "parallel": not needs,
+        "depends_on": needs,
+        "files": list(piece.files),
+        "acceptance": list(told.acceptance),
+        "requirements": requirements,
+        "type": "implementation",
+        "worktree": "new",
+        "complexity": "med" if needs else "low",
+    }
+
+
+def _served(brief: Brief, piece: DemoPiece) -> tuple[int, list[str]]:
+    """The number of the piece's story, and its requirements, as the specification counts them."""
+    pieces = planned(brief)
+    counts = [len(brief.texts.pieces[p.name].requirements) for p in pieces]
+    at = pieces.index(piece) if piece in pieces else len(pieces) - 1
+    first = sum(counts[:at]) + 1
+    return at + 1, [f"FR-{n:03}" for n in range(first, first + counts[at])]
+
+
+def _keys(tasks: Sequence[JsonObject]) -> dict[str, str]:
+    """Where each piece is written."""
+    own = {name: task_of(piece, tasks) for name, piece in PIECES.items()}
+    return {name: text(task, "key") for name, task in own.items() if task}
+
+
+def _next_key(tasks: Sequence[JsonObject]) -> str:
+    numbers = [int(n) for task in tasks for n in re.findall(r"[0-9]+", text(task, "key"))[:1]]
+    return f"T{max(numbers, default=0) + 1:03}"
+
+
+def _line(brief: Brief, wish: str) -> str:
+    return brief.texts.documents.held.format(wish=wish)

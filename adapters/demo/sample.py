@@ -1,0 +1,110 @@
+"""The sample repository of the demo: a shop's basket in Python. It is made once; what is there already stays as it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from adapters.demo import MARKER, files
+from bot.core.errors import Refused, Unavailable
+
+
+def make_sample(path: Path) -> None:
+    """Make the repository at `path`, unless it is there. A folder with other things in it is left alone."""
+    if _is_made(path):
+        return
+    _require_room(path)
+    path.mkdir(parents=True, exist_ok=True)
+    _git(path, "init", "--quiet", "--template=", "--initial-branch=main")
+    for name, value in _CONFIG:
+        _git(path, "config", name, value)
+    content = files.tree("sample")
+    for name, text in content.items():
+        (path / name).parent.mkdir(exist_ok=True)
+        (path / name).write_text(text, encoding="utf-8")
+    _commit(path, "docs: say what this repository is for", [n for n in content if "/" not in n])
+    _commit(path, "feat(basket): items and totals", list(content))
+
+
+_CONFIG = (
+    ("user.name", "Sample Owner"),
+    ("user.email", "owner@sample.invalid"),
+    ("commit.gpgSign", "false"),
+    ("core.autocrlf", "false"),
+)
+
+
+def is_played(path: Path) -> bool:
+    """Whether the story's work is merged already: playing it again would leave the agents nothing to do."""
+    return _is_made(path) and _has(path, "HEAD:basket/checkout.py")
+
+
+def _is_made(path: Path) -> bool:
+    """The last commit is the proof: a making that was cut short is finished now."""
+    return (path / ".git").exists() and _has(path, f"HEAD:{MARKER}") and _has(path, "HEAD:basket")
+
+
+def _require_room(path: Path) -> None:
+    if not path.exists() or _is_ours_half_made(path):
+        return
+    if not path.is_dir() or any(path.iterdir()):
+        raise Refused(
+            f"{path} is there already, and it is not the demo's sample repository.",
+            remedy="Run the demo in another folder, or move that one away.",
+        )
+
+
+def _is_ours_half_made(path: Path) -> bool:
+    """Nothing but files of the sample, letter for letter: the making was cut short."""
+    content = files.tree("sample")
+    present = [
+        p for p in path.rglob("*") if p.is_file() and ".git" not in p.relative_to(path).parts
+    ]
+    return (path / ".git").is_dir() and all(
+        content.get(p.relative_to(path).as_posix(), "").startswith(p.read_text(encoding="utf-8"))
+        for p in present
+    )
+
+
+def _commit(path: Path, message: str, names: list[str]) -> None:
+    _git(path, "add", "--", *names)
+    if _git(path, "status", "--porcelain", "--untracked-files=no"):
+        _git(path, "commit", "--quiet", "-m", message)
+
+
+def _has(path: Path, thing: str) -> bool:
+    argv = ["git", "-C", str(path), "cat-file", "-e", thing]
+    done = subprocess.run(argv, env=_environment(path), capture_output=True, check=False)
+    return done.returncode == 0
+
+
+def _git(path: Path, *arguments: str) -> str:
+    argv = ["git", "-c", "core.hooksPath=/dev/null", "-C", str(path), *arguments]
+    try:
+        done = subprocess.run(
+            argv, env=_environment(path), capture_output=True, text=True, check=True
+        )
+    except FileNotFoundError as error:
+        raise Unavailable(
+            "git is required to make the sample repository.", "Install git."
+        ) from error
+    except subprocess.CalledProcessError as error:
+        reason = f"git could not make the sample repository: {error.stderr.strip()}"
+        raise Refused(reason, remedy=f"Look at {path}, or run `gwt-bot demo --fresh`.") from error
+    return done.stdout
+
+
+def _environment(path: Path) -> dict[str, str]:
+    """Without the person's own git settings: the sample is the same on every machine.
+
+    The demo may stand inside another repository; git is not to look for one above the sample.
+    """
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return {
+        **kept,
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CEILING_DIRECTORIES": str(path.parent),
+        "LC_ALL": "C",
+    }

@@ -1,0 +1,293 @@
+"""Where things lie in a repository: the checkout, its git directories, the entries of its worktrees, `info/exclude`.
+
+All of it is read from the files themselves; paths come from the bot and are never discovered from files an agent can write.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from bot.core.errors import Away, Refused
+
+# A checkout and its git directories. The bot says where they are; they are never discovered from
+# files an agent can write.
+
+_UNDER_WAY = (
+    ("rebase-merge", "a rebase"),
+    ("rebase-apply/applying", "applying patches (git am)"),
+    ("rebase-apply", "a rebase"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick"),
+    ("REVERT_HEAD", "a revert"),
+    ("MERGE_HEAD", "a merge"),
+    ("sequencer", "a cherry-pick or revert of several commits"),
+    ("BISECT_LOG", "a bisect"),
+)
+"""The first that is there tells it best: a rebase cherry-picks, too."""
+HOW_TO_RELINK = "Bring it back and resume, or say where it lies now: relink /its/new/place"
+
+
+@dataclass(frozen=True)
+class GitCheckout:
+    """A checkout and the git directories behind it. git gets all three, so it looks for none of them."""
+
+    git_dir: Path
+    common: Path
+    top: Path
+    main: Path
+    """The top of the main checkout."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            "GIT_DIR": str(self.git_dir),
+            # without it a planted `commondir` file would choose which configuration is read
+            "GIT_COMMON_DIR": str(self.common),
+            "GIT_WORK_TREE": str(self.top),
+        }
+
+    def linked(self, git_dir: Path, top: Path) -> GitCheckout:
+        """A linked worktree of the same repository."""
+        return GitCheckout(git_dir=git_dir, common=self.common, top=top, main=self.main)
+
+
+def main_checkout(repository: str) -> GitCheckout:
+    """The main checkout whose top directory is `repository`."""
+    top = Path(repository)
+    if not top.is_absolute() or not top.is_dir():
+        raise Away(f"repository not found at {repository}", HOW_TO_RELINK)
+    top = top.resolve()
+    git_dir = _git_dir(top)
+    if (git_dir / "objects").is_dir() and not (git_dir / "HEAD").is_file():
+        raise damaged_repository(git_dir)
+    if not (git_dir / "HEAD").is_file() or (git_dir / "commondir").exists():
+        raise Away(
+            f"repository not found at {repository}: it is not the main checkout of a repository",
+            HOW_TO_RELINK,
+        )
+    return GitCheckout(git_dir=git_dir, common=git_dir, top=top, main=top)
+
+
+def damaged_repository(own: Path) -> Away:
+    """A `.git` that is there, and that git does not take for a repository: nobody needs to make a new one."""
+    if own.is_file():
+        return Away(
+            f"{own} leads to no repository: {first_line(own)[:200]!r}",
+            f"Bring back what it led to, or repair it from the main checkout: git worktree repair {own.parent}",
+        )
+    head = own / "HEAD"
+    missing = [name for name in ("objects", "refs") if not (own / name).exists()]
+    if missing:
+        return Away(
+            f"the repository in {own} is damaged: {' and '.join(missing)} is missing",
+            "Bring it back from a copy or a clone. Do not make a new one over it.",
+        )
+    if not is_there(head):
+        said = "is missing"
+    else:
+        said = f"says {first_line(head)[:60]!r}" if head.is_file() else "is no ordinary file"
+    return Away(
+        f"the repository in {own} is damaged: its HEAD {said}",
+        f"Write the branch you were on into it: echo 'ref: refs/heads/main' > {head} (with the name of your branch). "
+        "No work is lost by that.",
+    )
+
+
+def under_way(main: GitCheckout) -> str:
+    """What a person has begun in the main checkout and not ended; empty: nothing."""
+    for name, what in _UNDER_WAY:
+        if is_there(main.git_dir / name):
+            return what
+    return ""
+
+
+def pointer_target(pointer: Path) -> Path | None:
+    """Where a `.git` file points to; None where it is no such file."""
+    content = first_line(pointer)
+    if not content.startswith("gitdir: "):
+        return None
+    return pointer.parent / content.removeprefix("gitdir: ")
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is a file, directory or link of that name. One look: too short to leave the event loop for."""
+    return path.exists() or path.is_symlink()
+
+
+def is_directory(path: Path) -> bool:
+    return path.is_dir()
+
+
+def resolved(path: Path) -> Path:
+    return path.resolve()
+
+
+def first_line(path: Path, limit: int = 4096) -> str:
+    """The first line of a small regular file; empty where there is none. A planted FIFO is never opened."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        lines = file.read(limit).decode("utf-8", "surrogateescape").splitlines()
+    return lines[0] if lines else ""
+
+
+def _git_dir(top: Path) -> Path:
+    """A directory as a rule; a file that points to it in submodules and with --separate-git-dir."""
+    own = top / ".git"
+    if own.is_dir():
+        return own.resolve()
+    return (pointer_target(own) or own).resolve()
+
+
+# The entries of worktrees below .git/worktrees, whole or broken. They are read from the files
+# themselves, because git skips broken ones.
+
+HALF_MADE = "initializing"
+"""What `git worktree add` writes into `locked` until it has checked everything out."""
+WORKTREES = ".worktrees"
+_BRANCH = re.compile(r"agent/[a-z0-9][a-z0-9_-]{0,57}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
+_HEADS = "ref: refs/heads/"
+
+
+@dataclass(frozen=True)
+class WorktreeEntry:
+    """An entry below .git/worktrees."""
+
+    git_dir: Path
+    path: str
+    """Empty where the entry is broken."""
+    branch: str
+    """Empty with a detached HEAD."""
+    locked: str | None
+    whole: bool
+
+
+def worktree_entries(main: GitCheckout) -> list[WorktreeEntry]:
+    directory = main.common / "worktrees"
+    entries = sorted(directory.iterdir()) if directory.is_dir() else []
+    return [_read_entry(entry) for entry in entries if entry.is_dir()]
+
+
+def _read_entry(git_dir: Path) -> WorktreeEntry:
+    pointer = first_line(git_dir / "gitdir")
+    head = first_line(git_dir / "HEAD")
+    locked = git_dir / "locked"
+    return WorktreeEntry(
+        git_dir=git_dir,
+        path=pointer.removesuffix("/.git"),
+        branch=head.removeprefix(_HEADS) if head.startswith(_HEADS) else "",
+        locked=first_line(locked) if locked.exists() else None,
+        whole=bool(pointer and head and first_line(git_dir / "commondir")),
+    )
+
+
+def entry_at(entries: list[WorktreeEntry], path: Path) -> WorktreeEntry | None:
+    return next((entry for entry in entries if entry.path == str(path)), None)
+
+
+def unnamed_entries(entries: list[WorktreeEntry], path: Path) -> list[WorktreeEntry]:
+    """Entries that never learned their path: git names them after the directory, with a number where that is taken."""
+    name = re.compile(re.escape(path.name) + r"\d*")
+    return [entry for entry in entries if not entry.path and name.fullmatch(entry.git_dir.name)]
+
+
+def checked_branch(branch: str) -> str:
+    if not _BRANCH.fullmatch(branch):
+        raise Refused(f"{branch!r} is no name for a branch of the bot's (agent/…)")
+    return branch
+
+
+def require_worktree_folder(directory: Path) -> None:
+    """Raise Refused where something else than a real directory stands where the worktrees are to lie."""
+    if directory.is_symlink():
+        raise Refused(
+            f"{directory} is a symbolic link", "Remove the link; worktrees lie in the repository."
+        )
+    if directory.exists() and not directory.is_dir():
+        raise Refused(
+            f"{directory} is a file, and the worktrees are made in a folder of that name",
+            "Rename it, or move it away.",
+        )
+
+
+def checked_path(main: GitCheckout, path: str) -> Path:
+    """A worktree's path: directly below `.worktrees`, which must be a real directory of the repository's."""
+    require_worktree_folder(directory := main.top / WORKTREES)
+    asked = Path(path)
+    # the given path may reach the repository through a link above it; git notes the resolved one
+    if not _NAME.fullmatch(asked.name) or asked.parent.name != WORKTREES or ".." in asked.parts:
+        raise Refused(f"{path} is no place for a worktree: it must lie directly in {directory}")
+    if asked.parent.parent.resolve() != main.top:
+        raise Refused(f"{path} is no place for a worktree: it must lie directly in {directory}")
+    found = directory / asked.name
+    if found.is_symlink():
+        raise Refused(f"{found} is a symbolic link", "Remove the link.")
+    return found
+
+
+def points_back(path: Path, entry: WorktreeEntry) -> bool:
+    return pointer_target(path / ".git") == entry.git_dir
+
+
+def processes_in(path: Path) -> list[int]:
+    """Processes whose working directory lies in `path`: agents, people's shells, gits."""
+    return [process.pid for process in _processes_below(path)]
+
+
+def git_runs_in(*paths: Path) -> bool:
+    """Whether a git that could own a lock file is alive there."""
+    return any(
+        process.info["name"].startswith("git")
+        for path in paths
+        for process in _processes_below(path)
+    )
+
+
+def _processes_below(path: Path) -> list[psutil.Process]:
+    # where another user's process works is not told (None): it cannot be ours
+    processes = psutil.process_iter(["pid", "cwd", "name"])
+    return [p for p in processes if p.info["cwd"] and Path(p.info["cwd"]).is_relative_to(path)]
+
+
+# Keeps the bot's own files out of everybody's status: in the repository's `info/exclude`, never
+# in a file people commit.
+
+EXCLUDED = ("/.worktrees/", ".claude/settings.local.json")
+REGISTRY_FOLDER = ".forge/"
+"""Where the bot keeps intents beside people's own."""
+EXCLUDE_LIMIT = 1024 * 1024
+
+
+def is_in_registry(path: str) -> bool:
+    """Whether it is no work of people's that could be lost or mixed up."""
+    return path.startswith(REGISTRY_FOLDER)
+
+
+def exclude_from_status(main: GitCheckout, patterns: Sequence[str] = EXCLUDED) -> None:
+    """Add what is missing, and leave every other line as it is. One file serves all worktrees of the repository."""
+    path = main.common / "info" / "exclude"
+    old = _read_exclude(path)
+    missing = [pattern for pattern in patterns if pattern not in old.splitlines()]
+    if not missing:
+        return
+    ending = "" if not old or old.endswith("\n") else "\n"
+    path.parent.mkdir(exist_ok=True)
+    temporary = path.with_name("exclude.gwt-bot")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write((old + ending + "\n".join(missing) + "\n").encode("utf-8", "surrogateescape"))
+    temporary.replace(path)
+
+
+def _read_exclude(path: Path) -> str:
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return file.read(EXCLUDE_LIMIT).decode("utf-8", "surrogateescape")

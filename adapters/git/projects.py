@@ -1,0 +1,225 @@
+"""Finds the projects in a repository, with the commands that set up and test each. Every project's tests run once, in its own directory."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from adapters.git.build_systems import (
+    DOTNET_PROJECTS,
+    GRADLE,
+    LOCK_FILES,
+    MAKEFILES,
+    MARKS,
+    SOLUTIONS,
+    UV_LOCK,
+    BuildCommands,
+    BuildRule,
+    cargo,
+    cmake,
+    dotnet,
+    go,
+    gradle,
+    is_printable_path,
+    make,
+    maven,
+    node,
+    path_word,
+    python,
+    ruby,
+    workspaces_command,
+)
+from bot.core.git import BuildSystem, Project
+
+# Which build system one directory uses. The first that can be tested wins, then the first at all.
+
+MANIFESTS: tuple[str, ...] = (
+    *("Cargo.toml", "package.json", "turbo.json"),
+    *(*MARKS, "pytest.ini"),
+    *("go.mod", "pom.xml", *GRADLE),
+    *("CMakeLists.txt", *MAKEFILES),
+    *("Gemfile", "Rakefile"),
+)
+"""What must be read of a directory for an answer."""
+
+_RULES: tuple[BuildRule, ...] = (cargo, node, python, go, maven, gradle, dotnet, ruby, cmake, make)
+
+
+def build_commands(files: Collection[str], manifests: Mapping[str, str]) -> BuildCommands:
+    """The build system and the test command; `files` are all paths, `manifests` the contents of those in MANIFESTS.
+
+    The first build system whose tests can be run wins over an earlier one without tests: a Python project with a
+    package.json for its formatter is a Python project.
+    """
+    answers = [answer for rule in _RULES if (answer := rule(files, manifests)) is not None]
+    nothing = BuildCommands(BuildSystem.OTHER, "")
+    tested = (answer for answer in answers if answer.command)
+    return next(tested, answers[0] if answers else nothing)
+
+
+DEEPEST_PROJECT = 3
+MOST_PROJECTS = 12
+MOST_CANDIDATES = 48
+"""Directories whose manifests are looked at."""
+TOP = "."
+
+_NOT_OURS = frozenset(
+    {
+        *("node_modules", "vendor", "third_party", "third-party", "external", "bower_components"),
+        *("fixtures", "__fixtures__", "testdata", "test-data", "mocks", "snapshots"),
+        *("examples", "example", "samples", "sample", "demo", "demos", "templates", "template"),
+        *("docs", "doc", "build", "dist", "out", "target", "venv", "site-packages"),
+        *("test", "tests", "__tests__", "spec", "specs", "benchmarks", "e2e"),
+    }
+)
+"""Directories whose projects are somebody else's, or a part of the one around them."""
+_MARKS = frozenset(MANIFESTS)
+_MARKED = (*SOLUTIONS, *DOTNET_PROJECTS)
+
+
+def project_manifests(paths: Iterable[str]) -> dict[str, list[str]]:
+    """The directories below the top that look like projects, those nearest to it first, and their manifests."""
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        name = path[path.rfind("/") + 1 :]
+        if name in _MARKS or name.endswith(_MARKED):
+            folder = path[: -len(name) - 1]
+            if folder and _may_be_project(folder):
+                found.setdefault(folder, []).append(path)
+    nearest = sorted(found, key=lambda folder: (folder.count("/"), folder))
+    return {folder: found[folder] for folder in nearest[:MOST_CANDIDATES]}
+
+
+def projects_of(
+    paths: Sequence[str], texts: Mapping[str, str], folders: Iterable[str]
+) -> tuple[Project, ...]:
+    """The top, then what lies below it; `texts` holds the contents of manifests by their paths."""
+    ordered = sorted(paths)
+    below = {folder: _files_in(folder, ordered) for folder in folders}
+    nested = {path for files in below.values() for path in files}
+    own = [path for path in paths if path not in nested] if nested else paths
+    everything = frozenset(paths) if below else frozenset[str]()
+    top = _project(TOP, own, texts, ())
+    found = [
+        _project(folder, files, texts, _locks_above(folder, everything))
+        for folder, files in below.items()
+    ]
+    told = [one for one in found if one.test_command or not _parts_of((top, *found), one)]
+    told.sort(key=lambda one: not one.test_command)
+    return (top, *told[:MOST_PROJECTS])
+
+
+def command_of_all(
+    projects: Sequence[Project], paths: Collection[str], texts: Mapping[str, str]
+) -> str:
+    """The top's own command; without one, each project's in its directory. Empty: there is nothing to run."""
+    top, *below = projects
+    if top.test_command:
+        return top.test_command
+    tested = [one for one in below if one.test_command]
+    alone = [one for one in tested if not _parts_of(tested, one)]
+    parts: list[str] = []
+    together = workspaces_command(paths, texts) if _is_node(top) else ""
+    if together and any(one.build_system is top.build_system for one in alone):
+        parts.append(together)
+        alone = [one for one in alone if one.build_system is not top.build_system]
+    parts += [f"(cd {path_word(one.path)} && {one.test_command})" for one in alone]
+    return " && ".join(parts)
+
+
+def set_up_of_all(projects: Sequence[Project]) -> str:
+    """What the tests of all of it need in a new worktree: the top's first, which often serves all members."""
+    top, *below = projects
+    tested = [] if top.test_command else [one for one in below if one.test_command]
+    parts = [f"(cd {path_word(one.path)} && {one.set_up})" for one in tested if one.set_up]
+    return " && ".join([top.set_up, *parts] if top.set_up else parts)
+
+
+def _locks_above(folder: str, paths: Collection[str]) -> tuple[str, ...]:
+    """The lock files that hold for it from a directory around it: of each language those of the nearest one."""
+    found: list[str] = []
+    for names in (LOCK_FILES, (UV_LOCK,)):
+        around = folder
+        here = _present(names, folder, paths)
+        while around and not here:
+            around = around.rpartition("/")[0]
+            here = _present(names, around, paths)
+            found += here
+    return tuple(found)
+
+
+def _present(names: Collection[str], folder: str, paths: Collection[str]) -> list[str]:
+    start = f"{folder}/" if folder else ""
+    return [name for name in names if start + name in paths]
+
+
+def _may_be_project(folder: str) -> bool:
+    parts = folder.split("/")
+    if len(parts) > DEEPEST_PROJECT or any(part in _NOT_OURS or part[0] == "." for part in parts):
+        return False
+    return is_printable_path(folder)
+
+
+def _files_in(folder: str, ordered: Sequence[str]) -> Sequence[str]:
+    after = chr(ord("/") + 1)
+    return ordered[bisect_left(ordered, f"{folder}/") : bisect_left(ordered, folder + after)]
+
+
+def _project(
+    folder: str, paths: Sequence[str], texts: Mapping[str, str], locks: Collection[str]
+) -> Project:
+    """`locks` are the lock files of the directories around it that hold for it, too; what they lock is set up there."""
+    start = "" if folder == TOP else f"{folder}/"
+    files = {path[len(start) :] for path in paths}.union(locks)
+    manifests = {name: texts[start + name] for name in MANIFESTS if start + name in texts}
+    system, command, set_up = build_commands(files, manifests)
+    one = Project(path=folder, build_system=system, test_command=command, set_up=set_up)
+    installed_above = _is_node(one) and not set(LOCK_FILES).isdisjoint(locks)
+    return one.model_copy(update={"set_up": ""}) if installed_above else one
+
+
+def _parts_of(projects: Iterable[Project], inner: Project) -> bool:
+    """Whether it lies in another one of the same build system."""
+    return any(
+        one.build_system is inner.build_system
+        and one is not inner
+        and (one.path == TOP or inner.path.startswith(f"{one.path}/"))
+        for one in projects
+    )
+
+
+def _is_node(project: Project) -> bool:
+    return project.build_system in (
+        BuildSystem.NPM,
+        BuildSystem.PNPM,
+        BuildSystem.YARN,
+        BuildSystem.BUN,
+    )
+
+
+# Which files hold tests, by their names alone.
+
+_NAMED = re.compile(
+    r"""
+      test_.*\.py | .*_test\.(?:py|go|rb|rs|exs|dart|c|cc|cpp)
+    | .*_spec\.rb
+    | .*[.\-_](?:test|spec)\.[cm]?[jt]sx?
+    | (?:.*Tests? | Test.+ | .*Spec)\.(?:java|kt|kts|groovy|scala)
+    | .*Tests?\.(?:cs|fs|vb|swift|php)
+    """,
+    re.VERBOSE,
+)
+_HINTS = ("test", "Test", "spec", "Spec")
+_FOLDERS = ("__tests__", "tests", "test")
+"""Of the languages whose tests have no name of their own."""
+_UNNAMED = (".js", ".ts", ".rs", ".rb", ".c", ".cc", ".cpp")
+
+
+def is_test(path: str) -> bool:
+    if not any(hint in path for hint in _HINTS):
+        return False  # nearly all files, at the least cost
+    folder, _, name = path.rpartition("/")
+    if _NAMED.fullmatch(name):
+        return True
+    return name.endswith(_UNNAMED) and any(part in _FOLDERS for part in folder.split("/"))

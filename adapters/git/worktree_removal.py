@@ -1,0 +1,442 @@
+"""Removes worktrees and branches whose work is proven to be kept elsewhere, and clears away what a killed git left.
+
+Nothing is forced: what cannot be removed safely stays, and the answer says why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import stat
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from adapters.git.commits import Branches, Commits, readable, worktrees_of
+from adapters.git.layout import (
+    GitCheckout,
+    WorktreeEntry,
+    entry_at,
+    first_line,
+    git_runs_in,
+    is_directory,
+    is_there,
+    processes_in,
+    unnamed_entries,
+    worktree_entries,
+)
+from adapters.git.ledger import LockedRepository, Stage, WorktreeRecord
+from adapters.git.run import Git
+from adapters.git.trust import Trust
+from bot.core.errors import Refused
+from bot.core.git import Removal
+
+
+class WorktreeRemoval:
+    def __init__(self, git: Git, tree: Commits, trust: Trust) -> None:
+        self._git = git
+        self._tree = tree
+        self._trust = trust
+        self._recovery = Recovery(git)
+        self._proofs = KeptProofs(tree)
+
+    async def remove(
+        self, held: LockedRepository, path: Path, branch: str, kept: KeptElsewhere
+    ) -> Removal:
+        """The worktree, and the branch if everything on it is kept elsewhere."""
+        tip = await self._tree.tip(held.main, branch)
+        missing = await self._proofs.missing(held.main, branch, tip, kept) if tip else ""
+        if missing:
+            return _removal(held, path, branch, False, missing)
+        if reason := await self.remove_worktree(held, path, branch):
+            return _removal(held, path, branch, tip is None, reason)
+        if tip is None or not kept.is_told:
+            why = "" if tip is None else "nothing says that it was merged: the branch is kept"
+            return _removal(held, path, branch, tip is None, why)
+        reason = await self.remove_branch(held, branch, tip)
+        return _removal(held, path, branch, not reason, reason)
+
+    async def remove_worktree(self, held: LockedRepository, path: Path, branch: str) -> str:
+        """Why it was left; empty when it is gone."""
+        entries = worktree_entries(held.main)
+        entry = entry_at(entries, path)
+        made = held.made(path)
+        if made is not None and made.stage in {Stage.PREPARING, Stage.REMOVING}:
+            left = ([entry] if entry else []) + unnamed_entries(entries, path)
+            return await self._finish(held, path, made, left)
+        if entry is None and not is_there(path):
+            await held.strike(path)
+            return ""
+        if made is None or entry is None:
+            return f"{path} is no worktree of the bot's"
+        if not is_there(path):
+            return await self._git_removes(held, path)
+        at = await self._trust.worktree(held.main, path)
+        remove_stale_locks(held.main, path, entry.git_dir, branch)
+        if reason := await self._in_use(at, entry, branch):
+            return reason
+        ignored = await self._tree.ignored(at)
+        head = await self._tree.commit(at, "HEAD")
+        news = {"stage": Stage.REMOVING, "start": head, "ignored": ignored}
+        held.note(path, made.model_copy(update=news))
+        reason = await self._git_removes(held, path)
+        if reason and is_there(path) and not await self._tree.dirt(at):
+            held.note(path, made)  # nothing has been removed yet
+        return reason
+
+    async def _finish(
+        self, held: LockedRepository, path: Path, made: WorktreeRecord, left: list[WorktreeEntry]
+    ) -> str:
+        """A git of ours was killed while it made or removed this worktree: what git can make again may go."""
+        try:
+            await self._recovery.clear(held.main, path, made.start, left, made.ignored)
+        except Refused as refused:
+            return refused.remedy or refused.reason
+        await held.strike(path)
+        return ""
+
+    async def _in_use(self, at: GitCheckout, entry: WorktreeEntry, branch: str) -> str:
+        """Why nobody may remove it now."""
+        if entry.locked is not None:
+            return f"the worktree is locked: {entry.locked or 'no reason given'}"
+        if pids := await asyncio.to_thread(processes_in, at.top):
+            return f"process {pids[0]} still works in the worktree"
+        if dirt := (*await self._tree.dirt(at), *await self._tree.hidden(at)):
+            return f"uncommitted changes: {', '.join(dirt[:5])}" + ("…" if len(dirt) > 5 else "")
+        if entry.branch != branch and not await self._is_on_a_branch(at):
+            return "the worktree has commits that are on no branch"
+        return ""
+
+    async def _is_on_a_branch(self, at: GitCheckout) -> bool:
+        answer = await self._git.read(
+            *("for-each-ref", "--count=1", "--contains", "HEAD", "refs/heads/"), at=at
+        )
+        return bool(answer.out)
+
+    async def _git_removes(self, held: LockedRepository, path: Path) -> str:
+        """git looks once more whether it is clean; a worktree with submodules it does not remove at all."""
+        try:
+            await self._git.write("worktree", "remove", str(path), at=held.main, lock=held.lock)
+        except Refused as refused:
+            return refused.reason
+        await held.strike(path)
+        return ""
+
+    async def remove_branch(self, held: LockedRepository, branch: str, tip: str) -> str:
+        where = [entry.path for entry in worktree_entries(held.main) if entry.branch == branch]
+        if first_line(held.main.git_dir / "HEAD") == f"ref: refs/heads/{branch}":
+            where.append(str(held.main.top))
+        if where:
+            return f"the branch is checked out in {where[0]}"
+        # of a removal that was killed: nobody else would ever take them away
+        remove_stale_locks(held.main, held.main.top, None, branch)
+        remove_old_lock(held.main)
+        try:
+            # with the tip that was proven to be merged: a branch that moved meanwhile stays
+            await self._git.write(
+                *("update-ref", "-d", f"refs/heads/{branch}", tip), at=held.main, lock=held.lock
+            )
+        except Refused as refused:
+            return refused.reason
+        held.strike_branch(branch)
+        return ""
+
+
+def _removal(
+    held: LockedRepository, path: Path, branch: str, branch_gone: bool, reason: str
+) -> Removal:
+    return Removal(
+        branch=branch,
+        path=str(path),
+        worktree_gone=not is_there(path) and entry_at(worktree_entries(held.main), path) is None,
+        branch_gone=branch_gone,
+        reason=reason,
+    )
+
+
+# Deletes a branch that a person has looked at: exactly what they saw, and never what somebody
+# works on.
+
+
+class BranchDeletion:
+    def __init__(self, branches: Branches, removing: WorktreeRemoval) -> None:
+        self._branches = branches
+        self._removing = removing
+
+    async def delete(
+        self, held: LockedRepository, branch: str, commit: str, lost: int, worktree: Path | None
+    ) -> None:
+        tip = await self._branches.tip(held.main, branch)
+        if tip is None:
+            held.strike_branch(branch)
+            return
+        if tip != commit:
+            raise Refused(f"{branch} has moved since you looked", "Look at it again.")
+        now_lost, _ = await self._branches.only_on(held.main, branch, tip)
+        if now_lost > lost:
+            raise Refused(
+                f"{now_lost} commits of {branch} are nowhere else by now", "Look at it again."
+            )
+        where = worktrees_of(held.main).get(branch)
+        if where is not None:
+            await self._clear(held, branch, where, worktree)
+        if reason := await self._removing.remove_branch(held, branch, tip):
+            raise Refused(reason)
+
+    async def _clear(
+        self, held: LockedRepository, branch: str, where: str, worktree: Path | None
+    ) -> None:
+        """Only a worktree of the bot's own that nobody needs any more, and only if it is clean."""
+        if worktree is None or str(worktree) != where or held.made(worktree) is None:
+            raise Refused(f"{branch} is checked out in {where}", "Check something else out there.")
+        if reason := await self._removing.remove_worktree(held, worktree, branch):
+            raise Refused(f"its worktree {where} cannot go: {reason}")
+
+
+# What proves that a branch's work is kept elsewhere: commits and their contents, never what
+# anybody says was done.
+
+
+@dataclass(frozen=True)
+class KeptElsewhere:
+    """Where the work on a branch is said to be kept."""
+
+    merged_into: str | None
+    """A branch or commit that contains it."""
+    merged_tip: str = ""
+    """A commit of it that was merged somewhere, squashed perhaps."""
+    plan: str = ""
+    """A folder of documents: it is enough that `merged_into` holds what the branch made of them."""
+
+    @property
+    def is_told(self) -> bool:
+        return self.merged_into is not None or bool(self.merged_tip)
+
+
+class KeptProofs:
+    def __init__(self, tree: Commits) -> None:
+        self._tree = tree
+
+    async def missing(self, main: GitCheckout, branch: str, tip: str, kept: KeptElsewhere) -> str:
+        """Why the branch has to stay; empty: all of it is kept elsewhere."""
+        if kept.merged_tip and await self._is_in(main, tip, kept.merged_tip):
+            return ""
+        if kept.merged_into is None:
+            return f"{branch} has moved since it was merged" if kept.merged_tip else ""
+        merged = await self._tree.commit(main, kept.merged_into)
+        if await self._tree.contains(main, merged, tip):
+            return ""
+        if kept.plan:
+            return await self._documents(main, branch, tip, merged, kept.plan)
+        commits = await self._tree.commits(main, merged, tip)
+        return f"{branch} has {len(commits)} commits that are not merged"
+
+    async def _is_in(self, main: GitCheckout, tip: str, merged_tip: str) -> bool:
+        """The tip itself, or one before it: whoever merges may have added to the branch first."""
+        if tip == merged_tip:
+            return True
+        newer = await self._tree.commit_or_none(main, merged_tip)
+        return newer is not None and await self._tree.contains(main, newer, tip)
+
+    async def _documents(
+        self, main: GitCheckout, branch: str, tip: str, merged: str, plan: str
+    ) -> str:
+        """The branch has changed nothing but documents, and each is the same where they were merged."""
+        parted = await self._tree.parted(main, merged, tip)
+        if parted is None:
+            return f"{branch} has no history in common with what it was merged into"
+        made = {path for _, path in await self._tree.touched(main, parted, tip)}
+        differing = {path for _, path in await self._tree.touched(main, merged, tip)}
+        lost = {path for path in made if path in differing or not path.startswith(f"{plan}/")}
+        if not lost:
+            return ""
+        names = ", ".join(readable(path) for path in sorted(lost)[:3])
+        return f"{branch} has files that are not merged: {names}"
+
+
+# Clears away what a git of the bot's left when it was killed. A file goes only if git can make it
+# again. It is called under the repository's lock, so no git of the bot's is alive.
+
+OLD_LOCK_SECONDS = 300.0
+"""Seconds after which a lock that all share is taken for one that nobody holds: git needs it for an instant."""
+MOST_SUSPECTS = 32
+"""A killed checkout leaves one file half written, or one per worker. More than this is somebody's work."""
+
+
+@dataclass(frozen=True)
+class TreeEntry:
+    mode: str
+    blob: str
+
+
+class Recovery:
+    def __init__(self, git: Git) -> None:
+        self._git = git
+
+    async def clear(
+        self,
+        main: GitCheckout,
+        path: Path,
+        commit: str,
+        entries: list[WorktreeEntry],
+        ignored: tuple[str, ...] = (),
+    ) -> None:
+        """Remove a half-made or half-removed worktree.
+
+        `ignored` is what the repository ignored there when its removal began: a worktree is clean with it, so it goes
+        with it. Refused, with nothing removed, where any other file is somebody's.
+        """
+        if is_directory(path):
+            proven = await self._proven(main, path, commit, entries, ignored)
+            _remove(path, proven)
+        for entry in entries:
+            shutil.rmtree(entry.git_dir)
+
+    async def _proven(
+        self,
+        main: GitCheckout,
+        path: Path,
+        commit: str,
+        entries: list[WorktreeEntry],
+        ignored: tuple[str, ...],
+    ) -> list[Path]:
+        """All files below `path`, each of which git can make again."""
+        files = await asyncio.to_thread(_files_below, path)
+        tree = await self._tree(main, commit)
+        pointer = path / ".git"
+        own = [pointer] if pointer in files and _is_pointer(pointer, main, entries) else []
+        passed = [file for file in files if _covered(str(file.relative_to(path)), ignored)]
+        known = {*own, *passed}
+        rest = [file for file in files if file not in known]
+        foreign = await self._foreign(main.linked(main.git_dir, path), rest, tree)
+        if foreign:
+            names = ", ".join(str(file.relative_to(path)) for file in foreign[:5])
+            raise Refused(
+                "taken",
+                f"{path} was left half made and holds files that are not the bot's ({names}). "
+                "Move them away, and try again.",
+            )
+        return files
+
+    async def _tree(self, main: GitCheckout, commit: str) -> dict[str, TreeEntry]:
+        answer = await self._git.read("ls-tree", "-r", "-z", "--full-tree", commit, at=main)
+        tree: dict[str, TreeEntry] = {}
+        for field in answer.fields:
+            facts, _, name = field.partition("\t")
+            mode, _, blob = facts.split()
+            tree[name] = TreeEntry(mode, blob)
+        return tree
+
+    async def _foreign(
+        self, at: GitCheckout, files: list[Path], tree: dict[str, TreeEntry]
+    ) -> list[Path]:
+        """The files that are neither as in the tree nor the beginning of what they should become."""
+        named = {file: str(file.relative_to(at.top)) for file in files}
+        known = [file for file in files if named[file] in tree]
+        foreign = [file for file in files if named[file] not in tree]
+        links = [file for file in known if file.is_symlink()]
+        plain = [file for file in known if not file.is_symlink()]
+        hashes = await self._hashes(at, [named[file] for file in plain])
+        suspects = links + [
+            file for file, blob in zip(plain, hashes, strict=True) if blob != tree[named[file]].blob
+        ]
+        if len(suspects) > MOST_SUSPECTS + len(links):
+            return foreign + suspects
+        begun = [await self._begins(at, file, named[file], tree[named[file]]) for file in suspects]
+        return foreign + [file for file, ours in zip(suspects, begun, strict=True) if not ours]
+
+    async def _hashes(self, at: GitCheckout, names: list[str]) -> list[str]:
+        """As git would store them: the repository's own filters and line endings included."""
+        if not names:
+            return []
+        if any("\n" in name for name in names):
+            raise Refused("taken", f"{at.top} was left half made. Remove it by hand.")
+        told = "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
+        answer = await self._git.read("hash-object", "--stdin-paths", at=at, stdin=told)
+        return answer.text.splitlines()
+
+    async def _begins(self, at: GitCheckout, file: Path, name: str, entry: TreeEntry) -> bool:
+        link, content = _link_or_content(file)
+        if link:
+            wanted = await self._git.read("cat-file", "blob", entry.blob, at=at)
+            return content == wanted.out
+        wanted = await self._git.read(
+            *("cat-file", "--filters", f"--path={name}", entry.blob), at=at
+        )
+        return wanted.out.startswith(content)
+
+
+def remove_stale_locks(main: GitCheckout, path: Path, git_dir: Path | None, branch: str) -> None:
+    """Lock files of a killed git, in the bot's own names only: the branch's, and those of its worktree."""
+    locks = [main.common / "refs" / "heads" / f"{branch}.lock"] if branch else []
+    if git_dir is not None:
+        locks += git_dir.glob("*.lock")  # index, HEAD, ORIG_HEAD, next-index-<pid> …
+    left = [lock for lock in locks if lock.exists()]
+    # an agent or a person may use git here, too: theirs is alive as long as its lock is
+    if left and not git_runs_in(path, main.top):
+        for lock in left:
+            lock.unlink(missing_ok=True)
+
+
+def remove_old_lock(main: GitCheckout) -> None:
+    """What a git that was killed while it deleted a branch may leave: nobody could delete one any more, people neither.
+
+    It may be a person's, so it goes only when it is old and no git is at work there.
+    """
+    lock = main.common / "packed-refs.lock"
+    with contextlib.suppress(FileNotFoundError):
+        age = time.time() - lock.stat().st_mtime
+        if age > OLD_LOCK_SECONDS and not git_runs_in(main.top):
+            lock.unlink()
+
+
+def _files_below(path: Path) -> list[Path]:
+    """Everything but directories. What is no file and no link (a FIFO, a device) git never made: it counts as a file."""
+    found: list[Path] = []
+    for directory, inner, names in os.walk(path):
+        here = Path(directory)
+        links = [name for name in inner if (here / name).is_symlink()]
+        found += [here / name for name in (*names, *links)]
+    odd = [file for file in found if not _is_ordinary(file)]
+    if odd:
+        raise Refused("taken", f"{odd[0]} is no ordinary file. Move it away, and try again.")
+    return found
+
+
+def _link_or_content(file: Path) -> tuple[bool, bytes]:
+    """Whether it is a symbolic link, and what is in it."""
+    if file.is_symlink():
+        return True, os.fsencode(file.readlink())
+    return False, file.read_bytes()
+
+
+def _covered(name: str, ignored: tuple[str, ...]) -> bool:
+    return any(name == part or (part.endswith("/") and name.startswith(part)) for part in ignored)
+
+
+def _is_ordinary(file: Path) -> bool:
+    mode = file.lstat().st_mode
+    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+
+
+def _is_pointer(pointer: Path, main: GitCheckout, entries: list[WorktreeEntry]) -> bool:
+    """The `.git` file git wrote, or the beginning of it."""
+    if pointer.is_symlink():
+        return False
+    line = first_line(pointer)
+    expected = [f"gitdir: {entry.git_dir}" for entry in entries]
+    below = f"gitdir: {main.common / 'worktrees'}/"
+    return line.startswith(below) or below.startswith(line) or line in expected
+
+
+def _remove(path: Path, files: list[Path]) -> None:
+    """Exactly these files, then what is empty. What somebody put there meanwhile stays, with its directory."""
+    for file in files:
+        file.unlink(missing_ok=True)
+    for directory, _, _ in os.walk(path, topdown=False):
+        with contextlib.suppress(OSError):
+            Path(directory).rmdir()
+    if path.exists():
+        raise Refused("taken", f"{path} holds files that are not the bot's. Move them away.")

@@ -1,0 +1,425 @@
+"""One request to GitHub's API: its address and access, how it is sent, and what its errors and rate limits mean.
+
+Nothing here shows a secret, and a token goes to its own host only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, TypeVar, cast
+from urllib.parse import urlsplit
+
+from adapters import http
+from adapters.http import LONGEST_WAIT
+from bot.core.errors import PortError, Refused, SettingsError, Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from github import Github
+    from github.Auth import Auth
+
+
+# Access and address.
+
+API_URL = "https://api.github.com"
+_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
+
+
+@dataclass(frozen=True)
+class Access:
+    """A token, or a GitHub App, or what the environment and the `gh` program of this machine know."""
+
+    token: str = field(default="", repr=False)
+    api_url: str = API_URL
+    app_id: str = ""
+    app_key_file: str = ""
+    installation: str = ""
+    """The installation's number; empty: GitHub is asked which one the repository has."""
+    environ: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+    @property
+    def names_app(self) -> bool:
+        """Whether a GitHub App is configured, if only in part."""
+        return bool(self.app_id or self.app_key_file or self.installation)
+
+
+@dataclass(frozen=True)
+class ApiPace:
+    """How long is waited, in seconds."""
+
+    call: float = 15.0
+    """For each part of an answer."""
+    whole: float = 60.0
+    """For a whole answer, however slowly it trickles."""
+    between_writes: float = 1.0
+    """GitHub asks for it."""
+    again: float = 1.0
+    """Before the same is asked again: GitHub computes some answers only when asked."""
+    git: float = 600.0
+    """For one transfer of a branch."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the API is, and where the repositories of the same host are."""
+
+    api: str
+    web: str
+    """Scheme, host and port, no path."""
+    host: str
+    port: int | None
+
+    @property
+    def plain(self) -> bool:
+        """Not encrypted: only ever on this machine."""
+        return self.web.startswith("http://")
+
+    def clone_url(self, slug: str) -> str:
+        return f"{self.web}/{slug}.git"
+
+    def page(self, slug: str) -> str:
+        return f"{self.web}/{slug}"
+
+
+def parse_address(api_url: str) -> Address:
+    """Read the setting. An address that would send the token in clear text over a network is refused."""
+    parts = urlsplit(api_url.strip().rstrip("/"))
+    host, port = _host_and_port(api_url)
+    if parts.scheme not in {"http", "https"} or parts.username is not None or parts.query:
+        raise _wrong_address(api_url, "it must look like https://host/api/v3")
+    if parts.scheme == "http" and not _is_loopback(host):
+        raise _wrong_address(api_url, "a token may travel over https only")
+    web_host = host.removeprefix("api.") if not parts.path else host
+    shown = f"[{web_host}]" if ":" in web_host else web_host
+    at = f":{port}" if port is not None else ""
+    return Address(
+        api=f"{parts.scheme}://{parts.netloc}{parts.path}",
+        web=f"{parts.scheme}://{shown}{at}",
+        host=web_host,
+        port=port,
+    )
+
+
+def _host_and_port(api_url: str) -> tuple[str, int | None]:
+    parts = urlsplit(api_url.strip())
+    try:
+        port = parts.port
+    except ValueError as error:
+        raise _wrong_address(api_url, "its port is no number") from error
+    host = (parts.hostname or "").lower()
+    if not _HOST.fullmatch(host) and ":" not in host:
+        raise _wrong_address(api_url, "it names no host")
+    return host, port
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _wrong_address(api_url: str, why: str) -> SettingsError:
+    # a password in the address shall not be shown
+    shown = re.sub(r"//[^/@]*@", "//", api_url)
+    return SettingsError(
+        f"GITHUB_API_URL is {shown}: {why}. "
+        f"Leave it at {API_URL}, or set it to that of your GitHub Enterprise Server."
+    )
+
+
+# PyGithub, as it is used here: imported only where GitHub is used, and never retrying by itself.
+
+
+def with_token(token: str, address: Address, pace: ApiPace) -> Github:
+    from github import Auth
+
+    return open_client(Auth.Token(token), address, pace)
+
+
+def open_client(auth: Auth, address: Address, pace: ApiPace) -> Github:
+    """`retry=0`: its own trying again sends a second time what was done already, and waits where nobody can stop it."""
+    from github import Github
+
+    return Github(
+        auth=auth,
+        base_url=address.api,
+        timeout=max(1, round(pace.call)),
+        user_agent="gwt-bot",
+        retry=0,
+        seconds_between_requests=None,
+        seconds_between_writes=pace.between_writes,
+    )
+
+
+def send_request(
+    github: Github,
+    verb: str,
+    path: str,
+    headers: dict[str, str],
+    body: Mapping[str, object] | None,
+) -> ApiAnswer:
+    """One request, and its answer as it came. Blocks. `path` is `graphql`, or that of a thing of the REST API."""
+    requester = github.requester
+    url = requester.graphql_url if path == "graphql" else path
+    status, told, text = requester.requestJson(verb, url, headers=headers, input=body)
+    return ApiAnswer(status, {name.lower(): value for name, value in told.items()}, text)
+
+
+def as_port_error(error: Exception) -> Exception:
+    """PyGithub and what it stands on fail in many ways. By kind only: their texts may hold addresses and headers."""
+    kind = type(error).__name__
+    if isinstance(error, PortError):
+        return error
+    if isinstance(error, TimeoutError):
+        return Unavailable("GitHub takes too long to answer", TRIES_AGAIN)
+    if isinstance(error, OSError):
+        return Unavailable(f"GitHub is not reached ({kind})", f"Look at the network. {TRIES_AGAIN}")
+    if isinstance(error, (AssertionError, RuntimeError, ValueError)):
+        return not_understood(kind)
+    return error
+
+
+# What GitHub says when it does not do what was asked, and whether a retry helps. Pure.
+
+TRIES_AGAIN = "The bot tries again by itself."
+GIVE_TOKEN = "Give GITHUB_TOKEN a token that is valid and has the rights contents:write and pull_requests:write."  # noqa: S105
+_LIMITED_SECONDS = 60.0
+_EXCERPT = 300
+_LIMITS = re.compile(r"rate limit|abuse detection|please wait a few minutes", re.IGNORECASE)
+_MOVED = frozenset({301, 302, 307, 308})
+
+
+@dataclass(frozen=True)
+class ApiAnswer:
+    """An answer of the API, whatever it says."""
+
+    status: int
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: str = ""
+
+    @property
+    def message(self) -> str:
+        """GitHub's sentence, with those of the single errors."""
+        told = _json_object(self.body)
+        errors = told.get("errors")
+        each = cast("list[object]", errors) if isinstance(errors, list) else []
+        said = [str(told.get("message") or ""), *map(_sentence, each)]
+        return "; ".join(part for part in said if part)[:_EXCERPT]
+
+    def blames(self, field: str, code: str = "invalid") -> bool:
+        """Whether that field is what GitHub does not like."""
+        errors = _json_object(self.body).get("errors")
+        return isinstance(errors, list) and any(
+            isinstance(one, dict) and one.get("field") == field and one.get("code") == code
+            for one in cast("list[object]", errors)
+        )
+
+    @property
+    def is_limit(self) -> bool:
+        if self.status == 429:
+            return True
+        return self.status == 403 and (
+            "retry-after" in self.headers
+            or self.headers.get("x-ratelimit-remaining") == "0"
+            or _LIMITS.search(self.message) is not None
+        )
+
+
+class ApiRefused(Refused):
+    """Refused, with the answer, for whoever can do something about this very refusal."""
+
+    def __init__(self, answer: ApiAnswer, reason: str, remedy: str = "") -> None:
+        super().__init__(reason, remedy)
+        self.answer = answer
+
+
+def error_for(answer: ApiAnswer, doing: str) -> PortError:
+    """The error to raise. `doing` completes "GitHub does not let me …"."""
+    if answer.is_limit:
+        return _limited(answer)
+    said = f": {answer.message}" if answer.message else f" (HTTP {answer.status})"
+    if answer.status >= 500 or answer.status == 408:
+        return Unavailable(
+            f"GitHub does not serve just now (HTTP {answer.status})",
+            TRIES_AGAIN,
+            retry_after(answer.headers),
+        )
+    if answer.status == 401:
+        return ApiRefused(
+            answer, "GitHub refuses the token: it is wrong or has expired", GIVE_TOKEN
+        )
+    if answer.status == 403:
+        return ApiRefused(answer, f"GitHub does not let me {doing}{said}", _missing_right(answer))
+    if answer.status in {404, 410}:
+        return ApiRefused(
+            answer,
+            f"GitHub cannot {doing}: there is no such thing, or the token does not see it",
+            "Look whether it was removed or renamed, and whether the token is for this repository.",
+        )
+    if answer.status in _MOVED:
+        return ApiRefused(
+            answer,
+            f"GitHub cannot {doing}: it has moved to another address",
+            "Set GITHUB_REPOSITORY or the remote origin to where it is now.",
+        )
+    return ApiRefused(answer, f"GitHub does not {doing}{said}")
+
+
+def not_understood(why: str) -> Unavailable:
+    """Something answered, but not the API: a proxy, a log-in page, half an answer."""
+    return Unavailable(
+        f"the answer was not one of GitHub's API: {why}",
+        "Look whether a proxy or a log-in page stands between. " + TRIES_AGAIN,
+    )
+
+
+def _limited(answer: ApiAnswer) -> Unavailable:
+    """The secondary limit says how long; the primary one when the quota is renewed."""
+    seconds = retry_after(answer.headers)
+    if seconds is None and answer.headers.get("x-ratelimit-remaining") == "0":
+        seconds = until_reset(answer.headers)
+    return Unavailable(
+        "GitHub's limit on requests is reached",
+        "The bot goes on when GitHub takes requests again.",
+        _LIMITED_SECONDS if seconds is None else seconds,
+    )
+
+
+def _missing_right(answer: ApiAnswer) -> str:
+    wanted = answer.headers.get("x-accepted-github-permissions", "")
+    if re.fullmatch(r"[a-z_=;, ]{3,200}", wanted):
+        return f"Give the token the right {wanted.replace('=', ':').replace(';', ' or')}."
+    if "SAML" in answer.message:
+        return "Authorise the token for the organisation's single sign-on."
+    return GIVE_TOKEN
+
+
+def _json_object(body: str) -> dict[str, object]:
+    try:
+        told: object = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return cast("dict[str, object]", told) if isinstance(told, dict) else {}
+
+
+def _sentence(error: object) -> str:
+    if isinstance(error, str):
+        return error
+    if not isinstance(error, dict):
+        return ""
+    parts = cast("dict[str, object]", error)
+    return str(parts.get("message") or f"{parts.get('field', '')} {parts.get('code', '')}".strip())
+
+
+# How much of the quota is left. The last tenth is kept for what people wait for, so polling waits
+# first.
+
+RESERVE = 0.1
+
+
+@dataclass
+class Quota:
+    """What the last answers told."""
+
+    limit: int = 0
+    remaining: int = 0
+    resets_at: float = 0.0
+    """On the monotonic clock."""
+
+    def note(self, headers: Mapping[str, str]) -> None:
+        if headers.get("x-ratelimit-resource", "core") != "core":
+            return
+        limit, remaining = (
+            _number(headers, "x-ratelimit-limit"),
+            _number(headers, "x-ratelimit-remaining"),
+        )
+        if limit is None or remaining is None:
+            return
+        self.limit, self.remaining = limit, remaining
+        self.resets_at = time.monotonic() + (until_reset(headers) or 0.0)
+
+    def keep_reserve(self) -> None:
+        """To be called before anything that can wait."""
+        left = self.resets_at - time.monotonic()
+        if self.remaining < self.limit * RESERVE and left > 0:
+            raise Unavailable(
+                f"only {self.remaining} of {self.limit} requests to GitHub are left for now",
+                "The bot looks again when GitHub gives new ones.",
+                retry_after=left,
+            )
+
+
+def until_reset(headers: Mapping[str, str]) -> float | None:
+    """Seconds until the quota is renewed, by the clock of the one who says so."""
+    reset = _number(headers, "x-ratelimit-reset")
+    if reset is None:
+        return None
+    return min(max(0.0, reset - _now(headers)), LONGEST_WAIT) + 1.0
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """What the header of that name says, in seconds."""
+    return http.retry_after(headers.get("retry-after", ""), headers.get("date", ""))
+
+
+def _now(headers: Mapping[str, str]) -> float:
+    try:
+        return parsedate_to_datetime(headers.get("date", "")).timestamp()
+    except (ValueError, TypeError):
+        return time.time()
+
+
+def _number(headers: Mapping[str, str], name: str) -> int | None:
+    told = headers.get(name, "").strip()
+    return int(told) if told.isascii() and told.isdigit() and len(told) < 16 else None
+
+
+# A blocking call in a thread of its own, which nobody waits for longer than they want to, not
+# even at the end.
+#
+# The threads of `asyncio.to_thread` are waited for when the program ends; a server that trickles
+# would keep it alive.
+
+T = TypeVar("T")
+
+
+async def in_own_thread(work: Callable[[], T], *, seconds: float) -> T:
+    """What it returns or raises; TimeoutError after so long, while the call itself may still go on."""
+    loop = asyncio.get_running_loop()
+    told: asyncio.Future[T] = loop.create_future()
+    threading.Thread(
+        target=_call_and_report, args=(work, loop, told), name="github", daemon=True
+    ).start()
+    async with asyncio.timeout(seconds):
+        return await told
+
+
+def _call_and_report(
+    work: Callable[[], T], loop: asyncio.AbstractEventLoop, told: asyncio.Future[T]
+) -> None:
+    try:
+        value = work()
+    except BaseException as error:  # noqa: BLE001 - it is raised again where it is waited for
+        _schedule(loop, lambda error=error: told.done() or told.set_exception(error))
+    else:
+        _schedule(loop, lambda: told.done() or told.set_result(value))
+
+
+def _schedule(loop: asyncio.AbstractEventLoop, what: Callable[[], object]) -> None:
+    # the loop may have ended meanwhile: then nobody wants to know
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(what)

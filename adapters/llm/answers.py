@@ -1,0 +1,200 @@
+"""Reads the answer to a model call, estimates what it cost, and logs the call.
+
+Nothing in an answer is believed to be there, or to be of the right type.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import re
+from collections.abc import Awaitable, Callable
+from typing import cast
+
+from pydantic import BaseModel, ValidationError
+
+from adapters.llm.errors import Problem, read_problem
+from bot.core.errors import PortError, Refused, Unavailable
+from bot.core.llm import Reply, Usage
+
+# The body of an answer. Pure.
+
+_THOUGHTS = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL)
+_END_OF_THOUGHTS = "</think>"
+_AGAIN = "The bot asks again by itself."
+
+
+class NothingSaid(Unavailable):
+    """An answer without a text."""
+
+
+class _Message(BaseModel):
+    content: object = None
+    refusal: object = None
+
+
+class _Choice(BaseModel):
+    message: _Message | None = None
+    finish_reason: object = None
+
+
+class _Answer(BaseModel):
+    choices: list[_Choice] | None = None
+    error: object = None
+    usage: object = None
+    model: object = None
+
+
+def read_answer(body: bytes, *, asked: str, model: str) -> Reply | Problem:
+    """The reply in an answer with status 200, or the problem it tells of instead."""
+    answer = _parse(body)
+    if answer.error:
+        return read_problem(200, answer.error, {})
+    choice = answer.choices[0] if answer.choices else None
+    if choice is None or choice.message is None:
+        raise Unavailable("the LLM endpoint sent an answer without a message", _AGAIN)
+    finish = choice.finish_reason if isinstance(choice.finish_reason, str) else ""
+    _complete(finish, choice.message)
+    said = _text(choice.message.content)
+    text = _without_thoughts(said)
+    if not text:
+        raise NothingSaid("the LLM answered with nothing", _AGAIN)
+    return Reply(
+        text=text,
+        usage=_usage(answer.usage, asked, said),
+        model=answer.model if isinstance(answer.model, str) else model,
+        finish_reason=finish,
+    )
+
+
+def _parse(body: bytes) -> _Answer:
+    start = body.lstrip()[:1]
+    if not start:
+        raise Unavailable("the LLM endpoint sent an empty answer", _AGAIN)
+    if start == b"<":
+        raise Unavailable(
+            "the LLM endpoint sent a web page instead of an answer",
+            "Check OPENAI_BASE_URL (most addresses end in /v1) and any proxy in between.",
+        )
+    try:
+        return _Answer.model_validate_json(body)
+    except ValidationError as error:
+        raise Unavailable("the LLM endpoint sent an answer that cannot be read", _AGAIN) from error
+
+
+def _complete(finish: str, message: _Message) -> None:
+    """What was cut off is never mended: a plan that lost its last task would look like a plan."""
+    if finish == "length":
+        raise Refused(
+            "the LLM's answer was cut off at its length limit",
+            "Raise the endpoint's output limit, set OPENAI_MODEL to a model with a larger one, or ask for something smaller.",
+        )
+    if finish == "content_filter":
+        raise Refused(
+            "the LLM endpoint withheld the answer (content filter)", "Put the request differently."
+        )
+    if message.refusal and not message.content:
+        raise Refused("the LLM declines to answer", "Put the request differently.")
+    if not finish:
+        # A gateway whose upstream died sends half a text just like this.
+        raise Unavailable(
+            "the LLM endpoint did not say that its answer is complete (no finish_reason)",
+            f"{_AGAIN} If this stays so, use an endpoint that reports finish_reason.",
+        )
+
+
+def _text(content: object) -> str:
+    """The text of a message: a string, or a list of parts of which some are thoughts."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    parts = [
+        cast("dict[str, object]", part)
+        for part in cast("list[object]", content)
+        if isinstance(part, dict)
+    ]
+    return "".join(str(part.get("text") or "") for part in parts if part.get("type") == "text")
+
+
+def _without_thoughts(text: str) -> str:
+    """Drop the thoughts a model starts with. Only there: the word may well occur in what it says."""
+    while match := _THOUGHTS.match(text):
+        text = text[match.end() :]
+    before, end, after = text.partition(_END_OF_THOUGHTS)
+    # Some chat templates put the opening tag into the prompt, so that only the closing one comes back.
+    unopened = bool(end) and not before.lstrip().startswith(("{", "[", "`"))
+    return (after if unopened else text).strip()
+
+
+def _usage(reported: object, asked: str, said: str) -> Usage:
+    counts = cast("dict[str, object]", reported) if isinstance(reported, dict) else {}
+    return usage_of(
+        asked,
+        said,
+        prompt_tokens=counts.get("prompt_tokens"),
+        reply_tokens=counts.get("completion_tokens"),
+    )
+
+
+# What one answer cost: as reported where it is reported, else estimated by bytes. Pure.
+
+_BYTES_A_TOKEN = 3
+"""Japanese and code both come out near the truth; four characters a token misses Japanese by two thirds."""
+
+
+def usage_of(asked: str, said: str, *, prompt_tokens: object, reply_tokens: object) -> Usage:
+    """The cost of one call. What was reported may be anything."""
+    return Usage(
+        calls=1,
+        prompt_tokens=_count(prompt_tokens, asked),
+        reply_tokens=_count(reply_tokens, said),
+    )
+
+
+def _count(reported: object, text: str) -> int:
+    if isinstance(reported, int) and not isinstance(reported, bool) and reported > 0:
+        return reported
+    return math.ceil(len(text.encode("utf-8", "replace")) / _BYTES_A_TOKEN)
+
+
+# Every call to a model is one record in the log, whatever comes of it. Secrets reach neither the
+# model nor the log.
+
+LOGGER = "agent.master.llm"
+
+MaskText = Callable[[str], str]
+Ask = Callable[[str, str], Awaitable[Reply]]
+"""From the system text and the data, both presentable, to the answer."""
+
+
+class Calls:
+    """The calls of one model. `mask` covers secrets in what is sent, logged and told."""
+
+    def __init__(self, mask: MaskText, log: logging.Logger | None = None) -> None:
+        self.mask = mask
+        self._log = log or logging.getLogger(LOGGER)
+
+    async def record(self, whom: str, system: str, data: str, ask: Ask) -> Reply:
+        """Ask, and write down who was asked, what was asked, what came of it, and how long it took."""
+        system, data = await asyncio.to_thread(self._presentable, system, data)
+        told: dict[str, object] = {"failed": "it was given up"}
+        begun = asyncio.get_running_loop().time()
+        try:
+            reply = await ask(system, data)
+            # in a thread: a long answer takes the mask longer than others should have to wait
+            shown = await asyncio.to_thread(self.mask, reply.text)
+            told = {**reply.model_dump(), "text": shown}
+        except PortError as error:
+            told = {"failed": self.mask(error.reason)}
+            raise
+        finally:
+            took = round(asyncio.get_running_loop().time() - begun, 3)
+            asked = {"endpoint": self.mask(whom), "system": system, "data": data}
+            self._log.info("call", extra={"data": {"seconds": took, **asked, **told}})
+        return reply
+
+    def _presentable(self, *texts: str) -> list[str]:
+        """Masked, and valid Unicode: a repository may hold file names that are not."""
+        return [self.mask(text.encode("utf-8", "replace").decode()) for text in texts]

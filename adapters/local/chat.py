@@ -1,0 +1,216 @@
+"""The chat port for everybody at this machine: one terminal in this process, any number over the local socket.
+
+All of them are the same person, the owner of the bot. Cards are kept on a board, so that it does not matter who looks when.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+from uuid import NAMESPACE_URL, uuid5
+
+from pydantic import ValidationError
+
+from adapters import posting
+from bot.core.cards import Card
+from bot.core.errors import PortError, Unavailable
+from bot.core.events import FromPeople
+from bot.core.facts import Fact
+from bot.core.people import Person, Thread
+from bot.ports import Deliver
+
+log = logging.getLogger("bot.local")
+
+PLATFORM = "console"
+EVENTS_REMEMBERED = 1_000
+"""Events of which it is known who did them, so that only they are answered."""
+
+
+class LocalSeat(Protocol):
+    """Where somebody sits and looks on."""
+
+    async def show(self, thread: Thread, card: Card) -> None: ...
+
+    async def open(self, thread: Thread, card: Card) -> Thread: ...
+
+    async def whisper(self, thread: Thread, person: Person, card: Card) -> None: ...
+
+    async def turn_to(self, thread: Thread) -> None: ...
+
+
+_asking: ContextVar[LocalSeat | None] = ContextVar("_asking", default=None)
+_greeted: ContextVar[LocalSeat | None] = ContextVar("_greeted", default=None)
+"""Apart from the other: sessions begin while somebody asks, and they go on whispering long after."""
+
+
+class LocalChat:
+    """Implements bot.ports.Chat. `person` is whoever runs the bot."""
+
+    def __init__(self, home: Path, person: Person) -> None:
+        self.person = person
+        self._board = Board(home / "console" / "board.jsonl")
+        self._seats: list[LocalSeat] = []
+        self._asked: dict[str, LocalSeat] = {}
+        self._deliver: Deliver | None = None
+        self._ready = asyncio.Event()
+
+    async def listen(self, deliver: Deliver) -> None:
+        """Until cancelled: somebody may always come."""
+        self._deliver = deliver
+        self._ready.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._deliver = None
+            self._ready.clear()
+
+    async def hear(self, seat: LocalSeat, thread: Thread, event: FromPeople) -> bool:
+        """What somebody at a seat does. It counts as the owner's, now, on this platform: nobody can say otherwise."""
+        while (deliver := self._deliver) is None:
+            await self._ready.wait()
+        told = {"by": self.person, "at": datetime.now(UTC)}
+        thread = thread.model_copy(update={"platform": PLATFORM, "workspace": "", "direct": False})
+        self._asked[event.id] = seat
+        while len(self._asked) > EVENTS_REMEMBERED:
+            del self._asked[next(iter(self._asked))]
+        _asking.set(seat)
+        try:
+            return await deliver(thread, event.model_copy(update=told))
+        finally:
+            _asking.set(None)
+
+    def sit(self, seat: LocalSeat) -> None:
+        self._seats.append(seat)
+
+    def leave(self, seat: LocalSeat) -> None:
+        self._seats = [one for one in self._seats if one is not seat]
+        self._asked = {id: one for id, one in self._asked.items() if one is not seat}
+
+    async def catch_up(self, seat: LocalSeat, thread: Thread | None = None) -> None:
+        """All that stands there, or in one thread, for one who has just come."""
+        for one in self._board:
+            if thread not in (None, one.thread):
+                continue
+            await self._tell([seat], lambda to, one=one: to.show(one.thread, one.card))
+
+    async def greet(self, seat: LocalSeat, greeting: Awaitable[None]) -> None:
+        """What is said meanwhile is for the one who has just come."""
+        _greeted.set(seat)
+        try:
+            await greeting
+        finally:
+            _greeted.set(None)
+
+    async def show(self, thread: Thread, card: Card) -> None:
+        """Answers to one seat are for that one, and not worth keeping."""
+        if seat := self._asker(card):
+            await self._tell([seat], lambda to: to.show(thread, card))
+            return
+        if not _is_answer(card):
+            self._board.put(BoardCard(thread=thread, card=card))
+        await self._tell(self._seats, lambda to: to.show(thread, card))
+
+    async def open(self, thread: Thread, card: Card) -> Thread:
+        """Its name follows from the card's key, so twice is once."""
+        root = uuid5(NAMESPACE_URL, f"{thread.platform}:{thread.channel}:{card.key}")
+        opened = thread.model_copy(update={"root": str(root)})
+        self._board.put(BoardCard(thread=opened, card=card))
+        await self._tell(self._seats, lambda to: to.open(thread, card))
+        return opened
+
+    async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
+        if person.id != self.person.id:
+            return
+        seat = self._asker(card) or _greeted.get()
+        await self._tell(
+            [seat] if seat else self._seats, lambda to: to.whisper(thread, person, card)
+        )
+
+    async def turn_to(self, thread: Thread) -> None:
+        """Only the one who asks for it goes there; called while what they said is being taken."""
+        if seat := _asking.get():
+            await self._tell([seat], lambda to: to.turn_to(thread))
+
+    def _asker(self, card: Card) -> LocalSeat | None:
+        """Who did what this card answers: it bears the event's id in its key."""
+        return next((self._asked[p] for p in card.key.split(":") if p in self._asked), None)
+
+    async def _tell(
+        self, seats: Iterable[LocalSeat], tell: Callable[[LocalSeat], Awaitable[object]]
+    ) -> None:
+        """A seat that cannot be told keeps nobody else from being told, and the bot from nothing."""
+        for seat in tuple(seats):
+            try:
+                await tell(seat)
+            except PortError as gone:
+                log.warning("a seat was not told", extra={"data": {"why": gone.reason}})
+
+
+def _is_answer(card: Card) -> bool:
+    return card.key.partition(":")[0] in ("answer", "told")
+
+
+# What stands in the console's threads, kept over restarts: whoever comes later is shown it. The
+# oldest goes first.
+
+LARGEST_BOARD = 4_000_000
+"""Bytes. A larger file is written anew, with the newest half of it."""
+MOST_CARDS = 400
+"""Cards."""
+
+
+class BoardCard(Fact):
+    thread: Thread
+    card: Card
+
+
+class Board:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._cards: dict[tuple[str, str], BoardCard] = {}
+        for old in _read_board(path):
+            self._remember(old)
+
+    def __iter__(self) -> Iterator[BoardCard]:
+        """The newest last."""
+        return iter(tuple(self._cards.values()))
+
+    def put(self, new: BoardCard) -> None:
+        """Not where it stands already. A full disk costs only what a later start could have shown."""
+        if self._cards.get((new.thread.key, new.card.key)) == new:
+            return
+        self._remember(new)
+        try:
+            posting.append_line(self._path, new.model_dump_json(), wait=False)
+            if posting.file_size(self._path) > LARGEST_BOARD:
+                all_of_them = [old.model_dump_json() for old in self._cards.values()]
+                posting.rewrite_lines(
+                    self._path, posting.newest_that_fit(all_of_them, LARGEST_BOARD // 2)
+                )
+        except Unavailable:
+            return
+
+    def _remember(self, new: BoardCard) -> None:
+        place = (new.thread.key, new.card.key)
+        self._cards.pop(place, None)
+        self._cards[place] = new
+        while len(self._cards) > MOST_CARDS:
+            del self._cards[next(iter(self._cards))]
+
+
+def _read_board(path: Path) -> Iterator[BoardCard]:
+    """Every line that is whole, and of a kind of card there still is."""
+    try:
+        found = posting.read_lines(path)
+    except Unavailable:
+        return
+    for line in found:
+        try:
+            yield BoardCard.model_validate_json(line)
+        except ValidationError:
+            continue

@@ -1,0 +1,304 @@
+"""The server of the local socket: who may connect, and what each may do. Nothing a peer does can hurt the bot.
+
+Only processes of the same user; a bounded number of them, each with bounded lines, requests and unread output. Whoever
+does not speak the protocol, or does not read what it is sent, is disconnected.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import struct
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Protocol, Self
+
+import psutil
+from pydantic import JsonValue, ValidationError
+
+from adapters.local import protocol
+from adapters.local.chat import LocalChat
+from bot.core.cards import Card
+from bot.core.console import ThreadStanding
+from bot.core.errors import PortError, Unavailable
+from bot.core.facts import Fact
+from bot.core.people import Person, Thread
+
+log = logging.getLogger("bot.local")
+
+MOST_PEERS = 32
+MOST_AT_ONCE = 64
+"""Requests of one peer that wait for an answer."""
+MOST_ARREARS = 2_000
+"""Lines that a peer has not read yet."""
+PATIENCE = 10.0
+"""Seconds to say hello, and to read anything at all while lines wait."""
+
+
+class BotQueries(Protocol):
+    """What stands behind the door: the bot, as far as it answers there."""
+
+    async def rest(self, thread: Thread) -> ThreadStanding: ...
+
+    def greet(self, thread: Thread, person: Person) -> Awaitable[None]: ...
+
+    async def tell(self, about: str, of: str) -> JsonValue: ...
+
+
+@asynccontextmanager
+async def serve_socket(
+    home: Path, chat: LocalChat, behind: BotQueries, welcome: protocol.Welcome
+) -> AsyncGenerator[None, None]:
+    """The bot can be spoken to over its socket. Where there can be none it is told in the log, and all else works."""
+    try:
+        listening = protocol.listening_socket(home)
+    except (OSError, PortError) as problem:
+        log.warning("no local socket", extra={"data": {"why": str(problem)}})
+        yield
+        return
+    door = _SocketServer(chat, behind, welcome)
+    server = await asyncio.start_unix_server(
+        door.come, sock=listening, limit=protocol.LONGEST_REQUEST, start_serving=False
+    )
+    try:
+        # up to here nothing waits: whoever is cancelled finds something that can be closed
+        await server.start_serving()
+        yield
+    finally:
+        server.close()
+        await door.close()
+        with suppress(OSError):
+            protocol.socket_path(home).unlink()
+
+
+class _SocketServer:
+    def __init__(self, chat: LocalChat, behind: BotQueries, welcome: protocol.Welcome) -> None:
+        self._chat = chat
+        self._behind = behind
+        self._welcome = welcome
+        self._peers: set[asyncio.Task[None]] = set()
+
+    def come(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        peer = writer.get_extra_info("socket")
+        if len(self._peers) >= MOST_PEERS or not is_owner(peer) or is_agent(peer):
+            log.warning("shown out", extra={"data": {"uid": uid_of(peer)}})
+            writer.close()
+            return
+        task = asyncio.create_task(self._come(reader, writer), name="peer")
+        self._peers.add(task)
+        task.add_done_callback(self._peers.discard)
+
+    async def _come(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await self._attend(reader, writer)
+        except OSError:
+            pass  # it has gone
+        except Exception:
+            # the door's edge: whatever is wrong with one peer, the bot and all others go on
+            log.exception("a peer was let go")
+        finally:
+            writer.close()
+
+    async def _attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if await self._is_welcome(reader, writer):
+            async with _Peer(writer, self._chat, self._behind) as peer:
+                await peer.serve(reader)
+
+    async def _is_welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                hello = protocol.Hello.model_validate_json(await reader.readline())
+        except (ValidationError, ValueError, TimeoutError):
+            return False
+        writer.write(protocol.encode_line(self._welcome))
+        await writer.drain()
+        return hello.gwt_bot == protocol.VERSION
+
+    async def close(self) -> None:
+        for task in self._peers:
+            task.cancel()
+        await asyncio.gather(*self._peers, return_exceptions=True)
+
+
+class _Peer:
+    """One connection: a seat of the chat, once it wants to look on."""
+
+    def __init__(self, writer: asyncio.StreamWriter, chat: LocalChat, behind: BotQueries) -> None:
+        self._writer = writer
+        self._chat = chat
+        self._behind = behind
+        self._arrears: asyncio.Queue[bytes] = asyncio.Queue(MOST_ARREARS)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        self._writing = asyncio.create_task(self._write(), name="peer")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._chat.leave(self)
+        for task in (*self._tasks, self._writing):
+            task.cancel()
+        await asyncio.gather(*self._tasks, self._writing, return_exceptions=True)
+
+    async def serve(self, reader: asyncio.StreamReader) -> None:
+        """Until it goes, says what is no request, or reads no more."""
+        while not self._writing.done():
+            reading = asyncio.ensure_future(reader.readline())
+            await asyncio.wait({reading, self._writing}, return_when=asyncio.FIRST_COMPLETED)
+            if not reading.done():
+                reading.cancel()
+                return
+            try:
+                line = reading.result()
+                request = protocol.REQUESTS.validate_json(line) if line else None
+            except ValueError:
+                # no JSON, no request, or a line without end
+                self._send(
+                    protocol.SocketFailure(id=0, reason="That is no request of this version.")
+                )
+                await self._drained()
+                return
+            if request is None or not await self._take(request):
+                return
+
+    async def _take(self, request: protocol.Request) -> bool:
+        """In the order in which they come; only what takes its time goes on beside the next."""
+        match request:
+            case protocol.DeliverRequest():
+                await self._answer(request.id, self._deliver(request))
+            case protocol.LookRequest():
+                await self._answer(request.id, self._look(request))
+            case protocol.TellRequest():
+                await self._answer(request.id, self._tell(request))
+            case protocol.RestRequest():
+                if len(self._tasks) >= MOST_AT_ONCE:
+                    return False
+                task = asyncio.create_task(self._answer(request.id, self._rest(request)))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+        return True
+
+    async def _answer(self, id: int, work: Awaitable[JsonValue]) -> None:
+        try:
+            self._send(protocol.SocketAnswer(id=id, answer=await work))
+        except PortError as problem:
+            again = isinstance(problem, Unavailable)
+            told = protocol.SocketFailure(
+                id=id, reason=problem.reason, remedy=problem.remedy, again=again
+            )
+            self._send(told)
+
+    async def _deliver(self, request: protocol.DeliverRequest) -> JsonValue:
+        return await self._chat.hear(self, request.thread, request.event)
+
+    async def _look(self, request: protocol.LookRequest) -> JsonValue:
+        self._chat.leave(self)
+        if request.earlier:
+            await self._chat.catch_up(self)
+        self._chat.sit(self)
+        if request.earlier:
+            person = self._chat.person
+            await self._chat.greet(self, self._behind.greet(request.thread, person))
+        return None
+
+    async def _rest(self, request: protocol.RestRequest) -> JsonValue:
+        standing = await self._behind.rest(request.thread)
+        return standing.model_dump(mode="json")
+
+    async def _tell(self, request: protocol.TellRequest) -> JsonValue:
+        return await self._behind.tell(request.about, request.of)
+
+    async def show(self, thread: Thread, card: Card) -> None:
+        self._send(protocol.CardShown(thread=thread, card=card))
+
+    async def open(self, thread: Thread, card: Card) -> Thread:
+        self._send(protocol.ThreadOpened(thread=thread, card=card))
+        return thread
+
+    async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
+        self._send(protocol.Whispered(thread=thread, card=card))
+
+    async def turn_to(self, thread: Thread) -> None:
+        self._send(protocol.Turned(thread=thread))
+
+    def _send(self, fact: Fact) -> None:
+        """Nobody waits for a peer: one that is too far behind is let go."""
+        try:
+            self._arrears.put_nowait(protocol.encode_line(fact))
+        except asyncio.QueueFull:
+            log.warning("a peer reads too slowly")
+            self._writing.cancel()
+
+    async def _write(self) -> None:
+        while True:
+            self._writer.write(await self._arrears.get())
+            async with asyncio.timeout(PATIENCE):
+                await self._writer.drain()
+            self._arrears.task_done()
+
+    async def _drained(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await self._arrears.join()
+
+
+# Who is at the other end of a local socket, as the kernel says. Where it cannot say, nobody is
+# let in.
+
+_UCRED = struct.Struct("3i")
+"""Linux: pid, uid, gid."""
+_XUCRED = struct.Struct("=2I")
+"""macOS: a version, then the uid."""
+_AGENT_MARK = "GWT_SPOOL"
+"""What every run of an agent has in its environment."""
+_SOL_LOCAL, _LOCAL_PEERCRED = 0, 0x001
+
+
+def is_owner(peer: socket.socket) -> bool:
+    """Whether the one who has connected is the user this program runs as."""
+    return uid_of(peer) == os.getuid()
+
+
+def is_agent(peer: socket.socket) -> bool:
+    """Whether it was started by an agent: they are the same user where no sandbox holds them, and people they are not.
+
+    Nothing keeps a program from hiding where it comes from; this is for those that only do as they were told. One that
+    is gone by now could be anybody's, and waits for no answer.
+    """
+    try:
+        raw = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
+        pid = int(_UCRED.unpack(raw)[0])
+    except (AttributeError, OSError, struct.error):
+        return False
+    if pid == 0:  # of a machine around this one: agents are not there
+        return False
+    try:
+        caller = psutil.Process(pid)
+        family = (caller, *caller.parents())
+    except psutil.NoSuchProcess:
+        return True
+    except psutil.Error:
+        return False
+    return any(_AGENT_MARK in _environ(process) for process in family)
+
+
+def _environ(process: psutil.Process) -> dict[str, str]:
+    """Of a process that may be looked at; of any other, nothing."""
+    try:
+        return process.environ()
+    except (OSError, psutil.Error):
+        return {}
+
+
+def uid_of(peer: socket.socket) -> int | None:
+    try:
+        if linux := getattr(socket, "SO_PEERCRED", None):
+            raw = peer.getsockopt(socket.SOL_SOCKET, linux, _UCRED.size)
+            return int(_UCRED.unpack(raw)[1])
+        raw = peer.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 128)
+        return int(_XUCRED.unpack_from(raw)[1])
+    except (OSError, struct.error):
+        return None

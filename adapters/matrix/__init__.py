@@ -1,0 +1,1 @@
+"""The chat port on Matrix, with matrix-nio. Begin with chat.py."""

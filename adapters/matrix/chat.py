@@ -1,0 +1,247 @@
+"""MatrixChat implements the chat port: one account with a sync loop of its own, speaking through the gateway."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from nio import AsyncClient
+
+from adapters.matrix.client import Backoff, MatrixAccess, ask
+from adapters.matrix.crypto.encrypted_rooms import (
+    NO_ENCRYPTOR,
+    NO_KEYS,
+    Encryptor,
+    KeysLost,
+    TellSender,
+    reason_text,
+)
+from adapters.matrix.crypto.setup import (
+    LoggedIn,
+    RoomEncryption,
+    forget_keys,
+    log_in,
+    log_out,
+    room_encryption,
+)
+from adapters.matrix.events import BotIdentity, EventOrder, MatrixEvent, related_event
+from adapters.matrix.incoming import IncomingEvents, MatrixFiles
+from adapters.matrix.outgoing import MatrixGateway
+from adapters.matrix.rooms import MayJoin, MovedRooms, RoomMembership
+from adapters.matrix.storage import Clicks, RoomMoves, SyncBookmark, ThreadOwners
+from adapters.matrix.sync import SyncLoop
+from adapters.posting import PostingLedger, Turns
+from bot.core.cards import AnswerCard, Card
+from bot.core.choices import Verb
+from bot.core.errors import PortError, Unavailable
+from bot.core.people import Person, Thread
+from bot.ports import Deliver, MayAsk, nobody_may_ask
+
+log = logging.getLogger(__name__)
+
+TWO = 2
+
+
+@dataclass(frozen=True)
+class _Connected:
+    """Both ways, once the homeserver has let the bot in."""
+
+    entered: LoggedIn
+    ways: RoomEncryption
+    gateway: MatrixGateway
+    moving: MovedRooms
+    tell: TellSender
+    left: AsyncExitStack
+    """What is closed at the end."""
+
+
+class MatrixChat:
+    """Used as `async with`: it looks whether the homeserver lets the bot in before anything begins. One that does not
+    answer is no reason not to begin. `welcome` says into which rooms the bot comes, and on whose invitation."""
+
+    def __init__(
+        self,
+        access: MatrixAccess,
+        folder: Path,
+        welcome: MayJoin,
+        *,
+        patience: Backoff | None = None,
+        poll: float = 30.0,
+        by_words: frozenset[Verb] = frozenset(),
+        may_ask: MayAsk = nobody_may_ask,
+    ) -> None:
+        """`by_words`: what a reaction does not do in encrypted rooms. Where there is any, words in clear are not heard there."""
+        self._by_words = by_words
+        self._may_ask = may_ask
+        self._access = access
+        self._folder = folder
+        self._welcome = welcome
+        self._patience = patience or Backoff()
+        self._poll = poll
+        self._way: _Connected | None = None
+        self._connecting = asyncio.Lock()
+        self._turns = Turns()
+        self._left = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        self._ledger = await asyncio.to_thread(PostingLedger, self._folder / "cards.jsonl")
+        self._roots = await asyncio.to_thread(ThreadOwners, self._folder / "roots.jsonl")
+        self._clicks = await asyncio.to_thread(Clicks, self._folder / "clicks.jsonl")
+        self._moves = await asyncio.to_thread(RoomMoves, self._folder / "moves.jsonl")
+        try:
+            await self._connected()
+        except Unavailable as trouble:
+            log.warning("Matrix is not there yet, I keep trying: %s", trouble.reason)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._left.aclose()
+
+    async def listen(self, deliver: Deliver) -> None:
+        """Until cancelled. Refused: the homeserver does not want this account any more."""
+        while True:
+            way = await self._patience.until_done("logging in", self._connected)
+            try:
+                await self._listen(way, deliver)
+            except KeysLost as lost:
+                log.warning("begun anew", extra={"data": {"why": lost.reason}})
+                # what is being said on the old way may still be said there
+                await asyncio.to_thread(forget_keys, way.entered, self._folder)
+                self._way = None
+
+    async def _listen(self, way: _Connected, deliver: Deliver) -> None:
+        client = way.entered.client
+        me = BotIdentity(client.user_id, await _display_name(client))
+        home = way.moving.home(deliver)
+        order = EventOrder(client.user_id, self._ledger.messages())
+        hearing = IncomingEvents(
+            me,
+            self._ledger,
+            self._clicks,
+            way.gateway,
+            MatrixFiles(client),
+            home,
+            may_ask=lambda thread, by: self._may_ask(way.moving.origin(thread), by),
+            order=order,
+        )
+
+        async def hear(room: str, event: MatrixEvent) -> None:
+            await hearing.hear(room, event, direct=_is_direct(client, room))
+
+        bookmark = await asyncio.to_thread(
+            SyncBookmark, self._folder, client.user_id, client.device_id or ""
+        )
+        rooms = RoomMembership(client, self._welcome, way.moving.watching(deliver))
+        sync = SyncLoop(
+            client,
+            rooms,
+            bookmark,
+            hear,
+            poll=self._poll,
+            patience=self._patience,
+            unseal=way.ways.unseal(way.tell),
+            order=order,
+        )
+        try:
+            await sync.run()
+        finally:
+            await hearing.close()
+
+    async def show(self, thread: Thread, card: Card) -> None:
+        way = await self._connected()
+        await way.gateway.show(await way.moving.place(thread), card)
+
+    async def open(self, thread: Thread, card: Card) -> Thread:
+        way = await self._connected()
+        return await way.gateway.open(await way.moving.place(thread), card)
+
+    async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
+        way = await self._connected()
+        await way.gateway.whisper(await way.moving.place(thread), person, card)
+
+    async def _connected(self) -> _Connected:
+        async with self._connecting:
+            if self._way is None:
+                self._way = await self._enter()
+                self._left.push_async_callback(self._way.left.aclose)
+            return self._way
+
+    async def _enter(self) -> _Connected:
+        async with AsyncExitStack() as left:
+            entered = await log_in(self._access, self._folder)
+            left.push_async_callback(log_out, entered)
+            found = room_encryption(entered, self._folder, only_encrypted=bool(self._by_words))
+            left.callback(found.left.close)
+            gateway = excuses = self._gateway(entered, found.seal, left)
+            if entered.problem:
+                # who has no keys says so in clear, and says nothing else
+                excuses = self._gateway(entered, NO_ENCRYPTOR, left)
+            tell = UnreadableNotices(excuses, self._ledger).tell
+            moving = MovedRooms(entered.client, gateway, self._ledger, self._moves, self._welcome)
+            return _Connected(entered, found, gateway, moving, tell, left.pop_all())
+
+    def _gateway(self, entered: LoggedIn, seal: Encryptor, left: AsyncExitStack) -> MatrixGateway:
+        gateway = MatrixGateway(
+            entered.client,
+            self._ledger,
+            self._turns,
+            self._roots,
+            seal=seal,
+            by_words=self._by_words,
+        )
+        left.push_async_callback(gateway.close)
+        return gateway
+
+
+async def _display_name(client: AsyncClient) -> str:
+    """As it is shown. People type it in front of what they want; without it they are understood as well."""
+    try:
+        told = await ask("Asking for my name", client.get_displayname())
+    except PortError:
+        return ""
+    name = told.get("displayname")
+    return name if isinstance(name, str) else ""
+
+
+def _is_direct(client: AsyncClient, room: str) -> bool:
+    """Somebody and the bot, and nobody else who could read along. A room with a name is a room, however few are there."""
+    known = client.rooms.get(room)
+    if known is None or known.name or known.canonical_alias:
+        return False
+    return known.joined_count + known.invited_count == TWO
+
+
+# Tells people that the bot could not take a message of theirs, and why: once for each reason, in
+# its thread or its room.
+
+PLATFORM = "matrix"
+
+
+class UnreadableNotices:
+    def __init__(self, gateway: MatrixGateway, ledger: PostingLedger) -> None:
+        self._gateway, self._ledger = gateway, ledger
+
+    async def tell(self, room: str, event: MatrixEvent, code: str) -> None:
+        """Without a code: nothing can be read in that room at all."""
+        if not code:
+            thread = Thread(platform=PLATFORM, channel=room, root="")
+            await self._gateway.show(thread, AnswerCard(key="encrypted", title=NO_KEYS))
+            return
+        person = Person(platform=PLATFORM, id=str(event.get("sender")))
+        card = AnswerCard(key=f"unreadable:{code}", title=reason_text(code))
+        await self._gateway.whisper(self._thread_of(room, event), person, card)
+
+    def _thread_of(self, room: str, event: MatrixEvent) -> Thread:
+        """Where the bot is at work; else the room itself: strangers may make threads without end."""
+        thread = Thread(platform=PLATFORM, channel=room, root=related_event(event))
+        return thread if self._ledger.knows(thread) else thread.model_copy(update={"root": ""})

@@ -1,0 +1,483 @@
+"""Decrypts what was said in encrypted rooms; waits for keys that are still to come, and tells the sender if none comes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from functools import cached_property
+from pathlib import Path
+
+from nio.crypto import InboundGroupSession
+
+from adapters.matrix.client import Json, SignedOut, prune_json
+from adapters.matrix.crypto.encrypted_rooms import (
+    CHANGED,
+    CLEAR,
+    LOST,
+    STRANGER,
+    UNSIGNED,
+    EncryptedRooms,
+    TellSender,
+    known_code,
+)
+from adapters.matrix.crypto.machine import MEGOLM, OlmMachine
+from adapters.matrix.events import ENCRYPTED, MatrixEvent
+from adapters.matrix.storage import create_private, make_private_folder, read_json, write_json
+from bot.core.errors import PortError, Refused, Unavailable
+
+# What comes in on its way to being heard. The place in the room moves on while a key is waited
+# for; what waits is on disk. After some minutes its sender is told, once, what is the matter, and
+# it is dropped.
+
+log = logging.getLogger(__name__)
+
+KEY_WAIT = 300.0
+"""Seconds in which a key may still come."""
+_RETRY_PAUSE = 20.0
+"""Seconds between two tries to open the same: each may ask for devices."""
+_LONGEST_NAMES = 512
+"""Of a room and a key: whoever says that a key is withheld may be anybody."""
+_KNOWN_AT_ONCE = (UNSIGNED, CHANGED)
+"""No key that may still come mends that."""
+_MOST_ASKED = 1000
+"""Keys of which it is known that they were asked for. Asking for one again does no harm."""
+
+
+class RoomDecryptor:
+    def __init__(
+        self,
+        machine: OlmMachine,
+        opener: EventDecryptor,
+        waiting: WaitingMessages,
+        rooms: EncryptedRooms,
+        tell: TellSender,
+        *,
+        only_encrypted: bool = False,
+        wait: float = KEY_WAIT,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._machine, self._opener, self._waiting, self._rooms = machine, opener, waiting, rooms
+        self._tell, self._only_encrypted = tell, only_encrypted
+        self._wait, self._clock = wait, clock
+        self._tried: dict[str, float] = {}
+        self._asked: set[bytes] = set()
+        machine.withheld = self._withheld
+
+    async def took(self, told: Json) -> None:
+        self._rooms.noticed(told)
+        self._machine.take(told)
+        self._waiting.keep()
+
+    async def keep_up(self) -> None:
+        await self._machine.keep_up()
+
+    async def open(self, room: str, event: MatrixEvent) -> MatrixEvent | None:
+        if event.get("sender") == self._machine.olm.user_id:
+            return event
+        if event.get("type") != ENCRYPTED:
+            return event if await self._may_be_clear(room, event) else None
+        match await self._opener.open(room, event):
+            case (Undecryptable.NO_KEY | Undecryptable.STRANGER) as shut:
+                await self._keep(
+                    room, event, LOST if shut is Undecryptable.NO_KEY else self._strange(event)
+                )
+            case Undecryptable() as shut:
+                self.heard(event)
+                log.warning(
+                    "not heard", extra={"data": {**_log_data(room, event), "why": shut.name}}
+                )
+            case clear:
+                return clear
+        return None
+
+    def heard(self, event: MatrixEvent) -> None:
+        event_id = str(event.get("event_id"))
+        self._tried.pop(event_id, None)
+        self._waiting.gone(event_id)
+
+    def due(self) -> Iterator[tuple[str, MatrixEvent]]:
+        now = self._clock()
+        for one in self._waiting.all():
+            if self._has_news(one) and now - self._tried.get(one.id, 0) >= _RETRY_PAUSE:
+                self._tried[one.id] = now
+                yield one.room, one.event
+
+    def _has_news(self, one: WaitingMessage) -> bool:
+        if self._is_late(one) or self._opener.has_key(one.room, one.session):
+            return True
+        return not one.told and bool(self._waiting.code(one))
+
+    async def _may_be_clear(self, room: str, event: MatrixEvent) -> bool:
+        if not self._only_encrypted or event.get("type") != "m.room.message":
+            return True
+        if "state_key" in event or await self._rooms.rotation(room) is None:
+            return True
+        await self._try_to_tell(room, event, CLEAR)
+        return False
+
+    async def _keep(self, room: str, event: MatrixEvent, why: str) -> None:
+        one = self._waiting.find(str(event.get("event_id")))
+        if one is None:
+            one = WaitingMessage(room, event, self._clock())
+            self._waiting.put(one)
+            await self._ask_for_key(one)
+        code, late = self._waiting.code(one), self._is_late(one)
+        said = one.told
+        if not said and (code or late or why in _KNOWN_AT_ONCE):
+            said = await self._try_to_tell(room, event, known_code(code) if code else why)
+            if said:
+                self._waiting.told(one)
+        if late and said:
+            self.heard(event)
+
+    def _strange(self, event: MatrixEvent) -> str:
+        return self._machine.owners.problem(str(event.get("sender"))) or STRANGER
+
+    def _is_late(self, one: WaitingMessage) -> bool:
+        return self._clock() - one.since >= self._wait
+
+    async def _try_to_tell(self, room: str, event: MatrixEvent, code: str) -> bool:
+        """Whether it was said, or never can be."""
+        try:
+            await self._tell(room, event, code)
+        except SignedOut:
+            raise
+        except PortError as error:
+            data = {**_log_data(room, event), "why": error.reason}
+            log.warning("nobody could be told that it was not heard", extra={"data": data})
+            return isinstance(error, Refused)
+        return True
+
+    async def _ask_for_key(self, one: WaitingMessage) -> None:
+        """All devices of the sender, once for a key. Others may name it before its owner does."""
+        key = hashlib.sha256(f"{one.sender} {one.room} {one.session}".encode())
+        if key.digest() in self._asked:
+            return
+        if len(self._asked) >= _MOST_ASKED:
+            self._asked.clear()
+        self._asked.add(key.digest())
+        olm = self._machine.olm
+        wanted = {
+            "algorithm": MEGOLM,
+            "room_id": one.room,
+            "session_id": one.session,
+            "sender_key": str(one.event.get("content", {}).get("sender_key", "")),
+        }
+        request = {
+            "action": "request",
+            "body": wanted,
+            "request_id": key.hexdigest()[:32],
+            "requesting_device_id": olm.device_id,
+        }
+        try:
+            await self._machine.tell_devices("m.room_key_request", {one.sender: {"*": request}})
+        except SignedOut:
+            raise
+        except PortError as error:
+            log.info("no key asked for", extra={"data": {"why": error.reason}})
+
+    def _withheld(self, sender: str, content: Json) -> None:
+        session, room = content.get("session_id"), content.get("room_id")
+        code = content.get("code")
+        if not (isinstance(session, str) and isinstance(room, str) and isinstance(code, str)):
+            return
+        if len(session) + len(room) + len(sender) <= _LONGEST_NAMES:
+            code = known_code(code)
+            data = {"room": room, "by": sender, "code": code}
+            log.warning("a key is withheld", extra={"data": data})
+            self._waiting.withhold(sender, room, session, code)
+
+
+def _log_data(room: str, event: MatrixEvent) -> Json:
+    return {"room": room, "event": event.get("event_id"), "by": event.get("sender")}
+
+
+# Decrypts one event, with the sender's device proven to be the sender's. nio proves that only for
+# devices somebody has verified by hand. Here it is proven for all: the key was made by a device,
+# the device is one of the sender's, and no message counts a second time under another id.
+
+
+class Undecryptable(Enum):
+    """Why something stays closed."""
+
+    NO_KEY = auto()
+    """The sender's may still come."""
+    STRANGER = auto()
+    """Nobody knows whose device has made the key."""
+    FORGED = auto()
+    """It is of another room, or was said before."""
+    BROKEN = auto()
+    """It can never be opened."""
+
+
+@dataclass(frozen=True)
+class _Cipher:
+    session: str
+    text: str
+
+
+class EventDecryptor:
+    def __init__(self, machine: OlmMachine, replays: ReplayGuard) -> None:
+        self._machine, self._replays = machine, replays
+
+    async def open(self, room: str, event: MatrixEvent) -> MatrixEvent | Undecryptable:
+        """The same event in clear. It asks for the sender's devices where they are not known."""
+        cipher, sender = _cipher(event), str(event.get("sender", ""))
+        if cipher is None:
+            return Undecryptable.BROKEN
+        if not (sessions := self._sessions(room, cipher.session)):
+            return Undecryptable.NO_KEY
+        session = self._of_sender(sessions, sender)
+        if session is None:
+            await self._ask_for_devices(sender)
+            session = self._of_sender(sessions, sender)
+        if session is None:
+            # a key that another has passed on as theirs: the sender's own may still come
+            return (
+                Undecryptable.NO_KEY
+                if self._is_of_another(sessions, sender)
+                else Undecryptable.STRANGER
+            )
+        return self._opened(room, event, cipher, session)
+
+    async def _ask_for_devices(self, sender: str) -> None:
+        try:
+            await self._machine.query([sender])
+        except SignedOut:
+            raise
+        except Refused as error:
+            log.warning("no devices", extra={"data": {"of": sender, "why": error.reason}})
+
+    def has_key(self, room: str, session: str) -> bool:
+        return bool(self._sessions(room, session))
+
+    def _sessions(self, room: str, session_id: str) -> list[InboundGroupSession]:
+        """Keys of that name, from whomever they came: the device that is named in the event may be anyone's."""
+        found = self._machine.olm.inbound_group_store[room]
+        return [held[session_id] for held in found.values() if session_id in held]
+
+    def _of_sender(
+        self, sessions: list[InboundGroupSession], sender: str
+    ) -> InboundGroupSession | None:
+        told_of = self._machine.olm.device_store[sender].values()
+        devices = filter(self._machine.is_theirs, told_of)
+        keys = {(device.curve25519, device.ed25519) for device in devices}
+        # one that was passed on by others proves nothing
+        own = (one for one in sessions if not one.forwarding_chain)
+        return next((one for one in own if (one.sender_key, one.ed25519) in keys), None)
+
+    def _is_of_another(self, sessions: list[InboundGroupSession], sender: str) -> bool:
+        made_by = {one.sender_key for one in sessions}
+        devices = tuple(self._machine.olm.device_store)
+        return any(one.curve25519 in made_by and one.user_id != sender for one in devices)
+
+    def _opened(
+        self, room: str, event: MatrixEvent, cipher: _Cipher, session: InboundGroupSession
+    ) -> MatrixEvent | Undecryptable:
+        try:
+            text, place = session.decrypt(cipher.text)
+            plain = prune_json(json.loads(text))
+        except RecursionError:
+            return Undecryptable.BROKEN
+        except ValueError as error:
+            early = session.first_known_index and "index" in str(error)
+            return Undecryptable.NO_KEY if early else Undecryptable.BROKEN
+        if not _is_event(plain):
+            return Undecryptable.BROKEN
+        if plain.get("room_id") != room:
+            return Undecryptable.FORGED
+        # by whom it was made, too: who was given the key must not be able to use up a place of it
+        key = f"{cipher.session} {session.sender_key}"
+        if not self._replays.is_first(key, place, str(event.get("event_id"))):
+            return Undecryptable.FORGED
+        return _clear_event(event, plain)
+
+
+def _cipher(event: MatrixEvent) -> _Cipher | None:
+    content = event.get("content")
+    if not isinstance(content, dict) or content.get("algorithm") != MEGOLM:
+        return None
+    session, text = content.get("session_id"), content.get("ciphertext")
+    if not isinstance(session, str) or not isinstance(text, str):
+        return None
+    return _Cipher(session, text)
+
+
+def _is_event(plain: object) -> bool:
+    if not isinstance(plain, dict):
+        return False
+    kind = plain.get("type")
+    # the homeserver takes things back, and only those it is told in clear
+    named = isinstance(kind, str) and kind != "m.room.redaction"
+    return named and isinstance(plain.get("content"), dict)
+
+
+def _clear_event(event: MatrixEvent, plain: Json) -> MatrixEvent:
+    """What was said, in the words of its sender; where and when, in those of the homeserver."""
+    content: Json = dict(plain["content"])
+    relation = event["content"].get("m.relates_to")
+    if relation and not content.get("m.relates_to"):
+        content["m.relates_to"] = relation
+    return {**event, "type": plain["type"], "content": content}
+
+
+# Messages that cannot be decrypted yet, on disk: the place in the room moves on, and none of them
+# is forgotten.
+
+MOST_WAITING, MOST_CHARACTERS = 500, 1_000_000
+"""Of a flood only its own last are waited for; all of them are written anew with each."""
+_MOST_REASONS = 500
+
+
+@dataclass(frozen=True)
+class WaitingMessage:
+    room: str
+    event: Json
+    since: float
+    """Seconds since 1970, when it was seen first."""
+    told: bool = False
+    """Somebody was told what is the matter."""
+
+    @property
+    def id(self) -> str:
+        return str(self.event.get("event_id", ""))
+
+    @property
+    def sender(self) -> str:
+        return str(self.event.get("sender", ""))
+
+    @property
+    def session(self) -> str:
+        return str(self.event.get("content", {}).get("session_id", ""))
+
+    @cached_property
+    def size(self) -> int:
+        return len(json.dumps(self.event))
+
+
+@dataclass(frozen=True)
+class _SavedMessages:
+    events: tuple[WaitingMessage, ...] = ()
+    withheld: dict[str, str] = field(default_factory=dict[str, str])
+
+
+class WaitingMessages:
+    """And why keys were not given, as far as their owners have said."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        kept = read_json(path, _SavedMessages) or _SavedMessages()
+        self._all = {one.id: one for one in kept.events}
+        self._codes, self._unkept = kept.withheld, False
+
+    def all(self) -> tuple[WaitingMessage, ...]:
+        return tuple(self._all.values())
+
+    def find(self, event_id: str) -> WaitingMessage | None:
+        return self._all.get(event_id)
+
+    def put(self, one: WaitingMessage) -> None:
+        """On disk when this returns."""
+        if self._all.get(one.id) == one:
+            return
+        self._all[one.id] = one
+        while len(self._all) > MOST_WAITING or self._size() > MOST_CHARACTERS:
+            self._let_go_of_one()
+        self._write()
+
+    def told(self, one: WaitingMessage) -> None:
+        if one.id in self._all:
+            self.put(replace(one, told=True))
+
+    def gone(self, event_id: str) -> None:
+        if self._all.pop(event_id, None):
+            self._write()
+
+    def withhold(self, sender: str, room: str, session: str, code: str) -> None:
+        """Kept with `keep`: anybody may send any number of them at once."""
+        name = f"{sender} {room} {session}"
+        self._unkept |= self._codes.get(name) != code
+        self._codes[name] = code
+        while len(self._codes) > _MOST_REASONS:
+            del self._codes[next(iter(self._codes))]
+
+    def keep(self) -> None:
+        if self._unkept:
+            self._write()
+
+    def code(self, one: WaitingMessage) -> str:
+        """Why its sender has not given the key. Empty: they have not said that they do not."""
+        return self._codes.get(f"{one.sender} {one.room} {one.session}", "")
+
+    def _size(self) -> int:
+        return sum(one.size for one in self._all.values())
+
+    def _let_go_of_one(self) -> None:
+        """The oldest of whoever takes the most room: nobody's flood pushes out what others have said."""
+        taken: Counter[str] = Counter()
+        for one in self._all.values():
+            taken[one.sender] += one.size
+        most = max(taken, key=taken.__getitem__)
+        del self._all[next(one.id for one in self._all.values() if one.sender == most)]
+
+    def _write(self) -> None:
+        events = [
+            {"room": one.room, "event": one.event, "since": one.since, "told": one.told}
+            for one in self._all.values()
+        ]
+        write_json(self._path, {"events": events, "withheld": self._codes})
+        self._unkept = False
+
+
+# Which index of which key belongs to which event, on disk: a message that comes twice under two
+# ids came from nobody. The homeserver cannot write encrypted words, but it has kept all that were
+# ever written. Said again they are refused.
+
+REPLAYS_KEPT = 200_000
+"""Messages. A key is used for a week at most; none of these is that young when it is forgotten."""
+_TABLE = "CREATE TABLE IF NOT EXISTS opened (session TEXT, place INTEGER, event TEXT, PRIMARY KEY (session, place))"
+
+
+class ReplayGuard:
+    def __init__(self, path: Path, kept: int = REPLAYS_KEPT) -> None:
+        self._path = path
+        make_private_folder(path.parent)
+        with suppress(FileExistsError):
+            # before SQLite does, which would let others read it
+            os.close(create_private(path))
+        try:
+            self._base = sqlite3.connect(path, isolation_level=None)
+            # a power cut may forget the last ones
+            self._base.execute("PRAGMA synchronous = OFF")
+            self._base.execute(_TABLE)
+            oldest = "SELECT max(rowid) FROM opened"
+            self._base.execute(f"DELETE FROM opened WHERE rowid <= ({oldest}) - ?", (kept,))  # noqa: S608
+        except sqlite3.Error as error:
+            raise self._trouble(error) from error
+
+    def is_first(self, session: str, place: int, event_id: str) -> bool:
+        """Whether this is the event that was encrypted at that place; the first that asks is."""
+        try:
+            self._base.execute(
+                "INSERT OR IGNORE INTO opened VALUES (?, ?, ?)", (session, place, event_id)
+            )
+            wanted = "SELECT event FROM opened WHERE session = ? AND place = ?"
+            found = self._base.execute(wanted, (session, place)).fetchone()
+        except sqlite3.Error as error:
+            raise self._trouble(error) from error
+        return found == (event_id,)
+
+    def close(self) -> None:
+        self._base.close()
+
+    def _trouble(self, error: sqlite3.Error) -> Unavailable:
+        return Unavailable(f"{self._path} cannot be used: {error}.", "Is the disk full?")

@@ -1,0 +1,454 @@
+"""The bot's device: its keys are loaded, known to the homeserver and signed. Lost keys are noticed and replaced.
+
+Safe to do twice, and to interrupt anywhere: each step looks first what is there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import secrets
+import sqlite3
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from nio import AsyncClient
+from nio.store import SqliteStore
+
+from adapters.matrix.client import ClientApi, Json, MatrixAccess, NotThere, SignedOut, connect
+from adapters.matrix.crypto.encrypted_rooms import KeysLost
+from adapters.matrix.crypto.identities import (
+    IDENTITIES_FILE,
+    SEED_BYTES,
+    DeviceOwners,
+    SigningKey,
+    base64_decoded,
+    base64_encoded,
+    canonical_json,
+    is_signed,
+    with_signature,
+)
+from adapters.matrix.crypto.machine import OlmMachine
+from adapters.matrix.crypto.setup import CRYPTO_FOLDER, LoggedIn, logged_in, logged_in_without_keys
+from adapters.matrix.storage import (
+    cannot_write,
+    create_private,
+    make_private_folder,
+    read_json,
+    write_json,
+)
+from adapters.matrix.storage import replace_file as write
+from bot.core.errors import Refused
+
+log = logging.getLogger(__name__)
+
+SEEDS_FILE = "seeds.json"
+_KEYS_LOST = "The keys of my Matrix device are lost: I can work in rooms without encryption only."
+_KEYS_LOST_REMEDY = (
+    "Set MATRIX_PASSWORD and start the bot again: it then makes a new device of its own. Or log the bot's"
+    " account in anew and put the new access token into MATRIX_ACCESS_TOKEN."
+)
+
+
+async def log_in_with_keys(access: MatrixAccess, folder: Path) -> LoggedIn:
+    place = folder / CRYPTO_FOLDER
+    renewal = LoginRenewal(access, place)
+    for _ in range(2):
+        try:
+            now = await renewal.access()
+        except Refused as error:
+            return await logged_in_without_keys(
+                access, folder, Refused(f"{_KEYS_LOST} {error.reason}", _KEYS_LOST_REMEDY)
+            )
+        client = await connect(now)
+        try:
+            if await _has_keys(client, place):
+                unsigned = await _sign(client, access, place, renewal)
+                return logged_in(client, folder, unsigned)
+        except BaseException:
+            await close_client(client)
+            raise
+        await close_client(client)
+        if not access.password:
+            return await logged_in_without_keys(now, folder, Refused(_KEYS_LOST, _KEYS_LOST_REMEDY))
+        log.warning("a new device is made", extra={"data": {"lost": client.device_id}})
+        renewal.begin(client.device_id or "")
+    raise Refused("A device that I have just made has keys of somebody else.", _KEYS_LOST_REMEDY)
+
+
+async def close_client(client: AsyncClient) -> None:
+    close_store(client)
+    await client.close()
+
+
+async def _has_keys(client: AsyncClient, place: Path) -> bool:
+    """Load them, and look whether they are those the homeserver knows. False: they are lost."""
+    load_keys(client, place)
+    wire = ClientApi(client)
+    machine = OlmMachine(client, wire, DeviceOwners(place / IDENTITIES_FILE))
+    known = await _published_keys(wire, client.user_id, client.device_id or "")
+    own = machine.olm.account.identity_keys
+    if known and known != (own["ed25519"], own["curve25519"]):
+        return False
+    if not known:
+        machine.olm.account.shared = False  # any more: somebody has removed the device
+    try:
+        await machine.upload()
+    except KeysLost:
+        return False
+    return True
+
+
+def put_keys_aside(client: AsyncClient, place: Path) -> None:
+    """The keys are of no use any more. At the next start they are lost, and that is mended."""
+    put_aside(place / database_name(client.user_id, client.device_id or ""))
+
+
+async def _published_keys(wire: ClientApi, user: str, device: str) -> tuple[str, str] | None:
+    """The keys under which others know this device."""
+    body: Json = {"device_keys": {user: [device]}}
+    told = await wire.call("Asking for my own keys", "POST", "keys/query", body)
+    keys = told.get("device_keys", {}).get(user, {}).get(device, {}).get("keys")
+    if not isinstance(keys, dict):
+        return None
+    return str(keys.get(f"ed25519:{device}")), str(keys.get(f"curve25519:{device}"))
+
+
+async def _sign(
+    client: AsyncClient, access: MatrixAccess, place: Path, renewal: LoginRenewal
+) -> Refused | None:
+    """Why it is not signed, where it is not."""
+    wire, kept = ClientApi(client), renewal.kept()
+    signing = CrossSigning(
+        OlmMachine(client, wire, DeviceOwners(place / IDENTITIES_FILE)),
+        place / SEEDS_FILE,
+        access.password,
+    )
+    try:
+        await signing.sign(all_is_lost=bool(kept and kept.replaces))
+    except SignedOut:
+        raise
+    except Refused as error:
+        data = {"why": error.reason, "remedy": error.remedy}
+        log.warning("my device is not signed", extra={"data": data})
+        return error
+    await renewal.finish(wire)
+    return None
+
+
+# Where the keys of the device lie: a database of nio's, for the owner only, encrypted with a
+# random key beside it. It lies in the bot's home, whose lock lets one process in: two on one
+# device would spoil its keys for good.
+
+_STORE_KEY = "store.key"
+
+
+def load_keys(client: AsyncClient, folder: Path) -> None:
+    """Give the client, which is logged in, the keys of its device; new ones where none can be read."""
+    path = folder / database_name(client.user_id, client.device_id or "")
+    try:
+        make_private_folder(folder)
+        key = _store_key(folder / _STORE_KEY)
+        try:
+            _open_store(client, path, key)
+        except (ValueError, sqlite3.DatabaseError) as error:
+            close_store(client)
+            put_aside(path)
+            log.warning("the keys cannot be read", extra={"data": {"why": str(error)}})
+            _open_store(client, path, key)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def close_store(client: AsyncClient) -> None:
+    if client.store is not None:
+        client.store.database.close()
+        client.store = client.olm = None
+
+
+def put_aside(path: Path) -> None:
+    """Whoever has it open still has."""
+    path.replace(path.with_suffix(".broken"))
+
+
+def database_name(user_id: str, device_id: str) -> str:
+    """A name for the file. Ids may hold anything."""
+    return f"{hashlib.sha256(f'{user_id} {device_id}'.encode()).hexdigest()[:16]}.db"
+
+
+def _open_store(client: AsyncClient, path: Path, key: str) -> None:
+    _prepare_file(path)
+    client.store_path = str(path.parent)
+    client.config = replace(
+        client.config,
+        encryption_enabled=True,
+        store=SqliteStore,
+        store_name=path.name,
+        pickle_key=key,
+    )
+    client.load_store()
+
+
+def _prepare_file(path: Path) -> None:
+    """SQLite makes files that others can read, and gives those beside one its mode."""
+    with suppress(FileExistsError):
+        os.close(create_private(path))
+    path.chmod(0o600)
+    with closing(sqlite3.connect(path)) as base:
+        base.execute("PRAGMA schema_version").fetchone()
+
+
+def _store_key(path: Path) -> str:
+    try:
+        key = path.read_text().strip()
+    except FileNotFoundError:
+        key = ""
+    if not key:
+        key = secrets.token_urlsafe(32)
+        write(path, key.encode())
+    return key
+
+
+# The login that took the place of the configured one, because the keys of that device were lost.
+# It counts as long as the configured token is the same. The new device's name is on disk before
+# it is logged in, so that a crash between leaves none behind that nobody knows.
+
+_LOGIN_FILE = "login.json"
+
+
+@dataclass(frozen=True)
+class RenewedLogin:
+    user_id: str
+    of: str
+    """The digest of the configured token."""
+    device_id: str
+    access_token: str = field(default="", repr=False)
+    replaces: str = ""
+    """The dead device, until it is deleted."""
+
+
+class LoginRenewal:
+    def __init__(self, access: MatrixAccess, folder: Path) -> None:
+        self._access, self._path = access, folder / _LOGIN_FILE
+
+    def kept(self) -> RenewedLogin | None:
+        login = read_json(self._path, RenewedLogin)
+        mine = (self._access.user_id, self._digest)
+        return login if login and (login.user_id, login.of) == mine else None
+
+    async def access(self) -> MatrixAccess:
+        """What lets the bot in now."""
+        login = self.kept()
+        if login is None:
+            return self._access
+        if not login.access_token:
+            login = await self._log_in(login)
+        return replace(self._access, access_token=login.access_token)
+
+    def begin(self, dead: str) -> None:
+        """From now on another device. `access` logs it in."""
+        device = f"GWT{secrets.token_hex(6).upper()}"
+        self._keep(RenewedLogin(self._access.user_id, self._digest, device, replaces=dead))
+
+    async def finish(self, wire: ClientApi) -> None:
+        """Delete the dead device, if there is one: nobody shall send keys to it."""
+        login = self.kept()
+        if login is None or not login.replaces:
+            return
+        try:
+            await wire.confirmed(
+                "Deleting my old device",
+                "POST",
+                "delete_devices",
+                {"devices": [login.replaces]},
+                self._access.password,
+            )
+        except NotThere:
+            pass
+        except Refused as error:
+            log.warning("the old device stays", extra={"data": {"why": error.reason}})
+        self._keep(replace(login, replaces=""))
+
+    @property
+    def _digest(self) -> str:
+        return hashlib.sha256(self._access.access_token.encode()).hexdigest()
+
+    async def _log_in(self, login: RenewedLogin) -> RenewedLogin:
+        client = AsyncClient(self._access.homeserver.rstrip("/"), self._access.user_id)
+        body = {
+            "type": "m.login.password",
+            "identifier": {"type": "m.id.user", "user": self._access.user_id},
+            "password": self._access.password,
+            "device_id": login.device_id,
+            "initial_device_display_name": "gwt-bot",
+        }
+        try:
+            told = await ClientApi(client).call("Logging in anew", "POST", "login", body)
+        finally:
+            await client.close()
+        renewed = replace(login, access_token=str(told["access_token"]))
+        self._keep(renewed)
+        log.warning("logged in on a new device", extra={"data": {"device": login.device_id}})
+        return renewed
+
+    def _keep(self, login: RenewedLogin) -> None:
+        write_json(self._path, asdict(login))
+
+
+# Cross-signing: the account vouches for the bot's device, so that people's clients give it their
+# keys. The seeds are on disk before the homeserver learns of the keys: after a crash they are the
+# same again. Keys that somebody else has made are never replaced; a bot that lost all of them,
+# and knows the password, makes new ones.
+
+_KEY_NAMES = ("master", "self_signing", "user_signing")
+_FOREIGN_KEYS = "The bot's Matrix account has cross-signing keys that I did not make, and they have not signed my device."
+
+
+@dataclass(frozen=True)
+class CrossSigningKeys:
+    master: SigningKey
+    self_signing: SigningKey
+    user_signing: SigningKey
+    replaces: str
+    """The public part of the lost one whose place they take. Empty: there was none."""
+
+
+@dataclass(frozen=True)
+class PublishedKeys:
+    """What the homeserver tells of the account."""
+
+    master: str
+    """The public part; empty: there is none."""
+    self_signing: str
+    device: Json
+
+
+@dataclass(frozen=True)
+class _Seeds:
+    """As they are kept. A file that lacks one is put aside, never written over."""
+
+    user_id: str
+    master: str = field(repr=False)
+    self_signing: str = field(repr=False)
+    user_signing: str = field(repr=False)
+    replaces: str = ""
+
+
+class CrossSigning:
+    """One account, one device. `seeds` is where the secret part is kept."""
+
+    def __init__(self, machine: OlmMachine, seeds: Path, password: str) -> None:
+        self._machine, self._seeds, self._password = machine, seeds, password
+        self._me = machine.olm.user_id
+
+    async def sign(self, *, all_is_lost: bool = False) -> None:
+        """See to it that the device is signed; does nothing where it is. Refused: it cannot be, with what to do.
+
+        `all_is_lost`: the bot has been here before, and everything it kept is gone.
+        """
+        there, keys = await self._published(), self._kept()
+        if keys is None and not there.master:
+            keys = self._made()
+        elif keys is None and all_is_lost and self._password:
+            log.warning("cross-signing keys are lost: new ones are made, and people will see that")
+            keys = self._made(there.master)
+        if keys is None or there.master not in ("", keys.replaces, keys.master.public):
+            if not self._is_signed(there):
+                raise Refused(_FOREIGN_KEYS, self._remedy())
+            return  # by hand, with the keys of a person
+        if (there.master, there.self_signing) != (keys.master.public, keys.self_signing.public):
+            await self._publish(keys)
+        if not self._is_signed_by(there, keys.self_signing.public):
+            await self._sign_device(keys)
+
+    async def _published(self) -> PublishedKeys:
+        olm = self._machine.olm
+        body: Json = {"device_keys": {self._me: [olm.device_id]}}
+        told = await self._machine.wire.call("Asking for my own keys", "POST", "keys/query", body)
+        return PublishedKeys(
+            _public_part(told, "master_keys", self._me),
+            _public_part(told, "self_signing_keys", self._me),
+            told.get("device_keys", {}).get(self._me, {}).get(olm.device_id, {}),
+        )
+
+    def _is_signed(self, there: PublishedKeys) -> bool:
+        return bool(there.self_signing) and self._is_signed_by(there, there.self_signing)
+
+    def _is_signed_by(self, there: PublishedKeys, public: str) -> bool:
+        return is_signed({**there.device, **self._device()}, self._me, f"ed25519:{public}", public)
+
+    def _device(self) -> Json:
+        """From what is kept here, never from what the homeserver says it is."""
+        olm = self._machine.olm
+        keys = olm.account.identity_keys
+        return {
+            "algorithms": olm._algorithms,  # as nio has uploaded it
+            "device_id": olm.device_id,
+            "keys": {
+                f"curve25519:{olm.device_id}": keys["curve25519"],
+                f"ed25519:{olm.device_id}": keys["ed25519"],
+            },
+            "user_id": self._me,
+        }
+
+    def _kept(self) -> CrossSigningKeys | None:
+        told = read_json(self._seeds, _Seeds)
+        if told is None or told.user_id != self._me:
+            return None
+        keys = (SigningKey(base64_decoded(getattr(told, name))) for name in _KEY_NAMES)
+        return CrossSigningKeys(*keys, replaces=told.replaces)
+
+    def _made(self, replaces: str = "") -> CrossSigningKeys:
+        seeds = [secrets.token_bytes(SEED_BYTES) for _ in _KEY_NAMES]
+        kept = dict(zip(_KEY_NAMES, map(base64_encoded, seeds), strict=True))
+        write_json(self._seeds, {"user_id": self._me, "replaces": replaces, **kept})
+        return CrossSigningKeys(*map(SigningKey, seeds), replaces=replaces)
+
+    async def _publish(self, keys: CrossSigningKeys) -> None:
+        """The device vouches for the keys, too, as other clients have theirs do."""
+        olm = self._machine.olm
+        master = self._described(keys.master, "master")
+        signature = olm.account.sign(canonical_json(master).decode())
+        body: Json = {
+            "master_key": with_signature(master, self._me, f"ed25519:{olm.device_id}", signature),
+            "self_signing_key": keys.master.signed(
+                self._described(keys.self_signing, "self_signing"), self._me
+            ),
+            "user_signing_key": keys.master.signed(
+                self._described(keys.user_signing, "user_signing"), self._me
+            ),
+        }
+        await self._machine.wire.confirmed(
+            "Making cross-signing keys", "POST", "keys/device_signing/upload", body, self._password
+        )
+        log.info("cross-signing keys are made", extra={"data": {"user": self._me}})
+
+    def _described(self, key: SigningKey, usage: str) -> Json:
+        return {"user_id": self._me, "usage": [usage], "keys": {key.id: key.public}}
+
+    async def _sign_device(self, keys: CrossSigningKeys) -> None:
+        olm = self._machine.olm
+        signed = keys.self_signing.signed(self._device(), self._me)
+        body: Json = {self._me: {olm.device_id: signed}}
+        told = await self._machine.wire.call(
+            "Signing my device", "POST", "keys/signatures/upload", body
+        )
+        if told.get("failures"):
+            raise Refused("The homeserver did not take the signature of my device.")
+        log.info("the device is signed", extra={"data": {"device": olm.device_id}})
+
+    def _remedy(self) -> str:
+        olm = self._machine.olm
+        return (
+            f"Either put the file with the bot's own seeds back ({self._seeds}), or verify this session by"
+            f" text in the client where the keys were made: session {olm.device_id}, key"
+            f" {olm.account.identity_keys['ed25519']}. Until then clients that give keys to verified devices"
+            " only do not let the bot read along."
+        )
+
+
+def _public_part(told: Json, kind: str, user: str) -> str:
+    keys = told.get(kind, {}).get(user, {}).get("keys", {})
+    return next((str(one) for one in keys.values()), "")

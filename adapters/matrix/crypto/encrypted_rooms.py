@@ -1,0 +1,316 @@
+"""Which rooms are encrypted, what an encryptor and a decryptor do, and what happens without keys. Works without libolm."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Protocol
+
+from nio.crypto import decrypt_attachment, encrypt_attachment
+from nio.exceptions import EncryptionError
+
+from adapters.matrix.client import ClientApi, Json, NotThere, SignedOut, quote_id
+from adapters.matrix.events import ENCRYPTED, MatrixEvent, events_in, rooms_in
+from adapters.matrix.storage import append_private_line, read_json_lines
+from bot.core.errors import Refused
+
+# Which rooms are encrypted. One that was once stays so for the bot, whatever a homeserver says
+# later: a homeserver that «forgets» it gets no plain text. The list outlives every key.
+
+ENCRYPTION_EVENT = "m.room.encryption"
+_INVITE = "Invite the bot into the room, and let it write there."
+_WEEK = timedelta(days=7)
+_SHORTEST, _LONGEST = timedelta(hours=1), timedelta(days=30)
+_MOST_MESSAGES = 1_000
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """How long one key of the bot's own is used in a room."""
+
+    age: timedelta = _WEEK
+    messages: int = 100
+
+
+class EncryptedRooms:
+    """One line a room. A line that was torn is passed over."""
+
+    def __init__(self, wire: ClientApi, path: Path) -> None:
+        self._wire, self._path = wire, path
+        self._rotations = dict(_read_rotations(path))
+        self._plain: set[str] = set()
+        """As the homeserver said when it was asked; a sync tells of every change."""
+
+    async def rotation(self, room: str) -> Rotation | None:
+        """None: the room is not encrypted, and never was."""
+        if room in self._rotations:
+            return self._rotations[room]
+        if room not in self._plain:
+            await self._look(room)
+        return self._rotations.get(room)
+
+    def knows(self, room: str) -> bool:
+        """Whether it is known to be encrypted, without asking anybody."""
+        return room in self._rotations
+
+    def noticed(self, told: Json) -> None:
+        """An answer to a sync: rooms whose encryption it tells of. On disk when this returns."""
+        for room, news in rooms_in(told, "join").items():
+            for event in (*events_in(news, "state"), *events_in(news, "timeline")):
+                if event.get("type") == ENCRYPTION_EVENT and event.get("state_key") == "":
+                    self._remember(room, event.get("content"))
+
+    async def _look(self, room: str) -> None:
+        what = "Looking whether the room is encrypted"
+        try:
+            content = await self._wire.call(
+                what, "GET", f"rooms/{quote_id(room)}/state/{ENCRYPTION_EVENT}/"
+            )
+        except NotThere:
+            self._plain.add(room)
+        except Refused as error:
+            raise Refused(error.reason, error.remedy or _INVITE) from error
+        else:
+            self._remember(room, content)
+
+    def _remember(self, room: str, content: object) -> None:
+        rotation = _rotation(content)
+        if self._rotations.get(room) == rotation:
+            return
+        line = json.dumps([room, rotation.age.total_seconds(), rotation.messages])
+        append_private_line(self._path, line)
+        self._rotations[room] = rotation
+        self._plain.discard(room)
+
+
+def _rotation(content: object) -> Rotation:
+    """Within bounds: nobody makes the bot share a key with every word, or keep one for ever."""
+    told: Json = content if isinstance(content, dict) else {}
+    age, messages = told.get("rotation_period_ms"), told.get("rotation_period_msgs")
+    wanted = timedelta(milliseconds=max(min(age, 10**12), 0)) if isinstance(age, int) else _WEEK
+    count = messages if isinstance(messages, int) else Rotation.messages
+    return Rotation(min(max(wanted, _SHORTEST), _LONGEST), min(max(count, 1), _MOST_MESSAGES))
+
+
+def _read_rotations(path: Path) -> Iterator[tuple[str, Rotation]]:
+    for line in read_json_lines(path):
+        with suppress(ValueError, TypeError):
+            room, seconds, messages = line
+            yield str(room), Rotation(timedelta(seconds=float(seconds)), int(messages))
+
+
+# What is asked of an encryptor, and those that have no keys.
+
+REACTION = "m.reaction"
+"""Never encrypted: what it stands on and what it says is the homeserver's to read, and to forge."""
+
+
+class Encryptor(Protocol):
+    async def sealed(self, room: str, kind: str, content: Json) -> tuple[str, Json]:
+        """Kind and content as they are sent."""
+        ...
+
+    async def is_encrypted(self, room: str) -> bool: ...
+
+
+class NoEncryptor:
+    """For who is in no encrypted room."""
+
+    async def sealed(self, room: str, kind: str, content: Json) -> tuple[str, Json]:
+        return kind, content
+
+    async def is_encrypted(self, room: str) -> bool:
+        return False
+
+
+class RefusingEncryptor:
+    """Where no keys can be had: nothing is written into an encrypted room, least of all in clear."""
+
+    def __init__(self, rooms: EncryptedRooms, problem: Refused) -> None:
+        self._rooms, self._problem = rooms, problem
+
+    async def sealed(self, room: str, kind: str, content: Json) -> tuple[str, Json]:
+        if kind != REACTION and await self.is_encrypted(room):
+            raise Refused(self._problem.reason, self._problem.remedy)
+        return kind, content
+
+    async def is_encrypted(self, room: str) -> bool:
+        return await self._rooms.rotation(room) is not None
+
+
+NO_ENCRYPTOR = NoEncryptor()
+
+
+# What a sync asks of a decryptor, and those that have no keys.
+
+log = logging.getLogger(__name__)
+
+TellSender = Callable[[str, MatrixEvent, str], Awaitable[None]]
+"""The room, the message as it came, and the code of the reason: its sender is told of it, once."""
+
+
+class KeysLost(Refused):
+    """The homeserver has other keys of this device than the bot: whoever uses them cannot be read."""
+
+
+class Decryptor(Protocol):
+    """What a sync asks of it."""
+
+    async def took(self, told: Json) -> None:
+        """An answer came. Called before anything in it is heard."""
+        ...
+
+    async def keep_up(self) -> None:
+        """Once the answer was taken: what is due to others. KeysLost: the device is of no use any more."""
+        ...
+
+    async def open(self, room: str, event: MatrixEvent) -> MatrixEvent | None:
+        """As it shall be heard; None: not now, or never."""
+        ...
+
+    def heard(self, event: MatrixEvent) -> None: ...
+
+    def due(self) -> Iterator[tuple[str, MatrixEvent]]:
+        """What is to be opened again, by room."""
+        ...
+
+
+class NoDecryptor:
+    """For who is in no encrypted room."""
+
+    async def took(self, told: Json) -> None:
+        return
+
+    async def keep_up(self) -> None:
+        return
+
+    async def open(self, room: str, event: MatrixEvent) -> MatrixEvent | None:
+        return event
+
+    def heard(self, event: MatrixEvent) -> None:
+        return
+
+    def due(self) -> Iterator[tuple[str, MatrixEvent]]:
+        yield from ()
+
+
+class KeylessDecryptor(NoDecryptor):
+    """Where no keys can be had: what is encrypted is not heard, and its sender is told so."""
+
+    def __init__(self, rooms: EncryptedRooms, me: str, tell: TellSender) -> None:
+        self._rooms, self._me, self._tell = rooms, me, tell
+
+    async def took(self, told: Json) -> None:
+        self._rooms.noticed(told)
+
+    async def open(self, room: str, event: MatrixEvent) -> MatrixEvent | None:
+        if event.get("type") != ENCRYPTED:
+            return event
+        if event.get("sender") != self._me:
+            try:
+                await self._tell(room, event, "")
+            except SignedOut:
+                raise
+            except Refused as error:
+                log.warning("could not be answered", extra={"data": {"reason": error.reason}})
+        return None
+
+
+NO_DECRYPTOR = NoDecryptor()
+
+
+# What people are told of a message that cannot be read, and of what they can do about it.
+
+LOST = "lost"
+"""No key came, and nobody said why."""
+STRANGER = "stranger"
+"""The key is there, but not whose device it is."""
+UNSIGNED = "unsigned"
+"""It is told of as theirs, and nothing of theirs vouches for it."""
+CHANGED = "changed"
+"""Another identity than the one that is known as theirs vouches for it."""
+CLEAR = "clear"
+_REASON_TEXTS = {
+    LOST: (
+        "I could not read your message: the key for it never reached me. Please write it again. If that"
+        " does not help, restart your client, or log in anew on that device."
+    ),
+    STRANGER: (
+        "I could not take your message: I cannot find the device it was sent from among yours. Please"
+        " write it again from a device you are logged in on."
+    ),
+    UNSIGNED: (
+        "I could not take your message: you have verified devices, and the one it was sent from is not"
+        " among them. Verify it in your client, or write again from one that is."
+    ),
+    CHANGED: (
+        "I could not take your message: your Matrix identity is not the one I know you by. If you have"
+        " reset it, tell whoever runs me: my log says how to let me know the new one. Until then write"
+        " from a device that you had verified before."
+    ),
+    CLEAR: (
+        "Your message was not encrypted, and this room is. Here I act on encrypted words only: please"
+        " write it again from a client with encryption."
+    ),
+    "m.unverified": (
+        "I could not read your message: your client gives keys to verified devices only, and mine is not"
+        " verified for it. Whoever runs me can mend that (the log says how); or let your client encrypt to"
+        " unverified devices, too, and write again."
+    ),
+    "m.blacklisted": (
+        "I could not read your message: you have blocked my device. Allow it in your client, and write"
+        " again."
+    ),
+    "m.unauthorised": (
+        "I could not read your message: your client says that I may not read it, because I was not in the"
+        " room when it was written. Please write it again."
+    ),
+    "m.no_olm": (
+        "I could not read your message: your client could not reach my device to give me the key. Please"
+        " write it again in a moment."
+    ),
+    "m.unavailable": "I could not read your message: your client has no key for it any more. Please write it again.",
+}
+NO_KEYS = (
+    "This room is encrypted, and I cannot read encrypted messages at present; the log says why. Use a room"
+    " without encryption until that is mended."
+)
+ONLY_WORDS = "In this room a reaction does not count for that: reactions are not encrypted, and could be forged."
+
+
+def reason_text(code: str) -> str:
+    return _REASON_TEXTS.get(code, _REASON_TEXTS[LOST])
+
+
+def known_code(code: str) -> str:
+    """A code that has words of its own; others are told as a key that is lost."""
+    return code if code in _REASON_TEXTS else LOST
+
+
+# Files in encrypted rooms: the homeserver keeps what it cannot read, and the key travels in the
+# message. A file that is not as its message says is refused.
+
+_SEND_AGAIN = "Send it again."
+
+
+def encrypt_file(data: bytes) -> tuple[bytes, Json]:
+    """What is uploaded, and what the message says of it; the address is still to be added, as `url`."""
+    cipher, keys = encrypt_attachment(data)
+    return cipher, keys
+
+
+def decrypt_file(cipher: bytes, file: object) -> bytes:
+    """`file` is that of the message. Refused: this is not the file it speaks of."""
+    told = file if isinstance(file, dict) else {}
+    try:
+        key, digest = str(told["key"]["k"]), str(told["hashes"]["sha256"])
+        return decrypt_attachment(cipher, key, digest, str(told["iv"]))
+    except (EncryptionError, ValueError, KeyError, TypeError) as error:
+        raise Refused(
+            "A file that was sent cannot be opened: it is not whole.", _SEND_AGAIN
+        ) from error

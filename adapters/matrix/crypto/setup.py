@@ -1,0 +1,142 @@
+"""Logs the bot in, with encryption wherever it is installed, and assembles the two directions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from nio import AsyncClient
+from nio.crypto import ENCRYPTION_ENABLED
+
+from adapters.matrix.client import ClientApi, MatrixAccess, connect
+from adapters.matrix.crypto.encrypted_rooms import (
+    Decryptor,
+    EncryptedRooms,
+    Encryptor,
+    KeylessDecryptor,
+    RefusingEncryptor,
+    TellSender,
+)
+from bot.core.errors import Refused
+
+# Logging in and out. What encryption needs may not be installed: then the bot works in rooms
+# without it.
+
+_NOT_INSTALLED = "What encryption needs is not installed: I can work in rooms without it only."
+_INSTALL = "pip install 'gwt-bot[matrix]'"
+
+
+async def log_in(access: MatrixAccess, folder: Path) -> LoggedIn:
+    """Unavailable, and Refused where the account is not let in at all. What it returns is given back to `log_out`."""
+    if not ENCRYPTION_ENABLED:
+        return await logged_in_without_keys(access, folder, Refused(_NOT_INSTALLED, _INSTALL))
+    # its library may be missing
+    from adapters.matrix.crypto.device import log_in_with_keys
+
+    return await log_in_with_keys(access, folder)
+
+
+async def log_out(entered: LoggedIn) -> None:
+    if entered.client.olm is not None:
+        from adapters.matrix.crypto.device import close_client
+
+        await close_client(entered.client)
+    else:
+        await entered.client.close()
+
+
+def forget_keys(entered: LoggedIn, folder: Path) -> None:
+    """The keys of the device are of no use any more: whoever enters next makes others, if there is a password."""
+    from adapters.matrix.crypto.device import put_keys_aside
+
+    put_keys_aside(entered.client, folder / CRYPTO_FOLDER)
+
+
+# How the bot is logged in: with the keys of a device, or without, and why.
+
+log = logging.getLogger(__name__)
+
+CRYPTO_FOLDER = "crypto"
+"""Beneath the folder of the chat."""
+
+
+@dataclass(frozen=True)
+class LoggedIn:
+    """Logged in. `problem`: why there are no keys; without one `client.olm` has them."""
+
+    client: AsyncClient
+    wire: ClientApi
+    rooms: EncryptedRooms
+    problem: Refused | None = None
+    unsigned: Refused | None = None
+    """Why nobody vouches for the device. It works all the same, with clients that do not mind."""
+
+
+def logged_in(client: AsyncClient, folder: Path, unsigned: Refused | None = None) -> LoggedIn:
+    wire = ClientApi(client)
+    return LoggedIn(client, wire, rooms_of(wire, folder), None, unsigned)
+
+
+async def logged_in_without_keys(access: MatrixAccess, folder: Path, problem: Refused) -> LoggedIn:
+    """In rooms without encryption nothing is missing."""
+    data = {"why": problem.reason, "remedy": problem.remedy}
+    log.warning("no encrypted rooms", extra={"data": data})
+    client = await connect(access)
+    wire = ClientApi(client)
+    return LoggedIn(client, wire, rooms_of(wire, folder), problem)
+
+
+def rooms_of(wire: ClientApi, folder: Path) -> EncryptedRooms:
+    return EncryptedRooms(wire, folder / "encrypted-rooms.jsonl")
+
+
+# Encryption on the way out and decryption on the way in, once the bot is logged in.
+
+
+@dataclass(frozen=True)
+class RoomEncryption:
+    seal: Encryptor
+    unseal: Callable[[TellSender], Decryptor]
+    left: ExitStack
+    """What is closed at the end."""
+
+
+def room_encryption(entered: LoggedIn, folder: Path, *, only_encrypted: bool) -> RoomEncryption:
+    """`only_encrypted`: in an encrypted room words in clear are not heard."""
+    if entered.problem is not None:
+        rooms, me = entered.rooms, entered.client.user_id
+        return RoomEncryption(
+            RefusingEncryptor(rooms, entered.problem),
+            lambda tell: KeylessDecryptor(rooms, me, tell),
+            ExitStack(),
+        )
+    return _with_keys(entered, folder / CRYPTO_FOLDER, only_encrypted=only_encrypted)
+
+
+def _with_keys(entered: LoggedIn, place: Path, *, only_encrypted: bool) -> RoomEncryption:
+    # their library may be missing
+    from adapters.matrix.crypto.decryption import (
+        EventDecryptor,
+        ReplayGuard,
+        RoomDecryptor,
+        WaitingMessages,
+    )
+    from adapters.matrix.crypto.identities import IDENTITIES_FILE, DeviceOwners
+    from adapters.matrix.crypto.machine import OlmMachine, RoomEncryptor
+
+    owners = DeviceOwners(place / IDENTITIES_FILE)
+    machine, left = OlmMachine(entered.client, entered.wire, owners), ExitStack()
+    replays = ReplayGuard(place / "opened.db")
+    left.callback(replays.close)
+    waiting = WaitingMessages(place / "waiting.json")
+
+    def unseal(tell: TellSender) -> Decryptor:
+        opener = EventDecryptor(machine, replays)
+        return RoomDecryptor(
+            machine, opener, waiting, entered.rooms, tell, only_encrypted=only_encrypted
+        )
+
+    return RoomEncryption(RoomEncryptor(machine, entered.rooms), unseal, left)

@@ -1,0 +1,465 @@
+"""From an event of a room to what is wanted of the bot: in which thread, by whom, which choice on which card."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Coroutine
+from pathlib import PurePosixPath
+from urllib.parse import quote
+
+from aiohttp import ClientError, ClientResponse
+from nio import AsyncClient
+
+from adapters.matrix.crypto import encrypted_rooms
+from adapters.matrix.events import (
+    BotIdentity,
+    EventOrder,
+    HeardEdit,
+    HeardMessage,
+    MatrixEvent,
+    Reaction,
+    Redaction,
+    SentFile,
+    interpret_event,
+)
+from adapters.matrix.outgoing import MatrixGateway
+from adapters.matrix.reactions import (
+    answered_card,
+    choice_for,
+    choice_offered_in,
+    confirmed_card,
+    counted_card,
+    elsewhere_card,
+    follow_up_card,
+    in_words_card,
+    is_confirmation,
+    late_choice,
+    reaction_of,
+    taken_back_card,
+    written_choice,
+)
+from adapters.matrix.storage import Click, Clicks, ClickState
+from adapters.posting import PlacedCard, PostingLedger
+from bot.core.cards import AnswerCard
+from bot.core.choices import Choice, Command, Verb, Word, parse_command
+from bot.core.errors import Refused, Unavailable
+from bot.core.events import Attached, Commanded, Edited, Opened, Pressed, Said
+from bot.core.people import Person, Thread
+from bot.core.text import clean
+from bot.ports import Deliver, MayAsk, nobody_may_ask
+
+log = logging.getLogger(__name__)
+
+PLATFORM = "matrix"
+
+
+class IncomingEvents:
+    """Whoever has one closes it: then no sign is given any more."""
+
+    def __init__(
+        self,
+        me: BotIdentity,
+        ledger: PostingLedger,
+        clicks: Clicks,
+        gateway: MatrixGateway,
+        files: MatrixFiles,
+        deliver: Deliver,
+        *,
+        may_ask: MayAsk = nobody_may_ask,
+        order: EventOrder | None = None,
+    ) -> None:
+        self._order = order or EventOrder()
+        self._may_ask = may_ask
+        self._me = me
+        self._ledger = ledger
+        self._gateway = gateway
+        self._files = files
+        self._deliver = deliver
+        self._saying = BackgroundReplies()
+        self._clicking = ReactionHandler(ledger, clicks, gateway, deliver, self._saying)
+
+    async def hear(self, room: str, event: MatrixEvent, *, direct: bool) -> None:
+        """Returns when it was taken, or is nothing. Unavailable: it was not, and shall come again.
+
+        `direct`: whether the room is a conversation of somebody with the bot alone.
+        """
+        try:
+            match interpret_event(room, event, self._me):
+                case HeardMessage() as message:
+                    await self._message(message, direct=direct)
+                case HeardEdit() as edit:
+                    await self._edited(edit)
+                case Reaction() as reaction:
+                    await self._clicking.clicked(reaction, _person_of(reaction.sender))
+                case Redaction() as redaction:
+                    self._gateway.taken_away(redaction.room, redaction.target)
+                    await self._clicking.taken_back(redaction)
+                case _:
+                    pass
+        except Refused as refused:
+            # somebody could not be answered: hearing it again would not change that
+            log.warning("could not be answered", extra={"data": {"reason": refused.reason}})
+
+    async def close(self) -> None:
+        await self._saying.close()
+
+    async def _message(self, message: HeardMessage, *, direct: bool) -> None:
+        thread, within = self._thread_of(message, direct=direct)
+        command = parse_command(message.text)
+        called = message.text.startswith("!") and command is not None
+        mention = message.mention or called or (direct and not within)
+        if within:
+            self._gateway.talked(thread)
+        elif not mention:
+            await self._clicking.misplaced(message, _person_of(message.sender))
+        if not mention and (not within or message.to_others or not self._says(message, thread)):
+            return
+        await self._take(thread, message, command, mention=mention, within=within)
+        self._saying.sign(self._gateway.seen(thread, message.event_id))
+
+    def _says(self, message: HeardMessage, thread: Thread) -> bool:
+        """A file without words says something where the bot is at work; people show each other many."""
+        return bool(message.text) or (message.file is not None and self._ledger.knows(thread))
+
+    async def _take(
+        self,
+        thread: Thread,
+        message: HeardMessage,
+        command: Command | None,
+        *,
+        mention: bool,
+        within: bool,
+    ) -> None:
+        by, id, at = _person_of(message.sender), message.event_id, message.at
+        if not message.text and not message.file:
+            command = Command(word=Word.HELP)
+        if command:
+            event = Commanded(id=id, at=at, by=by, command=command, mention=mention)
+            await self._deliver(thread, event)
+            return
+        unseen = self._ledger.unseen(thread, lambda card: self._order.is_after(card, id))
+        if within and message.text and await self._chooses(thread, message, by, unseen):
+            return
+        # nothing is fetched for a stranger: the gate, which says no, comes after that
+        fetched = message.file if self._may_ask(thread, by) else None
+        files = (await self._files.read(fetched),) if fetched else ()
+        said = Said(
+            id=id,
+            at=at,
+            by=by,
+            text=message.text,
+            mention=mention,
+            files=files,
+            unseen=unseen,
+        )
+        if await self._deliver(thread, said) and mention:
+            # only of those who were let: strangers must not fill what is remembered
+            self._gateway.remember_root(thread, message.sender)
+
+    async def _chooses(
+        self, thread: Thread, message: HeardMessage, by: Person, unseen: tuple[str, ...]
+    ) -> bool:
+        answers = await self._clicking.answers(thread, message, by)
+        return answers or await self._clicking.chosen_in_words(thread, message, by, unseen)
+
+    async def _edited(self, edit: HeardEdit) -> None:
+        """Of the request itself, by whoever wrote it: an edit does not say in which thread its message stands."""
+        thread = Thread(platform=PLATFORM, channel=edit.room, root=edit.target)
+        if self._gateway.began(thread) == edit.sender:
+            by = _person_of(edit.sender)
+            event = Edited(id=edit.event_id, at=edit.at, by=by, of=edit.target, text=edit.text)
+            await self._deliver(thread, event)
+
+    def _thread_of(self, message: HeardMessage, *, direct: bool) -> tuple[Thread, bool]:
+        """And whether it is an answer in it. Who quotes a card of the bot answers in the card's thread."""
+        quoted = self._ledger.by_message(message.room, message.replies_to)
+        if quoted:
+            return quoted.thread, True
+        thread = Thread(platform=PLATFORM, channel=message.room, root=message.root, direct=direct)
+        return thread, message.root != message.event_id
+
+
+def _person_of(user_id: str) -> Person:
+    return Person(platform=PLATFORM, id=user_id)
+
+
+# What a reaction leads to: a press, a question first, or nothing. One that was taken back before
+# it counted never was. Before anything comes of it a reaction is looked at once more: what a
+# homeserver tells may be old.
+
+_SILENT_VERBS = frozenset({Verb.LOG, Verb.HELPFUL, Verb.UNHELPFUL})
+"""Nothing was decided by them, so nothing is to be said when they are taken back."""
+
+
+class ReactionHandler:
+    def __init__(
+        self,
+        ledger: PostingLedger,
+        clicks: Clicks,
+        gateway: MatrixGateway,
+        deliver: Deliver,
+        saying: BackgroundReplies,
+    ) -> None:
+        self._ledger, self._clicks, self._gateway = ledger, clicks, gateway
+        self._deliver, self._saying = deliver, saying
+
+    async def clicked(self, reaction: Reaction, by: Person) -> None:
+        placed = self._ledger.by_message(reaction.room, reaction.target)
+        if placed is None:
+            return
+        choice = choice_for(placed, reaction.key)
+        late = None if choice or is_confirmation(placed) else late_choice(placed, reaction.key)
+        meant = choice or late
+        if meant is None or not await self._counts(reaction, meant):
+            return
+        click = _click_of(reaction, placed, by, meant)
+        if meant.verb in await self._gateway.by_words(reaction.room):
+            if choice:
+                await self._ask_for_words(click, placed)
+        elif choice:
+            await self._chosen(click, placed)
+        else:
+            await self._press(click, placed)
+
+    async def chosen_in_words(
+        self, thread: Thread, message: HeardMessage, by: Person, unseen: tuple[str, ...] = ()
+    ) -> bool:
+        """Whether somebody's words choose what is offered there, where reactions do not. `unseen`: cards that came later."""
+        by_words = await self._gateway.by_words(message.room)
+        worded = written_choice(self._ledger.cards(thread), message.text, by_words)
+        if worded is None or worded.placed.key in unseen:
+            return False
+        await self._chosen(_click_of(message, worded.placed, by, worded.choice), worded.placed)
+        return True
+
+    async def misplaced(self, message: HeardMessage, by: Person) -> None:
+        """What a card asks for, written in the room instead of in its thread: nobody may wait for an answer in vain."""
+        offer = choice_offered_in(self._ledger, message.room, message.text)
+        if offer is None:
+            return
+        choice, thread = offer.choice, offer.placed.thread
+        opened = Opened(id=message.event_id, at=message.at, by=by, verb=choice.verb)
+        if await self._deliver(thread, opened):
+            room = thread.model_copy(update={"root": ""})
+            await self._saying.say(self._gateway.whisper(room, by, elsewhere_card(choice, thread)))
+
+    async def answers(self, thread: Thread, message: HeardMessage, by: Person) -> bool:
+        """Whether somebody's words are what that person was asked for."""
+        click = self._clicks.asked(thread, by.id, message.at)
+        if click is None:
+            return False
+        pressed = Pressed(
+            id=message.event_id,
+            at=message.at,
+            by=by,
+            verb=click.choice.verb,
+            about=click.choice.about,
+            text=message.text,
+        )
+        if not await self._deliver(thread, pressed):
+            self._clicks.become(click, ClickState.WITHDRAWN)
+            return True
+        self._clicks.become(click, ClickState.COUNTED)
+        await self._whisper(click, answered_card(click.choice, click.reaction))
+        return True
+
+    async def taken_back(self, redaction: Redaction) -> None:
+        click = self._clicks.of(redaction.target)
+        if click is None or click.thread.channel != redaction.room:
+            return
+        if click.state is ClickState.ASKED:
+            self._clicks.become(click, ClickState.WITHDRAWN)
+            await self._whisper(click, taken_back_card(click.choice, click.reaction))
+        elif click.state is ClickState.COUNTED and redaction.sender == click.by.id:
+            await self._whisper(click, counted_card(click.choice))
+
+    async def _counts(self, reaction: Reaction, choice: Choice) -> bool:
+        """It is still there. Nobody who wants to stop waits for a homeserver that does not answer."""
+        known = self._clicks.of(reaction.event_id)
+        if known and known.state is ClickState.WITHDRAWN:
+            return False
+        try:
+            return await self._gateway.stands(reaction.room, reaction.event_id)
+        except Unavailable:
+            if choice.verb is Verb.STOP:
+                return True
+            raise
+
+    async def _chosen(self, click: Click, placed: PlacedCard) -> None:
+        if card := follow_up_card(click.choice, click.reaction):
+            await self._ask(click, card)
+        else:
+            await self._press(click, placed)
+
+    async def _ask_for_words(self, click: Click, placed: PlacedCard) -> None:
+        opened = Opened(id=click.reaction, at=click.at, by=click.by, verb=click.choice.verb)
+        if await self._deliver(click.thread, opened):
+            await self._whisper(click, in_words_card(placed, click.choice))
+
+    async def _ask(self, click: Click, card: AnswerCard) -> None:
+        known = self._clicks.of(click.reaction)
+        if known and known.state is not ClickState.ASKED:
+            return
+        opened = Opened(id=click.reaction, at=click.at, by=click.by, verb=click.choice.verb)
+        if await self._deliver(click.thread, opened):
+            self._clicks.keep(known or click)
+            await self._whisper(click, card)
+
+    async def _press(self, click: Click, placed: PlacedCard) -> None:
+        choice = click.choice
+        pressed = Pressed(
+            id=click.reaction, at=click.at, by=click.by, verb=choice.verb, about=choice.about
+        )
+        if not await self._deliver(placed.thread, pressed):
+            return
+        if choice.verb not in _SILENT_VERBS:
+            self._clicks.become(click, ClickState.COUNTED)
+        if first := self._clicks.of(reaction_of(placed)):
+            self._clicks.become(first, ClickState.COUNTED)
+        if done := confirmed_card(placed, choice):
+            await self._whisper(click, done)
+
+    async def _whisper(self, click: Click, card: AnswerCard) -> None:
+        await self._saying.say(self._gateway.whisper(click.thread, click.by, card))
+
+
+def _click_of(
+    heard: Reaction | HeardMessage, placed: PlacedCard, by: Person, choice: Choice
+) -> Click:
+    return Click(
+        reaction=heard.event_id,
+        thread=placed.thread,
+        by=by,
+        at=heard.at,
+        choice=choice,
+        state=ClickState.ASKED,
+    )
+
+
+# What is said beside what is heard: the room waits a moment for it, and then goes on.
+
+A_MOMENT = 1.0
+"""Seconds that a room waits for something to be said there, which may take minutes: the next one may want to stop."""
+MOST_REPLIES = 20
+
+
+class BackgroundReplies:
+    """Whoever has one closes it: then nothing more is said."""
+
+    def __init__(self) -> None:
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    async def say(self, words: Coroutine[None, None, None]) -> None:
+        """Returns when it was said, or is late. What goes wrong at once is the caller's, later the log's."""
+        task = asyncio.create_task(words)
+        full = len(self._under_way) >= MOST_REPLIES
+        try:
+            await asyncio.wait({task}, timeout=None if full else A_MOMENT)
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        if task.done():
+            task.result()
+            return
+        self._under_way.add(task)
+        task.add_done_callback(self._said_late)
+
+    def sign(self, sign: Coroutine[None, None, None]) -> None:
+        """Nobody waits for it, least of all somebody who wants to stop; and nobody misses it in a flood of words."""
+        if len(self._under_way) >= MOST_REPLIES:
+            sign.close()
+            return
+        task = asyncio.create_task(sign)
+        self._under_way.add(task)
+        task.add_done_callback(self._said_late)
+
+    async def close(self) -> None:
+        for task in self._under_way:
+            task.cancel()
+        await asyncio.gather(*self._under_way, return_exceptions=True)
+
+    def _said_late(self, task: asyncio.Task[None]) -> None:
+        self._under_way.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log.warning("not said", exc_info=error)
+
+
+# Files that come with a message, as text: their size is looked at first, and they are never a
+# reason not to hear the message.
+
+MOST_BYTES = 100_000
+"""Bytes."""
+FILE_SECONDS = 15.0
+_LONGEST_NAME = 100
+_MEDIA = re.compile(r"mxc://([A-Za-z0-9.:\[\]-]{1,255})/([A-Za-z0-9_=-]{1,255})")
+_TOO_LARGE = f"it is larger than {MOST_BYTES // 1000} kB, and I read no more than that"
+_NO_TEXT = "I read text only, and this is none"
+_NOT_THERE = "the homeserver did not give it to me; please send it again"
+
+
+class MatrixFiles:
+    def __init__(self, client: AsyncClient, *, seconds: float = FILE_SECONDS) -> None:
+        self._client, self._seconds = client, seconds
+
+    async def read(self, file: SentFile) -> Attached:
+        """Its text, or why there is none."""
+        name = shown_name(file)
+        media = _MEDIA.fullmatch(file.url)
+        if problem := why_unreadable(file):
+            return Attached(name=name, problem=problem)
+        if media is None:
+            return Attached(name=name, problem=_NOT_THERE)
+        try:
+            async with asyncio.timeout(self._seconds):
+                data = await self._fetch(*media.groups())
+            if file.lock:
+                data = encrypted_rooms.decrypt_file(data, file.lock)
+        except (ClientError, OSError, TimeoutError):
+            return Attached(name=name, problem=_NOT_THERE)
+        except Refused as refused:
+            return Attached(name=name, problem=refused.reason)
+        return as_text(name, data)
+
+    async def _fetch(self, server: str, media: str) -> bytes:
+        path = f"/_matrix/client/v1/media/download/{quote(server, safe=':[]')}/{quote(media)}"
+        headers = {"Authorization": f"Bearer {self._client.access_token}"}
+        async with await self._client.send("GET", path, headers=headers) as answer:
+            answer.raise_for_status()
+            return await _read_bounded(answer)
+
+
+def why_unreadable(file: SentFile) -> str:
+    """What is seen before it is fetched; empty: nothing. Its size is what its sender says."""
+    if file.kind != "m.file":
+        return _NO_TEXT
+    return _TOO_LARGE if file.size > MOST_BYTES else ""
+
+
+def shown_name(file: SentFile) -> str:
+    name = PurePosixPath(" ".join(clean(file.name).split())).name
+    return name[:_LONGEST_NAME] or "a file"
+
+
+def as_text(name: str, data: bytes) -> Attached:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return Attached(name=name, problem=_NO_TEXT)
+    if "\0" in text:
+        return Attached(name=name, problem=_NO_TEXT)
+    return (
+        Attached(name=name, text=text)
+        if text.strip()
+        else Attached(name=name, problem="it is empty")
+    )
+
+
+async def _read_bounded(answer: ClientResponse) -> bytes:
+    held = bytearray()
+    async for chunk in answer.content.iter_chunked(2**14):
+        held += chunk
+        if len(held) > MOST_BYTES:
+            raise Refused(_TOO_LARGE)
+    return bytes(held)

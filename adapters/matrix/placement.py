@@ -1,0 +1,279 @@
+"""Brings the messages in a thread to what a card says: posted once, edited in place, wherever an earlier try ended.
+
+A message is posted under a transaction id made of its card and part, never of its content: the homeserver answers a
+second try with the first message. Only where that try may have said something else is the message edited.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+
+from adapters.matrix import sending
+from adapters.matrix.cards import MESSAGE_BYTES, Attachment, DrawnMessage, addressed, draw_card
+from adapters.matrix.client import SignedOut
+from adapters.matrix.reactions import seeded_keys
+from adapters.matrix.sending import EventSender, TooLarge
+from adapters.posting import PlacedCard, PostingLedger, Urgency
+from bot.core.cards import AnswerCard, Card, DocumentCard
+from bot.core.choices import Verb
+from bot.core.errors import PortError, Refused
+from bot.core.layout import lay_out
+from bot.core.people import Person, Thread
+
+# The bot's own reactions on a message, and what it takes away again. None of it holds up what a
+# card says.
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ButtonSeeding:
+    sender: EventSender
+    room: str
+    revision: int
+    """Of the card: a chip that was taken away may be wanted again later."""
+
+    async def seed(self, event_id: str, keys: tuple[str, ...]) -> None:
+        try:
+            for key in keys:
+                name = sending.transaction_id("chip", event_id, key, self.revision)
+                await self.sender.react(self.room, event_id, key, name)
+        except SignedOut:
+            raise
+        except Refused as error:
+            # people may be allowed to, and words do the same
+            log.warning("no chips", extra={"data": {"event": event_id, "why": error.reason}})
+
+    async def correct(self, event_id: str, wanted: tuple[str, ...]) -> None:
+        there = await self.sender.reactions(self.room, event_id)
+        for key, chip in there.items():
+            if key not in wanted:
+                await self.take_away(chip)
+        await self.seed(event_id, tuple(key for key in wanted if key not in there))
+
+    async def take_away(self, event_id: str) -> None:
+        try:
+            await self.sender.redact(self.room, event_id)
+        except SignedOut:
+            raise
+        except Refused as error:
+            log.warning("not redacted", extra={"data": {"event": event_id, "why": error.reason}})
+
+
+_SIZES_TRIED = (MESSAGE_BYTES, MESSAGE_BYTES // 2, MESSAGE_BYTES // 4)
+"""What is tried where a homeserver takes less than all others do."""
+
+
+@dataclass
+class CardPlacement:
+    """One card, on its way into its thread."""
+
+    sender: EventSender
+    ledger: PostingLedger
+    thread: Thread
+    card: Card
+    to: Person | None = None
+    """It is for one person, by name."""
+    mention: str = ""
+    """Who is told of it, when it is posted."""
+    anew: bool = False
+    """Posted at the end of the thread, instead of being edited where it stands."""
+    by_words: frozenset[Verb] = frozenset()
+    """What no reaction does in this room."""
+    begins: bool = False
+    """Its first message stands in the room itself, and is the root of what follows it."""
+    without_file: str = field(default="", init=False)
+    """Why files are refused there; empty: they are not, or it has none."""
+    _before: PlacedCard | None = field(init=False)
+    _placed: PlacedCard = field(init=False)
+    _withdrawn: PlacedCard | None = field(init=False)
+    _ids: list[str] = field(init=False)
+    _posted_now: bool = field(default=False, init=False)
+    _file: Attachment | None = field(default=None, init=False)
+    _done: bool = field(default=False, init=False)
+
+    async def bring(self) -> None:
+        await self.write()
+        await self.finish()
+
+    @property
+    def has_buttons(self) -> bool:
+        """Or had: what belongs to them comes after the messages of others."""
+        before = self._before.choices if self._before else ()
+        return not self._done and bool(self._placed.choices or before)
+
+    async def write(self) -> None:
+        """The messages."""
+        self._before = self.ledger.find(self.thread, self.card.key)
+        self._placed = self.ledger.wanted(self.thread, self.card, lay_out(self.card).choices)
+        if self._placed.standing:
+            self._done = True
+            return
+        self._withdrawn = self.ledger.find(self.thread, self._withdrawn_key)
+        gone = self._withdrawn.messages if self._withdrawn else ()
+        self._ids = [one for one in self._placed.messages if one not in gone]
+        self.anew = self.anew and bool(self._ids)
+        if self.anew:
+            self._withdraw(self._ids)
+            self._ids = []
+        self._file = await self._write()
+
+    async def finish(self) -> None:
+        """What belongs to the messages. Whoever has written something newer meanwhile does that, too."""
+        placed = self.ledger.find(self.thread, self.card.key)
+        if self._done or placed is None or placed.revision != self._placed.revision:
+            return
+        await self._set_chips()
+        if self._file:
+            await self._attach(self._file)
+        await self._redact_withdrawn()
+        self.ledger.posted(self._placed, *self._ids)
+        self._done = True
+
+    # ── messages ──
+
+    async def _write(self) -> Attachment | None:
+        """The file that comes after the messages."""
+        for room in _SIZES_TRIED:
+            messages = await self._drawn(room)
+            try:
+                await self._say(messages, room)
+            except TooLarge:
+                if room == _SIZES_TRIED[-1]:
+                    raise
+            else:
+                return messages[-1].file
+        raise AssertionError("the smallest is the last")
+
+    async def _drawn(self, room: int) -> tuple[DrawnMessage, ...]:
+        if isinstance(self.card, DocumentCard):
+            # a long one takes as long as others would have to wait
+            messages = await asyncio.to_thread(draw_card, self.card, room)
+        else:
+            messages = draw_card(self.card, room, by_words=self.by_words)
+        if self.to is None:
+            return messages
+        return (addressed(messages[0], self.to), *messages[1:])
+
+    async def _say(self, messages: tuple[DrawnMessage, ...], room: int) -> None:
+        for message in messages:
+            if message.part < len(self._ids):
+                if self._placed.revision > 1 or room != MESSAGE_BYTES:
+                    await self._edit(message, room)
+                continue
+            await self._post(message, room)
+            if self._placed.revision > 1 and not self.anew:
+                await self._edit(message, room)
+        extra = self._ids[len(messages) :]
+        if extra:
+            self._withdraw(extra)
+            del self._ids[len(messages) :]
+
+    async def _post(self, message: DrawnMessage, room: int) -> None:
+        name = self._name("post", message.part, room if room != MESSAGE_BYTES else "")
+        mention = "" if message.part else self.mention
+        content = sending.message_content(message, self._root, mention)
+        self._ids.append(
+            await self.sender.send(self.thread.channel, "m.room.message", content, name)
+        )
+        self._posted_now = True
+        self._placed = self.ledger.begun(self._placed, *self._ids)
+
+    async def _edit(self, message: DrawnMessage, room: int) -> None:
+        placed = self._placed
+        name = self._name("edit", message.part, room, placed.revision, placed.digest)
+        content = sending.edit_content(message, self._ids[message.part])
+        await self.sender.send(self.thread.channel, "m.room.message", content, name)
+
+    @property
+    def _root(self) -> str:
+        """Of the thread it is posted into; empty: none."""
+        return self._ids[0] if self.begins and self._ids else self.thread.root
+
+    def _name(self, *what: str | int) -> str:
+        """Messages that were withdrawn keep their names to themselves."""
+        generation = self._withdrawn.revision if self._withdrawn else 0
+        return sending.transaction_id(self.thread.key, self.card.key, generation, *what)
+
+    # ── messages that are no longer wanted ──
+
+    @property
+    def _withdrawn_key(self) -> str:
+        return f"{self.card.key} withdrawn"
+
+    def _withdraw(self, ids: list[str]) -> None:
+        """Written down before it is done: what is withdrawn counts no longer, and a crash forgets none."""
+        if not ids:
+            return
+        old = self._withdrawn
+        pending = list(old.messages) if old and not old.standing else []
+        card = AnswerCard(key=self._withdrawn_key, title=" ".join([*pending, *ids]))
+        entry = self.ledger.wanted(self.thread, card)
+        self._withdrawn = self.ledger.begun(entry, *pending, *ids)
+
+    async def _redact_withdrawn(self) -> None:
+        entry = self._withdrawn
+        if entry is None or entry.standing:
+            return
+        for event_id in entry.messages:
+            await self._seeding.take_away(event_id)
+        self._withdrawn = self.ledger.posted(entry, *entry.messages)
+
+    # ── chips ──
+
+    async def _set_chips(self) -> None:
+        """What can be chosen has a chip, on the last message; what no longer can has none."""
+        wanted, bearer, before = self._seeds(self._placed), self._ids[-1], self._before
+        if before is None or (before.standing and not before.choices) or self._fresh:
+            await self._seeding.seed(bearer, wanted)
+            return
+        if before.standing and before.messages[-1:] == (bearer,):
+            if self._seeds(before) == wanted:
+                return
+        elif before.standing:
+            for event_id in before.messages:
+                if event_id in self._ids and event_id != bearer:
+                    await self._seeding.correct(event_id, ())
+        begun = bool(before.messages and before.choices)
+        if before.standing or wanted or begun or before.revision > 1:
+            await self._seeding.correct(bearer, wanted)
+
+    def _seeds(self, placed: PlacedCard) -> tuple[str, ...]:
+        return seeded_keys(placed.choices, self.by_words)
+
+    @property
+    def _fresh(self) -> bool:
+        """The message with the chips was posted just now, and cannot have any."""
+        return self._posted_now and (self.anew or self._placed.revision == 1)
+
+    @property
+    def _seeding(self) -> ButtonSeeding:
+        return ButtonSeeding(
+            self.sender.at(Urgency.BUTTONS), self.thread.channel, self._placed.revision
+        )
+
+    # ── the file ──
+
+    async def _attach(self, file: Attachment) -> None:
+        """Once. The document stands in the thread already, so no file may hold the work up."""
+        card = AnswerCard(key=f"{self.card.key} file", title=self._placed.digest)
+        entry = self.ledger.wanted(self.thread, card)
+        if entry.standing:
+            return
+        try:
+            place = await self.sender.upload(
+                self.thread.channel, file.name, file.data, file.mimetype
+            )
+            name = sending.transaction_id(self.thread.key, entry.key, entry.revision)
+            content = sending.file_content(file, place, self._root)
+            event_id = await self.sender.send(self.thread.channel, "m.room.message", content, name)
+        except SignedOut:
+            raise
+        except PortError as error:
+            log.warning("no file", extra={"data": {"card": self.card.key, "why": error.reason}})
+            if isinstance(error, Refused):
+                self.without_file = error.reason
+        else:
+            self.ledger.posted(entry, event_id)

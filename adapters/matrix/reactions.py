@@ -1,0 +1,361 @@
+"""Reactions are the buttons: the bot sets a reaction for each choice, and whoever clicks it chooses.
+
+A reaction with the bare emoji counts as well, and so does the word that stands beside it. Choices that would share an
+emoji have numbers instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from adapters.matrix.crypto.encrypted_rooms import ONLY_WORDS
+from adapters.posting import PlacedCard, PostingLedger
+from bot.core.cards import AnswerCard
+from bot.core.choices import Choice, Style, Verb, typed_equivalent
+from bot.core.people import Thread
+from bot.core.sheets import Pointer, Text, Tone
+from bot.core.text import clean
+
+# The reactions that stand for choices, and what a reaction means.
+
+EMOJI = {
+    Verb.DEFAULTS: "✅",
+    Verb.ANSWER: "✏",
+    Verb.APPROVE: "✅",
+    Verb.CHANGE: "✏",
+    Verb.DISCARD: "❌",
+    Verb.STOP: "🛑",
+    Verb.RESUME: "▶",
+    Verb.RETRY: "🔁",
+    Verb.REASSIGN: "🌿",
+    Verb.SKIP: "⏭",
+    Verb.GIVE_UP: "🚫",
+    Verb.MERGE: "✅",
+    Verb.KEEP: "📌",
+    Verb.TRY_AGAIN: "🔁",
+    Verb.DROP: "🗑",
+    Verb.REPLY: "💬",
+    Verb.ALWAYS: "♾",
+    Verb.ACCEPT: "✅",
+    Verb.SEND_BACK: "✏",
+    Verb.TESTS: "🧪",
+    Verb.UNTESTED: "⛔",
+    Verb.CHECK_AGAIN: "🔎",
+    Verb.USE_AGENT: "🤖",
+    Verb.NUDGE: "👋",
+    Verb.TAKE_AS_DONE: "👌",
+    Verb.STOP_TASK: "✋",
+    Verb.TELL: "🔎",
+    Verb.SHIP_AGAIN: "🔁",
+    Verb.WATCH_AGAIN: "🔁",
+    Verb.MERGE_PULL: "🔀",
+    Verb.MERGE_PULLS: "✅",
+    Verb.MERGE_UNCHECKED: "🔀",
+    Verb.WAIT_LONGER: "⏳",
+    Verb.UNNEEDED: "🏁",
+    Verb.SHOW_BRANCH: "🔎",
+    Verb.MERGE_BRANCH: "🔀",
+    Verb.DELETE_BRANCH: "🗑",
+    Verb.MORE: "➕",
+    Verb.HINT: "💡",
+    Verb.LOG: "📜",
+    Verb.HELPFUL: "👍",
+    Verb.UNHELPFUL: "👎",
+    Verb.SETTINGS: "🔧",
+    Verb.BEGIN: "🌱",
+    Verb.SPEC: "📝",
+    Verb.SPLIT: "🧩",
+    Verb.WHOLE: "📦",
+    Verb.THERE: "↪",
+    Verb.HERE: "📍",
+    Verb.INTENT_APPROVE: "✅",
+    Verb.INTENT_REJECT: "❌",
+    Verb.INTENT_RUN: "🚀",
+}
+"""Without U+FE0F: with it, clients would take the same chip for another."""
+MOST_BUTTONS = 4
+"""Chips on a message. Each is an event, and counts against the limits of the homeserver."""
+LONGEST_KEY = 40
+NUMBERS = (*(f"{digit}\ufe0f\u20e3" for digit in range(1, 10)), "🔟")
+"""With U+FE0F: a digit without it is drawn as text, and these are clicked where they stand."""
+_UNSEEDED = frozenset({Verb.LOG})
+"""What only one person wants to read needs no chip: it is said."""
+_THUMBS = {
+    "👍": Choice(label="Helpful", verb=Verb.HELPFUL),
+    "👎": Choice(label="Not helpful", verb=Verb.UNHELPFUL),
+}
+JUDGED_KIND = "summary"
+"""The kind of card that thumbs are about. They have no chips: whoever has nothing to say is not asked."""
+_AGREED = frozenset({"👍", "✔", "☑"})
+_STOP = frozenset({"🛑", "✋"})
+_VARIANT = re.compile("[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]")
+"""How an emoji is drawn, and the colour of its skin."""
+
+
+@dataclass(frozen=True)
+class ReactionButton:
+    choice: Choice
+    emoji: str
+    """That of its verb, or its number; empty: neither would say which choice is meant."""
+    key: str
+    """The text of the chip. No two are alike."""
+    seeded: bool
+    """The bot sets it itself."""
+
+
+def reaction_buttons(
+    choices: Sequence[Choice], by_words: frozenset[Verb] = frozenset()
+) -> tuple[ReactionButton, ...]:
+    """One for each choice, in order. `by_words`: what no reaction does there."""
+    found: list[ReactionButton] = []
+    free = MOST_BUTTONS
+    taken: set[str] = set()
+    for choice, emoji in zip(choices, _emoji_or_number(choices), strict=True):
+        key = _distinct_key(taken, f"{emoji or EMOJI[choice.verb]} {_normalized_key(choice.label)}")
+        seeded = free > 0 and choice.verb not in _UNSEEDED and choice.verb not in by_words
+        free -= seeded
+        taken.add(key)
+        found.append(ReactionButton(choice, emoji, key, seeded))
+    return tuple(found)
+
+
+def button_keys(choices: Sequence[Choice]) -> tuple[str, ...]:
+    return tuple(chip.key for chip in reaction_buttons(choices))
+
+
+def seeded_keys(
+    choices: Sequence[Choice], by_words: frozenset[Verb] = frozenset()
+) -> tuple[str, ...]:
+    """The chips the bot sets itself."""
+    return tuple(chip.key for chip in reaction_buttons(choices, by_words) if chip.seeded)
+
+
+def choice_for(placed: PlacedCard, key: str) -> Choice | None:
+    """What a reaction on a card means. None: nothing, or more than one thing."""
+    key = _normalized_key(key)
+    if placed.kind == JUDGED_KIND and key in _THUMBS:
+        return _THUMBS[key]
+    offered = reaction_buttons(placed.choices)
+    for chip in offered:
+        if key == _normalized_key(chip.key):
+            return chip.choice
+    if key in _STOP:
+        return _stop_choice(placed)
+    if key in _AGREED:
+        return _only([c for c in placed.choices if c.style is Style.PRIMARY])
+    return _only([chip.choice for chip in offered if key and key == _normalized_key(chip.emoji)])
+
+
+def late_choice(placed: PlacedCard, key: str) -> Choice | None:
+    """A chip that was there until the card was decided. What would count without having been asked twice does not."""
+    key = _normalized_key(key)
+    found = (
+        chip.choice for chip in reaction_buttons(placed.former) if _normalized_key(chip.key) == key
+    )
+    return next((choice for choice in found if not choice.confirm), None)
+
+
+def _emoji_or_number(choices: Sequence[Choice]) -> Iterator[str]:
+    """Of several that are alike and have no word of their own, each has its number."""
+    times = Counter(EMOJI[choice.verb] for choice in choices)
+    numbers = iter(NUMBERS)
+    for choice in choices:
+        if times[EMOJI[choice.verb]] == 1:
+            yield EMOJI[choice.verb]
+        else:
+            yield "" if typed_equivalent(choice) else next(numbers, "")
+
+
+def _distinct_key(taken: set[str], text: str) -> str:
+    key = _cut_key(text, LONGEST_KEY)
+    number = 2
+    while key in taken:
+        key = f"{_cut_key(key, LONGEST_KEY - 4)} {number}"
+        number += 1
+    return key
+
+
+def _stop_choice(placed: PlacedCard) -> Choice | None:
+    """On any card of a session: stopping loses nothing."""
+    offered = [c for c in placed.choices if c.verb is Verb.STOP]
+    if offered or not placed.thread.root:
+        return _only(offered)
+    return Choice(label="Stop", verb=Verb.STOP, style=Style.DANGER)
+
+
+def _only(choices: Sequence[Choice]) -> Choice | None:
+    return choices[0] if len(choices) == 1 else None
+
+
+def _normalized_key(text: str) -> str:
+    return " ".join(clean(_VARIANT.sub("", text)).split())
+
+
+def _cut_key(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+
+
+# What is written where reactions do not count: the words of a choice, compared letter for letter,
+# never understood. Reactions are never encrypted, so a homeserver could forge one. In encrypted
+# rooms an operator may let words alone decide.
+
+CHOICE_WORDS = frozenset(typed_equivalent(Choice(label="", verb=verb)) for verb in Verb) - {""}
+"""Of all choices that can be made by a word."""
+_END_MARKS = "….!。"
+"""What may stand behind the words."""
+
+
+@dataclass(frozen=True)
+class WrittenChoice:
+    """A choice on a card that somebody has written."""
+
+    placed: PlacedCard
+    choice: Choice
+
+
+def words_for(chip: ReactionButton) -> str:
+    """What is written to choose it."""
+    if said := typed_equivalent(chip.choice):
+        return said
+    if chip.emoji in NUMBERS:
+        return str(NUMBERS.index(chip.emoji) + 1)
+    return _label(chip).rstrip(_END_MARKS)
+
+
+def written_choice(
+    cards: Sequence[PlacedCard], text: str, verbs: frozenset[Verb]
+) -> WrittenChoice | None:
+    """The choice that these words are, on the newest card that has it. Commands and approvals have their own way."""
+    for placed in reversed(cards):
+        offered = (chip for chip in reaction_buttons(placed.choices) if chip.choice.verb in verbs)
+        found = [chip.choice for chip in offered if _normalized_words(text) in _wordings(chip)]
+        if len(found) == 1:
+            return WrittenChoice(placed, found[0])
+    return None
+
+
+def choice_offered_in(ledger: PostingLedger, room: str, text: str) -> WrittenChoice | None:
+    """The choice that these words are on a card in that room, whatever its thread. Most talk is none, and costs nothing."""
+    words = _normalized_words(text)
+    if not words or words.partition(" ")[0] not in CHOICE_WORDS:
+        return None
+    for thread in reversed(ledger.threads()):
+        for placed in ledger.offering(thread) if thread.channel == room and thread.root else ():
+            for choice in placed.choices:
+                if typed_equivalent(choice) == words:
+                    return WrittenChoice(placed, choice)
+    return None
+
+
+def _wordings(chip: ReactionButton) -> frozenset[str]:
+    if typed_equivalent(chip.choice):
+        return frozenset()
+    return frozenset(map(_normalized_words, (words_for(chip), _label(chip), chip.choice.label)))
+
+
+def _label(chip: ReactionButton) -> str:
+    """As its chip would say it: two that are alike have a number behind."""
+    return chip.key.partition(" ")[2]
+
+
+def _normalized_words(text: str) -> str:
+    return " ".join(text.split()).rstrip(_END_MARKS).casefold()
+
+
+# What a choice wants before it counts: some words in the thread, or to be chosen once more.
+# Matrix has no forms, so it is asked as a card, to the one who chose; and that card says what
+# became of it.
+
+_PROMPTS = {Verb.CHANGE: "Write in this thread what should be different."}
+_CONFIRM = "confirm:"
+_ASK = "ask:"
+_NEXT = (
+    "Write it in this thread: your next message here within half an hour is the answer. If you do not want that any"
+    " more, take your reaction back."
+)
+
+
+def follow_up_card(choice: Choice, mark: str) -> AnswerCard | None:
+    """The card to show first. None: the choice counts as it is. `mark` is the id of the reaction, so that the same
+    reaction, heard twice, asks once."""
+    if choice.confirm:
+        sure = choice.model_copy(update={"confirm": ""})
+        return AnswerCard(
+            key=f"{_CONFIRM}{mark}", title=choice.confirm, tone=Tone.NEEDS_YOU, choices=(sure,)
+        )
+    if choice.asks:
+        prompt = _PROMPTS.get(choice.verb)
+        body = () if prompt else (Text(text=_NEXT),)
+        tone = Tone.PLAIN if prompt else Tone.NEEDS_YOU
+        return AnswerCard(key=f"{_ASK}{mark}", title=prompt or choice.asks, body=body, tone=tone)
+    return None
+
+
+def confirmed_card(placed: PlacedCard, choice: Choice) -> AnswerCard | None:
+    """What a card that asked «are you sure?» says once that was answered. None: it is another card."""
+    if not is_confirmation(placed):
+        return None
+    return AnswerCard(key=original_key(placed), title=f"{choice.label}: confirmed")
+
+
+def is_confirmation(placed: PlacedCard) -> bool:
+    return original_key(placed).startswith(_CONFIRM)
+
+
+def reaction_of(placed: PlacedCard) -> str:
+    """The id of the reaction after which a card asked; empty: after none."""
+    key = original_key(placed)
+    return next((key.removeprefix(kind) for kind in (_CONFIRM, _ASK) if key.startswith(kind)), "")
+
+
+def answered_card(choice: Choice, mark: str) -> AnswerCard:
+    """What a card that asked for words says once they are there."""
+    return AnswerCard(key=f"{_ASK}{mark}", title=f"{choice.label.rstrip('….')}: I have your answer")
+
+
+def taken_back_card(choice: Choice, mark: str) -> AnswerCard:
+    """What a card that asked says once nobody wants that any more."""
+    kind = _CONFIRM if choice.confirm else _ASK
+    title = f"{choice.label.rstrip('….')}: taken back, nothing happens"
+    return AnswerCard(key=f"{kind}{mark}", title=title)
+
+
+def counted_card(choice: Choice) -> AnswerCard:
+    """To whoever takes a reaction back that has counted: once for each choice, however often it is clicked."""
+    title = f"«{choice.label.rstrip('….')}» has counted already: taking the reaction back changes nothing."
+    body = (Text(text="Say in this thread what you would like instead; stop ends all work."),)
+    return AnswerCard(key=f"counted:{choice.verb}:{choice.about}", title=title, body=body)
+
+
+def elsewhere_card(choice: Choice, thread: Thread) -> AnswerCard:
+    """To whoever writes in the room what belongs into a thread: once for each of them."""
+    title = f"«{typed_equivalent(choice)}» counts in the thread that it is about. In the room itself I do not hear it."
+    steps = Text(text="Write it there, or as a reply to my message; or click its chip.")
+    there = Pointer(text="The thread", thread=thread)
+    return AnswerCard(
+        key=f"elsewhere:{thread.root}:{choice.verb}", title=title, body=(steps, there)
+    )
+
+
+def in_words_card(placed: PlacedCard, choice: Choice) -> AnswerCard:
+    """To whoever reacts where only words do that: once for each choice."""
+    words = next(
+        words_for(chip) for chip in reaction_buttons(placed.choices) if chip.choice == choice
+    )
+    steps = Text(text=f"Write in this thread: {words}")
+    return AnswerCard(
+        key=f"words:{placed.key}:{choice.verb}:{choice.about}", title=ONLY_WORDS, body=(steps,)
+    )
+
+
+def key_for_person(key: str, person: str) -> str:
+    """The same card may stand in a thread and be shown to somebody: these are two."""
+    return f"{key} to {person}"
+
+
+def original_key(placed: PlacedCard) -> str:
+    """The key of a card that was shown to somebody, as it was given."""
+    return placed.key.partition(" to ")[0]

@@ -1,0 +1,343 @@
+"""Joining rooms and losing them: whose invitation is followed, and how sessions go on when a room is replaced.
+
+An invitation is followed only if the inviter may invite; all others are declined, and spaces always.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from urllib.parse import quote
+
+from nio import AsyncClient
+
+from adapters.matrix.client import SignedOut, ask
+from adapters.matrix.events import MatrixEvent, sent_at
+from adapters.matrix.outgoing import MatrixGateway
+from adapters.matrix.storage import RoomMove, RoomMoves, ThreadMove
+from adapters.posting import PostingLedger
+from bot.core.cards import AnswerCard
+from bot.core.choices import Command, Word
+from bot.core.errors import Refused
+from bot.core.events import Commanded, FromPeople
+from bot.core.people import Person, Thread
+from bot.core.sheets import Pointer, Text
+from bot.ports import Deliver
+
+# Whose invitation is followed, and what events say of the bot's being in a room.
+
+log = logging.getLogger(__name__)
+
+MayJoin = Callable[[str, str, bool], bool]
+"""Inviter (full id), room id, whether it is a conversation of two: may the bot come?"""
+
+_JOIN_SECONDS = 180
+"""Entering a room of another server takes its time."""
+
+
+@dataclass(frozen=True)
+class Invitation:
+    room: str
+    inviter: str
+    """Empty: nobody is named, so nobody is trusted."""
+    direct: bool
+    space: bool
+
+
+@dataclass(frozen=True)
+class PutOut:
+    """Somebody made the bot leave."""
+
+    by: str
+    banned: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class ReplacedRoom:
+    """The room was upgraded: it goes on elsewhere, and the bot is not there by itself."""
+
+    by: str
+    room: str
+
+
+@dataclass(frozen=True)
+class EnteredRoom:
+    """The bot has come, for the first time or again."""
+
+    by: str
+    """Who has brought it; empty: nobody is named."""
+    event_id: str
+    at: datetime
+
+
+def invitation(room: str, shown: Iterable[MatrixEvent], me: str) -> Invitation:
+    """What the room shows of itself to the invited, in short.
+
+    Most of it is told by the server of the one who invites: where it names another one too, nobody is believed.
+    """
+    inviters, direct, space = set[str](), False, False
+    for event in shown:
+        content = _content(event)
+        match event.get("type"), event.get("state_key"):
+            case "m.room.create", _:
+                space = space or content.get("type") == "m.space"
+            case "m.room.member", key if key == me and content.get("membership") == "invite":
+                inviters.add(str(event.get("sender", "")))
+                direct = content.get("is_direct") is True
+            case _:
+                pass
+    inviter = inviters.pop() if len(inviters) == 1 else ""
+    return Invitation(room, inviter, direct, space)
+
+
+def may_join(invited: Invitation, welcome: MayJoin) -> bool:
+    """Whether an invitation is followed. Without a name it is not, whatever `welcome` thinks of nobody."""
+    if not invited.inviter or invited.space:
+        return False
+    return welcome(invited.inviter, invited.room, invited.direct)
+
+
+def membership_change(event: MatrixEvent, me: str) -> PutOut | ReplacedRoom | EnteredRoom | None:
+    """What an event means for the bot's being in the room."""
+    content, by = _content(event), str(event.get("sender", ""))
+    match event.get("type"), event.get("state_key"):
+        case "m.room.member", key if key == me == by:
+            return _entered(event) if content.get("membership") == "join" else None
+        case "m.room.member", key if key == me and by != me:
+            membership = content.get("membership")
+            if membership in ("leave", "ban"):
+                return PutOut(by, membership == "ban", str(content.get("reason") or ""))
+        case "m.room.tombstone", "":
+            return ReplacedRoom(by, str(content.get("replacement_room") or ""))
+        case _:
+            pass
+    return None
+
+
+def _entered(event: MatrixEvent) -> EnteredRoom | None:
+    """None: it was there already, and has another name now."""
+    unsigned = event.get("unsigned")
+    told = unsigned if isinstance(unsigned, dict) else {}
+    before = told.get("prev_content")
+    if isinstance(before, dict) and before.get("membership") == "join":
+        return None
+    return EnteredRoom(
+        str(told.get("prev_sender") or ""), str(event.get("event_id", "")), sent_at(event)
+    )
+
+
+class RoomWatcher(Protocol):
+    """Whoever is told what becomes of rooms. Unavailable: it shall be told again."""
+
+    async def replaced(self, old: str, new: str) -> None:
+        """`old` was given up, and goes on as `new`."""
+        ...
+
+    async def came(self, room: str, entered: EnteredRoom) -> None:
+        """The bot is in the room."""
+        ...
+
+    async def put_out(self, room: str) -> None:
+        """And now it is not."""
+        ...
+
+
+class RoomMembership:
+    def __init__(self, client: AsyncClient, welcome: MayJoin, watching: RoomWatcher) -> None:
+        self._client, self._welcome, self._watching = client, welcome, watching
+
+    async def answer(self, invited: Invitation) -> None:
+        """Come or decline. Safe to do twice: who is in a room is in it, who is not is not."""
+        comes = may_join(invited, self._welcome)
+        data = {"room": invited.room, "by": invited.inviter, "space": invited.space}
+        try:
+            if comes:
+                await ask("Joining a room", self._client.join(invited.room), _JOIN_SECONDS)
+            else:
+                await ask("Declining a room", self._client.room_leave(invited.room))
+        except SignedOut:
+            raise
+        except Refused as error:
+            # Taken back meanwhile, or a room that is broken. Who invites can do it again.
+            log.warning("an invitation failed", extra={"data": {**data, "reason": error.reason}})
+        else:
+            log.info("joined" if comes else "declined", extra={"data": data})
+
+    async def notice(self, room: str, event: MatrixEvent) -> None:
+        """Look whether an event changes the bot's being in the room."""
+        match membership_change(event, self._client.user_id):
+            case PutOut(by, banned, reason):
+                data = {"room": room, "by": by, "banned": banned, "reason": reason}
+                log.warning("put out of a room", extra={"data": data})
+                await self._watching.put_out(room)
+            case EnteredRoom() as entered:
+                await self._watching.came(room, entered)
+            case ReplacedRoom(by, new):
+                data = {"room": room, "by": by, "new": new}
+                log.warning("a room was replaced", extra={"data": data})
+                await self._watching.replaced(room, new)
+            case None:
+                pass
+
+
+def _content(event: MatrixEvent) -> MatrixEvent:
+    content = event.get("content")
+    return content if isinstance(content, dict) else {}
+
+
+# Rooms that are replaced, and rooms the bot is brought back into: sessions go on there for those
+# who wait. A session's thread stays the one it was, wherever its cards stand. What an old room
+# says of its successor counts only if the successor says the same, and if somebody who may has
+# brought the bot there.
+
+MOST_THREADS = 20
+"""Threads of a room in which it is said how they stand."""
+_FARTHEST = 10
+"""Rooms that replace each other."""
+_PLATFORM = "matrix"
+
+
+class MovedRooms:
+    def __init__(
+        self,
+        client: AsyncClient,
+        gateway: MatrixGateway,
+        ledger: PostingLedger,
+        moves: RoomMoves,
+        welcome: MayJoin,
+    ) -> None:
+        self._client, self._gateway, self._ledger = client, gateway, ledger
+        self._moves, self._welcome = moves, welcome
+
+    async def place(self, thread: Thread) -> Thread:
+        """Where its cards stand now. In a new room a thread begins with the way to the old one."""
+        for _ in range(_FARTHEST):
+            move = self._moves.from_room(thread.channel)
+            if move is None or not self._counts(move):
+                break
+            thread = self._moves.now(thread) or await self._go_on(thread, move.new)
+        return thread
+
+    def origin(self, thread: Thread) -> Thread:
+        """Of which thread that is spoken, wherever that happens."""
+        for _ in range(_FARTHEST):
+            was = self._moves.was(thread)
+            move = self._moves.from_room(was.channel) if was else None
+            if was is None or move is None or not self._counts(move):
+                break
+            thread = was
+        return thread
+
+    def home(self, deliver: Deliver) -> Deliver:
+        """Delivers what is heard in a thread as said in the one it comes from."""
+
+        async def delivered(thread: Thread, event: FromPeople) -> bool:
+            return await deliver(self.origin(thread), event)
+
+        return delivered
+
+    def watching(self, deliver: Deliver) -> RoomWatcher:
+        return _MovingWatcher(self, deliver)
+
+    async def replaced(self, old: str, new: str) -> None:
+        """People are told in the old room, as long as that takes a word, and the operator in any case."""
+        known = self._moves.from_room(old)
+        if known is None or known.new != new:
+            self._moves.keep(RoomMove(old=old, new=new))
+        log.warning(
+            "invite the bot into the new room, and add it to MATRIX_ROOMS",
+            extra={"data": {"old": old, "new": new}},
+        )
+        try:
+            await self._gateway.show(_room_thread(old), _replaced_card(new))
+        except SignedOut:
+            raise
+        except Refused as refused:
+            log.info("the old room is closed", extra={"data": {"why": refused.reason}})
+
+    def put_out(self, room: str) -> None:
+        """Nothing is sent there any more."""
+        self._gateway.shut(room)
+
+    async def came(self, room: str, entered: EnteredRoom, deliver: Deliver) -> None:
+        """Whoever has brought the bot is shown how everything stands there that is not over."""
+        self._gateway.back_in(room)
+        for move in self._moves.into(room):
+            if not move.by and entered.by and await self._is_successor(move):
+                self._moves.keep(move.model_copy(update={"by": entered.by}))
+        for thread in list(self._unfinished(room))[-MOST_THREADS:]:
+            status = Commanded(
+                id=f"{entered.event_id}:{thread.root}",
+                at=entered.at,
+                by=Person(platform=_PLATFORM, id=entered.by),
+                command=Command(word=Word.STATUS),
+            )
+            await deliver(thread, status)
+
+    def _unfinished(self, room: str) -> Iterator[Thread]:
+        """Something can be chosen there. Each thread by its first name."""
+        rooms = {room, *(move.old for move in self._moves.into(room) if self._counts(move))}
+        threads = [thread for thread in self._ledger.threads() if thread.channel in rooms]
+        waiting = (t for t in threads if t.root and self._ledger.offering(t))
+        yield from {one.key: one for one in map(self.origin, waiting)}.values()
+
+    def _counts(self, move: RoomMove) -> bool:
+        return bool(move.by) and self._welcome(move.by, move.new, False)
+
+    async def _go_on(self, thread: Thread, new: str) -> Thread:
+        if not thread.root:
+            return thread.model_copy(update={"channel": new})
+        link = Pointer(text="What was said before", thread=thread)
+        card = AnswerCard(key=f"moved:{thread.root}", title="This goes on here", body=(link,))
+        begun = await self._gateway.open(_room_thread(new), card)
+        if owner := self._gateway.began(thread):
+            self._gateway.remember_root(begun, owner)
+        self._moves.keep(ThreadMove(was=thread, now=begun))
+        return begun
+
+    async def _is_successor(self, move: RoomMove) -> bool:
+        """Both rooms say so: else any room could be made to follow another."""
+        path = f"/_matrix/client/v3/rooms/{quote(move.new, safe='')}/state/m.room.create/"
+        headers = {"Authorization": f"Bearer {self._client.access_token}"}
+        call = self._client.send("GET", path, headers=headers)
+        try:
+            told = await ask("Looking at a new room", call)
+        except SignedOut:
+            raise
+        except Refused as refused:
+            log.warning("no successor", extra={"data": {"room": move.new, "why": refused.reason}})
+            return False
+        predecessor = told.get("predecessor")
+        return isinstance(predecessor, dict) and predecessor.get("room_id") == move.old
+
+
+@dataclass(frozen=True)
+class _MovingWatcher:
+    moving: MovedRooms
+    deliver: Deliver
+
+    async def replaced(self, old: str, new: str) -> None:
+        await self.moving.replaced(old, new)
+
+    async def came(self, room: str, entered: EnteredRoom) -> None:
+        await self.moving.came(room, entered, self.deliver)
+
+    async def put_out(self, room: str) -> None:
+        self.moving.put_out(room)
+
+
+def _room_thread(room: str) -> Thread:
+    return Thread(platform=_PLATFORM, channel=room, root="")
+
+
+def _replaced_card(new: str) -> AnswerCard:
+    steps = (
+        f"Whoever runs this bot adds {new} to MATRIX_ROOMS and starts it again.",
+        "Then somebody who may ask for work invites me there, and every session goes on in the new room.",
+    )
+    body = tuple(Text(text=step) for step in steps)
+    return AnswerCard(key=f"replaced:{new}", title="This room was replaced.", body=body)

@@ -1,0 +1,389 @@
+"""Sends events to a homeserver: one request a call, and nothing is tried again except what it is told to wait for."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import heapq
+import io
+import itertools
+import json
+from collections.abc import Awaitable, Callable
+from copy import copy
+from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from aiohttp import ClientResponse
+from nio import AsyncClient
+from nio.api import ReceiptType
+from nio.responses import Response
+
+from adapters.matrix.cards import Attachment, DrawnMessage
+from adapters.matrix.client import Json, SignedOut, ask
+from adapters.matrix.crypto.encrypted_rooms import NO_ENCRYPTOR, Encryptor, encrypt_file
+from adapters.posting import Urgency
+from bot.core.errors import Refused, Unavailable
+
+# Whoever sends has the turn in the room meanwhile, so that waiting changes no order.
+
+_LONGEST_WAIT = 60.0
+"""Seconds. Told to wait longer, whoever sends waits elsewhere."""
+_SEND_SECONDS = 30.0
+_UPLOAD_SECONDS = 120.0
+_PAGES = 20
+_ALLOW_LARGER = "Let the homeserver take larger messages and files."
+_LET_WRITE = "Invite the bot into the room, and let it write there."
+
+T = TypeVar("T")
+
+Call = Callable[[], Awaitable[Response | ClientResponse]]
+
+
+class TooLarge(Refused):
+    """It does not fit through."""
+
+
+class DuplicateReaction(Refused):
+    """The same reaction stands there already."""
+
+
+class EventSender:
+    def __init__(
+        self,
+        client: AsyncClient,
+        seconds: float = _SEND_SECONDS,
+        *,
+        longest_wait: float = _LONGEST_WAIT,
+        seal: Encryptor = NO_ENCRYPTOR,
+        line: SendQueue | None = None,
+    ) -> None:
+        self._client, self._seconds = client, seconds
+        self._bounds = WaitBounds(once=longest_wait)
+        self._seal = seal
+        self._line = line or SendQueue()
+        self._urgency = Urgency.PERSON
+
+    @property
+    def me(self) -> str:
+        return self._client.user_id
+
+    def at(self, urgency: Urgency) -> EventSender:
+        """The same, for what is more or less urgent."""
+        other = copy(self)
+        other._urgency = urgency
+        return other
+
+    async def send(self, room: str, kind: str, content: EventContent, transaction: str) -> str:
+        """The id of the event; the same for the same transaction. Sealed where the room is encrypted."""
+        sealing = partial(self._seal.sealed, room, kind, content)
+        kind, content = await self._patiently(sealing)
+        path = f"/_matrix/client/v3/rooms/{quote(room, safe='')}/send/{kind}/{transaction}"
+        body = json.dumps(content)
+        told = await self._told("Writing into the room", self._call("PUT", path, body))
+        return str(told["event_id"])
+
+    async def react(self, room: str, event_id: str, key: str, transaction: str) -> None:
+        content = reaction_content(event_id, key)
+        try:
+            await self.send(room, "m.reaction", content, transaction)
+        except DuplicateReaction:
+            return
+
+    async def redact(self, room: str, event_id: str) -> None:
+        transaction = transaction_id("redact", event_id)
+        await self._told(
+            "Taking a message back",
+            lambda: self._client.room_redact(room, event_id, tx_id=transaction),
+        )
+
+    async def reactions(self, room: str, event_id: str) -> dict[str, str]:
+        """The bot's own on a message: their keys, and their events."""
+        found: dict[str, str] = {}
+        place = f"/_matrix/client/v1/rooms/{quote(room, safe='')}/relations"
+        path = f"{place}/{quote(event_id, safe='')}/m.annotation/m.reaction?limit=100"
+        since = ""
+        for _ in range(_PAGES):
+            told = await self._told("Looking at reactions", self._call("GET", path + since))
+            for event in told.get("chunk", ()):
+                relation: Json = event.get("content", {}).get("m.relates_to", {})
+                if event.get("sender") == self.me and "key" in relation:
+                    found[str(relation["key"])] = str(event["event_id"])
+            if not told.get("next_batch"):
+                break
+            since = f"&from={quote(str(told['next_batch']), safe='')}"
+        return found
+
+    async def is_encrypted(self, room: str) -> bool:
+        return await self._patiently(partial(self._seal.is_encrypted, room))
+
+    async def upload(self, room: str, name: str, data: bytes, mimetype: str) -> EventContent:
+        """Where it is, as a message in that room says it. An encrypted one keeps even its name to itself."""
+        if not await self.is_encrypted(room):
+            return {"url": await self._upload(name, data, mimetype)}
+        cipher, keys = encrypt_file(data)
+        url = await self._upload("", cipher, "application/octet-stream")
+        return {"file": {**keys, "url": url}}
+
+    async def _upload(self, name: str, data: bytes, mimetype: str) -> str:
+        """Its address. The size must be right: else nio waits for ever."""
+
+        async def uploading() -> Response:
+            answer, _ = await self._client.upload(
+                io.BytesIO(data), content_type=mimetype, filename=name or None, filesize=len(data)
+            )
+            return answer
+
+        told = await self._told("Uploading a file", uploading, _UPLOAD_SECONDS)
+        return str(told["content_uri"])
+
+    async def read(self, room: str, event_id: str, root: str) -> None:
+        """Let people see that it was read."""
+        await self._told(
+            "Marking as read",
+            lambda: self._client.update_receipt_marker(
+                room, event_id, ReceiptType.read, thread_id=root
+            ),
+        )
+
+    async def typing(self, room: str, *, on: bool) -> None:
+        await self._told("Showing that I write", lambda: self._client.room_typing(room, on))
+
+    def _call(self, method: str, path: str, body: str | None = None) -> Call:
+        headers = {"Authorization": f"Bearer {self._client.access_token}"}
+        return lambda: self._client.send(method, path, body, headers)
+
+    async def _told(self, what: str, call: Call, seconds: float = 0) -> Json:
+        return await self._patiently(partial(_ask_exactly, what, call, seconds or self._seconds))
+
+    async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Where the homeserver names a time to wait, it is waited for, within bounds, and the urgent go first."""
+        return await self._line.through(self._urgency, call, self._bounds)
+
+
+async def _ask_exactly(what: str, call: Call, seconds: float) -> Json:
+    """One request, and more exactly than `ask` why it was refused."""
+    kept: list[Response | ClientResponse] = []
+
+    async def keeping() -> Response | ClientResponse:
+        kept.append(await call())
+        return kept[0]
+
+    try:
+        return await ask(what, keeping(), seconds)
+    except SignedOut:
+        raise
+    except Unavailable as error:
+        # A machine before the homeserver may think so, too, in words of its own.
+        if kept and _http_response(kept[0]).status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            raise TooLarge(error.reason, _ALLOW_LARGER) from error
+        raise
+    except Refused as error:
+        raise await _explained(error, _http_response(kept[0])) from error
+
+
+def _http_response(answer: Response | ClientResponse) -> ClientResponse:
+    response: Any = answer if isinstance(answer, ClientResponse) else answer.transport_response
+    return response
+
+
+async def _explained(error: Refused, response: ClientResponse) -> Refused:
+    code = (await response.json(content_type=None)).get("errcode")
+    if code == "M_TOO_LARGE" or response.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return TooLarge(error.reason, _ALLOW_LARGER)
+    if code == "M_DUPLICATE_ANNOTATION":
+        return DuplicateReaction(error.reason)
+    if response.status in (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND):
+        return Refused(error.reason, _LET_WRITE)
+    return error
+
+
+# The contents of the events the bot sends. `m.mentions` is always there, so that no text mentions
+# anybody.
+
+EventContent = dict[str, Any]
+
+_HTML = "org.matrix.custom.html"
+
+
+def message_content(message: DrawnMessage, root: str, mention: str = "") -> EventContent:
+    return _body_content(message, mention) | _in_thread(root)
+
+
+def edit_content(message: DrawnMessage, event_id: str) -> EventContent:
+    """Nobody is told of an edit. What clients without edits show is the plain body."""
+    return {
+        "msgtype": message.kind,
+        "body": f"* {message.body}",
+        "m.new_content": _body_content(message),
+        "m.mentions": {},
+        "m.relates_to": {"rel_type": "m.replace", "event_id": event_id},
+    }
+
+
+def file_content(file: Attachment, place: EventContent, root: str) -> EventContent:
+    """`place` says where it is, and how it is opened."""
+    return (
+        place
+        | {
+            "msgtype": "m.file",
+            "body": file.name,
+            "filename": file.name,
+            "info": {"size": len(file.data), "mimetype": file.mimetype},
+            "m.mentions": {},
+        }
+        | _in_thread(root)
+    )
+
+
+def reaction_content(event_id: str, key: str) -> EventContent:
+    relation = {"rel_type": "m.annotation", "event_id": event_id, "key": key}
+    return {"m.relates_to": relation}
+
+
+def transaction_id(*names: str | int) -> str:
+    """The id of a request: sent again with it, the homeserver answers with the event that is there already."""
+    return hashlib.sha256("\0".join(map(str, names)).encode()).hexdigest()[:40]
+
+
+def _body_content(message: DrawnMessage, mention: str = "") -> EventContent:
+    return {
+        "msgtype": message.kind,
+        "body": message.body,
+        "format": _HTML,
+        "formatted_body": message.html,
+        "m.mentions": {"user_ids": [mention]} if mention else {},
+    }
+
+
+def _in_thread(root: str) -> EventContent:
+    """Clients without threads see a reply to the root. Without a root it stands in the room itself."""
+    if not root:
+        return {}
+    relation = {
+        "rel_type": "m.thread",
+        "event_id": root,
+        "is_falling_back": True,
+        "m.in_reply_to": {"event_id": root},
+    }
+    return {"m.relates_to": relation}
+
+
+# One queue for all that an account sends while the homeserver limits it, in whatever room: the
+# urgent first. A homeserver counts per account. As long as it sets no limit nobody waits here for
+# anybody.
+
+BREATH = 1.0
+"""Seconds in which whoever was served may have more to say, before those have a turn who come after everybody."""
+
+
+@dataclass(frozen=True)
+class WaitBounds:
+    """For how long somebody waits."""
+
+    once: float = 60.0
+    """Seconds. Told to wait longer, whoever sends waits elsewhere."""
+    altogether: float = 600.0
+
+
+class SendQueue:
+    def __init__(self) -> None:
+        self._free_from = 0.0
+        """When the homeserver takes something again, as the loop counts time."""
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._numbers = itertools.count()
+        self._served = False
+        """One of the line is being served."""
+        self._last = -BREATH
+        """When somebody of the line was served last."""
+        self._patient: list[asyncio.Future[None]] = []
+        """Those who come after everybody."""
+        self._bell: asyncio.TimerHandle | None = None
+
+    @property
+    def moves(self) -> bool:
+        """Nobody has to wait now."""
+        return not (self._waiting or self._served or self._left() > 0)
+
+    @property
+    def is_calm(self) -> bool:
+        """And it is not only that the next one draws breath."""
+        return self.moves and self._calm_in() <= 0
+
+    async def through(
+        self, urgency: int, call: Callable[[], Awaitable[T]], bounds: WaitBounds = WaitBounds()
+    ) -> T:
+        """Call as often as the homeserver says that this must wait; a place among equals is kept meanwhile."""
+        number, waited = next(self._numbers), 0.0
+        while True:
+            in_line = not self.moves
+            if in_line:
+                await self._reach(urgency, number)
+            try:
+                return await call()
+            except Unavailable as error:
+                wait = error.retry_after
+                if wait is None or wait > bounds.once or waited + wait > bounds.altogether:
+                    raise
+                self.hold(wait)
+                waited += wait or 1.0
+            finally:
+                if in_line:
+                    self._served = False
+                    self._last = asyncio.get_running_loop().time()
+                    self._call_next()
+
+    def hold(self, seconds: float) -> None:
+        """The homeserver takes nothing for so long."""
+        self._free_from = max(self._free_from, asyncio.get_running_loop().time() + seconds)
+
+    async def quiet(self) -> None:
+        """Until it is calm."""
+        while not self.is_calm:
+            mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._patient.append(mine)
+            self._call_next()
+            await mine
+
+    async def _reach(self, urgency: int, number: int) -> None:
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (urgency, number, mine))
+        self._call_next()
+        try:
+            await mine
+        except asyncio.CancelledError:
+            if mine.done() and not mine.cancelled():
+                # it was called in the very moment it left
+                self._served = False
+            self._call_next()
+            raise
+
+    def _call_next(self) -> None:
+        if self._bell:
+            self._bell.cancel()
+            self._bell = None
+        while self._waiting and self._waiting[0][2].done():
+            heapq.heappop(self._waiting)
+        if self._served or not (self._waiting or self._patient):
+            return
+        left = self._left() if self._waiting else max(self._left(), self._calm_in())
+        if left > 0:
+            self._bell = asyncio.get_running_loop().call_later(left, self._call_next)
+            return
+        if self._waiting:
+            *_, following = heapq.heappop(self._waiting)
+            self._served = True
+            following.set_result(None)
+            return
+        patient, self._patient = self._patient, []
+        for one in patient:
+            if not one.done():
+                one.set_result(None)
+
+    def _left(self) -> float:
+        return self._free_from - asyncio.get_running_loop().time()
+
+    def _calm_in(self) -> float:
+        return self._last + BREATH - asyncio.get_running_loop().time()

@@ -1,0 +1,369 @@
+"""Listening to a homeserver: every event of every room, in order, at least once. The token moves after they were taken.
+
+The very first time nothing of the past is heard; later everything that was said while the bot was away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from functools import partial
+from typing import TypeVar
+from urllib.parse import urlencode
+
+from aiohttp import ClientResponse
+from nio import AsyncClient
+from nio.responses import SyncResponse
+
+from adapters.matrix import events as matrix_events
+from adapters.matrix.client import Backoff, Json, SignedOut, ask, quote_id
+from adapters.matrix.crypto.encrypted_rooms import NO_DECRYPTOR, Decryptor
+from adapters.matrix.events import EventOrder, MatrixEvent, SyncBatch, Timeline, without_secrets
+from adapters.matrix.rooms import RoomMembership, invitation
+from adapters.matrix.storage import SyncBookmark
+from bot.core.errors import PortError, Refused
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+Hear = Callable[[str, MatrixEvent], Awaitable[None]]
+"""A room id and an event. When it returns, the event was taken; Unavailable: it is given again, and again."""
+
+_PAGE = 100
+"""Homeservers give no more at a time."""
+_ALL_STATE_SECONDS = 180
+_NOTHING: Json = {"types": []}
+_QUIET: Json = {"presence": _NOTHING}
+_NO_PAST: Json = {**_QUIET, "room": {"timeline": {"limit": 0}, "ephemeral": _NOTHING}}
+_INVITES: Json = {
+    **_QUIET,
+    "account_data": _NOTHING,
+    "room": {
+        "timeline": {"limit": 0},
+        "state": {"limit": 0, **_NOTHING},
+        "ephemeral": _NOTHING,
+        "account_data": _NOTHING,
+    },
+}
+
+
+class SyncLoop:
+    """One account, from now on.
+
+    `poll`: for how many seconds a homeserver without news may keep a request; so much `grace` later it counts as dead.
+    `page`: how many events of a room are asked for at a time.
+    """
+
+    def __init__(
+        self,
+        client: AsyncClient,
+        rooms: RoomMembership,
+        bookmark: SyncBookmark,
+        hear: Hear,
+        *,
+        poll: float = 30,
+        grace: float = 10,
+        page: int = _PAGE,
+        patience: Backoff | None = None,
+        unseal: Decryptor = NO_DECRYPTOR,
+        order: EventOrder | None = None,
+    ) -> None:
+        self._client, self._rooms, self._bookmark, self._hear = client, rooms, bookmark, hear
+        self._unseal = unseal
+        self._order = order or EventOrder()
+        self._poll, self._grace, self._size = poll, grace, page
+        self._patience = patience or Backoff()
+        self._from_join: set[str] = set()
+        """Rooms whose invitations are older than the bot's first start."""
+
+    async def run(self) -> None:
+        """Until cancelled. Raises Refused when the homeserver does not want the account any more."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                await self._follow(RoomQueues(tasks, self._commit))
+        except ExceptionGroup as group:
+            raise group.exceptions[0] from group.exceptions[0].__cause__
+
+    async def _follow(self, lanes: RoomQueues) -> None:
+        since = self._bookmark.since
+        every_state = since is not None
+        if since is None:
+            started = await self._patiently("the first sync", self._begin)
+            self._from_join = set(started.invites)
+            since = started.next_since
+            # before the bot comes anywhere: what is said to it there must be found if it dies now
+            await self._commit(since)
+        else:
+            started = await self._patiently("looking for invitations", self._open_invites)
+        await lanes.put(since, self._answers(started))
+        while True:
+            await self._unseal.keep_up()
+            fetch = partial(self._fetch, since, every_state=every_state)
+            news = await self._patiently("listening", fetch)
+            await lanes.put(news.next_since, [*self._waited_for(), *self._works(news, since)])
+            since, every_state = news.next_since, False
+
+    async def _begin(self) -> SyncBatch:
+        return await self._sync(_NO_PAST, _ALL_STATE_SECONDS, full_state="true")
+
+    async def _open_invites(self) -> SyncBatch:
+        """A homeserver tells of an invitation once. Those that were not answered then are found without a token.
+
+        Not through nio's sync, which would take this for the newest state of all rooms.
+        """
+        call = self._get_sync(_INVITES, _ALL_STATE_SECONDS)
+        return matrix_events.read_sync(
+            await ask("Looking for invitations", call, _ALL_STATE_SECONDS)
+        )
+
+    async def _fetch(self, since: str, *, every_state: bool) -> SyncBatch:
+        """What is new."""
+        news = _news_filter(self._size)
+        try:
+            if every_state:
+                seconds = _ALL_STATE_SECONDS
+                return await self._sync(news, seconds, since=since, full_state="true")
+            wait = str(int(self._poll * 1000))
+            return await self._sync(news, self._poll + self._grace, since=since, timeout=wait)
+        except SignedOut:
+            raise
+        except Refused as error:
+            remedy = f"Remove {self._bookmark.path} to begin anew; what was said meanwhile is then not heard."
+            raise Refused(error.reason, remedy) from error
+
+    async def _sync(self, wanted: Json, seconds: float, **query: str) -> SyncBatch:
+        """The one place where events come in. What only keys can open goes by nio: what it cannot read ends it."""
+        told = await ask("Listening to Matrix", self._get_sync(wanted, seconds, **query), seconds)
+        news = matrix_events.read_sync(told)
+        await self._unseal.took(told)
+        with _logging_bugs("an answer to a sync"):
+            answer = SyncResponse.from_dict(deepcopy(without_secrets(told)))
+            if isinstance(answer, SyncResponse):
+                await self._client.receive_response(answer)
+        return news
+
+    def _get_sync(self, wanted: Json, seconds: float, **query: str) -> Awaitable[ClientResponse]:
+        return self._get("sync", {"filter": json.dumps(wanted), **query}, seconds)
+
+    def _get(self, path: str, query: Json, seconds: float = 0) -> Awaitable[ClientResponse]:
+        url = f"/_matrix/client/v3/{path}?{urlencode(query)}"
+        headers = {"Authorization": f"Bearer {self._client.access_token}"}
+        return self._client.send("GET", url, headers=headers, timeout=seconds or None)
+
+    def _works(self, news: SyncBatch, since: str) -> Iterator[tuple[str, RoomWork]]:
+        for room, timeline in news.timelines.items():
+            yield room, partial(self._tell, room, timeline, since)
+        yield from self._answers(news)
+
+    def _answers(self, news: SyncBatch) -> Iterator[tuple[str, RoomWork]]:
+        for room, shown in news.invites.items():
+            yield room, partial(self._answer, room, shown)
+
+    async def _answer(self, room: str, shown: tuple[MatrixEvent, ...]) -> None:
+        with _logging_bugs("an invitation"):
+            invited = invitation(room, shown, self._client.user_id)
+            await self._patiently("an invitation", partial(self._rooms.answer, invited))
+
+    async def _tell(self, room: str, timeline: Timeline, since: str) -> None:
+        events = await self._complete(room, timeline, since)
+        self._order.note(events)
+        for event in events:
+            await self._tell_one(room, event)
+            with _logging_bugs("a change of a room", event):
+                noticing = partial(self._rooms.notice, room, event)
+                await self._patiently("a change of a room", noticing)
+
+    async def _tell_one(self, room: str, event: MatrixEvent) -> None:
+        with _logging_bugs("an event", event):
+            opening = partial(self._unseal.open, room, event)
+            clear = await self._patiently("opening an event", opening)
+            if clear is None:
+                return  # or it waits for its key
+            await self._patiently("taking an event", partial(self._hear, room, clear))
+        self._unseal.heard(event)
+
+    def _waited_for(self) -> Iterator[tuple[str, RoomWork]]:
+        for room, event in self._unseal.due():
+            yield room, partial(self._tell_one, room, event)
+
+    async def _complete(self, room: str, timeline: Timeline, since: str) -> list[MatrixEvent]:
+        async def page(start: str, end: str) -> tuple[list[MatrixEvent], str]:
+            read = partial(self._page, room, start, end)
+            return await self._patiently("reading what was missed", read)
+
+        try:
+            from_join = room in self._from_join
+            return await complete_timeline(
+                timeline, since, self._client.user_id, page, from_join=from_join
+            )
+        except SignedOut:
+            raise
+        except Refused as error:
+            # The bot may not read there any more: what it was shown is all it will ever get.
+            log.warning(
+                "events were missed", extra={"data": {"room": room, "reason": error.reason}}
+            )
+            return list(timeline.events)
+
+    async def _page(self, room: str, start: str, end: str) -> tuple[list[MatrixEvent], str]:
+        """Not by a call of nio, which would open what is encrypted, and end at what it cannot."""
+        wanted = {"from": start, "dir": "b", "limit": str(self._size)} | (
+            {"to": end} if end else {}
+        )
+        told = await ask(
+            "Reading what was missed", self._get(f"rooms/{quote_id(room)}/messages", wanted)
+        )
+        before = told.get("end")
+        return list(matrix_events.objects_in(told.get("chunk"))), before if isinstance(
+            before, str
+        ) else ""
+
+    async def _patiently(self, what: str, call: Callable[[], Awaitable[T]]) -> T:
+        return await self._patience.until_done(what, call)
+
+    async def _commit(self, token: str) -> None:
+        async def move() -> None:
+            await asyncio.to_thread(self._bookmark.move, token)
+
+        await self._patiently("keeping the place", move)
+
+
+@contextmanager
+def _logging_bugs(what: str, event: MatrixEvent | None = None) -> Generator[None]:
+    """Whatever is wrong with one of them. Somebody may have made it so, and it would come again at every start."""
+    try:
+        yield
+    except PortError:
+        raise
+    except Exception:
+        named = event or {}
+        data = {"what": what, "event": named.get("event_id"), "type": named.get("type")}
+        log.exception("something was let go", extra={"data": data})
+
+
+def _news_filter(page: int) -> Json:
+    """What is wanted of a room: nobody's typing or reading wakes the bot."""
+    timeline = {"limit": page}
+    room = {"timeline": timeline, "ephemeral": _NOTHING, "account_data": _NOTHING}
+    return {**_QUIET, "room": room}
+
+
+# What an answer left out of a room: read backwards until nothing is missing, told forwards. A
+# homeserver shows a room one has just entered with what was said long before. For the bot a room
+# begins with its invitation, so that the words that came with it are heard, and none of before.
+
+MOST_PAGES = 200
+"""What was said before them is not heard: a room may be flooded for days, and the memory is not without end."""
+FetchEvents = Callable[[str, str], Awaitable[tuple[list[MatrixEvent], str]]]
+"""Events before a place and after another (empty: any), the latest first; and the place to read on from (empty: none)."""
+
+
+async def complete_timeline(
+    timeline: Timeline, since: str, me: str, page: FetchEvents, *, from_join: bool = False
+) -> list[MatrixEvent]:
+    """All that is new since the last time, the oldest first. `from_join`: a room begins when the bot enters it."""
+    events, place, pages = list(timeline.events), timeline.before, 0
+    while place and pages < MOST_PAGES:
+        pages += 1
+        beginning = _beginning(events, me, from_join=from_join)
+        if beginning is not None and beginning >= 0:
+            break
+        # Once it is clear that the room is new, the invitation is looked for, which may be older than the last time.
+        more, further = await page(place, since if beginning is None else "")
+        events[:0] = reversed(more)
+        place = further if more and further != place else ""
+    if pages == MOST_PAGES and place:
+        log.warning("more was said than is read again", extra={"data": {"events": len(events)}})
+    return events[max(_beginning(events, me, from_join=from_join) or 0, 0) :]
+
+
+def _beginning(events: Sequence[MatrixEvent], me: str, *, from_join: bool) -> int | None:
+    """Where the room begins for the bot. None: it was there all the time; -1: further back."""
+    entered = next(
+        (
+            place
+            for place in _own_memberships(events, me, "join")
+            if _membership_before(events[place]) != "join"
+        ),
+        None,
+    )
+    if entered is None or from_join or _membership_before(events[entered]) != "invite":
+        return entered
+    return next((place for place in _own_memberships(events[:entered], me, "invite")), -1)
+
+
+def _own_memberships(events: Sequence[MatrixEvent], me: str, membership: str) -> list[int]:
+    """Where the bot's own membership became that, the latest first."""
+    return [
+        place
+        for place, event in reversed(list(enumerate(events)))
+        if event.get("type") == "m.room.member"
+        and event.get("state_key") == me
+        and event.get("content", {}).get("membership") == membership
+    ]
+
+
+def _membership_before(event: MatrixEvent) -> str | None:
+    """The membership that an event changed."""
+    unsigned = event.get("unsigned", {})
+    return (unsigned.get("prev_content") or event.get("prev_content") or {}).get("membership")
+
+
+# A queue for each room: one thing after the other within, no waiting for other rooms. What came
+# together is done when its last part is; only then, and in order, is its token committed.
+
+RoomWork = Callable[[], Awaitable[None]]
+CommitToken = Callable[[str], Awaitable[None]]
+
+_MOST_UNDER_WAY = 200
+"""Works under way. With more of them nothing new is fetched: the homeserver keeps it better than the memory."""
+
+
+class RoomQueues:
+    def __init__(self, tasks: asyncio.TaskGroup, commit: CommitToken) -> None:
+        self._tasks, self._commit = tasks, commit
+        self._last: dict[str, asyncio.Task[None]] = {}
+        """The end of each lane that is not empty."""
+        self._committing: asyncio.Task[None] | None = None
+        self._under_way = 0
+        self._eased = asyncio.Event()
+
+    async def put(self, token: str, works: Iterable[tuple[str, RoomWork]]) -> None:
+        """Begin the works, by room. Returns at once unless there is too much under way."""
+        while self._under_way >= _MOST_UNDER_WAY:
+            self._eased.clear()
+            await self._eased.wait()
+        begun = [self._begin(room, work) for room, work in works]
+        self._committing = self._tasks.create_task(self._finish(self._committing, begun, token))
+
+    def _begin(self, room: str, work: RoomWork) -> asyncio.Task[None]:
+        self._under_way += 1
+        task = self._tasks.create_task(self._follow(self._last.get(room), work))
+        self._last[room] = task
+        task.add_done_callback(lambda done: self._ended(room, done))
+        return task
+
+    async def _follow(self, before: asyncio.Task[None] | None, work: RoomWork) -> None:
+        if before:
+            await before
+        await work()
+
+    async def _finish(
+        self, before: asyncio.Task[None] | None, begun: list[asyncio.Task[None]], token: str
+    ) -> None:
+        if before:
+            await before
+        for task in begun:
+            await task
+        await self._commit(token)
+
+    def _ended(self, room: str, task: asyncio.Task[None]) -> None:
+        if self._last.get(room) is task:
+            del self._last[room]
+        self._under_way -= 1
+        self._eased.set()

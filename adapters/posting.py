@@ -1,0 +1,468 @@
+"""What chats need to post well: where their cards stand, which threads they began, whose turn it is to write.
+
+A card is written down before the platform is asked to show it, and again afterwards. Whoever finds a card that is
+written down but not confirmed asks the platform before posting it: the answer to an earlier try may have been lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import heapq
+import itertools
+import logging
+import os
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from bot.core.cards import (
+    AnswerCard,
+    Card,
+    DocumentCard,
+    NewsCard,
+    QuestionsCard,
+    StatusCard,
+    SummaryCard,
+)
+from bot.core.choices import Choice
+from bot.core.errors import Unavailable
+from bot.core.facts import Fact
+from bot.core.intent import Question
+from bot.core.people import Thread
+
+# The ledger: where each card stands, on disk.
+
+log = logging.getLogger("bot.posting")
+THREADS_KEPT = 1_000
+"""Older ones are forgotten: a card shown there again is posted anew."""
+CHANGES_KEPT = 20_000
+"""After so many the file is written anew, without what is superseded or old."""
+
+
+class PlacedCard(Fact):
+    """A card in a thread, as it was wanted last."""
+
+    thread: Thread
+    key: str
+    kind: str = ""
+    """Of the card."""
+    revision: int
+    """How often it was to say something new, from 1: the same content may come back later."""
+    digest: str
+    messages: tuple[str, ...] = ()
+    """The platform's ids of the messages it is made of, as far as they are known, in order."""
+    standing: bool = False
+    """The platform has confirmed this revision."""
+    choices: tuple[Choice, ...] = ()
+    former: tuple[Choice, ...] = ()
+    """What it offered before it was decided: whoever still presses that is told what became of it."""
+    questions: tuple[Question, ...] = ()
+    """On a card of questions: a platform may tell only the number of an option."""
+
+    @property
+    def is_aside(self) -> bool:
+        """It was said, and stands nowhere."""
+        return self.standing and not self.messages
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredCard:
+    """A card as it is written: read again when it is asked for. As objects, a thousand threads would take five times the room."""
+
+    json: bytes
+    aside: bool
+    offers: bool
+
+    @classmethod
+    def of(cls, placed: PlacedCard) -> _StoredCard:
+        return cls(placed.model_dump_json().encode(), placed.is_aside, bool(placed.choices))
+
+    @property
+    def placed(self) -> PlacedCard:
+        return PlacedCard.model_validate_json(self.json)
+
+
+class PostingLedger:
+    """One line a change; the last one of a card counts."""
+
+    def __init__(
+        self, path: Path, *, threads_kept: int = THREADS_KEPT, changes_kept: int = CHANGES_KEPT
+    ) -> None:
+        self._path = path
+        self._threads_kept = threads_kept
+        self._changes_kept = changes_kept
+        self._changes = 0
+        self._lines: dict[str, dict[str, _StoredCard]] = {}
+        self._threads: dict[str, Thread] = {}
+        self._asides: dict[tuple[str, str], None] = {}
+        self._by_message: dict[str, dict[str, _StoredCard]] = {}
+        for placed in _read_cards(path):
+            self._remember(placed, _StoredCard.of(placed))
+        self._write_anew()
+
+    def find(self, thread: Thread, key: str) -> PlacedCard | None:
+        line = self._lines.get(thread.key, {}).get(key)
+        return line.placed if line else None
+
+    def by_message(self, place: str, message: str) -> PlacedCard | None:
+        """The card that a message in a channel belongs to."""
+        line = self._by_message.get(place, {}).get(message)
+        return line.placed if line else None
+
+    def questions(self, thread: Thread, key: str) -> tuple[Question, ...]:
+        """Those on a card; none where it is no card of questions."""
+        placed = self.find(thread, key)
+        return placed.questions if placed else ()
+
+    def threads(self) -> tuple[Thread, ...]:
+        """Those with cards in them, the one that changed last at the end."""
+        return tuple(self._threads.values())
+
+    def knows(self, thread: Thread) -> bool:
+        """Whether anything was ever to be shown there."""
+        return thread.key in self._lines
+
+    def cards(self, thread: Thread) -> tuple[PlacedCard, ...]:
+        """The one that changed last at the end."""
+        return tuple(line.placed for line in self._of(thread))
+
+    def offering(self, thread: Thread) -> tuple[PlacedCard, ...]:
+        """Those of its cards on which something can be chosen."""
+        return tuple(line.placed for line in self._of(thread) if line.offers)
+
+    def unseen(self, thread: Thread, is_after: Callable[[str], bool]) -> tuple[str, ...]:
+        """Keys of those that were not there yet when something was said. `is_after`: whether a message stands after it."""
+        return tuple(
+            card.key
+            for card in self.offering(thread)
+            if not card.messages or is_after(card.messages[0])
+        )
+
+    def messages(self) -> tuple[str, ...]:
+        """Those on which something can be chosen."""
+        offering = (card for thread in self.threads() for card in self.offering(thread))
+        return tuple(message for card in offering for message in card.messages)
+
+    def wanted(self, thread: Thread, card: Card, choices: tuple[Choice, ...] = ()) -> PlacedCard:
+        """What is to stand there now; on disk when this returns. The same again if it is wanted, or stands, already."""
+        old = self.find(thread, card.key)
+        digest = digest_of(card)
+        if old and old.digest == digest:
+            return old
+        new = PlacedCard(
+            thread=thread,
+            key=card.key,
+            kind=card.kind,
+            revision=old.revision + 1 if old else 1,
+            digest=digest,
+            messages=old.messages if old else (),
+            choices=choices,
+            former=() if choices or not old else old.choices or old.former,
+            questions=card.questions if isinstance(card, QuestionsCard) else (),
+        )
+        self._keep(new)
+        return new
+
+    def posted(self, placed: PlacedCard, *messages: str) -> PlacedCard:
+        """The messages are there, and say what was wanted. On disk in a while, where they were known before: should a
+        power cut take that word away, the platform is asked once more, and says the same."""
+        done = placed.model_copy(update={"messages": messages, "standing": True})
+        self._keep(done, wait=not messages or messages != placed.messages)
+        return done
+
+    def begun(self, placed: PlacedCard, *messages: str) -> PlacedCard:
+        """The first of several messages are there."""
+        some = placed.model_copy(update={"messages": messages})
+        self._keep(some)
+        return some
+
+    def adopted(self, placed: PlacedCard, thread: Thread, card: Card) -> PlacedCard:
+        """Its messages are a card of another thread, too; whoever presses there means that one."""
+        new = {"thread": thread, "key": card.key, "kind": card.kind, "digest": digest_of(card)}
+        own = placed.model_copy(update=new)
+        self._keep(own)
+        return own
+
+    def _of(self, thread: Thread) -> Iterator[_StoredCard]:
+        return iter(self._lines.get(thread.key, {}).values())
+
+    def _keep(self, placed: PlacedCard, *, wait: bool = True) -> None:
+        line = _StoredCard.of(placed)
+        append_line(self._path, line.json.decode(), wait=wait)
+        self._remember(placed, line)
+        self._changes += 1
+        if self._changes >= self._changes_kept:
+            self._changes = 0
+            self._tidy_up()
+
+    def _tidy_up(self) -> None:
+        try:
+            self._write_anew()
+        except Unavailable as full:
+            # everything is on disk: it only takes more room than it must
+            log.warning("not tidied up", extra={"data": {"why": full.reason}})
+
+    def _remember(self, placed: PlacedCard, line: _StoredCard) -> None:
+        """What changed last stands last."""
+        where = (placed.thread.key, placed.key)
+        thread, key = where
+        cards = self._lines.setdefault(thread, {})
+        cards.pop(key, None)
+        cards[key] = line
+        self._asides.pop(where, None)
+        if line.aside:
+            self._asides[where] = None
+        if not line.aside or all(card.aside for card in cards.values()):
+            self._threads.pop(thread, None)
+        if not line.aside:
+            self._threads[thread] = placed.thread
+        messages = self._by_message.setdefault(placed.thread.place, {})
+        messages.update(dict.fromkeys(placed.messages, line))
+
+    def _write_anew(self) -> None:
+        """Once a start, and now and then, without what is superseded or old."""
+        kept = self._recent()
+        for known in (self._lines, self._threads, self._asides, self._by_message):
+            known.clear()
+        for line in kept:
+            self._remember(line.placed, line)
+        rewrite_lines(self._path, (line.json.decode() for line in kept))
+
+    def _recent(self) -> list[_StoredCard]:
+        """What was said aside is counted for itself: strangers' asides must not make threads forgotten."""
+        most = self._threads_kept
+        asides = [self._lines[thread][key] for thread, key in list(self._asides)[-most:]]
+        recent = (self._of(thread) for thread in self.threads()[-most:])
+        return asides + [line for cards in recent for line in cards if not line.aside]
+
+
+def digest_of(card: Card) -> str:
+    return hashlib.sha256(card.model_dump_json().encode()).hexdigest()
+
+
+def _read_cards(path: Path) -> list[PlacedCard]:
+    """A line that was torn by a crash was not acted upon yet; it is passed over."""
+    found: list[PlacedCard] = []
+    for line in read_lines(path):
+        try:
+            found.append(PlacedCard.model_validate_json(line))
+        except ValidationError:
+            continue
+    return found
+
+
+# A thread that the bot begins. Its root message is written down for the whole channel, by the
+# card's key, and then as a card of its thread. So the same card is the same thread wherever it
+# was opened from, and is edited where it stands.
+
+
+def root_entry(thread: Thread, card: Card) -> tuple[Thread, Card]:
+    """Where, and as what, the root message stands in the ledger before its thread is known."""
+    channel = thread.model_copy(update={"root": ""})
+    return channel, card.model_copy(update={"key": f"{card.key} root"})
+
+
+def thread_from_root(thread: Thread, root: str) -> Thread:
+    """The thread of a root message in the same channel."""
+    return thread.model_copy(update={"root": root})
+
+
+def opened_thread(ledger: PostingLedger, thread: Thread, card: Card) -> Thread | None:
+    """The thread that the card has begun. None: it has not, or not everything of it is written down."""
+    channel, root = root_entry(thread, card)
+    placed = ledger.find(channel, root.key)
+    if placed is None or not placed.messages:
+        return None
+    begun = thread_from_root(thread, placed.messages[0])
+    return begun if ledger.find(begun, card.key) else None
+
+
+# Whose turn it is to write into a channel: one at a time, the urgent first, the others as they
+# came, and not too fast. Whoever has the turn and is told by the platform to wait, waits with the
+# turn in hand: nobody overtakes.
+
+QueuedTurn = tuple[int, int, asyncio.Future[None]]
+
+
+@dataclass
+class _Channel:
+    busy: bool = False
+    waiting: list[QueuedTurn] = field(default_factory=list[QueuedTurn])
+    allowed: float = 0.0
+    """How many messages may be written at once, as of `since`."""
+    since: float = 0.0
+
+
+class Turns:
+    """`burst` messages at once, then one every `seconds`. Both 0: as fast as the platform takes them."""
+
+    def __init__(self, *, burst: int = 0, seconds: float = 0.0) -> None:
+        self._burst = max(1, burst)
+        self._seconds = seconds
+        self._channels: dict[str, _Channel] = {}
+        self._numbers = itertools.count()
+
+    @asynccontextmanager
+    async def turn(self, channel: str, urgency: int) -> AsyncGenerator[None, None]:
+        """Wait for the turn, and have it."""
+        place = self._channels.setdefault(channel, _Channel(allowed=self._burst))
+        await self._reach(place, urgency)
+        try:
+            await self._slow_down(place)
+            yield
+        finally:
+            self._pass_on(channel, place)
+
+    async def _reach(self, place: _Channel, urgency: int) -> None:
+        if not place.busy:
+            place.busy = True
+            return
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(place.waiting, (urgency, next(self._numbers), mine))
+        try:
+            await mine
+        except asyncio.CancelledError:
+            if mine.done() and not mine.cancelled():
+                self._call_next(place)  # it was called in the very moment it left
+            raise
+
+    def _call_next(self, place: _Channel) -> None:
+        while place.waiting:
+            _, _, following = heapq.heappop(place.waiting)
+            if not following.done():
+                following.set_result(None)
+                return
+        place.busy = False
+
+    def _pass_on(self, channel: str, place: _Channel) -> None:
+        self._call_next(place)
+        if not place.busy and not self._seconds:
+            del self._channels[channel]
+
+    async def _slow_down(self, place: _Channel) -> None:
+        if not self._seconds:
+            return
+        now = asyncio.get_running_loop().time()
+        gained = (now - place.since) / self._seconds if place.since else self._burst
+        place.allowed, place.since = min(self._burst, place.allowed + gained), now
+        if place.allowed < 1:
+            await asyncio.sleep((1 - place.allowed) * self._seconds)
+            place.allowed, place.since = 1, asyncio.get_running_loop().time()
+        place.allowed -= 1
+
+
+# What is posted first when a channel has more to say than it may: what a person waits for.
+
+
+class Urgency(IntEnum):
+    """The smaller, the sooner."""
+
+    PERSON = 0
+    """Somebody waits for it: questions, approvals, what needs a decision, the word that one was heard."""
+    ANSWER = 1
+    NEWS = 2
+    BUTTONS = 3
+    """Where they are sent for themselves: whoever reads the card can say the same in words."""
+    STATUS = 4
+    """The next one says more."""
+
+
+def urgency_of(card: Card) -> Urgency:
+    match card:
+        case StatusCard():
+            return Urgency.STATUS
+        case NewsCard() | DocumentCard() | SummaryCard():
+            return Urgency.NEWS
+        case AnswerCard(choices=()):
+            return Urgency.ANSWER
+        case _:
+            return Urgency.PERSON
+
+
+# Files of lines that only grow, and are rewritten now and then. After a crash what was written is
+# there, or a torn line is, which every reader skips.
+
+
+def read_lines(path: Path) -> list[bytes]:
+    """Empty: there is no such file yet."""
+    try:
+        found = path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        reason = f"{path} cannot be read: {error.strerror}."
+        raise Unavailable(reason, "Let the bot read it.") from error
+    return [line for line in found if line]
+
+
+def append_line(path: Path, line: str, *, wait: bool = True) -> None:
+    """`wait`: until it would be there after a power cut, too."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write_lines(path, (line,), wait=wait)
+    except OSError as error:
+        raise _unwritten(path, error) from error
+
+
+def rewrite_lines(path: Path, lines: Iterable[str]) -> None:
+    """In place of all that stands there; a crash leaves the one or the other."""
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        beside.unlink(missing_ok=True)
+        _write_lines(beside, lines, wait=True)
+        beside.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise _unwritten(path, error) from error
+
+
+def newest_that_fit(lines: Sequence[str], room: int) -> list[str]:
+    """The last of them, as many as there is room for, in bytes."""
+    kept: list[str] = []
+    for line in reversed(lines):
+        room -= len(line.encode()) + 2
+        if room < 0:
+            break
+        kept.append(line)
+    return kept[::-1]
+
+
+def file_size(path: Path) -> int:
+    """Of a file that is there or not."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _unwritten(path: Path, error: OSError) -> Unavailable:
+    return Unavailable(f"{path} cannot be written: {error.strerror}.", "Is the disk full?")
+
+
+def _write_lines(path: Path, lines: Iterable[str], *, wait: bool) -> None:
+    """A line of its own, also behind one that was torn."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        rest = "".join(f"\n{line}\n" for line in lines).encode()
+        while rest:
+            # a disk that is nearly full takes a part, and says so by the number only
+            rest = rest[os.write(handle, rest) :]
+        if wait:
+            os.fdatasync(handle) if hasattr(os, "fdatasync") else os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync_folder(folder: Path) -> None:
+    """So that the file is found under its name after a power cut, too."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

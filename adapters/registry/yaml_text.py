@@ -1,0 +1,230 @@
+"""YAML as people write it: read within bounds, and written back with everything else as it was.
+
+Comments, the order of keys, quotes, and unknown keys survive an edit. Where that cannot be proved, the edit is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from io import StringIO
+
+from ruamel.yaml import YAML, YAMLError
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.events import AliasEvent, DocumentStartEvent, Event, NodeEvent
+from ruamel.yaml.nodes import ScalarNode
+from ruamel.yaml.representer import RoundTripRepresenter
+from ruamel.yaml.scalarstring import LiteralScalarString
+
+from bot.core.errors import Refused
+
+MOST_EVENTS = 4_000
+MOST_OF_A_LIST = 12_000
+"""Scalars, keys and the like. The library takes a millisecond for three of them."""
+DEEPEST = 20
+MOST_OPENINGS = 300
+_FAILS = (
+    YAMLError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    AssertionError,
+    NotImplementedError,
+    RecursionError,
+)
+"""What the library raises at text that is no YAML."""
+_FLAT = re.compile(r"^[^\s#-][^\n]*:[ \t]*\n- ", re.MULTILINE)
+"""A list that stands no deeper than its key."""
+_COMMENT = re.compile(r"(?:^|[ \t])(#[^\n]*)", re.MULTILINE)
+_BRACKET = re.compile(r"[\[\]{}]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff]")
+
+
+class BrokenError(Exception):
+    """It cannot be read, or not edited without loss; the message says why."""
+
+
+def read_mapping(content: bytes) -> CommentedMap:
+    """A file that holds one mapping."""
+    data = _loaded(decoded(content))
+    if not isinstance(data, CommentedMap):
+        raise BrokenError("it holds no mapping (key: value)")
+    return data
+
+
+def read_sequence(content: bytes) -> CommentedSeq:
+    """A file that holds one list; an empty one holds an empty list."""
+    text = decoded(content)
+    data = _loaded(text, MOST_OF_A_LIST)
+    if data is None:
+        return CommentedSeq()
+    if not isinstance(data, CommentedSeq):
+        raise BrokenError("it holds no list")
+    return data
+
+
+def edit_mapping(content: bytes, change: Callable[[CommentedMap], None]) -> bytes:
+    """The same file with a change made in its mapping."""
+    data = read_mapping(content)
+    change(data)
+    return _proved(content, data)
+
+
+def edit_sequence(content: bytes, change: Callable[[CommentedSeq], None]) -> bytes:
+    data = read_sequence(content)
+    change(data)
+    return _proved(content, data)
+
+
+def new_document(data: CommentedMap | CommentedSeq) -> bytes:
+    """A new file."""
+    return _dumped(data, flat=isinstance(data, CommentedSeq)).encode()
+
+
+def decoded(content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise BrokenError("it is no UTF-8 text") from error
+
+
+def text_block(text: str) -> str:
+    """Several lines stand as they are."""
+    text = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
+    return LiteralScalarString(f"{text}\n") if "\n" in text else text
+
+
+def one_line(text: str) -> str:
+    return " ".join(_CONTROL.sub(" ", text).split())
+
+
+def scalar_text(value: object, most: int) -> str:
+    """What a scalar says; anything else says nothing."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float | datetime):
+        return ""
+    text = (
+        value
+        if isinstance(value, str)
+        else value.isoformat()
+        if isinstance(value, datetime)
+        else str(value)
+    )
+    return _CONTROL.sub("", text)[:most]
+
+
+def read_time(value: object) -> datetime | None:
+    """A time with its zone; without one it is taken for UTC."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError:
+            return None
+    if not isinstance(value, datetime):
+        return None
+    plain = datetime.fromisoformat(value.isoformat())
+    return plain.replace(tzinfo=UTC) if plain.tzinfo is None else plain
+
+
+class _Null(RoundTripRepresenter):
+    """Nothing is written as `null`."""
+
+    def represent_none(self, data: None) -> ScalarNode:
+        return self.represent_scalar("tag:yaml.org,2002:null", "null")
+
+
+_Null.add_representer(type(None), _Null.represent_none)
+
+
+def time_text(at: datetime | None) -> object:
+    """As people write it: `2025-02-22T10:00:00Z`."""
+    if at is None:
+        return None
+    return _yaml().load(f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}")
+
+
+def _yaml(*, flat: bool = False) -> YAML:
+    yaml = YAML(typ="rt", pure=True)
+    yaml.Representer = _Null
+    yaml.preserve_quotes = True
+    yaml.width = 1 << 20
+    yaml.indent(mapping=2, sequence=2 if flat else 4, offset=0 if flat else 2)
+    return yaml
+
+
+def _loaded(text: str, most: int = MOST_EVENTS) -> object:
+    try:
+        _bounded(text, most)
+        return _yaml().load(text)
+    except _FAILS as error:
+        raise BrokenError(_why(error)) from error
+
+
+def _bounded(text: str, most: int) -> None:
+    """Before anything is built of it: how much it is, and how deep."""
+    if _openings(text) > MOST_OPENINGS:  # the library takes the square of their number
+        raise ValueError("it is too deep")
+    depth = documents = 0
+    for number, event in enumerate(_yaml().parse(StringIO(text))):
+        depth += _step(event)
+        documents += isinstance(event, DocumentStartEvent)
+        if isinstance(event, AliasEvent) or (isinstance(event, NodeEvent) and event.anchor):
+            raise ValueError("anchors and aliases (&, *) are not read here")
+        if number > most or depth > DEEPEST or documents > 1:
+            raise ValueError("it is too deep or too much, or more than one document")
+
+
+def _openings(text: str) -> int:
+    """How many brackets stand open at once, whether they mean anything or not."""
+    most = now = 0
+    for bracket in _BRACKET.findall(text):
+        now = now + 1 if bracket in "[{" else max(0, now - 1)
+        most = max(most, now)
+    return most
+
+
+def _step(event: Event) -> int:
+    name = type(event).__name__
+    deeper = name in ("MappingStartEvent", "SequenceStartEvent")
+    return 1 if deeper else -1 if name in ("MappingEndEvent", "SequenceEndEvent") else 0
+
+
+def _why(error: Exception) -> str:
+    problem = getattr(error, "problem", None) or str(error) or type(error).__name__
+    mark = getattr(error, "problem_mark", None)
+    where = f" in line {mark.line + 1}" if mark is not None else ""
+    return f"{' '.join(str(problem).split())[:200]}{where}"
+
+
+def _proved(content: bytes, data: CommentedMap | CommentedSeq) -> bytes:
+    """Every comment is still there, and what was written is what was meant."""
+    text = decoded(content)
+    if _loaded(text, MOST_OF_A_LIST) == data:
+        return content
+    flat = isinstance(data, CommentedSeq) or bool(_FLAT.search(text))
+    try:
+        new = _dumped(data, flat=flat)
+        again = _yaml().load(new)
+    except _FAILS as error:
+        raise BrokenError(f"it cannot be written back: {_why(error)}") from error
+    lost = [one for one in _COMMENT.findall(text) if one.rstrip() not in new]
+    if lost or again != data:
+        raise BrokenError("it cannot be edited without loss")
+    if b"\r\n" in content:
+        new = new.replace("\n", "\r\n")
+    return (b"\xef\xbb\xbf" if content.startswith(b"\xef\xbb\xbf") else b"") + new.encode()
+
+
+def _dumped(data: object, *, flat: bool) -> str:
+    out = StringIO()
+    _yaml(flat=flat).dump(data, out)
+    return out.getvalue()
+
+
+def refused_file(name: str, broken: BrokenError) -> Refused:
+    return Refused(
+        f"{name} cannot be read: {broken}. It was left as it is", "Mend it with an editor."
+    )

@@ -1,0 +1,1 @@
+"""Cards, forms and pages as Block Kit. Nothing here calls Slack."""

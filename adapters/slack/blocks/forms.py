@@ -1,0 +1,437 @@
+"""Modal forms: what they ask for, what they were opened for, and how to read what was sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from adapters.slack.blocks.kit import Block, context_block, cut, cut_with_count, plain_text, section
+from adapters.slack.blocks.questions import (
+    ONLY_YOU,
+    PICK,
+    Values,
+    has_default,
+    is_selectable,
+    needs_list,
+    options_listed,
+    picks,
+    select_element,
+)
+from adapters.slack.blocks.text import on_one_line
+from bot.core.choices import Verb
+from bot.core.facts import Fact
+from bot.core.intent import Question
+from bot.core.people import Thread
+from bot.core.text import clean
+
+# What a form was opened for. It travels with the form, so that no memory is needed to take its
+# answer.
+
+_LONGEST_METADATA = 3_000
+
+
+class FormPurpose(Fact):
+    thread: Thread
+    verb: Verb
+    about: str = ""
+    key: str = ""
+    """Of the card it was opened from."""
+
+    @property
+    def json_text(self) -> str:
+        text = self.model_dump_json()
+        if len(text) > _LONGEST_METADATA:
+            raise ValueError("A form carries ids only; these are no ids.")
+        return text
+
+    @classmethod
+    def read(cls, text: str) -> FormPurpose | None:
+        """None: no form of ours carries this."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError:
+            return None
+
+
+# The form in which a feature or a spec is asked for: where, what, in which repository, and how
+# far to go.
+
+BEGINNING, SPEC = "beginning", "spec"
+CHANNEL, WHAT = "channel", "what"
+
+_REPOSITORY = "repository"
+_PLAN = "plan"
+_ONLY_PLAN = "only"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+@dataclass(frozen=True)
+class RequestedFeature:
+    channel: str
+    text: str
+    """As somebody would have written it in a message."""
+
+
+def feature_form(purpose: FormPurpose, channel: str = "", *, several: bool = True) -> ModalView:
+    """`channel`: the one that is chosen already; empty: the one somebody looks at. `several`: repositories to choose from."""
+    what = text_input(WHAT, "What should be possible, and for whom", long=True)
+    blocks = [
+        *_where_and_what(channel, what, "What shall be built?"),
+        *([_repository_input()] if several else []),
+        input_block(_PLAN, "How far?", checkboxes(_PLAN, {_ONLY_PLAN: "Only show me the plan"})),
+    ]
+    return modal(BEGINNING, "Start a feature", blocks, purpose, send="Start")
+
+
+def spec_form(purpose: FormPurpose, channel: str = "", *, several: bool = True) -> ModalView:
+    """The same for a spec alone: nothing is built."""
+    what = text_input(WHAT, "What should be possible, and for whom", long=True)
+    blocks = _where_and_what(channel, what, "What is it about?") + (
+        [_repository_input()] if several else []
+    )
+    return modal(SPEC, "Write a spec", blocks, purpose, send="Write")
+
+
+def requested_feature(values: Values) -> RequestedFeature:
+    """What was put in; look for `request_errors` first."""
+    lines = [text_given(values, WHAT)]
+    if repository := text_given(values, _REPOSITORY):
+        lines.append(f"repo:{repository}")
+    if _ONLY_PLAN in ticked_values(values, _PLAN):
+        lines.append("Only show the plan.")
+    return RequestedFeature(chosen_conversation(values, CHANNEL), "\n".join(lines))
+
+
+def request_errors(values: Values) -> Mapping[str, str]:
+    """What must be mended before it is taken, by block."""
+    found: dict[str, str] = {}
+    if not chosen_conversation(values, CHANNEL):
+        found[CHANNEL] = "Please choose a channel."
+    if not text_given(values, WHAT):
+        found[WHAT] = "Please say what it is about."
+    repository = text_given(values, _REPOSITORY)
+    if repository and not _NAME.fullmatch(repository):
+        found[_REPOSITORY] = "Only its name, please: letters, digits, dots and dashes."
+    return found
+
+
+def _where_and_what(channel: str, what: Block, question: str) -> list[Block]:
+    where = input_block(
+        CHANNEL,
+        "In which channel?",
+        _channel_select(channel),
+        hint="A thread begins there: everybody in the channel sees it.",
+        optional=False,
+    )
+    return [where, input_block(WHAT, question, what, optional=False)]
+
+
+def _repository_input() -> Block:
+    hint = "Its name; empty: the one of the channel."
+    return input_block(_REPOSITORY, "In which repository?", text_input(_REPOSITORY), hint=hint)
+
+
+def _channel_select(channel: str) -> Block:
+    element: Block = {
+        "type": "conversations_select",
+        "action_id": CHANNEL,
+        "default_to_current_conversation": True,
+        "filter": {"include": ["public", "private"], "exclude_bot_users": True},
+    }
+    return {**element, "initial_conversation": channel} if channel else element
+
+
+# The form that asks for one text, the one that asks for changes to a plan, and the one that only
+# says something.
+
+ASKING = "asking"
+SAYING = "saying"
+DOCUMENTS: tuple[str, ...] = ("spec.md", "plan.md", "tasks.md")
+"""What changes to a plan may be about."""
+
+_TEXT = "said"
+_ABOUT = "about"
+_LONGEST_NOTICE = 2_900
+
+
+def ask_form(title: str, question: str, purpose: FormPurpose) -> ModalView:
+    """One text is wanted; where it is about a plan, also which of its documents it is about."""
+    label = cut(on_one_line(question), LONGEST_LABEL) or "What shall I know?"
+    blocks = [input_block(_TEXT, label, text_input(_TEXT, long=True), optional=False)]
+    if purpose.verb is Verb.CHANGE:
+        named = dict(zip(DOCUMENTS, DOCUMENTS, strict=True))
+        hint = "Nothing ticked: I find out myself what it touches."
+        blocks.append(input_block(_ABOUT, "It is about", checkboxes(_ABOUT, named), hint=hint))
+    return modal(ASKING, title, blocks, purpose)
+
+
+def notice_form(text: str, title: str = "One moment") -> ModalView:
+    """Nothing is wanted; somebody is told something."""
+    told = cut_with_count(clean(text).strip(), _LONGEST_NOTICE) or "…"
+    return {
+        "type": "modal",
+        "callback_id": SAYING,
+        "title": modal_title(title),
+        "close": plain_text("Close"),
+        "blocks": [section(plain_text(told))],
+    }
+
+
+def asked_text(values: Values) -> str:
+    """The text that was wanted, and before it what it is about. Empty: there is none."""
+    text = text_given(values, _TEXT)
+    about = [name for name in DOCUMENTS if name in ticked_values(values, _ABOUT)]
+    return f"About {', '.join(about)}: {text}" if text and about else text
+
+
+def text_errors(values: Values) -> dict[str, str]:
+    """What a form with one text must be told before it is taken, by block. Empty: all is there."""
+    return {} if asked_text(values) else {_TEXT: "Please write something, or cancel."}
+
+
+# The form with all open questions: each has its default picked already, and a line for something
+# else.
+
+QUESTIONS = "questions"
+
+_SOMETHING_ELSE = "else"
+_LONGEST_LIST = 2_900
+_MOST_QUESTIONS = 32
+"""Questions in a form: each takes up to three of a form's hundred blocks."""
+
+
+def questions_form(
+    questions: Sequence[Question], purpose: FormPurpose, title: str = "Your answers"
+) -> ModalView:
+    """A line that is left empty leaves its question open; where only a person can know the answer, it cannot be."""
+    asked = [question for question in questions if question.answer is None]
+    blocks = [block for question in asked[:_MOST_QUESTIONS] for block in _question_inputs(question)]
+    if len(asked) > _MOST_QUESTIONS:
+        blocks.append(context_block(f"… and {len(asked) - _MOST_QUESTIONS} more: they stay open."))
+    return modal(QUESTIONS, title, blocks or [section(plain_text("Nothing is open."))], purpose)
+
+
+def answers_given(values: Values, questions: Sequence[Question] = ()) -> dict[int, str]:
+    """The answers by question: what was written goes before what was picked. Empty: they cannot be told."""
+    given = {
+        int(number): text
+        for name, _, number in (block.partition(":") for block in values)
+        if name == _SOMETHING_ELSE
+        and number.isdecimal()
+        and (text := text_given(values, f"{_SOMETHING_ELSE}:{number}"))
+    }
+    left = {block: held for block, held in values.items() if not _is_overwritten(block, given)}
+    chosen = picks(left, questions)
+    return {} if chosen is None else {**chosen, **given}
+
+
+def _is_overwritten(block: str, given: dict[int, str]) -> bool:
+    """Whether something else was written where this would be picked."""
+    return block in [f"{PICK}:{number}" for number in given]
+
+
+def _question_inputs(question: Question) -> list[Block]:
+    text = cut(on_one_line(f"{question.decision}  {question.text}"), LONGEST_LABEL)
+    why = on_one_line(question.why)
+    name = f"{_SOMETHING_ELSE}:{question.number}"
+    if not has_default(question):
+        known = " · ".join(f"{n}. {on_one_line(o)}" for n, o in enumerate(question.options, 1))
+        hint = " ".join(part for part in (why, known, ONLY_YOU) if part)
+        return [input_block(name, text, text_input(name), hint=hint, optional=False)]
+    if not is_selectable(question):
+        default = on_one_line(question.default)
+        hint = " ".join(
+            part for part in (why, f"Default: {default}. Empty: it stays open.") if part
+        )
+        return [input_block(name, text, text_input(name, default), hint=hint)]
+    blocks = [section(plain_text(cut_with_count(options_listed(question), _LONGEST_LIST)))]
+    pick = f"{PICK}:{question.number}"
+    return [
+        *(blocks if needs_list(question) else []),
+        input_block(pick, text, select_element(question), hint=why, optional=False),
+        input_block(
+            name,
+            f"{question.decision}, something else",
+            text_input(name, "Leave this empty to take the choice above"),
+        ),
+    ]
+
+
+# The form that says which model is asked, and where. A key is never asked for, and never shown.
+
+SETTINGS = "settings"
+SettingsFacts = Sequence[tuple[str, str]]
+"""What is set, a name and a value each, as it stands on somebody's home."""
+
+_URL, _MODEL = "base_url", "model"
+_NAMES = {_URL: ("base url", "endpoint", "address"), _MODEL: ("model",)}
+_KEY = "The key stays where it is: set OPENAI_API_KEY in .env, on the machine the bot runs on. It goes where the address points."
+_LONGEST_SHOWN = 2_900
+_LONGEST_VALUE = 500
+
+
+def settings_form(purpose: FormPurpose, facts: SettingsFacts = ()) -> ModalView:
+    known = {name.lower(): value for name, value in facts}
+    now = [f"{on_one_line(name)}: {on_one_line(value)}" for name, value in facts]
+    blocks: list[Block] = []
+    if now:
+        blocks.append(section(plain_text(cut_with_count("\n".join(now), _LONGEST_SHOWN) or "…")))
+    blocks += [
+        input_block(
+            _URL,
+            "Base URL of the endpoint",
+            text_input(_URL, "https://api.openai.com/v1", initial=_known_value(known, _URL)),
+            hint="It speaks OpenAI's chat completions. Empty: it stays as it is.",
+        ),
+        input_block(
+            _MODEL,
+            "Model",
+            text_input(_MODEL, initial=_known_value(known, _MODEL)),
+            hint="As the endpoint calls it. Empty: it stays as it is.",
+        ),
+        context_block(_KEY),
+    ]
+    return modal(SETTINGS, "Model and endpoint", blocks, purpose, send="Set")
+
+
+def settings_given(values: Values) -> tuple[str, str]:
+    """Base URL and model; look for `settings_errors` first."""
+    return text_given(values, _URL), text_given(values, _MODEL)
+
+
+def settings_errors(values: Values) -> Mapping[str, str]:
+    """What must be mended before it is taken, by block."""
+    url, model = settings_given(values)
+    found: dict[str, str] = {}
+    if not url and not model:
+        found[_MODEL] = "Please write a base URL or a model, or cancel."
+    if url and (problem := _address_problem(url)):
+        found[_URL] = problem
+    if len(model) > _LONGEST_VALUE or len(model.split()) > 1:
+        found[_MODEL] = "The name of a model is one word."
+    return found
+
+
+def _address_problem(url: str) -> str:
+    """Why this is no address to ask a model at; empty: it is one."""
+    if len(url) > _LONGEST_VALUE or len(url.split()) > 1 or not _leads_somewhere(url):
+        return "This is no address: it begins with https:// or http://."
+    parts = urlsplit(url)
+    if parts.username or parts.password or parts.query or parts.fragment:
+        return "Only the address, please: nothing secret, and nothing behind its path."
+    return ""
+
+
+def _leads_somewhere(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _known_value(known: Mapping[str, str], field: str) -> str:
+    value = next((known[name] for name in _NAMES[field] if known.get(name)), "")
+    fits = len(value.split()) == 1 and not (field == _URL and _address_problem(value))
+    return cut(clean(value).strip(), _LONGEST_VALUE) if fits else ""
+
+
+# What forms are made of: fields to write in and boxes to tick, each within Slack's limits; and
+# reading what was put in.
+
+ModalView = dict[str, Any]
+
+LONGEST_LABEL = 1_900
+LONGEST_INPUT = 3_000
+"""Slack takes no more in one field."""
+_HINT = 1_900
+_PLACEHOLDER = 150
+_TITLE = 24
+
+
+def modal(
+    name: str, title: str, blocks: list[Block], purpose: FormPurpose, *, send: str = "Send"
+) -> ModalView:
+    return {
+        "type": "modal",
+        "callback_id": name,
+        "title": modal_title(title),
+        "submit": plain_text(send),
+        "close": plain_text("Cancel"),
+        "private_metadata": purpose.json_text,
+        "blocks": blocks,
+    }
+
+
+def modal_title(title: str) -> Block:
+    return plain_text(cut(on_one_line(title), _TITLE) or "…")
+
+
+def input_block(
+    block_id: str, label: str, element: Block, *, hint: str = "", optional: bool = True
+) -> Block:
+    block: Block = {
+        "type": "input",
+        "block_id": block_id,
+        "label": plain_text(cut(label, LONGEST_LABEL)),
+        "element": element,
+        "optional": optional,
+    }
+    if hint:
+        block["hint"] = plain_text(cut(hint, _HINT))
+    return block
+
+
+def text_input(name: str, placeholder: str = "", *, long: bool = False, initial: str = "") -> Block:
+    """A place to write."""
+    element: Block = {
+        "type": "plain_text_input",
+        "action_id": name,
+        "multiline": long,
+        "max_length": LONGEST_INPUT,
+    }
+    if placeholder:
+        element["placeholder"] = plain_text(cut(placeholder, _PLACEHOLDER))
+    if initial:
+        element["initial_value"] = cut(initial, LONGEST_INPUT)
+    return element
+
+
+def checkboxes(name: str, options: Mapping[str, str]) -> Block:
+    """To be ticked; label by value."""
+    return {
+        "type": "checkboxes",
+        "action_id": name,
+        "options": [{"text": plain_text(label), "value": one} for one, label in options.items()],
+    }
+
+
+def text_given(values: Values, block: str) -> str:
+    for element in values.get(block, {}).values():
+        if text := clean(str(element.get("value") or "")).strip():
+            return text
+    return ""
+
+
+def ticked_values(values: Values, block: str) -> list[str]:
+    """The values of the boxes that are ticked."""
+    found: list[str] = []
+    for element in values.get(block, {}).values():
+        options = element.get("selected_options")
+        listed = options if isinstance(options, list) else []
+        found += [str(one.get("value", "")) for one in listed if isinstance(one, Mapping)]
+    return found
+
+
+def chosen_conversation(values: Values, block: str) -> str:
+    """The id of the channel that was chosen; empty: none was."""
+    for element in values.get(block, {}).values():
+        chosen = element.get("selected_conversation")
+        if isinstance(chosen, str):
+            return chosen
+    return ""

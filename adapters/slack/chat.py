@@ -1,0 +1,194 @@
+"""SlackChat implements the chat port: it assembles what listens to Slack and what posts there."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+from types import TracebackType
+from typing import Self
+
+from adapters.posting import PostingLedger, Turns
+from adapters.slack.access import Identity, SharedChannels, WorkspaceMembers, check_installation
+from adapters.slack.assistant import SessionTitles
+from adapters.slack.client import ConnectionHealth, SlackAccess, new_client, session_for
+from adapters.slack.connection import ChannelMarks, HttpMode, SocketMode, SocketTiming
+from adapters.slack.files import Attachments, SlackFiles
+from adapters.slack.history import EarlierConversation, MissedMessages
+from adapters.slack.incoming import FormRequests, SlackReceiver
+from adapters.slack.messages import SupportedBlocks
+from adapters.slack.outgoing import SlackGateway
+from adapters.slack.payloads import PayloadContext
+from adapters.slack.views import PersonalViews
+from bot.core.cards import Card
+from bot.core.errors import Unavailable
+from bot.core.people import Person, Thread
+from bot.ports import Deliver, MayAsk, nobody_may_ask
+
+log = logging.getLogger("bot.slack")
+
+AT_ONCE = 20
+"""Messages into one channel; after them Slack takes one a second."""
+LONGEST_PAUSE = 30.0
+
+
+class SlackChat:
+    """Used as `async with`: it looks whether Slack lets the bot in before anything begins. Slack that does not answer
+    is no reason not to begin. `places` are the channels of the allow-list, by full id."""
+
+    def __init__(
+        self,
+        access: SlackAccess,
+        folder: Path,
+        places: Iterable[str],
+        *,
+        rhythm: SocketTiming | None = None,
+        turns: Turns | None = None,
+        shared: Collection[str] = (),
+        may_ask: MayAsk = nobody_may_ask,
+        several_repositories: bool = True,
+    ) -> None:
+        self._several = several_repositories
+        self._access = access
+        self._folder = folder
+        self._places = frozenset(places)
+        self._shared = frozenset(shared)
+        self._may_ask = may_ask
+        self._rhythm = rhythm or SocketTiming()
+        self._turns = turns or Turns(burst=AT_ONCE, seconds=1.0)
+        self._us: Identity | None = None
+        self.health = ConnectionHealth(by_socket=access.by_socket)
+
+    async def __aenter__(self) -> Self:
+        # not to be able to keep anything is a reason not to begin
+        self._ledger = await asyncio.to_thread(PostingLedger, self._folder / "cards.jsonl")
+        self._session = session_for(self._access)
+        try:
+            self._client = new_client(self._access, self._session)
+            self._screens = PersonalViews(self._client, self.health)
+            self._named = SessionTitles(self._client, self._ledger)
+            self._gateway = SlackGateway(
+                self._client,
+                self._ledger,
+                self._turns,
+                takes=await asyncio.to_thread(SupportedBlocks, self._folder / "refused.json"),
+                screens=self._screens,
+            )
+            await self._introduce()
+        except Unavailable as trouble:
+            log.warning("Slack is not there yet, I keep trying: %s", trouble.reason)
+        except BaseException:
+            await self._session.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._screens.close()
+        await self._named.close()
+        await self._gateway.close()
+        await self._session.close()
+
+    async def listen(self, deliver: Deliver) -> None:
+        """Until cancelled. Refused: Slack does not want this app any more."""
+        us = await self._introduced()
+        seen = await asyncio.to_thread(ChannelMarks, self._folder / "heard.json")
+        reception = self._reception(us, seen, deliver)
+        missed = MissedMessages(
+            self._client,
+            us,
+            seen,
+            reception.take,
+            channels=self._channels(us),
+            direct=f"{us.team}:dm" in self._places,
+            threads=self._ledger.threads,
+        )
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(missed.run(), name="slack: missed")
+                group.create_task(self._ear(reception, missed).listen(), name="slack: listening")
+        except ExceptionGroup as problems:
+            raise problems.exceptions[0] from problems.exceptions[0].__cause__
+        finally:
+            await reception.close()
+
+    async def show(self, thread: Thread, card: Card) -> None:
+        await self._gateway.show(thread, card)
+        self._named.tell(thread, card)
+
+    async def open(self, thread: Thread, card: Card) -> Thread:
+        return await self._gateway.open(thread, card)
+
+    async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
+        await self._gateway.whisper(thread, person, card)
+
+    def _reception(self, us: Identity, seen: ChannelMarks, deliver: Deliver) -> SlackReceiver:
+        people = WorkspaceMembers(self._client, us.team, monotonic=monotonic)
+        earlier = EarlierConversation(self._client, us, people, self._ledger.knows)
+        files = SlackFiles(self._client, self._ledger.knows)
+        return SlackReceiver(
+            self._access,
+            self._client,
+            us,
+            people,
+            deliver,
+            now=lambda: datetime.now(UTC),
+            screens=self._screens,
+            wishes=FormRequests(self._gateway.open, deliver),
+            seen=seen,
+            shared=SharedChannels(self._shared),
+            known=PayloadContext(
+                questions=self._ledger.questions,
+                settings=self._screens.home.settings,
+                at_work_in=self._ledger.knows,
+                unseen=self._unseen,
+                channels=tuple(self._channels(us)),
+                several_repositories=self._several,
+            ),
+            talked=self._gateway.talked,
+            brought=Attachments((files.beside, earlier.before), self._may_ask),
+        )
+
+    def _unseen(self, thread: Thread, ts: str) -> tuple[str, ...]:
+        # a message's time is its place in the channel, given by Slack to ours as to everybody's
+        return self._ledger.unseen(thread, lambda card: float(card) > float(ts))
+
+    def _ear(self, reception: SlackReceiver, missed: MissedMessages) -> SocketMode | HttpMode:
+        if not self._access.by_socket:
+            return HttpMode(self._access, reception.app)
+        return SocketMode(
+            self._client,
+            self._access.app_token,
+            reception.app,
+            on_gap=missed.since,
+            rhythm=self._rhythm,
+            health=self.health,
+        )
+
+    async def _introduced(self) -> Identity:
+        """However long Slack does not answer."""
+        pause = 1.0
+        while True:
+            try:
+                return self._us or await self._introduce()
+            except Unavailable as trouble:
+                log.warning("Slack is not there yet", extra={"data": {"why": trouble.reason}})
+                await asyncio.sleep(max(pause, trouble.retry_after or 0))
+                pause = min(pause * 2, LONGEST_PAUSE)
+
+    async def _introduce(self) -> Identity:
+        us = await check_installation(self._client, self._access, self._places)
+        self._us = us
+        return us
+
+    def _channels(self, us: Identity) -> list[str]:
+        """Those that are read again when something may have been missed."""
+        listed = (place.partition(":") for place in sorted(self._places))
+        return [channel for team, _, channel in listed if team == us.team and channel != "dm"]

@@ -1,0 +1,406 @@
+"""Listening to Slack, through a socket (Socket Mode) or for signed HTTP requests; and up to where each channel was heard."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic, time
+from typing import Any
+
+from aiohttp import web
+from pydantic import ValidationError
+from slack_bolt.adapter.aiohttp import to_aiohttp_response, to_bolt_request
+from slack_bolt.adapter.socket_mode.async_internals import run_async_bolt_app, send_async_response
+from slack_bolt.app.async_app import AsyncApp
+from slack_sdk.errors import SlackApiError
+from slack_sdk.socket_mode.aiohttp import SocketModeClient
+from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
+from slack_sdk.socket_mode.request import SocketModeRequest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.slack.client import (
+    ConnectionHealth,
+    SlackAccess,
+    library_log,
+    port_error,
+    slack_errors,
+)
+from bot.core.errors import Refused, Unavailable
+from bot.core.facts import Fact
+
+# Socket Mode. The connection is watched from outside, as it may die without a word.
+
+log = logging.getLogger("bot.slack")
+_GOODBYE_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class SocketTiming:
+    """Seconds."""
+
+    ping: float = 4.0
+    look: float = 0.25
+    """Between two looks at the connection."""
+    dead_url: float = 3.0
+    """So long without a connection, and the address it is tried at is given up."""
+    rebuild: float = 60.0
+    """So long without one, and everything is built anew."""
+    keep_alive: float = 60.0
+    """Between two calls that show both sides that the other is there."""
+    failures: int = 3
+    """So many of these calls in a row may fail."""
+    gap: float = 10.0
+    """Longer out of touch, and something may have been missed."""
+    draining: float = 3.0
+
+
+def _ignore_gap(since: float) -> None:
+    return
+
+
+def missed_since(proof: float | None, now: float, gap: float) -> float | None:
+    """Since when something may have been missed; None: nothing. After the clock was set back nobody knows how long it
+    was, so it may have been long."""
+    if proof is None or abs(now - proof) <= gap:
+        return None
+    return min(proof, now)
+
+
+class SocketMode:
+    """`on_gap` is told since when (seconds of the clock) something may have been missed."""
+
+    def __init__(
+        self,
+        client: AsyncWebClient,
+        app_token: str,
+        app: AsyncApp,
+        *,
+        on_gap: Callable[[float], None] = _ignore_gap,
+        rhythm: SocketTiming | None = None,
+        health: ConnectionHealth | None = None,
+    ) -> None:
+        self._client = client
+        self._app_token = app_token
+        self._app = app
+        self._on_gap = on_gap
+        self._rhythm = rhythm or SocketTiming()
+        self._health = health or ConnectionHealth()
+        self._proof: float | None = None
+        """When Slack was last known to be there."""
+        self._epoch = ""
+        self.connected = False
+
+    async def listen(self) -> None:
+        """Until cancelled; Refused as soon as Slack does not want this app any more."""
+        while True:
+            line = SocketConnection(self._client, self._app_token, self._app, self._rhythm)
+            try:
+                await self._serve(line)
+            finally:
+                self._lost()
+                await line.end()
+            log.warning("the connection to Slack is built anew")
+
+    async def _serve(self, line: SocketConnection) -> None:
+        """Returns when this line is beyond hope."""
+        tasks = [
+            asyncio.create_task(self._watch(line), name="slack: watch"),
+            asyncio.create_task(self._keep_alive(), name="slack: keep alive"),
+        ]
+        connecting = asyncio.create_task(line.connect(), name="slack: connect")
+        try:
+            done, _ = await asyncio.wait(
+                [line.refused, *tasks], return_when=asyncio.FIRST_COMPLETED
+            )
+            for one in done:
+                one.result()
+        finally:
+            await _end_tasks([*tasks, connecting])
+
+    async def _watch(self, line: SocketConnection) -> None:
+        """The library tries a dead address for ever; without one it asks for a new one."""
+        last = given_up = monotonic()
+        while monotonic() - last < self._rhythm.rebuild:
+            await asyncio.sleep(self._rhythm.look)
+            self.connected = await line.is_connected()
+            if self.connected:
+                last = given_up = monotonic()
+                await self._note(line)
+                continue
+            self._lost()
+            if monotonic() - given_up > self._rhythm.dead_url:
+                given_up = monotonic()
+                line.wss_uri = None
+
+    def _lost(self) -> None:
+        self.connected = False
+        self._health.lost()
+
+    async def _note(self, line: SocketConnection) -> None:
+        """A new connection after a while without any: Slack does not keep what was said meanwhile."""
+        epoch = await line.session_id()
+        self._health.connected(epoch)
+        if epoch != self._epoch:
+            self._epoch = epoch
+            log.info("connected to Slack", extra={"data": {"epoch": epoch}})
+            since = missed_since(self._proof, time(), self._rhythm.gap)
+            if since is not None:
+                self._on_gap(since)
+            self._proof = time()
+        self._proof = max(self._proof or 0.0, line.last_ping_pong_time or 0.0)
+
+    async def _keep_alive(self) -> None:
+        """Sockets through which nothing comes any more have come back to life with any call."""
+        failed = 0
+        while failed < self._rhythm.failures:
+            await asyncio.sleep(self._rhythm.keep_alive)
+            try:
+                with slack_errors("keeping in touch"):
+                    await self._client.auth_test()
+            except Unavailable as problem:
+                failed += 1
+                log.warning("Slack does not answer", extra={"data": {"reason": problem.reason}})
+            else:
+                failed = 0
+
+
+class SocketConnection(SocketModeClient):
+    """The library's client; its tasks are kept, and it tells when Slack refuses for good."""
+
+    def __init__(
+        self, client: AsyncWebClient, app_token: str, app: AsyncApp, rhythm: SocketTiming
+    ) -> None:
+        super().__init__(
+            app_token=app_token,
+            web_client=client,
+            logger=library_log(),
+            ping_interval=rhythm.ping,
+        )
+        self._app = app
+        self._rhythm = rhythm
+        self._handling: set[asyncio.Task[None]] = set()
+        self.refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.socket_mode_request_listeners.append(self._hear)
+
+    async def issue_new_wss_url(self) -> str:
+        """The library would ask again for ever."""
+        try:
+            return await super().issue_new_wss_url()
+        except SlackApiError as error:
+            problem = port_error(error, "opening a socket")
+            if isinstance(problem, Refused) and not self.refused.done():
+                problem.__cause__ = error
+                self.refused.set_exception(problem)
+            raise
+
+    async def process_message(self) -> None:
+        raw: str = await self.message_queue.get()
+        message: dict[str, Any] = json.loads(raw) if raw.startswith("{") else {}
+        handling = asyncio.create_task(self.run_message_listeners(message, raw))
+        self._handling.add(handling)
+        handling.add_done_callback(self._handling.discard)
+
+    async def run_message_listeners(self, message: dict[str, Any], raw_message: str) -> None:
+        connections = message.get("num_connections", 1)
+        if message.get("type") == "hello" and connections > 1:
+            # each word goes to one of them only; for a moment it may be the bot's own last one
+            log.warning(
+                "not the only connection: does another bot run with the same app token?",
+                extra={"data": {"connections": connections}},
+            )
+        if message.get("reason") == "too_many_websockets":
+            log.warning("too many connections: does another bot run with the same app token?")
+            await asyncio.sleep(self._rhythm.ping)
+        await super().run_message_listeners(message, raw_message)
+
+    async def end(self) -> None:
+        """What is being taken is still acknowledged; then nothing of it is left."""
+        own = (self.message_receiver, self.current_session_monitor, self.message_processor)
+        await _end_tasks(task for task in own if task)
+        if self._handling:
+            await asyncio.wait(self._handling, timeout=self._rhythm.draining)
+            await _end_tasks(self._handling)
+        with suppress(TimeoutError):  # the other side may be mute
+            async with asyncio.timeout(_GOODBYE_SECONDS):
+                await self.disconnect()
+        await self.close()
+        if not self.refused.cancel() and not self.refused.cancelled():
+            self.refused.exception()  # whoever waited has been told
+
+    async def _hear(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
+        answer = await run_async_bolt_app(self._app, request)
+        await send_async_response(client, request, answer, time())
+
+
+async def _end_tasks(tasks: Iterable[asyncio.Future[Any]]) -> None:
+    """End them, and see them ended."""
+    ending = list(tasks)
+    for task in ending:
+        task.cancel()
+    await asyncio.gather(*ending, return_exceptions=True)
+
+
+# Signed HTTP requests: what is not signed by Slack, or is old, is turned away.
+
+EVENTS_PATH = "/slack/events"
+_DRAIN_SECONDS = 3.0
+
+
+class HttpMode:
+    """Listens on host and port for as long as `listen` runs."""
+
+    def __init__(self, access: SlackAccess, app: AsyncApp) -> None:
+        self._access = access
+        self._app = app
+        self.port = 0
+        """Where it really listens, as soon as it does."""
+
+    async def listen(self) -> None:
+        if not self._access.signing_secret:
+            raise Refused(
+                "Requests of Slack cannot be told from forged ones.",
+                "Set SLACK_SIGNING_SECRET: it stands under «Basic Information» of the app.",
+            )
+        server = web.Application()
+        server.router.add_post(EVENTS_PATH, self._answer)
+        runner = web.AppRunner(server, access_log=None, shutdown_timeout=_DRAIN_SECONDS)
+        await runner.setup()
+        try:
+            await self._open(runner)
+            await asyncio.get_running_loop().create_future()
+        finally:
+            await runner.cleanup()
+
+    async def _open(self, runner: web.AppRunner) -> None:
+        host, port = self._access.host, self._access.port
+        try:
+            await web.TCPSite(runner, host, port).start()
+        except OSError as error:
+            raise Refused(
+                f"Slack cannot be heard on {host}:{port}: {error.strerror}.",
+                "Is another program, or another bot, listening there? Set SLACK_HTTP_PORT to a free port.",
+            ) from error
+        self.port = runner.addresses[0][1]
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        answer = await self._app.async_dispatch(await to_bolt_request(request))
+        return await to_aiohttp_response(answer)
+
+
+# Up to where each channel has been heard, kept in a small file: never later than what was really
+# taken.
+
+_SMALLEST_STEP = 1e-6
+
+
+class _SavedMarks(Fact):
+    channels: dict[str, float]
+
+
+@dataclass
+class _ChannelMark:
+    newest: float = 0.0
+    """Of the messages that were taken."""
+    held: float | None = None
+    """It may be that something after this was missed."""
+    arrived: set[float] = field(default_factory=set[float])
+    """Messages that are being taken."""
+    failed: set[float] = field(default_factory=set[float])
+    """Messages that could not be taken."""
+
+    @property
+    def mark(self) -> float:
+        limits = [self.newest, *(when - _SMALLEST_STEP for when in self.arrived | self.failed)]
+        return min(limits if self.held is None else [*limits, self.held])
+
+
+class ChannelMarks:
+    """Times are Slack's, in seconds. What is on disk may lag behind: then some is read again, under the same ids."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._channels: dict[str, _ChannelMark] = {}
+        self._saved: dict[str, float] = {}
+        for channel, mark in _read_marks(path).items():
+            self._channels[channel] = _ChannelMark(newest=mark, held=mark)
+            self._saved[channel] = mark
+
+    def mark(self, channel: str) -> float | None:
+        """Everything up to then was taken; None: nothing was ever heard there."""
+        return self._channels[channel].mark if channel in self._channels else None
+
+    def channels(self) -> tuple[str, ...]:
+        return tuple(self._channels)
+
+    @contextmanager
+    def taking(self, channel: str, ts: str) -> Iterator[None]:
+        """Around taking a message. If that fails, the mark stays before it."""
+        when = float(ts)
+        known = self._channels.setdefault(channel, _ChannelMark(newest=when - _SMALLEST_STEP))
+        known.arrived.add(when)
+        try:
+            yield
+        except BaseException:
+            known.failed.add(when)
+            raise
+        else:
+            known.failed.discard(when)
+            known.newest = max(known.newest, when)
+        finally:
+            known.arrived.discard(when)
+
+    def begin(self, channels: Iterable[str], now: float) -> None:
+        """Channels that are new are heard from now on."""
+        for channel in channels:
+            self._channels.setdefault(channel, _ChannelMark(newest=now))
+
+    def rewind(self, when: float) -> None:
+        """It may be that something after this was missed, anywhere."""
+        for known in self._channels.values():
+            known.held = min(known.mark, when)
+
+    def caught_up(self, channel: str) -> None:
+        """All that is still there has been read again, and taken."""
+        if channel in self._channels:
+            self._channels[channel].held = None
+            self._channels[channel].failed.clear()
+
+    @property
+    def behind(self) -> tuple[str, ...]:
+        """Channels in which something waits to be read again."""
+        return tuple(
+            name for name, one in self._channels.items() if one.failed or one.held is not None
+        )
+
+    def save(self) -> None:
+        """Replaced in one step, and only when something has changed."""
+        marks = {name: one.mark for name, one in self._channels.items()}
+        if marks == self._saved and self._path.exists():
+            return
+        beside = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            beside.touch(mode=0o600)
+            beside.write_text(_SavedMarks(channels=marks).model_dump_json(), "utf-8")
+            beside.replace(self._path)
+        except OSError as error:
+            raise Unavailable(
+                f"{self._path} cannot be written: {error.strerror}.", "Is the disk full?"
+            ) from error
+        self._saved = marks
+
+
+def _read_marks(path: Path) -> dict[str, float]:
+    """Not readable is as good as not there: then one hears from now on."""
+    try:
+        return _SavedMarks.model_validate_json(path.read_bytes()).channels
+    except (FileNotFoundError, ValidationError):
+        return {}
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be read: {error.strerror}.") from error

@@ -1,0 +1,299 @@
+"""Reads conversations again: what was said while the bot was away, and what people said in a thread before they called it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
+from time import time
+from typing import Any
+
+from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from adapters.slack.access import Identity, WorkspaceMembers
+from adapters.slack.blocks.kit import cut
+from adapters.slack.blocks.text import plain_message
+from adapters.slack.client import call_slack
+from adapters.slack.connection import ChannelMarks
+from adapters.slack.deliveries import Delivery, Payload, Talk, is_direct_message, object_in, text_in
+from adapters.slack.incoming import as_message_event
+from adapters.slack.payloads import home_workspace, is_said_by_person
+from bot.core.errors import PortError, Refused, Unavailable
+from bot.core.events import Attached
+from bot.core.people import Thread
+
+# What was said while nobody listened: read from the history and heard like everything else, under
+# the same ids.
+
+log = logging.getLogger("bot.slack")
+DAY = 24 * 3600.0
+"""Nothing older is read: whoever waited that long has asked again."""
+MOST_PAGES = 5
+MOST_THREADS = 40
+"""So many of a channel's threads with cards are looked into."""
+FetchPage = Callable[[str], Awaitable[AsyncSlackResponse]]
+
+
+class MissedMessages:
+    """`take` hears a message as if it came now; `threads` are those with cards, the one that changed last at the end.
+    `direct`: whether people may talk to the bot alone, too."""
+
+    def __init__(
+        self,
+        client: AsyncWebClient,
+        us: Identity,
+        seen: ChannelMarks,
+        take: Callable[[Payload], Awaitable[object]],
+        *,
+        channels: Iterable[str],
+        direct: bool = True,
+        threads: Callable[[], Sequence[Thread]],
+        wall: Callable[[], float] = time,
+        every: float = 10.0,
+        page: int = 200,
+    ) -> None:
+        self._client = client
+        self._us = us
+        self._seen = seen
+        self._take = take
+        self._channels = tuple(channels)
+        self._direct = direct
+        self._threads = threads
+        self._wall = wall
+        self._every = every
+        self._page = page
+        self._woken = asyncio.Event()
+
+    def since(self, when: float) -> None:
+        """From then on something may have been missed."""
+        self._seen.rewind(when)
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Catch up now, after every gap, and after every word that could not be taken; until cancelled."""
+        theirs = [one.channel for one in self._threads() if one.workspace == self._us.team]
+        self._seen.begin((*self._channels, *theirs), self._wall())
+        try:
+            while True:
+                self._woken.clear()
+                await self.catch_up()
+                self._save()
+                await self._pause()
+        finally:
+            self._save()
+
+    async def catch_up(self) -> None:
+        """What cannot be read or taken now is tried again the next time."""
+        for channel in self._seen.behind:
+            try:
+                if self._counts(channel):
+                    await self._hear_again(channel)
+            except Refused as refused:
+                log.warning("a channel cannot be read", extra=_about(channel, refused.reason))
+            except Unavailable as problem:
+                log.warning("not caught up yet", extra=_about(channel, problem.reason))
+                return
+            self._seen.caught_up(channel)
+
+    def _counts(self, channel: str) -> bool:
+        """Anybody can bring the bot into a channel: where nobody may ask for anything, reading again would tell nothing."""
+        return channel in self._channels or (self._direct and is_direct_message(channel))
+
+    async def _hear_again(self, channel: str) -> None:
+        after = max(self._seen.mark(channel) or 0.0, self._wall() - DAY)
+        found: dict[str, Payload] = {}
+        roots = {one.root: None for one in self._in(channel)}
+        for message in await self._history(channel, after):
+            found[text_in(message, "ts")] = message
+            if _seconds_of(text_in(message, "latest_reply")) > after:
+                roots[text_in(message, "ts")] = None
+        for root in roots:
+            for reply in await self._replies(channel, root, after):
+                found.setdefault(text_in(reply, "ts"), reply)
+        for ts in sorted((ts for ts in found if _seconds_of(ts) > after), key=_seconds_of):
+            await self._take_one(as_message_event(found[ts], channel, self._us), channel, ts)
+
+    async def _take_one(self, body: Payload, channel: str, ts: str) -> None:
+        try:
+            await self._take(body)
+        except PortError:
+            raise
+        except Exception:
+            # whatever is wrong with it, it would be so at every start
+            log.exception("a word was let go", extra={"data": {"channel": channel, "ts": ts}})
+
+    def _in(self, channel: str) -> list[Thread]:
+        theirs = [
+            one
+            for one in self._threads()
+            if one.root and (one.workspace, one.channel) == (self._us.team, channel)
+        ]
+        return theirs[-MOST_THREADS:]
+
+    async def _history(self, channel: str, after: float) -> list[Payload]:
+        """The newest first, and at least a page: threads begun earlier tell there that they go on."""
+        oldest = _stamp(self._wall() - DAY)
+
+        def page(cursor: str) -> Awaitable[AsyncSlackResponse]:
+            return self._client.conversations_history(
+                channel=channel, oldest=oldest, limit=self._page, cursor=cursor or None
+            )
+
+        return await _read_pages(f"reading {channel}", page, until=after)
+
+    async def _replies(self, channel: str, root: str, after: float) -> list[Payload]:
+        def page(cursor: str) -> Awaitable[AsyncSlackResponse]:
+            return self._client.conversations_replies(
+                channel=channel,
+                ts=root,
+                oldest=_stamp(after),
+                limit=self._page,
+                cursor=cursor or None,
+            )
+
+        try:
+            return await _read_pages(f"reading {channel} {root}", page)
+        except Refused as refused:
+            # its first message may have been deleted
+            log.warning("a thread cannot be read", extra=_about(channel, refused.reason))
+            return []
+
+    async def _pause(self) -> None:
+        try:
+            async with asyncio.timeout(self._every):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+
+    def _save(self) -> None:
+        try:
+            self._seen.save()
+        except Unavailable as problem:
+            log.warning("marks not saved", extra={"data": {"reason": problem.reason}})
+
+
+async def _read_pages(what: str, page: FetchPage, until: float = 0.0) -> list[Payload]:
+    """Page after page, until one reaches back far enough; not more than some."""
+    found: list[Payload] = []
+    cursor = ""
+    for _ in range(MOST_PAGES):
+        answer = await call_slack(what, partial(page, cursor))
+        found += answer.get("messages") or []
+        cursor = text_in(object_in(answer, "response_metadata"), "next_cursor")
+        if not cursor or (found and _seconds_of(text_in(found[-1], "ts")) <= until):
+            return found
+    log.warning("more was said than is read again", extra={"data": {"what": what}})
+    return found
+
+
+def _seconds_of(ts: str) -> float:
+    return float(ts or 0)
+
+
+def _stamp(when: float) -> str:
+    return f"{when:.6f}"
+
+
+def _about(channel: str, reason: str) -> dict[str, Any]:
+    return {"data": {"channel": channel, "reason": reason}}
+
+
+# What people said in a thread before they called the bot: read once, of those who belong here,
+# and given along as a file.
+
+EARLIER_NAME = "earlier in this thread"
+MOST_EARLIER = 20
+"""Messages; of more, the last ones."""
+EARLIER_PATIENCE = 2.0
+"""Seconds. Who asked for something is not kept waiting for what others have said."""
+_EARLIER_PAGES, _EARLIER_PAGE = 5, 200
+_LONGEST_MESSAGE, _LONGEST_TOGETHER = 2_000, 16_000
+_REMEMBERED = 100
+_NOT_READ = "Slack did not let me read what was said here before. Please repeat what matters."
+
+
+class EarlierConversation:
+    """`knows`: whether a thread is one of the bot's, which hears what is said there anyway."""
+
+    def __init__(
+        self,
+        client: AsyncWebClient,
+        us: Identity,
+        people: WorkspaceMembers,
+        knows: Callable[[Thread], bool],
+        *,
+        patience: float = EARLIER_PATIENCE,
+    ) -> None:
+        self._client = client
+        self._us = us
+        self._people = people
+        self._knows = knows
+        self._patience = patience
+        self._read: dict[str, Attached | None] = {}
+        """By event: a mention comes twice."""
+
+    async def before(self, delivery: Delivery) -> tuple[Attached, ...]:
+        """Nothing where nobody said anything, or where it is a thread of the bot's."""
+        talk, thread = delivery.what, delivery.thread
+        if not (isinstance(talk, Talk) and talk.mention and talk.ts):
+            return ()
+        if talk.ts == thread.root or (delivery.id not in self._read and self._knows(thread)):
+            return ()
+        if delivery.id not in self._read:
+            self._read[delivery.id] = await self._attached(thread, talk.ts)
+            while len(self._read) > _REMEMBERED:
+                del self._read[next(iter(self._read))]
+        found = self._read[delivery.id]
+        return (found,) if found else ()
+
+    async def _attached(self, thread: Thread, ts: str) -> Attached | None:
+        try:
+            async with asyncio.timeout(self._patience):
+                lines = await self._lines(thread, ts)
+        except (PortError, TimeoutError) as problem:
+            why = problem.reason if isinstance(problem, PortError) else "it took too long"
+            log.warning("an earlier conversation was not read", extra={"data": {"why": why}})
+            return Attached(name=EARLIER_NAME, problem=_NOT_READ)
+        return Attached(name=EARLIER_NAME, text="\n".join(lines)) if lines else None
+
+    async def _lines(self, thread: Thread, ts: str) -> list[str]:
+        """The newest is kept first, where there is no room for all."""
+        lines: list[str] = []
+        room = _LONGEST_TOGETHER
+        for message in reversed(await self._messages(thread, ts)):
+            line = await self._line(message)
+            room -= len(line) + 1
+            if room < 0 or len(lines) == MOST_EARLIER:
+                break
+            lines += [line] if line else []
+        return lines[::-1]
+
+    async def _line(self, message: Payload) -> str:
+        """Empty: it was no person, or none who belongs here."""
+        text = cut(plain_message(text_in(message, "text"), self._us.user).text, _LONGEST_MESSAGE)
+        if not (is_said_by_person(message, self._us) and text):
+            return ""
+        person = await self._people.person(text_in(message, "user"), home_workspace(message))
+        return "" if person.outsider else f"{person}: {text}"
+
+    async def _messages(self, thread: Thread, ts: str) -> list[Payload]:
+        """Slack tells the oldest first."""
+        found: list[Payload] = []
+        cursor = ""
+        for _ in range(_EARLIER_PAGES):
+            call = partial(
+                self._client.conversations_replies,
+                channel=thread.channel,
+                ts=thread.root,
+                latest=ts,
+                limit=_EARLIER_PAGE,
+                cursor=cursor or None,
+            )
+            answer = await call_slack("reading what was said before", call)
+            found += answer.get("messages") or []
+            cursor = text_in(object_in(answer, "response_metadata"), "next_cursor")
+            if not cursor:
+                break
+        return [one for one in found if text_in(one, "ts") != ts]

@@ -1,0 +1,415 @@
+"""Where every payload from Slack comes in. Nothing is acknowledged before it was taken, in the order of its thread."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from http import HTTPStatus
+from typing import Any
+
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.response import BoltResponse
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.slack import payloads
+from adapters.slack.access import PLATFORM, Identity, SharedChannels, WorkspaceMembers
+from adapters.slack.blocks import forms
+from adapters.slack.blocks.kit import cut
+from adapters.slack.blocks.text import on_one_line
+from adapters.slack.client import SlackAccess, slack_errors
+from adapters.slack.connection import ChannelMarks
+from adapters.slack.deliveries import (
+    Delivery,
+    FormOpening,
+    FormRequest,
+    HomeVisit,
+    IncompleteForm,
+    MessageEdit,
+    MessagesTabOpened,
+    NotForBot,
+    Payload,
+    PayloadMeaning,
+    Talk,
+    WindowClosed,
+    object_in,
+    text_in,
+    time_of,
+)
+from adapters.slack.files import Attachments
+from adapters.slack.payloads import PayloadContext
+from adapters.slack.views import PersonalViews
+from bot.core.cards import Card, RootCard
+from bot.core.choices import Command, Word
+from bot.core.errors import PortError, Refused
+from bot.core.events import Commanded, FromPeople, Said
+from bot.core.people import Person, Thread
+from bot.core.text import sentences
+from bot.ports import Deliver
+
+log = logging.getLogger("bot.slack")
+_FORM_GRACE = 3.0
+Ack = Mapping[str, Any]
+"""What is sent along with an acknowledgement; mostly nothing."""
+
+
+@dataclass
+class _ThreadTurn:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    users: int = 0
+
+
+def _ignore_talk(thread: Thread) -> None:
+    return
+
+
+class SlackReceiver:
+    """`known`: what a press alone does not tell. `talked` is told where people talk, to the bot or not. `wishes` begins
+    what is asked for in forms; `brought` adds to what is said."""
+
+    def __init__(
+        self,
+        access: SlackAccess,
+        client: AsyncWebClient,
+        us: Identity,
+        people: WorkspaceMembers,
+        deliver: Deliver,
+        *,
+        now: Callable[[], datetime],
+        screens: PersonalViews,
+        wishes: FormRequests,
+        seen: ChannelMarks | None = None,
+        shared: SharedChannels | None = None,
+        known: PayloadContext | None = None,
+        talked: Callable[[Thread], None] = _ignore_talk,
+        brought: Attachments | None = None,
+    ) -> None:
+        self._client = client
+        self._us = us
+        self._people = people
+        self._deliver = deliver
+        self._now = now
+        self._screens = screens
+        self._wishes = wishes
+        self._seen = seen
+        self._shared = shared or SharedChannels()
+        self._known = known or PayloadContext()
+        self._talked = talked
+        self._brought = brought or Attachments()
+        self._turns: dict[str, _ThreadTurn] = {}
+        self._opening: set[asyncio.Task[None]] = set()
+        # everything is answered before bolt would look up who sent it, or search through listeners:
+        # its own first question to Slack fails silently, and drops the event
+        self.app = AsyncApp(
+            name="gwt",
+            client=client,
+            signing_secret=access.signing_secret,
+            logger=_bolt_log(),
+            before_authorize=self._receive,
+        )
+
+    async def take(self, body: Payload) -> Ack:
+        """Returns when it was taken or is nothing; a PortError: it was not, and shall come again."""
+        self._shared.note(body, self._us.team)
+        with self._marking(body):
+            match interpret_payload(body, self._us, self._now(), self._known):
+                case Delivery(what=MessageEdit()) as edit if not self._known.at_work_in(
+                    edit.thread
+                ):
+                    log.debug("an edit where the bot is not at work")
+                case Delivery() as delivery:
+                    self._talked(delivery.thread)
+                    return await self._in_turn(delivery)
+                case IncompleteForm(errors=errors):
+                    return _form_errors(errors)
+                case NotForBot(why=why, talked=talked):
+                    # of every word people say to each other nobody wants to read
+                    level = logging.DEBUG if message_key(body) else logging.INFO
+                    log.log(level, "nothing for the bot", extra={"data": {"why": why}})
+                    if talked:
+                        self._talked(talked)
+                case looking:
+                    self._screens.look(looking)
+        return {}
+
+    async def close(self) -> None:
+        """Forms that are being opened are still opened."""
+        if self._opening:
+            await asyncio.wait(self._opening, timeout=_FORM_GRACE)
+        for opening in self._opening:
+            opening.cancel()
+        await asyncio.gather(*self._opening, return_exceptions=True)
+        await self._wishes.close()
+        await self._people.close()
+
+    async def _receive(
+        self, body: dict[str, Any], next_: Callable[[], Awaitable[BoltResponse]]
+    ) -> BoltResponse:
+        if text_in(body, "type") == "url_verification":
+            return await next_()
+        self._screens.health.heard()
+        try:
+            ack = await self.take(body)
+        except PortError as problem:
+            log.warning("not taken", extra={"data": {"reason": problem.reason}})
+            return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE)
+        return BoltResponse(status=HTTPStatus.OK, body=dict(ack) if ack else "")
+
+    def _marking(self, body: Payload) -> AbstractContextManager[None]:
+        message = message_key(body)
+        if self._seen is None or message is None:
+            return nullcontext()
+        return self._seen.taking(*message)
+
+    async def _in_turn(self, delivery: Delivery) -> Ack:
+        """Whoever came first is asked for first, however long that takes."""
+        self._screens.begin(delivery)
+        async with self._turn(delivery.line):
+            try:
+                ack = await self._taken(delivery)
+            except PortError:
+                self._screens.fail(delivery)
+                raise
+        return ack
+
+    async def _taken(self, delivery: Delivery) -> Ack:
+        known = await self._people.person(delivery.user, delivery.home)
+        by = self._shared.seen_in(delivery.thread, known)
+        let = await self._hand_over(delivery.thread, await self._event(delivery, by))
+        self._screens.end(delivery, let=let)
+        if isinstance(delivery.what, FormRequest):
+            errors = (
+                await self._wishes.begin(delivery, delivery.what, by) if let else wrong_channel()
+            )
+            return _form_errors(errors) if errors else {}
+        if let and isinstance(delivery.what, FormOpening):
+            opening = asyncio.create_task(self._open(delivery.what))
+            self._opening.add(opening)
+            opening.add_done_callback(self._opening.discard)
+        return {}
+
+    async def _event(self, delivery: Delivery, by: Person) -> FromPeople:
+        event = delivery.event(by)
+        if not isinstance(event, Said):
+            return event
+        files = await self._brought.beside(delivery, by)
+        ts = delivery.what.ts if isinstance(delivery.what, Talk) else ""
+        unseen = self._known.unseen(delivery.thread, ts) if ts else ()
+        return event.model_copy(update={"files": files, "unseen": unseen})
+
+    async def _hand_over(self, thread: Thread, event: FromPeople) -> bool:
+        try:
+            return await self._deliver(thread, event)
+        except Refused as refused:
+            # somebody could not be answered: hearing it again would not change that
+            log.warning("could not be answered", extra={"data": {"reason": refused.reason}})
+            return False
+
+    async def _open(self, opening: FormOpening) -> None:
+        """The press is good for three seconds, and once."""
+        try:
+            with slack_errors("opening a form"):
+                await self._client.views_open(trigger_id=opening.trigger, view=opening.form)
+        except PortError as problem:
+            log.warning("a form was not opened", extra={"data": {"reason": problem.reason}})
+
+    @asynccontextmanager
+    async def _turn(self, line: str) -> AsyncGenerator[None, None]:
+        """The lock is asked for without a pause in between, so turns are in the order of arrival."""
+        turn = self._turns.setdefault(line, _ThreadTurn())
+        turn.users += 1
+        try:
+            async with turn.lock:
+                yield
+        finally:
+            turn.users -= 1
+            if not turn.users:
+                self._turns.pop(line, None)
+
+
+def _form_errors(errors: Mapping[str, str]) -> Ack:
+    """A form that stays open, with what is wrong beside its fields."""
+    return {"response_action": "errors", "errors": dict(errors)}
+
+
+def _bolt_log() -> logging.Logger:
+    """Bolt warns of settings it finds in the environment and does not use; what matters are our own bugs."""
+    bolt = logging.getLogger("bot.slack.bolt")
+    bolt.setLevel(logging.ERROR)
+    return bolt
+
+
+# What each payload is about, by Slack's own names. What is not named here means nothing.
+
+
+class SlackEvent(StrEnum):
+    """What is listened to; the manifest subscribes to it."""
+
+    MESSAGE = "message"
+    MENTION = "app_mention"
+    STOPPED = "agent_session_stopped"
+    HOME = "app_home_opened"
+
+
+_MESSAGES = frozenset({SlackEvent.MESSAGE, SlackEvent.MENTION})
+
+
+def interpret_payload(
+    body: Payload, us: Identity, now: datetime, known: PayloadContext
+) -> PayloadMeaning:
+    """What somebody wants of the bot; `now` stands where Slack tells no time."""
+    match text_in(body, "type"):
+        case "event_callback":
+            return _event_callback(body, us, now)
+        case "block_actions":
+            return payloads.block_actions(body, us, now, known)
+        case "view_submission":
+            return payloads.view_submission(body, us, now, known)
+        case "view_closed" if text_in(object_in(body, "view"), "id"):
+            return WindowClosed(text_in(object_in(body, "view"), "id"))
+        case "message_action":
+            return payloads.message_action(body, us, now)
+        case "shortcut":
+            return payloads.global_shortcut(body, us, now, known)
+        case "" if text_in(body, "command"):
+            return payloads.slash_command(body, us, now, known)
+        case other:
+            return NotForBot(f"{other} is not listened to")
+
+
+def message_key(body: Payload) -> tuple[str, str] | None:
+    """Channel and time of the message an event is about, whatever it says; None: it is about none."""
+    event = object_in(body, "event")
+    channel, ts = text_in(event, "channel"), text_in(event, "ts")
+    return (channel, ts) if text_in(event, "type") in _MESSAGES and channel and ts else None
+
+
+def as_message_event(message: Payload, channel: str, us: Identity) -> Payload:
+    """A message read from the history, in the shape of an event: it means the same, under the same id."""
+    event = {**message, "type": "message", "channel": channel}
+    return {"type": "event_callback", "team_id": us.team, "event": event}
+
+
+def _event_callback(body: Payload, us: Identity, now: datetime) -> PayloadMeaning:
+    event = object_in(body, "event")
+    if not _is_our_workspace(body, us):
+        return NotForBot("it happened in another workspace")
+    match text_in(event, "type"):
+        case SlackEvent.MESSAGE | SlackEvent.MENTION:
+            return payloads.message_event(event, us, now)
+        case SlackEvent.STOPPED:
+            return payloads.agent_session_stopped(body, event, us, now)
+        case SlackEvent.HOME:
+            return _app_home_opened(body, event, us, now)
+        case other:
+            return NotForBot(f"{other} is not listened to")
+
+
+def _app_home_opened(body: Payload, event: Payload, us: Identity, now: datetime) -> PayloadMeaning:
+    """Somebody opens the bot's own page, one of its two tabs."""
+    user, once = text_in(event, "user"), text_in(body, "event_id") or text_in(event, "event_ts")
+    if not (user and once):
+        return NotForBot("not a whole visit")
+    if text_in(event, "tab") == "messages" and text_in(event, "channel"):
+        return MessagesTabOpened(user, text_in(event, "channel"))
+    if text_in(event, "tab") != "home":
+        return NotForBot("not a tab of ours")
+    return Delivery(
+        id=f"{PLATFORM}:{us.team}:home:{once}",
+        at=time_of(text_in(event, "event_ts"), now),
+        thread=payloads.slack_thread(us, "", "", direct=False),
+        user=user,
+        what=HomeVisit(),
+    )
+
+
+def _is_our_workspace(body: Payload, us: Identity) -> bool:
+    """An app in several workspaces hears of all of them through one socket."""
+    told = body.get("authorizations")
+    listed = [one for one in told if isinstance(one, Mapping)] if isinstance(told, list) else []
+    teams = {text_in(one, "team_id") for one in listed}
+    return us.team in teams | {text_in(body, "team_id"), text_in(body, "context_team_id")}
+
+
+# What was asked for in a form: a thread is begun for it, once, and then it is said there like any
+# message.
+
+OpenThread = Callable[[Thread, Card], Awaitable[Thread]]
+FORM_PATIENCE = 2.0
+"""Seconds: Slack waits three for an answer to a form."""
+MOST_FORMS = 200
+_LONGEST_TITLE = 80
+_SEND_AGAIN = "This takes longer than it should. Please send it again in a moment: it begins once, however often it is sent."
+_WRONG_CHANNEL = "You may not start anything there. Choose a channel I am set up for, or ask whoever runs this bot."
+
+
+class FormRequests:
+    """`open_` begins a thread in a channel; the same card begins the same thread."""
+
+    def __init__(
+        self, open_: OpenThread, deliver: Deliver, *, patience: float = FORM_PATIENCE
+    ) -> None:
+        self._open = open_
+        self._deliver = deliver
+        self._patience = patience
+        self._beginning: dict[str, asyncio.Task[bool]] = {}
+
+    async def begin(self, delivery: Delivery, wish: FormRequest, by: Person) -> Mapping[str, str]:
+        """Returns when it is taken, with nothing; else what to say beside the fields of the form, which stays open.
+
+        What the person wrote is in the form alone: it is not closed before all of it is on disk. Whoever waits no
+        longer hinders nothing: the next try joins what is under way.
+        """
+        task = self._beginning.get(wish.form)
+        if task is None or (task.done() and _has_failed(task)):
+            task = asyncio.create_task(self._begin(delivery, wish, by), name="slack: a wish")
+            self._remember(wish.form, task)
+        try:
+            async with asyncio.timeout(self._patience):
+                taken = await asyncio.shield(task)
+        except TimeoutError:
+            return {forms.WHAT: _SEND_AGAIN}
+        except PortError as problem:
+            log.warning("a wish was not begun", extra={"data": {"reason": problem.reason}})
+            return {forms.WHAT: sentences(problem.reason, problem.remedy)}
+        return {} if taken else wrong_channel()
+
+    async def close(self) -> None:
+        for task in self._beginning.values():
+            task.cancel()
+        await asyncio.gather(*self._beginning.values(), return_exceptions=True)
+
+    async def _begin(self, delivery: Delivery, wish: FormRequest, by: Person) -> bool:
+        title = cut(on_one_line(wish.text.partition("\n")[0]), _LONGEST_TITLE) or "A feature"
+        root = RootCard(
+            key=f"root:{wish.form}", session="", title=title, request=wish.text, by=str(by)
+        )
+        thread = await self._open(delivery.thread, root)
+        return await self._deliver(thread, _event_of(delivery, wish, by))
+
+    def _remember(self, form: str, task: asyncio.Task[bool]) -> None:
+        """A form that was sent twice, before and after it was done, begins one thread."""
+        self._beginning[form] = task
+        old = [name for name, one in self._beginning.items() if one.done() and name != form]
+        for name in old[: max(0, len(self._beginning) - MOST_FORMS)]:
+            del self._beginning[name]
+
+
+def _event_of(delivery: Delivery, wish: FormRequest, by: Person) -> Said | Commanded:
+    if wish.spec:
+        command = Command(word=Word.SPEC, text=wish.text)
+        return Commanded(id=delivery.id, at=delivery.at, by=by, command=command)
+    return Said(id=delivery.id, at=delivery.at, by=by, text=wish.text, mention=True)
+
+
+def wrong_channel() -> Mapping[str, str]:
+    """What a form is told whose channel is none where this person may ask for anything."""
+    return {forms.CHANNEL: _WRONG_CHANNEL}
+
+
+def _has_failed(task: asyncio.Task[bool]) -> bool:
+    return task.cancelled() or task.exception() is not None

@@ -1,0 +1,421 @@
+"""The messages of a card: found, posted, edited and deleted, each in the richest form its workspace supports.
+
+What may have been done already is looked for, never done again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import time
+from typing import Any
+
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.posting import PlacedCard
+from adapters.slack.blocks.cards import plainer_forms
+from adapters.slack.blocks.kit import EVERY_BLOCK_KIND, Block, BlockKind, SlackMessage
+from adapters.slack.client import AnswerLost, SlackAnswer, SlackDenied, call_slack
+from bot.core.people import Thread
+
+# Single messages of a card in its thread.
+
+log = logging.getLogger("bot.slack")
+
+_NOT_TO_BE_EDITED = frozenset({"cant_update_message", "edit_window_closed", "message_not_found"})
+_NOT_TO_BE_DELETED = frozenset({"cant_delete_message", "compliance_exports_prevent_deletion"})
+
+
+class Messages:
+    def __init__(self, client: AsyncWebClient) -> None:
+        self._client = client
+
+    async def put(
+        self,
+        placed: PlacedCard,
+        part: int,
+        drawing: CardDrawing,
+        ts: str = "",
+        others: Collection[str] = (),
+    ) -> str:
+        """Edited where it stands, else posted. `others` are messages of the card that this one is not. Its ts."""
+        if ts:
+            try:
+                await self._edit(placed, part, drawing, ts)
+            except SlackDenied as refusal:
+                if refusal.code not in _NOT_TO_BE_EDITED:
+                    raise
+            else:
+                return ts
+        return await self._post(placed, part, drawing, {*others, ts})
+
+    async def begin(self, placed: PlacedCard, drawing: CardDrawing) -> str:
+        """Posted into the channel itself: a thread hangs from it. Its ts."""
+        try:
+            return await self._say(placed, 0, drawing)
+        except AnswerLost:
+            if there := await self.find_root(placed):
+                return there
+            raise
+
+    async def find_root(self, placed: PlacedCard) -> str:
+        """The one that an earlier try has posted into the channel itself; empty: there is none."""
+        return await find_root_message(self._client, placed)
+
+    async def find(self, placed: PlacedCard) -> list[FoundMessage]:
+        """All messages of the card that stand in the thread, the oldest first."""
+        return card_messages_in(await read_thread(self._client, placed.thread), placed)
+
+    async def delete(self, thread: Thread, ts: str) -> None:
+        """One that is gone, or must stay, is let be."""
+        try:
+            await call_slack(
+                "deleting a message",
+                lambda: self._client.chat_delete(channel=thread.channel, ts=ts),
+            )
+        except SlackDenied as refusal:
+            if refusal.code in _NOT_TO_BE_DELETED:
+                log.warning("a message stays", extra={"data": {"ts": ts, "why": refusal.code}})
+            elif refusal.code != "message_not_found":
+                raise
+
+    async def whisper(self, thread: Thread, user: str, drawing: CardDrawing) -> None:
+        """For one person's eyes. It cannot be found again: after a lost answer it may be seen twice."""
+
+        async def send(text: str, blocks: list[Block]) -> SlackAnswer:
+            return await call_slack(
+                "telling one person",
+                lambda: self._client.chat_postEphemeral(
+                    channel=thread.channel,
+                    user=user,
+                    thread_ts=thread.root or None,
+                    text=text,
+                    blocks=blocks,
+                ),
+            )
+
+        for part in range(len(drawing)):
+            await send_richest(drawing, part, send)
+
+    async def _post(
+        self, placed: PlacedCard, part: int, drawing: CardDrawing, others: Collection[str]
+    ) -> str:
+        try:
+            return await self._say(placed, part, drawing)
+        except AnswerLost:
+            there = await self._of_this_revision(placed, part)
+            mine = [ts for ts in there if ts not in others]
+            if not mine:
+                raise
+            return mine[-1]
+
+    async def _say(self, placed: PlacedCard, part: int, drawing: CardDrawing) -> str:
+        """Into its thread; where that has no root, into the channel itself."""
+
+        async def send(text: str, blocks: list[Block]) -> SlackAnswer:
+            return await call_slack(
+                "posting a message",
+                lambda: self._client.chat_postMessage(
+                    channel=placed.thread.channel,
+                    thread_ts=placed.thread.root or None,
+                    text=text,
+                    blocks=blocks,
+                    metadata=card_metadata(placed, part),
+                    unfurl_links=False,
+                    unfurl_media=False,
+                ),
+            )
+
+        answer = await send_richest(drawing, part, send)
+        return str(answer["ts"])
+
+    async def _edit(self, placed: PlacedCard, part: int, drawing: CardDrawing, ts: str) -> None:
+        async def send(text: str, blocks: list[Block]) -> SlackAnswer:
+            return await call_slack(
+                "editing a message",
+                lambda: self._client.chat_update(
+                    channel=placed.thread.channel,
+                    ts=ts,
+                    text=text,
+                    blocks=blocks,
+                    metadata=card_metadata(placed, part),
+                ),
+            )
+
+        try:
+            await send_richest(drawing, part, send)
+        except AnswerLost:
+            if ts not in await self._of_this_revision(placed, part):
+                raise
+
+    async def _of_this_revision(self, placed: PlacedCard, part: int) -> list[str]:
+        found = await self.find(placed)
+        return [one.ts for one in found if (one.part, one.revision) == (part, placed.revision)]
+
+
+# Cards are found again in their thread by message metadata that people do not see: whose card,
+# which part, which revision.
+
+METADATA_EVENT = "gwt_card"
+MOST_PARTS = 100
+PAGE_SIZE = 200
+MOST_PAGES = 25
+"""A thread of five thousand messages, or the last five thousand of a channel: what stands beyond is not found again."""
+
+
+@dataclass(frozen=True)
+class FoundMessage:
+    """A message of a card, as it stands in the thread."""
+
+    ts: str
+    part: int
+    revision: int
+
+
+def card_metadata(placed: PlacedCard, part: int) -> dict[str, Any]:
+    """The metadata of a message."""
+    payload = {"card": _card_hash(placed, part), "revision": placed.revision}
+    return {"event_type": METADATA_EVENT, "event_payload": payload}
+
+
+def card_messages_in(
+    messages: Iterable[Mapping[str, Any]], placed: PlacedCard
+) -> list[FoundMessage]:
+    """Every message of the card, the oldest first."""
+    parts = {_card_hash(placed, part): part for part in range(MOST_PARTS)}
+    found: list[FoundMessage] = []
+    for message in messages:
+        metadata = message.get("metadata") or {}
+        payload = metadata.get("event_payload") or {}
+        part = parts.get(payload.get("card", ""))
+        if metadata.get("event_type") == METADATA_EVENT and part is not None:
+            found.append(FoundMessage(message["ts"], part, payload.get("revision", 0)))
+    return sorted(found, key=lambda one: one.ts)
+
+
+async def read_thread(client: AsyncWebClient, thread: Thread) -> list[Mapping[str, Any]]:
+    """All that stands in it, with the marks."""
+    messages: list[Mapping[str, Any]] = []
+    cursor: str | None = None
+    for _ in range(MOST_PAGES):
+        page = await call_slack(
+            "reading a thread",
+            lambda cursor=cursor: client.conversations_replies(
+                channel=thread.channel,
+                ts=thread.root,
+                include_all_metadata=True,
+                limit=PAGE_SIZE,
+                cursor=cursor,
+            ),
+        )
+        messages += page.get("messages") or []
+        cursor = (page.get("response_metadata") or {}).get("next_cursor")
+        if not cursor:
+            break
+    return messages
+
+
+async def find_root_message(client: AsyncWebClient, placed: PlacedCard) -> str:
+    """The ts of a card that stands in the channel itself, outside of threads; empty: it does not."""
+    cursor: str | None = None
+    for _ in range(MOST_PAGES):
+        page = await call_slack(
+            "reading a channel",
+            lambda cursor=cursor: client.conversations_history(
+                channel=placed.thread.channel,
+                include_all_metadata=True,
+                limit=PAGE_SIZE,
+                cursor=cursor,
+            ),
+        )
+        if found := card_messages_in(page.get("messages") or [], placed):
+            return found[0].ts
+        cursor = (page.get("response_metadata") or {}).get("next_cursor")
+        if not cursor:
+            break
+    return ""
+
+
+def _card_hash(placed: PlacedCard, part: int) -> str:
+    name = f"{placed.thread.key}\n{placed.key}\n{part}"
+    return hashlib.sha256(name.encode()).hexdigest()[:24]
+
+
+# Which blocks each workspace supports. A refusal is kept on disk, and tried again after a day:
+# Slack learns, too.
+
+REFUSED_FOR = 24 * 3600.0
+
+
+class SupportedBlocks:
+    """Without a path it is remembered for this start only. `wall`: the time of day, in seconds."""
+
+    def __init__(self, path: Path | None = None, *, wall: Callable[[], float] = time) -> None:
+        self._path = path
+        self._wall = wall
+        self._refused: dict[tuple[str, BlockKind], float] = _read_refused(path) if path else {}
+
+    def kinds(self, workspace: str) -> frozenset[BlockKind]:
+        now = self._wall()
+        refused = {
+            kind
+            for (where, kind), at in self._refused.items()
+            # a clock that was set back must not keep a block away for longer
+            if where == workspace and 0 <= now - at < REFUSED_FOR
+        }
+        return EVERY_BLOCK_KIND - refused
+
+    def refuse(self, workspace: str, kinds: frozenset[BlockKind], why: str) -> None:
+        """They are not drawn there any more."""
+        new = sorted(kinds & self.kinds(workspace))
+        if not new:
+            return
+        self._refused |= dict.fromkeys(((workspace, kind) for kind in new), self._wall())
+        about = {"workspace": workspace, "blocks": [kind.value for kind in new], "why": why}
+        log.warning(
+            "drawn more plainly: a workspace does not take some blocks", extra=_extra(about)
+        )
+        self._write()
+
+    def _write(self) -> None:
+        if self._path is None:
+            return
+        lines = [[where, kind, at] for (where, kind), at in self._refused.items()]
+        beside = self._path.with_name(f".{self._path.name}.new")
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            beside.touch(mode=0o600)
+            beside.write_text(json.dumps(lines), "utf-8")
+            beside.replace(self._path)
+        except OSError as error:
+            # it costs a refused call after the next start, no more
+            log.warning("not noted", extra=_extra({"why": str(error.strerror)}))
+
+
+def _read_refused(path: Path) -> dict[tuple[str, BlockKind], float]:
+    """Nothing, where it cannot be read: then it is found out anew."""
+    try:
+        lines = json.loads(path.read_text(encoding="utf-8"))
+        return {(str(where), BlockKind(kind)): float(at) for where, kind, at in lines}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, TypeError) as error:
+        log.warning("refusals forgotten", extra=_extra({"why": type(error).__name__}))
+        return {}
+
+
+def _extra(about: dict[str, Any]) -> dict[str, Any]:
+    return {"data": about}
+
+
+# One message in the richest form its workspace supports. What is refused is left out, and
+# remembered: a card is never lost to its looks.
+
+Send = Callable[[str, list[Block]], Awaitable[SlackAnswer]]
+_BLOCK_ERRORS = frozenset({"invalid_blocks", "invalid_blocks_format"})
+_TOO_LARGE_ERRORS = frozenset(
+    {"blocks_too_long", "msg_blocks_too_long", "msg_too_long", "too_many_blocks"}
+)
+_UNSUPPORTED = re.compile(r"unsupported (?:block )?type:? `?(\w+)")
+_BLOCK_POINTER = re.compile(r"\[json-pointer:/blocks/(\d+)(?:/[^\]]*)?\]")
+_CONTENT_ERROR = re.compile(
+    r"\b(?:characters|items|columns|rows) allowed|must be (?:less|more) than|no (?:more|fewer) than"
+    r"|already exists|too (?:long|many)|only one"
+)
+"""What is wrong with this message alone."""
+
+
+@dataclass
+class CardDrawing:
+    """A card as messages: as many whatever a workspace takes."""
+
+    draw: Callable[[frozenset[BlockKind]], Sequence[SlackMessage]]
+    takes: SupportedBlocks
+    workspace: str
+    _drawn: dict[frozenset[BlockKind], Sequence[SlackMessage]] = field(
+        default_factory=dict[frozenset[BlockKind], Sequence[SlackMessage]]
+    )
+
+    def __len__(self) -> int:
+        return len(self._messages(frozenset()))
+
+    def part(self, number: int, without: frozenset[BlockKind] = frozenset()) -> SlackMessage:
+        return self._messages(without)[number]
+
+    def _messages(self, without: frozenset[BlockKind]) -> Sequence[SlackMessage]:
+        kinds = self.takes.kinds(self.workspace) - without
+        if kinds not in self._drawn:
+            self._drawn[kinds] = self.draw(kinds)
+        return self._drawn[kinds]
+
+
+async def send_richest(drawing: CardDrawing, part: int, send: Send) -> SlackAnswer:
+    """What Slack refuses for its kind is drawn without; what it refuses for its content, in a simpler form."""
+    without: frozenset[BlockKind] = frozenset()
+    why = ""
+    while True:
+        message = drawing.part(part, without)
+        try:
+            answer = await send(message.text, message.blocks)
+        except SlackDenied as refusal:
+            if refusal.code not in _BLOCK_ERRORS | _TOO_LARGE_ERRORS:
+                raise
+            doubted = doubted_kinds(refusal, message.blocks) - without
+            if not doubted:
+                return await _send_simpler(message, refusal, send)
+            without, why = without | doubted, "; ".join(refusal.details) or refusal.code
+        else:
+            if without:
+                drawing.takes.refuse(drawing.workspace, without, why)
+            return answer
+
+
+def doubted_kinds(refusal: SlackDenied, blocks: Sequence[Block]) -> frozenset[BlockKind]:
+    """Those the refusal may be about. Empty: it is about what this message says, or about no block of a newer kind.
+
+    Where Slack does not say which block it is about, all are in doubt.
+    """
+    there = [str(block.get("type", "")) for block in blocks]
+    kinds = frozenset(kind for kind in BlockKind if kind in there)
+    if refusal.code not in _BLOCK_ERRORS:
+        return frozenset()
+    if not refusal.details:
+        return kinds
+    named = {one for told in refusal.details for one in _kinds_named(told, there)}
+    return frozenset(kind for kind in kinds if kind in named)
+
+
+def _kinds_named(told: str, there: Sequence[str]) -> list[str]:
+    """The types of blocks that a line of Slack's is about, if it is about their kind."""
+    if unsupported := _UNSUPPORTED.search(told):
+        place = _BLOCK_POINTER.search(told)
+        return [unsupported[1], *_block_at(place, there)]
+    return [] if _CONTENT_ERROR.search(told) else _block_at(_BLOCK_POINTER.search(told), there)
+
+
+def _block_at(place: re.Match[str] | None, there: Sequence[str]) -> list[str]:
+    number = int(place[1]) if place else len(there)
+    return [there[number]] if number < len(there) else []
+
+
+async def _send_simpler(message: SlackMessage, refusal: SlackDenied, send: Send) -> SlackAnswer:
+    """Sections, and the buttons as they are; then mere text."""
+    sections, bare = plainer_forms(message)
+    _log_refusal(refusal)
+    try:
+        return await send(*sections)
+    except SlackDenied as again:
+        if again.code not in _BLOCK_ERRORS | _TOO_LARGE_ERRORS:
+            raise
+        _log_refusal(again)
+    return await send(*bare)
+
+
+def _log_refusal(refusal: SlackDenied) -> None:
+    about = {"why": refusal.code, "details": refusal.details}
+    log.error("a message is shown in a simpler form", extra={"data": about})

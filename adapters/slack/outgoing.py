@@ -1,0 +1,400 @@
+"""The one way out to Slack: a card stands in its thread once, and is edited there, whatever became of earlier tries.
+
+It is written down before Slack is asked and after; where an earlier try's end is not known, the thread is read first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.posting import (
+    PlacedCard,
+    PostingLedger,
+    Turns,
+    Urgency,
+    digest_of,
+    opened_thread,
+    root_entry,
+    thread_from_root,
+    urgency_of,
+)
+from adapters.slack.assistant import AgentStatus, AgentStatuses, agent_status_of
+from adapters.slack.blocks.cards import draw_card
+from adapters.slack.blocks.kit import BlockKind, Site, SlackMessage
+from adapters.slack.client import BackgroundTasks, SlackDenied, call_slack
+from adapters.slack.files import DocumentFiles
+from adapters.slack.messages import CardDrawing, Messages, SupportedBlocks
+from adapters.slack.views import PersonalViews
+from bot.core.cards import AnswerCard, Card, DocumentCard, ProblemCard, ReceivedCard, StatusCard
+from bot.core.errors import Refused, Unavailable
+from bot.core.layout import lay_out
+from bot.core.people import Person, Thread
+from bot.core.sheets import Element, Entries, Pointer, Text
+from bot.core.text import sentences
+
+log = logging.getLogger("bot.slack")
+
+HEARD_REACTION = "eyes"
+BETWEEN_MOVES = 110.0
+"""Seconds: a little less than from one tick to the next."""
+BETWEEN_EDITS = 3.0
+Draw = Callable[[Card, Site | None, frozenset[BlockKind]], Sequence[SlackMessage]]
+
+
+class SlackGateway:
+    """Cards of one thread are shown one after the other: that is the caller's part."""
+
+    def __init__(
+        self,
+        client: AsyncWebClient,
+        ledger: PostingLedger,
+        turns: Turns,
+        *,
+        draw: Draw = draw_card,
+        takes: SupportedBlocks | None = None,
+        screens: PersonalViews | None = None,
+        between_moves: float = BETWEEN_MOVES,
+        between_edits: float = BETWEEN_EDITS,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client = client
+        self._ledger = ledger
+        self._turns = turns
+        self._draw = draw
+        self._takes = takes or SupportedBlocks()
+        self._screens = screens
+        self._links = WorkspaceLinks(client)
+        self._messages = Messages(client)
+        self._threads = ThreadStarter(self._messages, ledger)
+        self._documents = DocumentFiles(client, ledger)
+        self._asides = BackgroundTasks()
+        self._native = AgentStatuses(client, self._asides)
+        self._behind = StatusReposts(between_moves, now)
+        self._later = StatusThrottle(self._asides, between_edits, now)
+
+    async def close(self) -> None:
+        """Whatever goes on beside the cards is let go."""
+        await self._asides.close()
+
+    def talked(self, thread: Thread) -> None:
+        """Somebody has said something in the thread. People talk in many that are none of the bot's."""
+        if self._ledger.knows(thread):
+            self._behind.talked(thread)
+
+    async def show(self, thread: Thread, card: Card) -> None:
+        """Returns when it stands there, or is to stand there in a moment. No call at all if it is known to."""
+        if not thread.root:
+            raise Refused("A card belongs into a thread.", "Mention the bot in a message.")
+        if isinstance(card, ReceivedCard) and self._ledger.find(thread, card.key) is None:
+            self._asides.begin("reaction", lambda: self.react(thread))
+            self._native.tell(thread, card)
+        if self._later.puts_off(thread, card, lambda: self._show_last(thread, card.key)):
+            self._native.tell(thread, card)
+            return
+        if self._is_known_to_stand(thread, card) and not isinstance(card, DocumentCard):
+            if isinstance(card, StatusCard):
+                # Slack takes its sign away when it was not told again for an hour
+                self._native.tell(thread, card)
+            return
+        problem = ""
+        async with self._turns.turn(thread.place, urgency_of(card)):
+            changed = await self._stand(thread, card)
+            if isinstance(card, DocumentCard):
+                problem = await self._documents.attach(thread, card)
+        if changed:
+            self._native.tell(thread, card)
+        if problem:
+            await self.show(thread, _files_refused_card(problem))
+
+    async def open(self, thread: Thread, card: Card) -> Thread:
+        """Post it into the channel itself, once: the thread that hangs from it. Shown there, it is edited."""
+        async with self._turns.turn(thread.place, urgency_of(card)):
+            begun = opened_thread(self._ledger, thread, card)
+            if begun is None:
+                begun = await self._threads.begin(thread, card, await self._drawn(thread, card))
+        await self.show(begun, card)
+        return begun
+
+    async def _show_last(self, thread: Thread, key: str) -> None:
+        """What has waited: looked for only when it is its turn, so that it overwrites nothing newer."""
+        async with self._turns.turn(thread.place, Urgency.STATUS):
+            card = self._later.take(thread, key)
+            if card is not None:
+                await self._stand(thread, card)
+
+    async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
+        """For one person's eyes, at once: it waits for no turn. What is known to have been said is not said again."""
+        user = person.id.rpartition(":")[2]
+        if self._screens and await self._on_screen(thread, user, card):
+            return
+        own = card.model_copy(update={"key": f"{card.key} for {user}"})
+        if self._is_known_to_stand(thread, own):
+            return
+        try:
+            await self._messages.whisper(thread, user, await self._drawn(thread, card))
+        except SlackDenied as refusal:
+            about = {"card": card.key, "why": refusal.code}
+            log.warning("a word in private reached nobody", extra={"data": about})
+            raise
+        self._note(thread, own)
+
+    async def _on_screen(self, thread: Thread, user: str, card: Card) -> bool:
+        """Whether it was shown beside the threads: on a page or in a window of that person's own."""
+        site = await self._links.site_for(card)
+        return self._screens is not None and await self._screens.tell(thread, user, card, site)
+
+    async def _drawn(self, thread: Thread, card: Card) -> CardDrawing:
+        site = await self._links.site_for(card)
+        return CardDrawing(partial(self._draw, card, site), self._takes, thread.workspace)
+
+    def _note(self, thread: Thread, card: Card) -> None:
+        """A word in private cannot be looked for in Slack. With a full disk it may be said twice, after a restart."""
+        try:
+            self._ledger.posted(
+                PlacedCard(thread=thread, key=card.key, revision=1, digest=digest_of(card))
+            )
+        except Unavailable as full:
+            log.warning("not noted", extra={"data": {"card": card.key, "why": full.reason}})
+
+    async def react(self, thread: Thread) -> None:
+        """A sign on the message a thread hangs from: it was heard. The bot does not hear itself."""
+        if self._ledger.by_message(thread.place, thread.root):
+            return
+        try:
+            await call_slack(
+                "a reaction",
+                lambda: self._client.reactions_add(
+                    channel=thread.channel, name=HEARD_REACTION, timestamp=thread.root
+                ),
+            )
+        except SlackDenied as refusal:
+            if refusal.code != "already_reacted":
+                log.warning("no reaction", extra={"data": {"why": refusal.code}})
+
+    def _is_known_to_stand(self, thread: Thread, card: Card) -> bool:
+        placed = self._ledger.find(thread, card.key)
+        return placed is not None and placed.standing and placed.digest == digest_of(card)
+
+    async def _stand(self, thread: Thread, card: Card) -> bool:
+        """Make it stand there. False: it did."""
+        old = self._ledger.find(thread, card.key)
+        placed, written = self._wanted(thread, card)
+        if placed.standing:
+            return False
+        there, spare = dict(enumerate(placed.messages)), list[str]()
+        if not written or (old and not old.standing):
+            there, spare = await self._look(placed)
+        if there and there.get(0) not in placed.messages:
+            # an earlier try has posted it, and was not told
+            self._behind.posted(thread, card)
+        elif self._behind.is_behind(thread, card):
+            spare += there.values()
+            there = {}
+        await self._post(placed, card, there, spare, written=written)
+        self._later.shown(thread, card)
+        return True
+
+    def _wanted(self, thread: Thread, card: Card) -> tuple[PlacedCard, bool]:
+        """What is to stand there, and whether that is written down."""
+        try:
+            return self._ledger.wanted(thread, card, lay_out(card).choices), True
+        except Unavailable:
+            if not isinstance(card, ProblemCard):
+                raise
+            # a full disk must not keep people from hearing that the disk is full
+            return PlacedCard(
+                thread=thread, key=card.key, revision=1, digest=digest_of(card)
+            ), False
+
+    async def _look(self, placed: PlacedCard) -> tuple[dict[int, str], list[str]]:
+        """The message of each part that stands there, and what stands there besides."""
+        found = await self._messages.find(placed)
+        newest = {one.part: one.ts for one in found}
+        known = dict(enumerate(placed.messages))
+        there = known | newest
+        others = {*known.values(), *(one.ts for one in found)} - set(there.values())
+        return there, sorted(others)
+
+    async def _post(
+        self,
+        placed: PlacedCard,
+        card: Card,
+        there: dict[int, str],
+        spare: list[str],
+        *,
+        written: bool,
+    ) -> None:
+        """Every part in order; then what is spare goes: at no time is there less to read than before."""
+        anew = not there
+        stand: list[str] = []
+        drawing = await self._drawn(placed.thread, card)
+        for part in range(len(drawing)):
+            old = there.pop(part, "")
+            stand.append(await self._messages.put(placed, part, drawing, old, spare))
+            if old not in ("", stand[-1]):
+                spare.append(old)
+            if written and len(stand) < len(drawing):
+                placed = self._ledger.begun(placed, *stand)
+        if anew:
+            self._behind.posted(placed.thread, card)
+        for ts in (*spare, *there.values()):
+            await self._messages.delete(placed.thread, ts)
+        if written:
+            self._ledger.posted(placed, *stand)
+
+
+def _files_refused_card(problem: str) -> Card:
+    """Said once in a thread, however many of its files are refused."""
+    return AnswerCard(
+        key="no-files",
+        title="Documents are not attached as files here",
+        body=(Text(text=sentences(problem, "Their whole text is in the messages above")),),
+    )
+
+
+# Threads that the bot begins itself: a root message each, posted once, whatever became of earlier
+# tries.
+
+
+class ThreadStarter:
+    def __init__(self, messages: Messages, ledger: PostingLedger) -> None:
+        self._messages = messages
+        self._ledger = ledger
+
+    async def begin(self, thread: Thread, card: Card, drawing: CardDrawing) -> Thread:
+        """The thread whose root says the first of what is drawn. From then on it is a card of that thread."""
+        channel, root = root_entry(thread, card)
+        tried = self._ledger.find(channel, root.key) is not None
+        placed = self._ledger.wanted(channel, root, lay_out(card).choices)
+        there = placed.messages[0] if placed.messages else ""
+        if tried and not there:
+            there = await self._messages.find_root(placed)
+        ts = there or await self._messages.begin(placed, drawing)
+        placed = self._ledger.begun(placed, ts)
+        begun = thread_from_root(thread, ts)
+        own = self._ledger.adopted(placed, begun, card)
+        if not there and len(drawing) == 1:
+            # else it may say what it was to say at an earlier try, or not all of it: it is shown once more
+            self._ledger.posted(own, ts)
+        return begun
+
+
+# Where links lead: Slack is asked for the address of the workspace, once, and only when a card
+# points somewhere.
+
+
+class WorkspaceLinks:
+    def __init__(self, client: AsyncWebClient) -> None:
+        self._client = client
+        self._site: Site | None = None
+
+    async def site_for(self, card: Card) -> Site | None:
+        """None: the card needs no links."""
+        if not any(map(_leads_somewhere, lay_out(card).body)):
+            return None
+        if self._site is None:
+            told = await call_slack("where the workspace is", self._client.auth_test)
+            self._site = Site(str(told.get("team_id", "")), str(told.get("url", "")))
+        return self._site
+
+
+def _leads_somewhere(element: Element) -> bool:
+    match element:
+        case Pointer():
+            return True
+        case Entries(items=items):
+            return any(entry.thread for entry in items)
+        case _:
+            return False
+
+
+# A live card that changes faster than it may be edited waits a little, and only the last version
+# is shown. Only a card that says that work goes on may wait: should the program end meanwhile,
+# the next status says more anyway.
+
+CardKey = tuple[str, str]
+
+
+class StatusThrottle:
+    """`every`: so many seconds lie between two edits of a card. `now`: a clock that only goes forwards."""
+
+    def __init__(self, asides: BackgroundTasks, every: float, now: Callable[[], float]) -> None:
+        self._asides = asides
+        self._every = every
+        self._now = now
+        self._shown: dict[CardKey, float] = {}
+        self._waiting: dict[CardKey, Card] = {}
+
+    def shown(self, thread: Thread, card: Card) -> None:
+        """It was posted or edited just now."""
+        if not isinstance(card, StatusCard):
+            return
+        since = self._now() - self._every
+        self._shown = {key: at for key, at in self._shown.items() if at > since}
+        self._shown[thread.key, card.key] = self._now()
+
+    def puts_off(self, thread: Thread, card: Card, show: Callable[[], Awaitable[None]]) -> bool:
+        """Whether `show` will be called in a while, for what is then the last of it. Nothing older waits any more."""
+        key = (thread.key, card.key)
+        waits = key in self._waiting
+        wait = self._wait(key) if _may_wait(card) else 0.0
+        if wait <= 0:
+            self._waiting.pop(key, None)
+            return False
+        self._waiting[key] = card
+        if not waits:
+            self._asides.begin("a status that had to wait", lambda: self._after(wait, show))
+        return True
+
+    def take(self, thread: Thread, key: str) -> Card | None:
+        """What is still to be shown. It does not wait any more."""
+        return self._waiting.pop((thread.key, key), None)
+
+    def _wait(self, key: CardKey) -> float:
+        return self._shown.get(key, float("-inf")) + self._every - self._now()
+
+    async def _after(self, wait: float, show: Callable[[], Awaitable[None]]) -> None:
+        await asyncio.sleep(wait)
+        await show()
+
+
+def _may_wait(card: Card) -> bool:
+    return isinstance(card, StatusCard) and agent_status_of(card) is AgentStatus.PROCESSING
+
+
+# When a live card is posted again at the end of its thread: people have talked below it, and it
+# was not moved just now; or the card asks for it.
+
+
+class StatusReposts:
+    """`every`: so many seconds lie between two moves. `now`: a clock that only goes forwards."""
+
+    def __init__(self, every: float, now: Callable[[], float]) -> None:
+        self._every = every
+        self._now = now
+        self._talks: Counter[str] = Counter()
+        self._posted: dict[tuple[str, str], tuple[int, float]] = {}
+
+    def talked(self, thread: Thread) -> None:
+        """Somebody has said something there."""
+        self._talks[thread.key] += 1
+
+    def posted(self, thread: Thread, card: Card) -> None:
+        """From now on it stands at the end."""
+        if isinstance(card, StatusCard):
+            self._posted[thread.key, card.key] = (self._talks[thread.key], self._now())
+
+    def is_behind(self, thread: Thread, card: Card) -> bool:
+        if not isinstance(card, StatusCard):
+            return False
+        if card.anew:
+            return True
+        talks, at = self._posted.get((thread.key, card.key), (0, float("-inf")))
+        return self._talks[thread.key] > talks and self._now() - at >= self._every

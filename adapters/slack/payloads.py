@@ -1,0 +1,516 @@
+"""What each kind of payload means, a function for each of Slack's names: message events, slash commands, block_actions,
+shortcuts, view_submission. No I/O. A payload that no function here takes means nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from adapters.slack.access import PLATFORM, Identity
+from adapters.slack.blocks import forms, kit
+from adapters.slack.blocks.forms import SettingsFacts
+from adapters.slack.blocks.kit import cut
+from adapters.slack.blocks.questions import Values, picks
+from adapters.slack.blocks.surfaces import page_wanted
+from adapters.slack.blocks.text import PlainMessage, on_one_line, plain_message
+from adapters.slack.deliveries import (
+    Delivery,
+    FormOpening,
+    FormRequest,
+    IncompleteForm,
+    MessageEdit,
+    ModelSettings,
+    NotForBot,
+    OfferedFile,
+    PageTurned,
+    Payload,
+    PayloadMeaning,
+    PressedButton,
+    SlackCommand,
+    Talk,
+    files_in,
+    is_direct_message,
+    object_in,
+    text_in,
+    time_of,
+)
+from bot.core.choices import Command, Verb, Word, parse_command
+from bot.core.intent import Question
+from bot.core.people import Thread
+
+# What people write in messages, and Slack's own stop button: which of it is for the bot, and in
+# which thread.
+
+_SPOKEN_SUBTYPES = frozenset({"", "file_share", "thread_broadcast"})
+"""Kinds of messages in which a person speaks. All others tell of something, or repeat it."""
+
+
+def message_event(event: Payload, us: Identity, now: datetime) -> PayloadMeaning:
+    """A mention comes as two events, and is read once more from the history: all three have one id."""
+    channel, ts, user = text_in(event, "channel"), text_in(event, "ts"), text_in(event, "user")
+    if text_in(event, "subtype") == "message_changed":
+        return _message_changed(event, us, now)
+    if not (channel and is_said_by_person(event, us)):
+        return NotForBot("not said by a person")
+    direct = is_direct_message(channel, text_in(event, "channel_type"))
+    heard = plain_message(text_in(event, "text"), us.user)
+    root = text_in(event, "thread_ts")
+    where = slack_thread(us, channel, root or ts, direct=direct)
+    mention = direct or heard.mentions_bot or text_in(event, "type") == "app_mention"
+    files = files_in(event, us.team)
+    nothing = not (heard.text or files)
+    if not mention and (not root or heard.mentions_first_other or nothing):
+        return NotForBot("people talk to each other", talked=where)
+    return Delivery(
+        id=_message_id(us, channel, ts),
+        at=time_of(ts, now),
+        thread=where,
+        user=user,
+        what=_meant_by_words(heard, mention, ts, files),
+        home=home_workspace(event),
+    )
+
+
+def _message_changed(event: Payload, us: Identity, now: datetime) -> PayloadMeaning:
+    """Slack sends the same kind of event when it unfolds a link: only where a person has edited the words does it count."""
+    channel, changed, before = (
+        text_in(event, "channel"),
+        object_in(event, "message"),
+        object_in(event, "previous_message"),
+    )
+    ts, edit = text_in(changed, "ts"), object_in(changed, "edited")
+    same = text_in(changed, "text") == text_in(before, "text")
+    if same or not (channel and ts and text_in(edit, "ts")) or not is_said_by_person(changed, us):
+        return NotForBot("no message was edited by its author")
+    if text_in(edit, "user") != text_in(changed, "user"):
+        return NotForBot("edited by somebody else")
+    of = _message_id(us, channel, ts)
+    return Delivery(
+        id=f"{of}:edited:{text_in(edit, 'ts')}",
+        at=time_of(text_in(edit, "ts"), now),
+        thread=slack_thread(
+            us, channel, text_in(changed, "thread_ts") or ts, direct=is_direct_message(channel)
+        ),
+        user=text_in(changed, "user"),
+        what=MessageEdit(of, plain_message(text_in(changed, "text"), us.user).text),
+        home=home_workspace(changed),
+    )
+
+
+def _message_id(us: Identity, channel: str, ts: str) -> str:
+    return f"{PLATFORM}:{us.team}:{channel}:{ts}"
+
+
+def is_said_by_person(event: Payload, us: Identity) -> bool:
+    """Whether a person speaks in it."""
+    if text_in(event, "subtype") not in _SPOKEN_SUBTYPES or event.get("hidden"):
+        return False
+    user = text_in(event, "user")
+    return bool(text_in(event, "ts") and user) and not (
+        event.get("bot_id") or user in {us.user, "USLACKBOT"}
+    )
+
+
+def _meant_by_words(
+    heard: PlainMessage, mention: bool, ts: str, files: tuple[OfferedFile, ...]
+) -> Talk | SlackCommand:
+    """Whoever says nothing but the bot's name wants to know what it can do."""
+    if not (heard.text or files):
+        return SlackCommand(Command(word=Word.HELP), mention)
+    command = parse_command(heard.text)
+    return SlackCommand(command, mention) if command else Talk(heard.text, mention, ts, files)
+
+
+def agent_session_stopped(
+    body: Payload, event: Payload, us: Identity, now: datetime
+) -> PayloadMeaning:
+    """Slack's own stop button in the thread."""
+    channel, root, user = (
+        text_in(event, "channel"),
+        text_in(event, "thread_ts"),
+        text_in(event, "user"),
+    )
+    once = text_in(body, "event_id") or text_in(event, "event_ts")
+    if not (channel and root and user and once):
+        return NotForBot("not a whole stop")
+    return Delivery(
+        id=f"{PLATFORM}:{us.team}:{channel}:{root}:stopped:{once}",
+        at=time_of(text_in(event, "event_ts"), now),
+        thread=slack_thread(us, channel, root, direct=is_direct_message(channel)),
+        user=user,
+        what=SlackCommand(Command(word=Word.STOP)),
+        home=home_workspace(event),
+    )
+
+
+def slack_thread(us: Identity, channel: str, root: str, *, direct: bool) -> Thread:
+    return Thread(platform=PLATFORM, workspace=us.team, channel=channel, root=root, direct=direct)
+
+
+def home_workspace(event: Payload) -> str:
+    """The workspace the speaker comes from: told only where it may be another one."""
+    profile = object_in(event, "user_profile")
+    names = ("user_team", "source_team")
+    told = [text_in(event, name) for name in names] + [text_in(profile, "team")]
+    return next((team for team in told if team), "")
+
+
+# Slash commands, in a channel or alone with the bot: Slack has none in threads.
+
+
+class SlashCommand(StrEnum):
+    """The commands that Slack offers; the manifest names them."""
+
+    ANYTHING = "/gwt"
+    """What else is said behind the bot's name."""
+    INTERRUPT = "/interrupt"
+    SESSIONS = "/sessions"
+
+
+NEW_WORDS = frozenset({"new", "start"})
+"""Behind `/gwt`: the form in which a feature is asked for."""
+_LONGEST_SHOWN = 60
+
+
+def slash_command(
+    body: Payload, us: Identity, now: datetime, known: PayloadContext
+) -> PayloadMeaning:
+    channel, trigger = text_in(body, "channel_id"), text_in(body, "trigger_id")
+    user = text_in(body, "user_id")
+    if not (channel and user and trigger):
+        return NotForBot("not a whole command")
+    where = slack_thread(us, channel, "", direct=is_direct_message(channel))
+    text = text_in(body, "text")
+    if verb := _form_wanted(text_in(body, "command"), text):
+        purpose = forms.FormPurpose(thread=where, verb=verb)
+        draw = forms.spec_form if verb is Verb.SPEC else forms.feature_form
+        form = draw(purpose, known.channel_for(channel), several=known.several_repositories)
+        what = FormOpening(verb, trigger, form)
+    else:
+        said = _command_text(text_in(body, "command"), text)
+        unknown = Command(word=Word.HELP, text=cut(on_one_line(said), _LONGEST_SHOWN))
+        what = SlackCommand(parse_command(said) or unknown)
+    return Delivery(
+        id=f"{PLATFORM}:{us.team}:{trigger}",
+        at=now,
+        thread=where,
+        user=user,
+        what=what,
+        home=text_in(body, "team_id"),
+    )
+
+
+def _form_wanted(slash: str, text: str) -> Verb | None:
+    said = text.strip().lower()
+    if slash in (SlashCommand.INTERRUPT, SlashCommand.SESSIONS):
+        return None
+    return Verb.BEGIN if said in NEW_WORDS else Verb.SPEC if said == Word.SPEC else None
+
+
+def _command_text(slash: str, text: str) -> str:
+    """An app may have been given another name for `/gwt`: it means the same."""
+    match slash:
+        case SlashCommand.INTERRUPT:
+            return f"{Word.STOP} {text}"
+        case SlashCommand.SESSIONS:
+            return Word.SESSIONS.value if text.strip().lower() in {"", "list"} else text
+        case _:
+            return text
+
+
+# Buttons in messages, on the home tab and in windows (block_actions), and shortcuts. A value that
+# is not the bot's means nothing.
+
+SHORTCUTS = {"session_interrupt": Word.STOP, "session_status": Word.STATUS}
+"""In the menu of every message; the manifest names them."""
+BEGIN_SHORTCUT = "session_new"
+"""The shortcut that is there everywhere."""
+
+
+def block_actions(
+    body: Payload, us: Identity, now: datetime, known: PayloadContext
+) -> PayloadMeaning:
+    """A press, or a choice from a menu of things to do. Choosing in a select is none yet: what was chosen comes with a
+    press."""
+    action = _first_action(body.get("actions"))
+    if (page := page_wanted(action)) is not None:
+        return PageTurned(text_in(object_in(body, "view"), "id"), page)
+    pressed = kit.ButtonValue.of(action)
+    if pressed is None:
+        return NotForBot("no button of ours")
+    where, place = _place_of_press(body, us)
+    user, stamp = object_in(body, "user"), text_in(action, "action_ts")
+    if where is None or not (place and stamp and text_in(user, "id")):
+        return NotForBot("not a whole press")
+    return Delivery(
+        id=f"{PLATFORM}:{where.place}:{place}:{stamp}:{text_in(user, 'id')}",
+        at=time_of(stamp, now),
+        thread=where,
+        user=text_in(user, "id"),
+        what=_meant_by_press(body, pressed, where, known),
+        home=text_in(user, "team_id"),
+    )
+
+
+def message_action(body: Payload, us: Identity, now: datetime) -> PayloadMeaning:
+    """Chosen in the menu of any message: it is about the thread of that message."""
+    means = SHORTCUTS.get(text_in(body, "callback_id"))
+    message, user = object_in(body, "message"), object_in(body, "user")
+    channel = text_in(object_in(body, "channel"), "id")
+    root = text_in(message, "thread_ts") or text_in(message, "ts")
+    if means is None or not (channel and root and text_in(user, "id")):
+        return NotForBot("no shortcut of ours")
+    once = text_in(body, "trigger_id") or text_in(body, "action_ts")
+    return Delivery(
+        id=f"{PLATFORM}:{us.team}:{channel}:{root}:{once}",
+        at=now,
+        thread=slack_thread(us, channel, root, direct=is_direct_message(channel)),
+        user=text_in(user, "id"),
+        what=SlackCommand(Command(word=means)),
+        home=text_in(user, "team_id"),
+    )
+
+
+def global_shortcut(
+    body: Payload, us: Identity, now: datetime, known: PayloadContext
+) -> PayloadMeaning:
+    """From anywhere: it tells of no channel."""
+    user, trigger = object_in(body, "user"), text_in(body, "trigger_id")
+    if text_in(body, "callback_id") != BEGIN_SHORTCUT or not (trigger and text_in(user, "id")):
+        return NotForBot("no shortcut of ours")
+    home = slack_thread(us, "", "", direct=False)
+    return Delivery(
+        id=f"{PLATFORM}:{us.team}:{trigger}",
+        at=now,
+        thread=home,
+        user=text_in(user, "id"),
+        what=_begin_form(home, trigger, known),
+        home=text_in(user, "team_id"),
+    )
+
+
+def _meant_by_press(
+    body: Payload, pressed: kit.ButtonValue, where: Thread, known: PayloadContext
+) -> PressedButton | FormOpening:
+    verb, about = pressed.verb, pressed.about
+    trigger = text_in(body, "trigger_id")
+    if verb in (Verb.BEGIN, Verb.SPEC):
+        return _begin_form(where, trigger, known, verb)
+    purpose = forms.FormPurpose(thread=where, verb=verb, about=about, key=pressed.key)
+    if verb is Verb.SETTINGS:
+        facts = known.settings(text_in(object_in(body, "user"), "id"))
+        return FormOpening(verb, trigger, forms.settings_form(purpose, facts))
+    if pressed.form:
+        asked = known.questions(where, pressed.key)
+        form = (
+            forms.questions_form(asked, purpose)
+            if asked
+            else forms.notice_form(QUESTIONS_FORGOTTEN)
+        )
+        return FormOpening(verb, trigger, form)
+    if pressed.asks:
+        label = kit.pressed_label(_first_action(body.get("actions")))
+        return FormOpening(verb, trigger, forms.ask_form(label, pressed.question, purpose))
+    if verb is Verb.ANSWER:
+        answers = picks(state_values(object_in(body, "state")), known.questions(where, pressed.key))
+        if answers is None:
+            return FormOpening(verb, trigger, forms.notice_form(QUESTIONS_FORGOTTEN))
+        return PressedButton(verb, about, answers=answers)
+    return PressedButton(verb, about, trigger=trigger if verb is Verb.LOG else "")
+
+
+def _begin_form(
+    where: Thread, trigger: str, known: PayloadContext, verb: Verb = Verb.BEGIN
+) -> FormOpening:
+    purpose = forms.FormPurpose(thread=where, verb=verb)
+    draw = forms.spec_form if verb is Verb.SPEC else forms.feature_form
+    form = draw(purpose, known.channel_for(where.channel), several=known.several_repositories)
+    return FormOpening(verb, trigger, form)
+
+
+def _place_of_press(body: Payload, us: Identity) -> tuple[Thread | None, str]:
+    """The thread a press is about, and a name of what was pressed on. A message that only one person sees may stand in
+    the channel itself; a home stands nowhere; a window knows where it was opened."""
+    message, container = object_in(body, "message"), object_in(body, "container")
+    if text_in(container, "type") == "view":
+        return _place_of_view(object_in(body, "view"), us)
+    channel = text_in(object_in(body, "channel"), "id") or text_in(container, "channel_id")
+    if not channel:
+        return None, ""
+    root = (
+        text_in(message, "thread_ts") or text_in(container, "thread_ts") or text_in(message, "ts")
+    )
+    ts = text_in(container, "message_ts")
+    return slack_thread(us, channel, root, direct=is_direct_message(channel)), ts
+
+
+def _place_of_view(view: Payload, us: Identity) -> tuple[Thread | None, str]:
+    if text_in(view, "type") == "home":
+        return slack_thread(us, "", "", direct=False), "home"
+    purpose = forms.FormPurpose.read(text_in(view, "private_metadata"))
+    if purpose is None or not is_in_workspace(purpose.thread, us):
+        return None, ""
+    return purpose.thread, text_in(view, "id")
+
+
+def _first_action(actions: object) -> Payload:
+    first: object = actions[0] if isinstance(actions, list) and actions else None
+    return first if isinstance(first, dict) else {}
+
+
+# Forms that were sent (view_submission): what each was opened for, and what was put in.
+
+QUESTIONS_FORGOTTEN = (
+    "I no longer have these questions. "
+    "Please answer in the thread, for instance: D1: yes, D2: the second one."
+)
+_CHANNEL = re.compile(r"[CG][A-Z0-9]{1,40}")
+_VERB_OF_FORM = {forms.BEGINNING: Verb.BEGIN, forms.SPEC: Verb.SPEC, forms.SETTINGS: Verb.SETTINGS}
+"""The one thing such a form is opened for."""
+
+
+def view_submission(
+    body: Payload, us: Identity, now: datetime, known: PayloadContext
+) -> PayloadMeaning:
+    view, user = object_in(body, "view"), object_in(body, "user")
+    purpose = forms.FormPurpose.read(text_in(view, "private_metadata"))
+    if purpose is None or not is_in_workspace(purpose.thread, us):
+        return NotForBot("no form of ours")
+    if not (text_in(view, "id") and text_in(user, "id")):
+        return NotForBot("not a whole form")
+    if _VERB_OF_FORM.get(text_in(view, "callback_id"), purpose.verb) is not purpose.verb:
+        return NotForBot("a form for something else")
+    what = _filled_in(view, purpose, known)
+    if isinstance(what, IncompleteForm | NotForBot):
+        return what
+    return Delivery(
+        id=_delivery_id(view, us, what),
+        at=now,
+        thread=_thread_of_form(view, us, purpose, what),
+        user=text_in(user, "id"),
+        what=what,
+        home=text_in(user, "team_id"),
+    )
+
+
+def is_in_workspace(thread: Thread, us: Identity) -> bool:
+    return (thread.platform, thread.workspace) == (PLATFORM, us.team)
+
+
+def state_values(state: Payload) -> dict[str, dict[str, dict[str, Any]]]:
+    """Only what has the shape of `state.values`."""
+    return {
+        block: {
+            name: dict(element) for name, element in fields.items() if isinstance(element, dict)
+        }
+        for block, fields in object_in(state, "values").items()
+        if isinstance(fields, dict)
+    }
+
+
+def _filled_in(
+    view: Payload, purpose: forms.FormPurpose, known: PayloadContext
+) -> PressedButton | ModelSettings | FormRequest | IncompleteForm | NotForBot:
+    values = state_values(object_in(view, "state"))
+    match text_in(view, "callback_id"):
+        case forms.QUESTIONS:
+            return _answers_given(values, purpose, known.questions(purpose.thread, purpose.key))
+        case forms.BEGINNING | forms.SPEC as kind:
+            return _request_of(text_in(view, "id"), values, spec=kind == forms.SPEC)
+        case forms.SETTINGS:
+            errors = forms.settings_errors(values)
+            return (
+                IncompleteForm(errors) if errors else ModelSettings(*forms.settings_given(values))
+            )
+        case _:
+            errors = forms.text_errors(values)
+            text = forms.asked_text(values)
+            return (
+                IncompleteForm(errors)
+                if errors
+                else PressedButton(purpose.verb, purpose.about, text)
+            )
+
+
+def _answers_given(
+    values: Values, purpose: forms.FormPurpose, questions: Sequence[Question]
+) -> PressedButton | IncompleteForm:
+    answers = forms.answers_given(values, questions)
+    if not answers and picks(values, questions) is None:
+        return IncompleteForm(dict.fromkeys(list(values)[:1], QUESTIONS_FORGOTTEN))
+    return PressedButton(purpose.verb, purpose.about, answers=answers)
+
+
+def _request_of(
+    view: str, values: Values, *, spec: bool
+) -> FormRequest | IncompleteForm | NotForBot:
+    if errors := forms.request_errors(values):
+        return IncompleteForm(errors)
+    asked = forms.requested_feature(values)
+    if not _CHANNEL.fullmatch(asked.channel):
+        return IncompleteForm({forms.CHANNEL: "Please choose a channel."})
+    return FormRequest(form=view, text=asked.text, spec=spec)
+
+
+def _thread_of_form(
+    view: Payload, us: Identity, purpose: forms.FormPurpose, what: object
+) -> Thread:
+    if not isinstance(what, FormRequest):
+        return purpose.thread
+    chosen = forms.requested_feature(state_values(object_in(view, "state"))).channel
+    return slack_thread(us, chosen, "", direct=False)
+
+
+def _delivery_id(view: Payload, us: Identity, what: object) -> str:
+    """A form that is given back may be sent again with something else in it; what it begins, it begins once."""
+    own = f"{PLATFORM}:{us.team}:{text_in(view, 'id')}"
+    return own if isinstance(what, FormRequest) else f"{own}:{text_in(view, 'hash')}"
+
+
+# What the bot knows that a press or a command does not tell by itself.
+
+QuestionsOf = Callable[[Thread, str], Sequence[Question]]
+"""The questions on a card, by its thread and key: a select tells but the number of an option."""
+SettingsOf = Callable[[str], SettingsFacts]
+"""What stood among the settings on somebody's home."""
+
+
+def _no_questions(thread: Thread, key: str) -> Sequence[Question]:
+    return ()
+
+
+def _no_settings(user: str) -> SettingsFacts:
+    return ()
+
+
+def _nowhere(thread: Thread) -> bool:
+    return False
+
+
+def _all_seen(thread: Thread, ts: str) -> tuple[str, ...]:
+    return ()
+
+
+@dataclass(frozen=True)
+class PayloadContext:
+    questions: QuestionsOf = _no_questions
+    settings: SettingsOf = _no_settings
+    at_work_in: Callable[[Thread], bool] = _nowhere
+    """Whether the bot has ever shown anything in a thread."""
+    unseen: Callable[[Thread, str], tuple[str, ...]] = _all_seen
+    """The cards with buttons that stand after a message, by their thread and the message's time."""
+    channels: tuple[str, ...] = ()
+    """In which people may ask for something."""
+    several_repositories: bool = True
+    """With one nobody is asked which is meant."""
+
+    def channel_for(self, here: str) -> str:
+        """The one a form begins with; empty: whoever fills it in chooses."""
+        if here in self.channels:
+            return here
+        return self.channels[0] if len(self.channels) == 1 else ""

@@ -1,0 +1,384 @@
+"""What one person sees beside the threads: the home tab (views.publish), windows (views.open, views.update), suggested prompts."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.slack.assistant import SuggestedPrompts
+from adapters.slack.blocks.forms import FormPurpose, SettingsFacts
+from adapters.slack.blocks.kit import Block, Site
+from adapters.slack.blocks.surfaces import (
+    ENTRIES_SHOWN,
+    WindowPage,
+    barred_view,
+    home_view,
+    notice_view,
+    window_pages,
+    window_view,
+)
+from adapters.slack.client import (
+    BackgroundTasks,
+    ConnectionHealth,
+    SlackDenied,
+    call_slack,
+    slack_errors,
+)
+from adapters.slack.deliveries import (
+    Delivery,
+    HomeVisit,
+    MessagesTabOpened,
+    PageTurned,
+    PressedButton,
+    ScreenEvent,
+    WindowClosed,
+)
+from bot.core.cards import Card, HomeCard
+from bot.core.errors import PortError
+from bot.core.layout import lay_out
+from bot.core.people import Thread
+from bot.core.sheets import Sheet, Text
+
+# The home tab: a page a person, published only when it says something new, one call at a time for
+# each.
+
+log = logging.getLogger("bot.slack")
+
+NOTICE_SECONDS = 300.0
+"""Seconds an answer stands on top of a page, unless something is pressed before."""
+MOST_HOMES = 500
+"""Whose pages are remembered; who came longest ago is forgotten first."""
+_TOO_LARGE_ERRORS = frozenset(
+    {"view_too_large", "invalid_arguments", "invalid_blocks", "msg_blocks_too_long"}
+)
+_CONFLICT = "hash_conflict"
+
+
+@dataclass
+class _HomePage:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    card: HomeCard | None = None
+    site: Site | None = None
+    barred: bool = False
+    notice: Sheet | None = None
+    noticed: int = 0
+    """How many notices there were."""
+    published: Block | None = None
+
+
+def _no_facts() -> Sequence[tuple[str, str]]:
+    return ()
+
+
+class HomeTab:
+    """`facts`: what the adapter itself knows of its health; they stand before those on the card."""
+
+    def __init__(
+        self,
+        client: AsyncWebClient,
+        *,
+        facts: Callable[[], Sequence[tuple[str, str]]] = _no_facts,
+        notice: float = NOTICE_SECONDS,
+    ) -> None:
+        self._client = client
+        self._facts = facts
+        self._seconds = notice
+        self._pages: dict[str, _HomePage] = {}
+        self._asides = BackgroundTasks()
+
+    async def show(self, user: str, card: HomeCard, site: Site | None) -> None:
+        """How everything stands now. Returns when it can be seen; of several at once the last counts."""
+        page = self._page(user)
+        page.card, page.site, page.barred = card, site, False
+        await self._publish(user, page)
+
+    async def tell(self, user: str, card: Card) -> None:
+        """An answer, on top of the page for a while."""
+        page = self._page(user)
+        page.notice = lay_out(card)
+        page.noticed += 1
+        number = page.noticed
+        await self._publish(user, page)
+        self._asides.begin("an old notice", lambda: self._forget(user, page, number))
+
+    async def bar(self, user: str) -> None:
+        """They may do nothing here."""
+        page = self._page(user)
+        page.card, page.notice, page.barred = None, None, True
+        await self._publish(user, page)
+
+    def pressed(self, user: str) -> None:
+        """What was answered before is not of interest any more."""
+        page = self._page(user)
+        if page.notice:
+            page.notice = None
+            self._asides.begin("an old notice", lambda: self._publish(user, page))
+
+    def settings(self, user: str) -> SettingsFacts:
+        page = self._pages.get(user)
+        return page.card.settings if page and page.card else ()
+
+    async def close(self) -> None:
+        await self._asides.close()
+
+    def _page(self, user: str) -> _HomePage:
+        page = self._pages.pop(user, None) or _HomePage()
+        self._pages[user] = page
+        while len(self._pages) > MOST_HOMES:
+            del self._pages[next(iter(self._pages))]
+        return page
+
+    async def _forget(self, user: str, page: _HomePage, number: int) -> None:
+        await asyncio.sleep(self._seconds)
+        if page.noticed == number and page.notice:
+            page.notice = None
+            await self._publish(user, page)
+
+    async def _publish(self, user: str, page: _HomePage) -> None:
+        async with page.lock:
+            views = list(self._views(page))
+            if not views or page.published == views[0]:
+                return
+            for view in views:
+                if await self._taken(user, view, last=view is views[-1]):
+                    page.published = views[0]
+                    return
+
+    def _views(self, page: _HomePage) -> Iterator[Block]:
+        """The page, then shorter and shorter ones."""
+        if page.barred:
+            yield barred_view()
+        elif page.card:
+            health = (*self._facts(), *page.card.health)
+            card = page.card.model_copy(update={"health": health})
+            for most in ENTRIES_SHOWN:
+                yield home_view(card, site=page.site, notice=page.notice, most=most)
+        elif page.notice:
+            yield notice_view(page.notice)
+
+    async def _taken(self, user: str, view: Block, *, last: bool) -> bool:
+        """False: it is too much for Slack."""
+        try:
+            await self._call(user, view)
+        except SlackDenied as refusal:
+            if refusal.code not in _TOO_LARGE_ERRORS or last:
+                raise
+            about = {"why": refusal.code, "details": refusal.details}
+            log.warning("a home is shown in a shorter form", extra={"data": about})
+            return False
+        return True
+
+    async def _call(self, user: str, view: Block) -> None:
+        """No hash is sent: what is published last is what holds. Told of a conflict all the same, it is said again."""
+        try:
+            await self._publish_once(user, view)
+        except SlackDenied as refusal:
+            if refusal.code != _CONFLICT:
+                raise
+            await self._publish_once(user, view)
+
+    async def _publish_once(self, user: str, view: Block) -> None:
+        await call_slack(
+            "publishing a home", lambda: self._client.views_publish(user_id=user, view=view)
+        )
+
+
+# Everything that one person sees beside the threads. Nothing of it holds up a thread.
+
+_NOT_ALLOWED = "You may not look at that here. Ask whoever runs this bot."
+_NOT_NOW = "That did not work just now. Please close this window, and try again in a moment."
+
+
+class PersonalViews:
+    """Whoever has one closes it."""
+
+    def __init__(
+        self,
+        client: AsyncWebClient,
+        health: ConnectionHealth | None = None,
+        *,
+        notice: float = NOTICE_SECONDS,
+    ) -> None:
+        self.health = health or ConnectionHealth()
+        self.home = HomeTab(client, facts=self.health.facts, notice=notice)
+        self._windows = Windows(client)
+        self._prompts = SuggestedPrompts(client)
+        self._asides = BackgroundTasks()
+
+    async def tell(self, thread: Thread, user: str, card: Card, site: Site | None) -> bool:
+        """Show a card to one person beside the threads. False: it belongs to the thread it is said in."""
+        if isinstance(card, HomeCard):
+            await self.home.show(user, card, site)
+            return True
+        if await self._windows.fill(card):
+            return True
+        if thread.home:
+            await self.home.tell(user, card)
+        return thread.home
+
+    def begin(self, delivery: Delivery) -> None:
+        """Before it is taken: what cannot wait for that is done."""
+        if isinstance(delivery.what, PressedButton) and delivery.what.trigger:
+            purpose = FormPurpose(thread=delivery.thread, verb=delivery.what.verb)
+            self._windows.open(delivery.id, delivery.what.trigger, purpose.json_text)
+        if delivery.thread.home and not isinstance(delivery.what, HomeVisit):
+            self.home.pressed(delivery.user)
+
+    def end(self, delivery: Delivery, *, let: bool) -> None:
+        """After it was taken, or refused."""
+        if let:
+            return
+        if isinstance(delivery.what, HomeVisit):
+            self._asides.begin("a barred home", lambda: self.home.bar(delivery.user))
+        else:
+            self._asides.begin("a word", lambda: self._windows.settle(delivery.id, _NOT_ALLOWED))
+
+    def fail(self, delivery: Delivery) -> None:
+        """It could not be taken; Slack does not bring a press again."""
+        self._asides.begin("a word", lambda: self._windows.settle(delivery.id, _NOT_NOW))
+
+    def look(self, meaning: ScreenEvent) -> None:
+        """Returns at once."""
+        match meaning:
+            case PageTurned(view=view, page=page):
+                self._asides.begin("another page", lambda: self._windows.leaf(view, page))
+            case WindowClosed(view=view):
+                self._windows.closed(view)
+            case MessagesTabOpened(channel=channel):
+                self._asides.begin("prompts", lambda: self._prompts.suggest(channel))
+            case _:
+                assert_never(meaning)
+
+    async def close(self) -> None:
+        await self._asides.close()
+        await self.home.close()
+        await self._windows.close()
+
+
+# Windows that only whoever pressed sees: opened at once, filled when the answer comes, forgotten
+# when closed. The trigger that opens one is good for three seconds, and once; the answer may take
+# longer.
+
+MOST_WINDOWS = 200
+"""So many are remembered; the oldest are forgotten first."""
+_OPENING_SECONDS = 10.0
+_ONE_MOMENT = Sheet(title="One moment", body=(Text(text="I am looking it up."),))
+_OUT_OF_DATE = Sheet(
+    title="Out of date", body=(Text(text="Please close this window and ask again."),)
+)
+
+
+@dataclass
+class _Window:
+    opening: asyncio.Task[str]
+    """Its id; empty: Slack did not open it."""
+    metadata: str
+    laid: Sheet = _ONE_MOMENT
+    pages: Sequence[WindowPage] = field(default_factory=list[WindowPage])
+    filled: bool = False
+    closed: bool = False
+
+
+class Windows:
+    """`event`: the id of the press that asked for what the window shows; cards that answer it have it in their keys."""
+
+    def __init__(self, client: AsyncWebClient) -> None:
+        self._client = client
+        self._windows: dict[str, _Window] = {}
+
+    def open(self, event: str, trigger: str, metadata: str = "") -> None:
+        """Returns at once. Opened twice for one press, it is one window."""
+        if event in self._windows:
+            return
+        opening = asyncio.create_task(self._open(trigger, metadata), name="slack: a window")
+        self._windows[event] = _Window(opening, metadata)
+        while len(self._windows) > MOST_WINDOWS:
+            self._windows.pop(next(iter(self._windows))).opening.cancel()
+
+    async def fill(self, card: Card) -> bool:
+        """False: there is no window for it, and it must be said elsewhere."""
+        found = self._for(card.key)
+        return found is not None and await self._show(found, lay_out(card))
+
+    async def settle(self, event: str, told: str) -> None:
+        """Where nothing else was said in it, this is."""
+        found = self._windows.get(event)
+        if found and not found.filled:
+            await self._show(found, Sheet(title=told))
+
+    async def leaf(self, view: str, number: int) -> None:
+        """Show another page."""
+        found = next((one for one in self._windows.values() if _view_id(one) == view), None)
+        if found is None or not found.pages:
+            await self._update(view, window_view(_OUT_OF_DATE, window_pages(_OUT_OF_DATE), 0))
+        else:
+            shown = window_view(found.laid, found.pages, number, found.metadata)
+            await self._update(view, shown)
+
+    def closed(self, view: str) -> None:
+        """What was in it is forgotten; what was to come is not wanted."""
+        for one in self._windows.values():
+            if _view_id(one) == view:
+                one.closed, one.pages, one.laid = True, (), _ONE_MOMENT
+
+    async def close(self) -> None:
+        """Nothing is opened any more."""
+        openings = [one.opening for one in self._windows.values()]
+        self._windows.clear()
+        for opening in openings:
+            opening.cancel()
+        await asyncio.gather(*openings, return_exceptions=True)
+
+    def _for(self, key: str) -> _Window | None:
+        """`answer:<event>`, or `told:<event>:<digest>`."""
+        named = key.partition(":")[2]
+        return self._windows.get(named) or self._windows.get(named.rpartition(":")[0])
+
+    async def _show(self, found: _Window, laid: Sheet) -> bool:
+        view = await _opened_id(found)
+        if not view or found.closed:
+            return found.closed
+        found.laid, found.pages, found.filled = laid, window_pages(laid), True
+        last = len(found.pages) - 1
+        return await self._update(view, window_view(laid, found.pages, last, found.metadata))
+
+    async def _open(self, trigger: str, metadata: str) -> str:
+        view = window_view(_ONE_MOMENT, window_pages(_ONE_MOMENT), 0, metadata)
+        try:
+            with slack_errors("opening a window"):
+                answer = await self._client.views_open(trigger_id=trigger, view=view)
+        except PortError as problem:
+            # later is too late: then it is said elsewhere
+            log.warning("a window was not opened", extra={"data": {"reason": problem.reason}})
+            return ""
+        return str((answer.get("view") or {}).get("id", ""))
+
+    async def _update(self, view: str, shown: Block) -> bool:
+        """False: it is not there any more."""
+        try:
+            await call_slack(
+                "filling a window", lambda: self._client.views_update(view_id=view, view=shown)
+            )
+        except SlackDenied as refusal:
+            if refusal.code != "not_found":
+                raise
+            return False
+        return True
+
+
+async def _opened_id(one: _Window) -> str:
+    try:
+        async with asyncio.timeout(_OPENING_SECONDS):
+            return await asyncio.shield(one.opening)
+    except TimeoutError:
+        return ""
+
+
+def _view_id(one: _Window) -> str:
+    done = one.opening.done() and not one.opening.cancelled() and not one.opening.exception()
+    return one.opening.result() if done else ""

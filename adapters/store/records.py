@@ -1,0 +1,296 @@
+"""A session split into rows for its journal, so that a save writes only what has changed.
+
+A living object is a row of its fields, a list is a row per item, a fact is one value. Facts are replaced, never changed, so the
+same object needs no second look and a save finds what is new without reading what is old.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import BaseModel, ValidationError
+
+from adapters.store.disk import Disk
+from adapters.store.journal import JournalDatabase, JournalRow, RowChanges
+from bot.core.errors import BrokenStateError
+from bot.core.facts import Living
+from bot.core.projections.records import Record
+from bot.core.session import Session
+
+# The rows of a session.
+
+PLAIN = ""
+"""The field of a row that is no model. No field of a model has this name."""
+
+
+class RecordParts:
+    """A record as it was last saved."""
+
+    def __init__(self) -> None:
+        self._root = _Alive(Record)
+
+    @classmethod
+    def restored(cls, rows: Mapping[str, JournalRow]) -> tuple[RecordParts, Record]:
+        """From the rows of its journal, with the record itself."""
+        tree, keys = _assembled(rows)
+        try:
+            record = Record.model_validate(tree)
+        except ValidationError as error:
+            raise broken_record(error) from error
+        parts = cls()
+        parts._root.know(record, "", keys)
+        return parts, record
+
+    def take(self, record: Record) -> RowChanges:
+        """What has changed since the last time, as a change of rows. Nothing: an empty one."""
+        change = RowChanges()
+        self._root.take(record, "", change)
+        return change
+
+    def session(self) -> Session:
+        """The session again. Its lists are its own, the facts in them are shared."""
+        return cast(Record, self._root.built()).session
+
+
+class _Alive:
+    """Something living: its values, and the parts that have rows of their own."""
+
+    def __init__(self, kind: type[Living]) -> None:
+        self._kind = kind
+        self._values: dict[str, object] = {}
+        self._parts: dict[str, _Alive | _Items] = {}
+        self._new = True
+
+    def know(self, living: Living, path: str, keys: Mapping[str, list[int]]) -> None:
+        """Take it for saved."""
+        self._new = False
+        for name, value in vars(living).items():
+            inner = f"{path}/{name}"
+            if isinstance(value, Living):
+                part = self._parts[name] = _Alive(type(value))
+                part.know(value, inner, keys)
+            elif isinstance(value, list):
+                items = self._parts[name] = _Items()
+                items.know(cast(list[object], value), inner, keys)
+            else:
+                self._values[name] = value
+
+    def take(self, living: Living, path: str, change: RowChanges) -> None:
+        fields: dict[str, object] = {}
+        if self._new:  # its own row goes first: the rows of its parts are put into it
+            change.put[path] = fields
+        values = self._values
+        for name, value in vars(living).items():
+            if value is values.get(name, self):  # the usual case, so it comes first
+                continue
+            if isinstance(value, (Living, list)):
+                part = self._parts.get(name)
+                if type(part) is _Items and part.items == value:
+                    continue
+                self._take_part(name, cast(Living | list[object], value), path, fields, change)
+            else:
+                self._take_value(name, value, path, fields, change)
+        if fields and not self._new:
+            change.set[path] = fields
+        self._new = False
+
+    def drop(self, path: str, change: RowChanges) -> None:
+        change.drop.append(path)
+        for name, part in self._parts.items():
+            part.drop(f"{path}/{name}", change)
+
+    def built(self) -> Living:
+        parts = {name: part.built() for name, part in self._parts.items()}
+        return self._kind.model_construct(None, **self._values, **parts)
+
+    def _take_part(
+        self,
+        name: str,
+        value: Living | list[object],
+        path: str,
+        fields: dict[str, object],
+        change: RowChanges,
+    ) -> None:
+        part = self._parts.get(name)
+        if isinstance(value, Living):
+            if not isinstance(part, _Alive):
+                part = self._parts[name] = _Alive(type(value))
+                self._values.pop(name, None)
+            part.take(value, f"{path}/{name}", change)
+            return
+        if not isinstance(part, _Items):
+            part = self._parts[name] = _Items()
+            fields[name] = []
+        part.take(value, f"{path}/{name}", change)
+
+    def _take_value(
+        self, name: str, value: object, path: str, fields: dict[str, object], change: RowChanges
+    ) -> None:
+        if name in self._parts:
+            self._parts.pop(name).drop(f"{path}/{name}", change)
+        elif name in self._values and self._values[name] == value:
+            return
+        self._values[name] = fields[name] = value
+
+
+class _Items:
+    """A list. Every item keeps its key for as long as it is there; their order is the order of the rows."""
+
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+        self._keys: list[int] = []
+        self._next = 0
+
+    def know(self, items: list[object], path: str, keys: Mapping[str, list[int]]) -> None:
+        self._keys = keys.get(path, [])
+        self._next = max(self._keys, default=-1) + 1
+        for key, item in zip(self._keys, items, strict=True):
+            if isinstance(item, Living):
+                saved = _Alive(type(item))
+                saved.know(item, f"{path}/{key}", keys)
+                self.items.append(saved)
+            else:
+                self.items.append(item)
+
+    def take(self, items: list[object], path: str, change: RowChanges) -> None:
+        count = len(self.items)
+        if any(isinstance(item, Living) for item in items[:1]):
+            self._take_living(items, path, change)
+        elif len(items) >= count and items[:count] == self.items:
+            self._add(items[count:], path, change)
+        else:
+            self._take_rearranged(items, path, change)
+
+    def drop(self, path: str, change: RowChanges) -> None:
+        self._remove(range(len(self.items)), path, change)
+
+    def built(self) -> list[object]:
+        return [item.built() if isinstance(item, _Alive) else item for item in self.items]
+
+    def _take_living(self, items: list[object], path: str, change: RowChanges) -> None:
+        for key, saved, item in zip(self._keys, self.items, items, strict=False):
+            saved.take(cast(Living, item), f"{path}/{key}", change)  # a list holds one kind
+        self._remove(range(len(items), len(self.items)), path, change)
+        self._add(items[len(self.items) :], path, change)
+
+    def _take_rearranged(self, items: list[object], path: str, change: RowChanges) -> None:
+        """Items went, came or were replaced: keep the rows of those that can stay."""
+        stay = self._staying(items)
+        differing = [
+            index
+            for index, item in enumerate(items[: len(self.items)])
+            if item != self.items[index]
+        ]
+        if len(items) == len(self.items) and len(differing) <= len(items) - len(stay):
+            for index in differing:
+                self.items[index] = items[index]
+                change.put[f"{path}/{self._keys[index]}"] = _row(items[index])
+            return
+        self._remove(sorted(set(range(len(self.items))) - set(stay)), path, change)
+        self._add(items[len(stay) :], path, change)
+
+    def _staying(self, items: list[object]) -> list[int]:
+        """Where the first of `items` stand already, in the same order."""
+        found: list[int] = []
+        for item in items:
+            try:
+                found.append(self.items.index(item, found[-1] + 1 if found else 0))
+            except ValueError:
+                break
+        return found
+
+    def _add(self, items: Iterable[object], path: str, change: RowChanges) -> None:
+        for item in items:
+            place = f"{path}/{self._next}"
+            self._keys.append(self._next)
+            self._next += 1
+            if isinstance(item, Living):
+                saved = _Alive(type(item))
+                saved.take(item, place, change)
+                self.items.append(saved)
+            else:
+                change.put[place] = _row(item)
+                self.items.append(item)
+
+    def _remove(self, indexes: Iterable[int], path: str, change: RowChanges) -> None:
+        for index in sorted(indexes, reverse=True):
+            place = f"{path}/{self._keys.pop(index)}"
+            item = self.items.pop(index)
+            if isinstance(item, _Alive):
+                item.drop(place, change)
+            else:
+                change.drop.append(place)
+
+
+def broken_record(error: ValidationError) -> BrokenStateError:
+    """The first thing that is wrong, without showing what the file says: it may be a secret."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"]) or "the whole"
+    return BrokenStateError(f"{place}: {first['msg']}")
+
+
+def _row(item: object) -> object:
+    return item if isinstance(item, BaseModel) else {PLAIN: item}
+
+
+def _assembled(rows: Mapping[str, JournalRow]) -> tuple[JournalRow, dict[str, list[int]]]:
+    """The rows put into each other again, and the keys of every list's items in their order."""
+    built: dict[str, JournalRow] = {}
+    keys: dict[str, list[int]] = {}
+    try:
+        for path, row in rows.items():
+            # an empty list is where items go; it is copied, for the rows are the journal's own
+            built[path] = {name: [] if value == [] else value for name, value in row.items()}
+            owner, _, name = path.rpartition("/")
+            if name.isdecimal():
+                keys.setdefault(owner, []).append(int(name))
+                owner, _, name = owner.rpartition("/")
+                built[owner][name].append(row.get(PLAIN, built[path]))
+            elif path:
+                built[owner][name] = built[path]
+        return built[""], keys
+    except (KeyError, TypeError, AttributeError) as error:
+        raise BrokenStateError("its parts do not fit together") from error
+
+
+# A session in memory and the journal that holds it: both say the same.
+
+TABLE = "record"
+
+
+@dataclass
+class SavedRecord:
+    path: Path
+    database: JournalDatabase
+    parts: RecordParts
+    done: bool = False
+    """Over, with nothing left to hear or to do."""
+    saves: int = 0
+
+    @classmethod
+    def fresh(cls, path: Path, disk: Disk) -> SavedRecord:
+        """Of a record that was never saved."""
+        return cls(path, JournalDatabase(path, disk), RecordParts())
+
+    @classmethod
+    def read(cls, path: Path, disk: Disk) -> tuple[SavedRecord, Record]:
+        """From its journal, with the record. Raises OSError, BrokenStateError, NewerSchemaError."""
+        database = JournalDatabase(path, disk)
+        rows = database.storage.read() or {}
+        parts, record = RecordParts.restored(rows.get(TABLE, {}))
+        return cls(path, database, parts, is_done(record)), record
+
+    def save(self, record: Record) -> None:
+        """After an error neither the journal in memory nor the parts are true any more: read them anew."""
+        change = self.parts.take(record)
+        if change:
+            self.database.rows(TABLE).apply(change)
+        self.done = is_done(record)
+        self.saves += 1
+
+
+def is_done(record: Record) -> bool:
+    return record.session.over and not record.inbox and not record.outbox

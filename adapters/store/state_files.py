@@ -1,0 +1,149 @@
+"""Small files of the home: the instance lock, which channel works on which repository, and the state of the REPL."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pydantic import ValidationError
+
+from adapters.store.disk import PRIVATE_FILE, Disk, disk_error, make_private
+from bot.core.errors import Refused
+from bot.core.projections.records import E105, ReplState
+
+# One bot per home: whoever holds the lock owns everything under it.
+
+
+class InstanceLock:
+    """Held for as long as the process lives: the kernel lets it go, however the process ends."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._fd: int | None = None
+
+    def acquire(self) -> None:
+        """Raises Refused, naming the process that has it; Unavailable where no home can be made."""
+        fd = self._opened()
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.pread(fd, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            os.close(fd)
+            raise Refused(
+                f"another gwt-bot (process {holder}) already uses {self._home}",
+                "Stop that one first, or give this one a home of its own with GWT_HOME.",
+            ) from error
+        # who holds it is a courtesy: on a full disk the lock itself is held all the same
+        with suppress(OSError):
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+        self._fd = fd
+
+    def _opened(self) -> int:
+        try:
+            path = make_private(self._home) / "lock"
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+        except OSError as error:
+            raise disk_error(error, self._home) from error
+
+    def release(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def __enter__(self) -> Self:
+        self.acquire()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release()
+
+
+# Which channel works on which repository: replaced in one step, or left as it was.
+
+
+class BindingsFile:
+    """Implements bot.ports.Bindings. A file that cannot be read is as good as none: then everything is as set."""
+
+    def __init__(self, home: Path, disk: Disk | None = None) -> None:
+        self._path = home / "bindings.json"
+        self._disk = disk or Disk()
+        self._bound = self._read()
+
+    def of(self, place: str) -> str:
+        return self._bound.get(place, "")
+
+    def bind(self, place: str, name: str) -> None:
+        bound = {**self._bound, place: name}
+        try:
+            make_private(self._path.parent)
+            self._disk.replace(self._path, json.dumps(bound, indent=1, sort_keys=True).encode())
+        except OSError as error:
+            raise disk_error(error, self._path) from error
+        self._bound = bound
+
+    def _read(self) -> dict[str, str]:
+        try:
+            told = json.loads(self._disk.read(self._path))
+        except (FileNotFoundError, ValueError, RecursionError):
+            return {}
+        except OSError as error:
+            raise disk_error(error, self._path) from error
+        if not isinstance(told, dict):
+            return {}
+        return {str(place): str(name) for place, name in told.items()}
+
+
+# repl.json: five keys, replaced in one step. A file that cannot be read is an error, and stays as
+# it is.
+
+
+class ReplFile:
+    """Implements bot.ports.ReplStates."""
+
+    def __init__(self, home: Path, disk: Disk | None = None) -> None:
+        self._path = home / "repl.json"
+        self._disk = disk or Disk()
+
+    def load(self) -> ReplState:
+        """Raises Refused with E105 for a file that was broken: nothing is guessed, nothing is mended."""
+        try:
+            data = self._disk.read(self._path)
+        except FileNotFoundError:
+            return ReplState.first()
+        except OSError as error:
+            raise disk_error(error, self._path) from error
+        try:
+            return ReplState.model_validate_json(data, strict=True)
+        except ValidationError as wrong:
+            raise Refused(
+                f"{E105}: {self._path} cannot be read: {_first_problem(wrong)}.",
+                "Mend it, or move it away: the console then begins with an empty one.",
+            ) from wrong
+
+    def save(self, state: ReplState) -> None:
+        try:
+            make_private(self._path.parent)
+            text = json.dumps(state.model_dump(mode="json"), indent=2) + "\n"
+            self._disk.replace(self._path, text.encode())
+        except OSError as error:
+            raise disk_error(error, self._path) from error
+
+
+def _first_problem(wrong: ValidationError) -> str:
+    """What is wrong first, without a word of what stands there."""
+    first = wrong.errors(include_url=False, include_input=False, include_context=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    if first["type"] == "json_invalid":
+        return "it is no JSON"
+    return f"{where}: {first['msg'].lower()}" if where else first["msg"].lower()

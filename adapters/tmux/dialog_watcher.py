@@ -1,0 +1,321 @@
+"""Watches screens for dialogs, reports them, and answers them by keys.
+
+A screen is read when its pane has printed something or a hook has spoken, and counts when two looks agree: a program may be in
+the middle of drawing it. Keys are typed only to the very dialog they were chosen for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from weakref import WeakValueDictionary
+
+from adapters.tmux.dialogs import Hint, dialog_from_hint, latest_hint, read_dialog
+from adapters.tmux.processes import KnownProcess, Wake, Watch
+from adapters.tmux.screens import PaneListing, PaneScreens, PaneViewers, readable
+from adapters.tmux.server import TmuxServer
+from adapters.tmux.spool import Spool
+from adapters.tmux.terminal import Keyboard, NotRunning
+from bot.core.errors import Refused, Unavailable
+from bot.core.runs import Dialog, DialogKind
+
+LONGEST_ANSWER = 2_000
+
+
+class DialogWatcher:
+    """One for all panes."""
+
+    def __init__(
+        self,
+        listing: PaneListing,
+        screens: PaneScreens,
+        keyboard: Keyboard,
+        server: TmuxServer,
+        watch: Watch,
+        mask: Callable[[str], str],
+        pace: ScreenPace,
+    ) -> None:
+        self._pace = pace
+        self._listing = listing
+        self._screens = screens
+        self._keyboard = keyboard
+        self._activity = PaneActivity(server)
+        self._people = PaneViewers(server)
+        self._watch = watch
+        self._mask = mask
+        self._answering: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def heard(self, news: str) -> None:
+        """A line of tmux's own."""
+        self._activity.heard(news)
+
+    async def changes(self, spool: Spool) -> AsyncGenerator[Dialog | None]:
+        """Each dialog once, None when it is gone; without an end. A program that does not read its pane asks nothing."""
+        if spool.kept.stdin != "terminal":
+            await asyncio.Event().wait()
+        run = spool.path.name
+        follower = Follower(self._pace, time.monotonic)
+        with self._watch.on(spool.path, 0) as wake, self._activity.on(run, wake.event):
+            patience, happened = wake.period, True
+            while True:
+                look = await self._look_if_it_can(spool)
+                if follower.sees(look):
+                    _note_heeded(spool, look.hint)
+                if follower.has_news:
+                    yield follower.news()
+                happened = await self._rest(wake, patience, follower.hurries, happened)
+
+    async def watched(self, run: str) -> bool:
+        """Is a person attached to it?"""
+        return await self._people.watching(run)
+
+    async def standing(self, spool: Spool) -> Dialog | None:
+        """What stands on the screen at this moment."""
+        if spool.kept.stdin != "terminal":
+            return None
+        return (await self._look(spool)).dialog
+
+    async def answer(self, spool: Spool, dialog: Dialog, option: str) -> bool:
+        """Type the answer if the very dialog stands there. Whether the screen has moved on."""
+        async with self._answering.setdefault(spool.path.name, asyncio.Lock()):
+            await self._listing.now()
+            look = await self._look(spool)
+            if not look.pane_id:
+                raise NotRunning
+            standing = _same_dialog(look, dialog)
+            if await self._people.typing(spool.path.name):
+                raise Refused(
+                    "Somebody is typing in that pane.",
+                    "Answer there, or wait a moment and press again.",
+                )
+            try:
+                await self._type(spool, look.pane_id, standing, option)
+                return await self._moved_on(spool, look, dialog.id)
+            except Unavailable:
+                return False  # keys may have been typed; nobody types them again
+
+    async def _type(self, spool: Spool, pane_id: str, standing: Dialog, option: str) -> None:
+        if standing.kind is DialogKind.WORDS:
+            await self._keyboard.enter(pane_id, spool, _answer_line(option))
+            return
+        chosen = standing.option(option)
+        if chosen is None:
+            raise Refused("That is none of the options.", "Choose one of those that are shown.")
+        await self._keyboard.press(pane_id, chosen.keys)
+
+    async def _moved_on(self, spool: Spool, before: ScreenLook, dialog_id: str) -> bool:
+        """Twice, because a screen that is drawn anew is empty for a moment."""
+        deadline, gone = time.monotonic() + self._pace.moves_on, 0
+        while gone < 2:
+            if time.monotonic() > deadline:
+                return False
+            await asyncio.sleep(self._pace.again / 2)
+            look = await self._look(spool)
+            here = look.dialog is not None and look.dialog.id == dialog_id
+            # of what only a hook has told nothing but the screen itself shows that something happened
+            here = here or (before.announced is not None and look.text == before.text)
+            gone = 0 if here else gone + 1
+        _note_heeded(spool, before.hint)
+        return True
+
+    async def _rest(self, wake: Wake, patience: float, hurry: bool, happened: bool) -> bool:
+        """Until it is time to look again. Whether anything has happened meanwhile."""
+        if hurry:
+            await asyncio.sleep(self._pace.again)
+            return happened
+        await asyncio.sleep(self._pace.apart)
+        wake.period = min(self._pace.settled, patience) if happened else patience
+        return await wake.wait()
+
+    async def _look_if_it_can(self, spool: Spool) -> ScreenLook:
+        """A tmux server that is lost, or a full disk, is waited for."""
+        try:
+            await self._activity.begin()
+            return await self._look(spool)
+        except Unavailable:
+            return ScreenLook()
+
+    async def _look(self, spool: Spool) -> ScreenLook:
+        run = spool.path.name
+        listed = (await self._listing.lately()).get(run)
+        if listed is None or not KnownProcess(listed.pid).alive or spool.exit_code is not None:
+            return ScreenLook()
+        shown = await self._screens.shown(run, listed.pane_id)
+        hint = latest_hint(spool.named_hooks(), spool.heeded)
+        return ScreenLook(
+            listed.pane_id, shown.text, read_dialog(shown), hint and self._clean(hint)
+        )
+
+    def _clean(self, hint: Hint) -> Hint:
+        return replace(
+            hint, says=self._mask(readable(hint.says)), tool=self._mask(readable(hint.tool))
+        )
+
+
+def _same_dialog(look: ScreenLook, dialog: Dialog) -> Dialog:
+    """The dialog that stands there, if it is this one."""
+    standing = look.dialog or look.announced
+    if standing is None:
+        raise Refused("It is not asked any more.")
+    if standing.id != dialog.id:
+        raise Refused("Something else is asked there now.", "Answer what is shown now.")
+    return standing
+
+
+def _answer_line(text: str) -> str:
+    """One line of bounded length."""
+    line = " ".join(readable(text).split())
+    if len(line) > LONGEST_ANSWER:
+        raise Refused(
+            f"An answer has {LONGEST_ANSWER} characters at most.", "Say it in fewer words."
+        )
+    return line
+
+
+def _note_heeded(spool: Spool, hint: Hint | None) -> None:
+    """What is not written down is at worst told once more."""
+    if hint is not None and hint.name > spool.heeded:
+        with contextlib.suppress(OSError):
+            spool.write("heeded", hint.name)
+
+
+# What the looks at one screen add up to: a dialog that two of them agree on, reported only when
+# it is another one. Pure but for the monotonic clock that is handed in.
+
+STALE_LOOKS = 6
+"""How many times the wait for options a hook is remembered whose question is never seen."""
+
+
+@dataclass(frozen=True)
+class ScreenPace:
+    """How soon and how long is looked, in seconds."""
+
+    again: float = 0.25
+    """Between two looks that should agree."""
+    apart: float = 0.7
+    """Between other looks: a program that prints all the time is not read all the time."""
+    settled: float = 0.8
+    """tmux tells of output by the second: what followed in the same one is seen by a last look after it."""
+    no_options: float = 5.0
+    """For so long a screen is looked at for what a hook has announced; then the hook's words have to do."""
+    moves_on: float = 5.0
+    """For so long an answer may take to have an effect."""
+
+
+@dataclass(frozen=True)
+class ScreenLook:
+    """A screen as it was read. Without a pane there is none."""
+
+    pane_id: str = ""
+    text: str = ""
+    dialog: Dialog | None = None
+    hint: Hint | None = None
+
+    @property
+    def announced(self) -> Dialog | None:
+        """What a hook says is asked, where the screen does not show it."""
+        return (
+            dialog_from_hint(self.hint) if self.hint is not None and self.dialog is None else None
+        )
+
+
+class Follower:
+    """What the looks at one screen add up to."""
+
+    def __init__(self, pace: ScreenPace, clock: Callable[[], float]) -> None:
+        self._pace = pace
+        self._clock = clock
+        self._before = ScreenLook()
+        self._since = self._announced = clock()
+        self._told: Dialog | None = None
+        self._stands: Dialog | None = None
+        self.hurries = True
+
+    def sees(self, look: ScreenLook) -> bool:
+        """Take in a look. Whether its hook has served: its question is on the screen, or the screen has gone on."""
+        before, self._before = self._before, look
+        changed = (before.hint, before.text) != (look.hint, look.text)
+        self._since = self._clock() if changed else self._since
+        agreed = _id(before.dialog) == _id(look.dialog)
+        told = look.announced is not None and _id(look.announced) == _id(self._told)
+        over = told and before.text != look.text
+        waited = self._clock() - self._since >= self._pace.no_options
+        stale = look.announced is not None and not told and self._is_stale(look, before)
+        if over:
+            self._stands = None
+        elif agreed:
+            self._stands = look.dialog or (look.announced if told or waited else None)
+        self.hurries = not agreed or (look.announced is not None and not told)
+        return over or stale or (agreed and look.dialog is not None)
+
+    def _is_stale(self, look: ScreenLook, before: ScreenLook) -> bool:
+        """Announced long ago, and the program has gone on drawing: somebody has answered it there."""
+        if before.hint != look.hint:
+            self._announced = self._clock()
+        return self._clock() - self._announced > STALE_LOOKS * self._pace.no_options
+
+    @property
+    def has_news(self) -> bool:
+        return _id(self._stands) != _id(self._told)
+
+    def news(self) -> Dialog | None:
+        self._told = self._stands
+        return self._told
+
+
+def _id(dialog: Dialog | None) -> str:
+    return dialog.id if dialog else ""
+
+
+# Which panes have printed something: tmux reports it by itself, at most once a second, so nobody
+# has to poll.
+
+_NAME = "printed"
+# All windows of a session: a person may have opened one beside the run's own. Its values are seconds, nothing of the
+# agent's; a name of a session stands in it, and only those of runs are looked up.
+_SUBSCRIBE = (
+    "refresh-client",
+    "-B",
+    f"{_NAME}::#{{S:#{{session_name}}=#{{W:#{{window_activity}}+}} }}",
+)
+
+
+class PaneActivity:
+    """Wakes whoever waits for a run's output."""
+
+    def __init__(self, server: TmuxServer) -> None:
+        self._server = server
+        self._waiting: dict[str, set[asyncio.Event]] = {}
+        self._last: dict[str, str] = {}
+
+    @contextmanager
+    def on(self, run: str, event: asyncio.Event) -> Generator[None]:
+        """Set the event whenever the run has printed."""
+        waiting = self._waiting.setdefault(run, set())
+        waiting.add(event)
+        try:
+            yield
+        finally:
+            waiting.discard(event)
+            if not waiting:
+                self._waiting.pop(run, None)
+                self._last.pop(run, None)
+
+    async def begin(self) -> None:
+        """Have tmux tell; asked for once, however often."""
+        await self._server.ask_always(*_SUBSCRIBE)
+
+    def heard(self, news: str) -> None:
+        """A line of tmux's own."""
+        if not news.startswith(f"%subscription-changed {_NAME} "):
+            return
+        for word in news.partition(" : ")[2].split():
+            run, _, when = word.partition("=")
+            if run in self._waiting and self._last.get(run) != when:
+                self._last[run] = when
+                for event in self._waiting[run]:
+                    event.set()

@@ -1,0 +1,422 @@
+"""Reads the question on a screen, if there is one: menus, single lines, hints of hooks. Pure, nothing here touches tmux."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from adapters.tmux.screen_lines import (
+    LONGEST_TITLE,
+    ScreenContent,
+    ScreenLine,
+    ScreenPage,
+    button_label,
+    make_dialog,
+    shortened,
+    title_and_heading,
+    words_digest,
+)
+from bot.core.runs import Dialog, DialogKind, DialogOption
+
+# Only what stands at the end of the screen counts, whatever has scrolled by.
+
+
+def read_dialog(shown: ScreenContent) -> Dialog | None:
+    """The dialog that stands there."""
+    page = ScreenPage(shown)
+    return read_menu(page) or read_line_question(page)
+
+
+def dialog_from_hint(hint: Hint) -> Dialog:
+    """What a hook says is asked, for a screen on which no question can be made out."""
+    return Dialog(
+        id=words_digest("hook", hint.name),
+        kind=DialogKind.WORDS,
+        title=shortened(hint.says or "The agent waits for a person.", LONGEST_TITLE),
+        topic=f"Allow {hint.tool}" if hint.tool else "",
+    )
+
+
+# Hints: what the hooks of an agent say about waiting for a person, at once, where a screen is
+# only looked at now and then.
+
+LONGEST_HINT = 400
+_ASKING = {
+    "permission_prompt",
+    "agent_needs_input",
+    "elicitation_dialog",
+    "ToolPermission",
+}
+_GOES_ON = {
+    "Stop",
+    "StopFailure",
+    "SessionEnd",
+    "UserPromptSubmit",
+    "PostToolUse",
+    "AfterTool",
+    "AfterAgent",
+    "permission.replied",
+}
+
+
+@dataclass(frozen=True)
+class Hint:
+    """Something is asked. The name is that of the hook's file: names follow each other in time."""
+
+    name: str
+    says: str = ""
+    tool: str = ""
+
+
+def latest_hint(hooks: Iterable[tuple[str, Mapping[str, object]]], heeded: str) -> Hint | None:
+    """The last hook that asks, unless it has been heeded or the agent has gone on since."""
+    hint: Hint | None = None
+    for name, hook in hooks:
+        event = _word(hook, "event", "hook_event_name", "type")
+        if event in _GOES_ON:
+            hint = None
+        elif name > heeded and _asks(event, hook):
+            hint = Hint(name, _says(hook), _word(hook, "tool_name"))
+    return hint
+
+
+def _asks(event: str, hook: Mapping[str, object]) -> bool:
+    if event == "Notification":
+        return _word(hook, "notification_type") in _ASKING
+    return event in {"PermissionRequest", "permission.asked"}
+
+
+def _says(hook: Mapping[str, object]) -> str:
+    """Its own words, or what it wants to do."""
+    if message := _word(hook, "message", "title"):
+        return shortened(message, LONGEST_HINT)
+    tool, wanted = _word(hook, "tool_name"), hook.get("tool_input")
+    if not tool:
+        return ""
+    return shortened(f"{tool}: {json.dumps(wanted, ensure_ascii=False)}", LONGEST_HINT)
+
+
+def _word(hook: Mapping[str, object], *fields: str) -> str:
+    return next((text for field in fields if isinstance(text := hook.get(field), str) and text), "")
+
+
+# Questions of a single line, the last one: yes or no, a key to go on, words to be typed.
+
+CONTEXT_LINES = 6
+"""Lines above that are shown with it."""
+LONGEST_QUESTION = 300
+
+_CHOICES = re.compile(
+    r"(?P<question>.*?)\s*(?:\((?P<round>[^()]{3,40})\)|\[(?P<square>[^\[\]]{3,40})\])\s*[:?>]?"
+)
+_WORD = re.compile(r"[A-Za-z]{1,8}")
+_YES, _NO = {"y", "yes"}, {"n", "no"}
+_NAMES = {"y": "Yes", "yes": "Yes", "n": "No", "no": "No", "a": "All", "q": "Quit", "d": "Done"}
+_ENTER = re.compile(
+    r"(?:.*[.!…:]\s+)?[^\w]*(?:please\s+)?(?:press|hit)\s+(?:the\s+)?[\[<]?(?:enter|return|any key)[\]>]?(?:\s+key)?"
+    r"\s+to\s+(?:continue|proceed|start|begin|go on|close|exit|retry|dismiss)\b[^\w]*",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"(?:please\s+)?(?:enter|type|provide|input|paste|specify|what|which|username|password|passphrase|token|"
+    r"verification code|one-time code|api key)\b.*[:?]|.*'s password:",
+    re.IGNORECASE,
+)
+_MARKED = re.compile(r"\?\s+\S.*(?:[:?›»]|\([^()]*\))")
+
+
+def read_line_question(page: ScreenPage) -> Dialog | None:
+    number = page.last
+    if number < page.begins or page.cursor not in (None, number):
+        return None
+    text = page.lines[number].text
+    if len(text) > LONGEST_QUESTION:
+        return None
+    return (
+        _goes_on(page, number, text)
+        or _yes_or_no(page, number, text)
+        or (_typed_words(page, number, text) if page.cursor == number else None)
+    )
+
+
+def _goes_on(page: ScreenPage, number: int, text: str) -> Dialog | None:
+    if not _ENTER.fullmatch(text):
+        return None
+    option = DialogOption(id="enter", label="Continue", keys=("Enter",))
+    return make_dialog(DialogKind.MENU, text, [option], above=_context(page, number))
+
+
+def _yes_or_no(page: ScreenPage, number: int, text: str) -> Dialog | None:
+    found = _CHOICES.fullmatch(text)
+    if found is None:
+        return None
+    choices = [one.strip() for one in re.split(r"[/|,]", found["round"] or found["square"])]
+    words = list(dict.fromkeys(one.lower() for one in choices if _WORD.fullmatch(one)))
+    if not _YES.intersection(words) or not _NO.intersection(words) or len(words) > 8:
+        return None
+    above = _context(page, number)
+    question = found["question"].lstrip("? ") or (above[-1] if above else "")
+    if not re.search(r"\w", question):
+        return None
+    options = [
+        DialogOption(id=word, label=_NAMES.get(word, word), keys=(*word, "Enter")) for word in words
+    ]
+    return make_dialog(DialogKind.YES_NO, question, options, above=above)
+
+
+def _typed_words(page: ScreenPage, number: int, text: str) -> Dialog | None:
+    if not (_MARKED.fullmatch(text) or _ASKS.fullmatch(text)):
+        return None
+    return make_dialog(DialogKind.WORDS, text.lstrip("? "), (), above=_context(page, number))
+
+
+def _context(page: ScreenPage, number: int) -> list[str]:
+    return [one.text for one in page.lines[:number] if one.text][-CONTEXT_LINES:]
+
+
+# Menus: numbered lines, lines with a pointer before one of them, buttons in a row.
+
+MOST_OPTIONS = 12
+"""Options. More than that is a list."""
+LONGEST_OPTION = 160
+MOST_HINT_LINES = 5
+"""Lines below a menu at most, and all of them must look like hints."""
+
+_NUMBERED = re.compile(
+    r"(?P<mark>[❯›▶►→●◉>]\s*)?(?:[○◯]\s*)?(?P<number>\d{1,2})[.)]\s+(?P<label>\S.*)"
+)
+_POINTED = re.compile(r"(?P<mark>[❯›▶►●◉>]\s*)(?P<label>[^\s❯›▶►●◉○◯☐☑☒\[(].*)")
+_COMPOSER = re.compile(r"[❯›>](?:\s|$)")
+_AT_WORK = re.compile(r"(?:esc|ctrl\+c) to interrupt", re.IGNORECASE)
+_HINT = re.compile(
+    r"\b(?:esc|enter|return|tab|ctrl|shift|space|arrows?|cancel|confirm|select|press|navigate)\b|[↑↓⏎↵⇆]"
+    r"|^(?:~|/)|\S\s{3,}\S|^Waiting for (?:user|your)",
+    re.IGNORECASE,
+)
+_CHOOSES = re.compile(
+    r"\b(?:enter|return|⏎|↵)\b.{0,6}\s(?:confirm|select|choose|continue|submit|accept)\b|[↑↓]|\barrow",
+    re.IGNORECASE,
+)
+_PICKS = re.compile(
+    r"#\?|.*\b(?:choice|choose|select|selection|option|number|pick)\b.*[:?>]", re.IGNORECASE
+)
+_KEY = re.compile(r"\((\w|esc)\)$")
+_SIGN = "△ "
+_LONGEST_ROW = 400
+"""Characters of a row of buttons. To look for one takes time by the square of them."""
+_BUTTONS = re.compile(
+    r"(?P<labels>\S+(?: \S+)*(?:\s{2,4}\S+(?: \S+)*){1,4})\s{5,}.*\benter confirm\b.*"
+)
+
+
+@dataclass
+class _Option:
+    number: str
+    label: str
+    marked: bool
+    column: int
+    """Where its label begins."""
+    begins: int
+    """Where its number begins."""
+    more: list[str] = field(default_factory=list[str])
+
+    @property
+    def text(self) -> str:
+        return " ".join([self.label, *self.more])
+
+
+def read_menu(page: ScreenPage) -> Dialog | None:
+    return _numbered(page) or _pointed(page) or _buttons(page)
+
+
+def _numbered(page: ScreenPage) -> Dialog | None:
+    for start in range(len(page.lines) - 1, -1, -1):
+        first = _NUMBERED.fullmatch(page.lines[start].text)
+        if first is None or first["number"] != "1":
+            continue
+        options, after = _options(page, start)
+        if len(options) < 2 or after <= page.begins:
+            return None
+        keys = _keys(page, options, page.lines[after:])
+        return _menu_dialog(page, start, options, keys) if keys else None
+    return None
+
+
+def _options(page: ScreenPage, start: int) -> tuple[list[_Option], int]:
+    """The options from this line on, and the number of the line after the last."""
+    options: list[_Option] = []
+    end, empty = start, 0
+    for number, line in enumerate(page.lines[start:], start):
+        found = _NUMBERED.fullmatch(line.text)
+        option = _option(line, found) if found else None
+        if option and int(option.number) == len(options) + 1 and _aligned(options, option):
+            options.append(option)
+        elif line.text and not empty and line.column >= options[-1].column:
+            options[-1].more.append(line.text)
+        elif line.text or empty:
+            break
+        empty = 0 if line.text or line.rule else empty + 1
+        end = number + 1 if line.text else end
+    return options, end
+
+
+def _option(line: ScreenLine, found: re.Match[str]) -> _Option:
+    return _Option(
+        number=found["number"],
+        label=found["label"],
+        marked=bool(found["mark"]),
+        column=line.column + found.start("label"),
+        begins=line.column + found.start("number"),
+    )
+
+
+def _aligned(options: Sequence[_Option], option: _Option) -> bool:
+    return not options or abs(options[0].begins - option.begins) <= len(option.number) - 1
+
+
+def _keys(
+    page: ScreenPage, options: Sequence[_Option], below: Sequence[ScreenLine]
+) -> list[tuple[str, ...]]:
+    """What is pressed for each; nothing: this is a list, not a menu."""
+    marked = [index for index, option in enumerate(options) if option.marked]
+    if len(options) > MOST_OPTIONS:
+        return []
+    if len(marked) == 1 and _hints_only(below):
+        if len(options) > 9:
+            return [_moves(marked[0], index) for index in range(len(options))]
+        return _own_keys(options)
+    asked = [number for number, line in enumerate(page.lines) if line.text][-1:]
+    text = page.lines[asked[0]].text if asked else ""
+    below = [line for line in below if line.text]
+    if not marked and len(below) == 1 and _PICKS.fullmatch(text) and page.cursor in (None, *asked):
+        return [(*option.number, "Enter") for option in options]
+    return []
+
+
+def _own_keys(options: Sequence[_Option]) -> list[tuple[str, ...]]:
+    """Their numbers; the letters written behind them, where they have such."""
+    own = [_KEY.search(option.text) for option in options]
+    lettered = any(key and key[1] != "esc" for key in own)
+    return [
+        (("Escape",) if key[1] == "esc" else (key[1],)) if lettered and key else (option.number,)
+        for option, key in zip(options, own, strict=True)
+    ]
+
+
+def _pointed(page: ScreenPage) -> Dialog | None:
+    """Without numbers only what is below, or a question mark before the question, tells a menu from typed words."""
+    for number in range(len(page.lines) - 1, page.begins - 1, -1):
+        line = page.lines[number]
+        found = _POINTED.fullmatch(line.text)
+        if found is None:
+            continue
+        column = line.column + found.start("label")
+        first, after = _around(page, number, column)
+        options = [
+            _Option(
+                number=str(index + 1),
+                label=found["label"] if at == number else page.lines[at].text,
+                marked=at == number,
+                column=column,
+                begins=column,
+            )
+            for index, at in enumerate(range(first, after))
+        ]
+        if not 2 <= len(options) <= MOST_OPTIONS or not _chosen_from(
+            page, first, page.lines[after:]
+        ):
+            return None
+        keys = [_moves(number - first, index) for index in range(len(options))]
+        return _menu_dialog(page, first, options, keys)
+    return None
+
+
+def _around(page: ScreenPage, number: int, column: int) -> tuple[int, int]:
+    """From which line to before which the labels begin in the same column."""
+
+    def belongs(line: ScreenLine) -> bool:
+        return line.column == column and 0 < len(line.text) <= LONGEST_OPTION
+
+    first, after = number, number + 1
+    while first > 0 and belongs(page.lines[first - 1]):
+        first -= 1
+    while after < len(page.lines) and belongs(page.lines[after]):
+        after += 1
+    return first, after
+
+
+def _chosen_from(page: ScreenPage, first: int, below: Sequence[ScreenLine]) -> bool:
+    if not _hints_only(below):
+        return False
+    above = page.lines[first - 1].text if first else ""
+    return any(_CHOOSES.search(line.beside) for line in below) or above.startswith("? ")
+
+
+def _hints_only(below: Sequence[ScreenLine]) -> bool:
+    """Nothing has been printed since, and no line to type in stands there."""
+    lines = [line for line in below if line.beside and not line.rule]
+    if len(lines) > MOST_HINT_LINES:
+        return False
+    return all(
+        _HINT.search(line.beside)
+        and not _COMPOSER.match(line.beside)
+        and not _AT_WORK.search(line.beside)
+        for line in lines
+    )
+
+
+def _moves(start: int, to: int) -> tuple[str, ...]:
+    return (*(("Down",) if to > start else ("Up",)) * abs(to - start), "Enter")
+
+
+def _buttons(page: ScreenPage) -> Dialog | None:
+    """The first is chosen to begin with; Escape is no to all of them."""
+    for number in range(len(page.lines) - 1, page.begins - 1, -1):
+        line = page.lines[number].beside
+        found = _BUTTONS.fullmatch(line) if len(line) <= _LONGEST_ROW else None
+        if found is None:
+            continue
+        labels = re.split(r"\s{2,}", found["labels"])
+        if any(line.text for line in page.lines[number + 1 :]):
+            return None
+        options = [
+            _Option(number=str(index), label=label, marked=False, column=0, begins=0)
+            for index, label in enumerate(labels, 1)
+        ]
+        keys = [
+            ("Escape",) if label in {"Reject", "Cancel", "Deny"} else (*("Right",) * index, "Enter")
+            for index, label in enumerate(labels)
+        ]
+        return _menu_dialog(page, number, options, keys, buttons=True)
+    return None
+
+
+def _menu_dialog(
+    page: ScreenPage,
+    start: int,
+    options: Sequence[_Option],
+    keys: Sequence[tuple[str, ...]],
+    *,
+    buttons: bool = False,
+) -> Dialog | None:
+    """A menu without a word above it is a line to type in."""
+    block = [line.text for line in page.above(start)]
+    if buttons:  # nothing but a sign tells it from what was said before; the first of several, so that nothing is hidden
+        signs = (index for index, text in enumerate(block) if text.startswith(_SIGN))
+        block = block[next(signs, 0) :]
+    title, heading = title_and_heading(block)
+    if not title:
+        return None
+    return make_dialog(
+        DialogKind.MENU,
+        title,
+        [
+            DialogOption(id=option.number, label=button_label(option.text), keys=pressed)
+            for option, pressed in zip(options, keys, strict=True)
+        ],
+        heading=heading,
+        above=block,
+        specific=True,
+    )

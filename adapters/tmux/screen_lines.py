@@ -1,0 +1,194 @@
+"""A screen as lines without borders, and the title, labels and id of a dialog that stands on it. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from bot.core.runs import Dialog, DialogKind, DialogOption
+
+# The lines of a screen, without the borders that programs draw around them.
+
+NEAR_THE_END = 25
+"""Lines of the screen in which a dialog has to end; what stands higher has scrolled by."""
+_LEFT = re.compile(r"(?:\s*[│┃║▌])+")
+# tried only where such a run begins: a line full of spaces is gone through once
+_RIGHT = re.compile(r"(?<![\s│┃║▐])(?:\s*[│┃║▐])+\s*$")
+_RULE = re.compile(r"[╭╮╰╯┌┐└┘├┤─━═╌╍┄┈▔▁▀▄╹╻╴╶]{3,}.*")
+_BORDER = re.compile(r"\s*[│┃║▌]")
+_APART = re.compile(r"\s{20,}")
+"""What stands so far to the right of a line belongs to something else: a side bar, hints of its own."""
+
+
+@dataclass(frozen=True)
+class ScreenContent:
+    """A screen: its text, and where its cursor stands, in lines from the last one upwards; None: hidden."""
+
+    text: str
+    cursor: int | None = None
+
+
+@dataclass(frozen=True)
+class ScreenLine:
+    """One line. A rule has no text."""
+
+    raw: str
+
+    @cached_property
+    def text(self) -> str:
+        inner = self._inner.strip()
+        if self.rule:
+            return ""
+        return _APART.split(inner, maxsplit=1)[0] if self.column < 60 else ""
+
+    @cached_property
+    def beside(self) -> str:
+        """All that stands there, with what is far to the right."""
+        return self._inner.strip()
+
+    @cached_property
+    def column(self) -> int:
+        """Where its text begins."""
+        left = _LEFT.match(self.raw)
+        return len(self.raw) - len(self.raw[left.end() if left else 0 :].lstrip())
+
+    @cached_property
+    def rule(self) -> bool:
+        inner = self._inner.strip()
+        return bool(_RULE.fullmatch(inner)) and len(re.sub(r"[\w ]", "", inner)) * 2 > len(inner)
+
+    @cached_property
+    def border(self) -> int | None:
+        """The column of the border on its left."""
+        found = _BORDER.match(self.raw)
+        return found.end() - 1 if found else None
+
+    def begins_block(self, border: int | None) -> bool:
+        """Is this the upper edge of what has such a border? Nothing inside, however it is drawn, reaches that far."""
+        if border is None:
+            return self.rule and self.raw[:1] in set("─━═▔")
+        return (
+            self.rule
+            and self.raw[border : border + 1] in set("╭┌╔┏")
+            and not self.raw[:border].strip()
+        )
+
+    @cached_property
+    def _inner(self) -> str:
+        left = _LEFT.match(self.raw)
+        return _RIGHT.sub("", self.raw[left.end() :] if left else self.raw)
+
+
+class ScreenPage:
+    """The lines of a screen up to the last that holds something."""
+
+    def __init__(self, shown: ScreenContent) -> None:
+        lines = [ScreenLine(line) for line in shown.text.split("\n")]
+        at = None if shown.cursor is None else len(lines) - 1 - shown.cursor
+        while lines and not lines[-1].beside:
+            lines.pop()
+        self.lines = lines
+        self.cursor = at
+        """The number of the line the cursor stands in."""
+        self.begins = max(0, len(lines) - NEAR_THE_END)
+
+    @property
+    def last(self) -> int:
+        """The number of the last line with words; -1: there is none."""
+        full = (number for number, line in enumerate(self.lines) if line.text)
+        return max(full, default=-1)
+
+    def above(self, number: int) -> list[ScreenLine]:
+        """The block that stands above a line: up to its border, or else to an empty space."""
+        border = self.lines[number].border
+        edges = [at for at in range(number) if self.lines[at].begins_block(border)]
+        block = self.lines[edges[-1] + 1 : number] if edges else self._up_to_a_gap(number)
+        return [line for line in block if line.text]
+
+    def _up_to_a_gap(self, number: int) -> list[ScreenLine]:
+        block: list[ScreenLine] = []
+        for line in reversed(self.lines[:number]):
+            if block and not line.raw.strip() and not block[-1].raw.strip():
+                break
+            block.append(line)
+        return block[::-1]
+
+
+# What a dialog is called: its question, what it is about, and an id made of its words.
+
+LONGEST_TITLE = 200
+LONGEST_LABEL = 75
+LONGEST_TEXT = 1_500
+SHORT_QUESTION = 40
+"""Characters of a heading at most; what is longer says more than what kind of a question it is."""
+
+_QUESTION = re.compile(r"^(.*?\?)(?=$|[\s)])")
+_ORNAMENT = re.compile(r"^[^\w/$#(\[\"'`<]+")
+_SPECIFIC = re.compile(
+    r"https?://\S+|`[^`]*`|\"[^\"]*\"|'[^']*'|«[^»]*»|(?<!\w)[~.]{0,2}/\S+|\b[\w-]+(?:\.[\w-]+)+\b|\b\w*\d\w*\b"
+)
+_COUNTS_DOWN = re.compile(r"\b(?:in|after|left|remaining|elapsed|timeout)\b", re.IGNORECASE)
+
+
+def make_dialog(
+    kind: DialogKind,
+    title: str,
+    options: Sequence[DialogOption],
+    *,
+    heading: str = "",
+    above: Sequence[str] = (),
+    specific: bool = False,
+) -> Dialog:
+    """`specific`: what stands above is a part of what is asked, and so of its id."""
+    title = shortened(" ".join(title.split()), LONGEST_TITLE)
+    about = f"{heading}: {title}" if heading and heading not in title else title
+    said = [title, *(option.label for option in options), *(above if specific else ())]
+    return Dialog(
+        id=words_digest(*said),
+        kind=kind,
+        title=title,
+        text=shortened("\n".join(above), LONGEST_TEXT),
+        options=tuple(options),
+        topic=shortened(_SPECIFIC.sub("…", about), LONGEST_TITLE),
+    )
+
+
+def words_digest(*said: str) -> str:
+    text = "\0".join(" ".join(_steady(line).split()) for line in said)
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]
+
+
+def title_and_heading(block: Sequence[str]) -> tuple[str, str]:
+    """The question nearest to its answers, and the heading above it. Without a question the heading is the title."""
+    lines = [line for line in (_ORNAMENT.sub("", one) for one in block) if line]
+    if not lines:
+        return "", ""
+    heading = lines[0].rstrip(":") if len(lines[0]) <= SHORT_QUESTION else ""
+    for line in reversed(lines):
+        if question := _QUESTION.match(line):
+            return question[1], heading
+    if len(lines) > 1 and lines[1].startswith("# "):
+        return f"{lines[0]}: {lines[1][2:]}", heading
+    return lines[0].rstrip(":"), heading
+
+
+def shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def button_label(text: str) -> str:
+    """What stands on a button: without a tick, and without the key that does the same."""
+    plain = re.sub(r"\s*[✔✓]$|\s*\((?:\w|esc|shift\+tab)\)$", "", " ".join(text.split()))
+    return shortened(plain or text, LONGEST_LABEL)
+
+
+def _steady(line: str) -> str:
+    """A clock that runs while a question stands does not make it another one."""
+    return re.sub(r"\d+", "#", line) if _COUNTS_DOWN.search(line) and _clock(line) else line
+
+
+def _clock(line: str) -> bool:
+    return bool(re.search(r"\b\d+(?:\.\d+)?\s?(?:s|sec|secs|seconds)\b(?!\S)|\b\d+:\d\d\b", line))

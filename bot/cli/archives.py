@@ -1,0 +1,202 @@
+"""`gwt-bot export` and `gwt-bot replay`: one session as an archive for somebody else, and whether it would go the same way again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from adapters.store.disk import JOURNAL, file_name
+from adapters.store.session_archive import (
+    HISTORY,
+    history_lines,
+    open_archive,
+    pack_archive,
+    read_history,
+)
+from bot.cli.process import secrets_in
+from bot.cli.read_settings import read_settings
+from bot.core.errors import BotError, BrokenStateError, Refused
+from bot.core.events import Broke, Event
+from bot.core.masking import Masker
+from bot.core.naming import derived_id
+from bot.core.projections import task_log_views, task_logs
+from bot.core.projections.records import DecidedEvent, EventHistory, SessionStates, states_of
+from bot.core.session import Session
+from bot.core.snapshot import NewerSchemaError
+from bot.core.snapshot import export as exported
+from bot.core.text import clean
+from bot.steps.decisions import decide, due
+
+LARGEST_FILE = 20_000_000
+"""Logs and evidence beyond that are left out, and named."""
+
+
+async def export(session_id: str, to: Path | None) -> None:
+    """Nothing is locked: the bot may be at work on it."""
+    current = await read_settings()
+    masker = Masker({**secrets_in(os.environ), **current.secrets})
+    told = await asyncio.to_thread(write, current.gwt_home, session_id, to, masker)
+    sys.stdout.write(told)
+
+
+async def replay(archive: Path) -> None:
+    """Exit code 1 (by a BotError) where something comes out otherwise."""
+    manifest, history = await asyncio.to_thread(open_archive, archive)
+    found = replayed(history)
+    # whoever made the archive must not speak to this terminal
+    what = clean(f"{manifest.title or manifest.session}, exported by {manifest.program}")
+    sys.stdout.write(f"{' '.join(what.split())}\n")
+    if found.difference:
+        raise BotError(f"{found.difference} What came before is as it was.")
+    sys.stdout.write(
+        f"{found.steps} events, and the same states and orders come of them.\n{_since(history)}"
+    )
+
+
+def write(home: Path, session_id: str, to: Path | None, masker: Masker) -> str:
+    """Where it is, and whether it can be replayed."""
+    journal = _journal(home, session_id)
+    try:
+        history, session = read_history(journal)
+    except (BrokenStateError, NewerSchemaError) as error:
+        raise Refused(f"Session {session_id} cannot be read: {error}") from error
+    history = masker.mask_model(history, personal=True)
+    session = masker.mask_model(session, personal=True)
+    files = {HISTORY: history_lines(history), **dict(_beside(home, session, history, masker))}
+    content = pack_archive(f"gwt-bot {version('gwt-bot')}", session.id, session.title, files)
+    path = to or Path(f"gwt-session-{session.short}.tar.gz")
+    _keep(path, content)
+    found = replayed(history)
+    again = found.difference or f"{found.steps} events; replayed, the same comes of them."
+    return f"{path}: {len(files) + 1} files, {len(content)} bytes\n{again}\n{_since(history)}"
+
+
+def _journal(home: Path, session_id: str) -> Path:
+    """By the id or a unique beginning of it."""
+    name = file_name(session_id) if session_id else ""
+    folders = [home / "sessions" / one for one in ("unfinished", "finished")]
+    found = [path for one in folders if one.is_dir() for path in sorted(one.glob(f"*{JOURNAL}"))]
+    meant = [path for path in found if name and path.name.startswith(name)]
+    if len(meant) != 1:
+        told = f"{len(meant)} sessions begin so" if meant else "there is no such session"
+        raise Refused(f"{session_id}: {told}.", "sessions lists them, each with its id.")
+    return meant[0]
+
+
+def _beside(
+    home: Path, session: Session, history: EventHistory, masker: Masker
+) -> Iterator[tuple[str, bytes]]:
+    """What was kept of it outside of its record. Transcripts of agents are not: nobody could look through them all."""
+    turned = [
+        turn.model_dump(mode="json")
+        for turn in task_log_views.session_turns(session.id, history.steps)
+    ]
+    about = task_log_views.session_log(session).model_dump(mode="json")
+    about |= {"current_phase": task_logs.phase_of(session), "turns": turned}
+    yield "metadata.json", _json(about)
+    yield "session.json", _json(exported(session))
+    logs = home / "logs" / "sessions" / file_name(session.id)
+    for path in sorted(logs.rglob("*.json")):
+        yield from _masked(path, f"logs/{path.relative_to(logs)}", masker)
+    for evidence_id in sorted({one for task in session.tasks for one in task.evidence_refs}):
+        path = home / "evidence" / f"{file_name(evidence_id)}.json"
+        yield from _masked(path, f"evidence/{path.name}", masker)
+
+
+def _masked(path: Path, name: str, masker: Masker) -> Iterator[tuple[str, bytes]]:
+    """Masked once more: what is secret may have become known since. What cannot be read is left out, and what is a link:
+    somebody else gets this."""
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST_FILE:
+        return
+    try:
+        content: object = json.loads(path.read_bytes())
+    except ValueError:
+        return
+    yield name, _json(masker.mask_model(content, personal=True))
+
+
+def _json(content: object) -> bytes:
+    return json.dumps(content, ensure_ascii=False, indent=1).encode("utf-8", "replace")
+
+
+def _keep(path: Path, content: bytes) -> None:
+    """For the owner only, over nothing that is there, and whole or not at all."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError as error:
+        raise Refused(f"{path} is there already.", "Name another file with --to.") from error
+    except OSError as error:
+        raise Refused(f"{path} cannot be written: {error.strerror}.") from error
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise Refused(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def _since(history: EventHistory) -> str:
+    start = history.start.session
+    if start.created_at == start.updated_at:
+        return ""
+    return f"Events before {start.updated_at:%Y-%m-%d %H:%M} UTC are not in its journal any more.\n"
+
+
+# Hears once more what a session has heard, and says whether the same states and orders come of
+# it. Nothing is done.
+
+
+@dataclass(frozen=True)
+class Replayed:
+    steps: int
+    difference: str = ""
+    """The first, in a sentence; empty: everything came out as it did."""
+
+
+def replayed(history: EventHistory) -> Replayed:
+    session = history.start.session.copied()
+    for number, step in enumerate(history.steps, 1):
+        session = _decided(session, step.event)
+        if difference := _difference(session, step):
+            return Replayed(number, f"Step {number} ({step.event.kind}): {difference}.")
+    return Replayed(len(history.steps))
+
+
+def _decided(session: Session, event: Event) -> Session:
+    """As the actor does it: what a bug makes of it is thrown away, and the session fails."""
+    there = session.copied()
+    try:
+        decide(there, event)
+    except Exception:  # noqa: BLE001 - a bug is part of the story; what came of it is compared
+        there = session.copied()
+        broke = Broke(id=derived_id(event.id, "broke"), at=event.at, reason="deciding failed")
+        decide(there, broke)
+    return there
+
+
+def _difference(session: Session, step: DecidedEvent) -> str:
+    if told := _other(states_of(session), step.stand):
+        return told
+    now = {order.key for order in due(session)} - set(step.answered)
+    more, less = sorted(now - set(step.orders)), sorted(set(step.orders) - now)
+    if more or less:
+        lacks = f"; it does not order {', '.join(less)}" if less else ""
+        return f"it orders {', '.join(more) or 'nothing more'}{lacks}"
+    return ""
+
+
+def _other(now: SessionStates, then: SessionStates) -> str:
+    if (now.status, now.phase) != (then.status, then.phase):
+        return f"the session was {then.status} {then.phase}, and is {now.status} {now.phase}"
+    for what, ours, theirs in (("task", now.tasks, then.tasks), ("run", now.runs, then.runs)):
+        for key in sorted({*ours, *theirs}):
+            if ours.get(key) != theirs.get(key):
+                was, is_now = theirs.get(key, "not there"), ours.get(key, "not there")
+                return f"{what} {key} was {was}, and is {is_now}"
+    return ""

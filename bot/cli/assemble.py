@@ -1,0 +1,285 @@
+"""The composition root: every adapter is built here, once, and handed to the desk."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import hashlib
+import logging
+import os
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from adapters.agents.launch import AgentClis
+from adapters.clock import SystemClock
+from adapters.commands.shell import ShellCommands
+from adapters.git import GitRepository, GitWorktrees
+from adapters.github import Access, GitHub
+from adapters.log import start_logging
+from adapters.registry import ForgeFolder
+from adapters.sandbox import Bubblewrap
+from adapters.store import (
+    AuditFile,
+    BindingsFile,
+    EvidenceFiles,
+    InstanceLock,
+    JournalStore,
+    ReplFile,
+    TaskLogFiles,
+)
+from adapters.tmux import TmuxPanes
+from bot.cli.models import ChosenLlm, EnvPreferences
+from bot.cli.process import LearningMasker, canary, refuse_open, secrets_in
+from bot.core.desk import Desk
+from bot.core.errors import PortError, SettingsError, Unavailable
+from bot.core.gate import Gate
+from bot.core.projections.console_state_writer import ConsoleState
+from bot.core.projections.registry_writer import RegistryWriter
+from bot.core.projections.task_log_writer import TaskLogWriter
+from bot.core.projections.task_logs import LoggedRunner
+from bot.core.repository_queue import RepositoryQueue
+from bot.core.rounds import OBSERVE_SECONDS, every_so_often, observe, take_up, tick
+from bot.core.world import Rules, World
+from bot.ports import Chat, Sandbox
+from bot.settings import (
+    OnRestart,
+    Progress,
+    Provider,
+    SandboxKind,
+    Settings,
+    pane_environment,
+    paths_in,
+)
+
+log = logging.getLogger("bot.program")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be put together. `current` is asked again whenever settings may have changed."""
+
+    current: Callable[[], Settings]
+    chats: Mapping[str, Chat]
+    gate: Gate
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    unattended: bool = False
+    """What is asked comes through a pipe: nobody is there for a question in between."""
+    only: frozenset[str] | None = None
+    """Ids of the sessions that are brought back; none: all. The others stay as they are."""
+    stage: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Variables that only the demo and tests set, for the played agent."""
+    umask: int = 0o022
+    """The operator's own, for files in people's repositories; the program's is for nobody else."""
+    through: Callable[[World], World] = lambda world: world
+    """What the world is seen through: tests of faults stand between the bot and its ports here."""
+
+
+def socket_name(home: Path) -> str:
+    """Of the tmux server that belongs to this home alone."""
+    return f"gwt-{hashlib.sha256(str(home).encode()).hexdigest()[:10]}"
+
+
+@asynccontextmanager
+async def running_desk(plan: Plan) -> AsyncGenerator[Desk, None]:
+    """The bot at work: locked, logging, its sessions brought back, its ticks going."""
+    settings = plan.current()
+    refuse_open(settings.gwt_home)
+    with InstanceLock(settings.gwt_home), canary(plan.environ) as environ:
+        plan = replace(plan, environ=environ)
+        masker = LearningMasker({**secrets_in(plan.environ), **settings.secrets})
+        start_logging(settings.gwt_home, settings.gwt_repository, masker.mask_personal)
+        panes = panes_of(settings, masker.mask, plan.stage)
+        store = JournalStore(settings.gwt_home)
+        world = plan.through(_world(plan, settings, masker, panes, store))
+        desk = Desk(world, plan.gate)
+        try:
+            await desk.open(plan.only)
+            async with asyncio.TaskGroup() as group:
+                rounds = [
+                    group.create_task(
+                        every_so_often(world, world.rules.progress_seconds, tick, desk.actors)
+                    ),
+                    *(
+                        group.create_task(every_so_often(world, OBSERVE_SECONDS, what, desk.actors))
+                        for what in (observe, take_up)
+                    ),
+                ]
+                yield desk
+                for task in rounds:
+                    task.cancel()
+        finally:
+            await desk.close()
+            await _leave(panes)
+            store.close()
+
+
+async def _leave(panes: TmuxPanes) -> None:
+    """Agents at work keep their server; an empty one goes."""
+    try:
+        if not await panes.names():
+            await panes.kill_server()
+    except PortError as trouble:
+        log.warning("tmux was left as it is", extra={"data": {"why": str(trouble)}})
+    await panes.close()
+
+
+def panes_of(settings: Settings, mask: Callable[[str], str], stage: Mapping[str, str]) -> TmuxPanes:
+    return TmuxPanes(
+        socket_name(settings.gwt_home),
+        settings.gwt_home,
+        mask=mask,
+        environment={**pane_environment(), **stage},
+    )
+
+
+def _world(
+    plan: Plan, settings: Settings, masker: LearningMasker, panes: TmuxPanes, store: JournalStore
+) -> World:
+    environment = pane_environment()
+    sandbox = sandbox_of(settings, environment)
+    worktrees = _worktrees(plan, settings, environment, sandbox)
+    registry = ForgeFolder(umask=plan.umask) if settings.gwt_intents else None
+    # the demo never speaks to GitHub, whatever is set on the machine
+    demo = plan.stage.get("GWT_BOT_STAGE") == "demo"
+    return World(
+        chats=plan.chats,
+        llm=ChosenLlm(lambda: _settings_now(plan.current), masker, plan.environ),
+        agents=AgentClis(
+            {**plan.environ, **plan.stage},
+            other_command=settings.gwt_agent_command or None,
+            passed_on=listed(settings.gwt_agent_env),
+            sandbox=sandbox,
+        ),
+        panes=panes,
+        repository=GitRepository(settings.gwt_home, environment, umask=plan.umask),
+        worktrees=worktrees,
+        registrar=RegistryWriter(registry, worktrees.hide, masker),
+        commands=ShellCommands(environment, masker.mask, umask=plan.umask, sandbox=sandbox),
+        forge=None if demo else forge_of(settings, plan.environ, masker.learn),
+        store=store,
+        clock=SystemClock(),
+        rules=_rules(plan, settings),
+        masker=masker,
+        home=str(settings.gwt_home),
+        archive=EvidenceFiles(settings.gwt_home, masker),
+        audit=AuditFile(settings.gwt_home, masker),
+        places=RepositoryQueue(settings.gwt_most_repositories),
+        logbook=TaskLogWriter(TaskLogFiles(settings.gwt_home, masker, runner=_runner(settings))),
+        bindings=BindingsFile(settings.gwt_home),
+        preferences=EnvPreferences(plan.current, plan.environ),
+        recall=ConsoleState(ReplFile(settings.gwt_home), lambda: _selected(plan.current)),
+    )
+
+
+def _worktrees(
+    plan: Plan, settings: Settings, environment: Mapping[str, str], sandbox: Sandbox | None
+) -> GitWorktrees:
+    let_go = sandbox.let_go if sandbox else None
+    return GitWorktrees(settings.gwt_home, environment, umask=plan.umask, let_go=let_go)
+
+
+def sandbox_of(settings: Settings, environment: Mapping[str, str]) -> Sandbox | None:
+    """None: agents and commands may do what the bot's user may do."""
+    if settings.sandbox is SandboxKind.NONE:
+        return None
+    key_file = settings.github_app_key_file
+    return Bubblewrap(
+        settings.gwt_home,
+        environment,
+        reads=paths_in(settings.sandbox_read),
+        writes=paths_in(settings.sandbox_write),
+        hides=(
+            *map(Path, settings.repositories.values()),
+            Path(".env").absolute(),
+            *((key_file.absolute(),) if key_file else ()),
+        ),
+    )
+
+
+def forge_of(
+    settings: Settings,
+    environ: Mapping[str, str],
+    learn: Callable[[Mapping[str, str]], None],
+) -> GitHub | None:
+    """`learn`: a token that was found somewhere is hidden from then on."""
+    if not settings.gwt_pull_requests:
+        return None
+    access = Access(
+        token=settings.github_token.get_secret_value(),
+        api_url=settings.github_api_url,
+        app_id=settings.github_app_id,
+        app_key_file=str(settings.github_app_key_file or ""),
+        installation=settings.github_app_installation,
+        environ=environ,
+    )
+    return GitHub(
+        settings.gwt_home,
+        access,
+        learned=lambda name, value: learn({name: value}),
+        merge_method=settings.github_merge_method or "",
+        repository=settings.github_repository,
+    )
+
+
+def listed(text: str, separator: str = ",") -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(separator) if part.strip())
+
+
+def _rules(plan: Plan, settings: Settings) -> Rules:
+    return Rules(
+        repository=str(settings.gwt_repository),
+        repositories=settings.repositories,
+        agent=settings.gwt_agent,
+        test_commands=listed(settings.gwt_test_command, "&&&"),
+        check_seconds=settings.gwt_check_seconds,
+        progress_seconds=settings.progress_seconds,
+        progress_posted=settings.progress is Progress.POST,
+        unattended=plan.unattended,
+        hold_on_restart=settings.on_restart is OnRestart.ASK,
+        most_at_once=settings.gwt_parallel,
+        set_up=listed(settings.gwt_set_up, "&&&"),
+        copied_files=listed(settings.gwt_copy_files),
+        other_agents=listed(settings.gwt_other_agents),
+        poll_seconds=settings.github_poll_seconds,
+        checks_seconds=settings.github_checks_seconds,
+        limits=settings.limits,
+        sandboxed=settings.sandbox is SandboxKind.BWRAP,
+        user=getpass.getuser(),
+        low_risk_alone=settings.gwt_low_risk_alone,
+        low_risk_sources=settings.low_risk_sources,
+        reflect_after=settings.gwt_reflect_after,
+        high_risk_approvers=settings.gwt_high_risk_approvers,
+        asker_counts=settings.gwt_high_risk_asker_counts,
+        most_in_a_minute=settings.gwt_most_in_a_minute,
+        most_in_an_hour=settings.gwt_most_in_an_hour,
+        most_sessions=settings.gwt_most_sessions,
+        context_window=lambda: _settings_now(plan.current).llm_context_window,
+        keys=lambda: _settings_now(plan.current).keys(),
+    )
+
+
+def _runner(settings: Settings) -> LoggedRunner:
+    return LoggedRunner(version=version("gwt-bot"), configuration=settings.told())
+
+
+def _selected(current: Callable[[], Settings]) -> dict[str, JsonValue]:
+    """Which model is asked, in the words of repl.json: a provider it has no name for is none."""
+    settings = _settings_now(current)
+    named = settings.llm_provider in (Provider.CLAUDE_CODE, Provider.OPENAI, Provider.ANTHROPIC)
+    return {
+        "selected_provider": settings.llm_provider.value if named else None,
+        "selected_model": settings.openai_model or None,
+    }
+
+
+def _settings_now(current: Callable[[], Settings]) -> Settings:
+    """Somebody may be writing .env at this moment: that must not end the bot."""
+    try:
+        return current()
+    except SettingsError as wrong:
+        raise Unavailable("the settings cannot be read", str(wrong), retry_after=2) from wrong

@@ -1,0 +1,238 @@
+"""`gwt-bot console`: the bot in a terminal or a pipe. Where one is at work on the same home, this is another seat at it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from adapters.console.chat import ConsoleChat, ConsoleOptions
+from adapters.git.worktrees import temporary_copy
+from adapters.local.client import BotConnection, connect_to_bot
+from adapters.store import ReplFile
+from bot import settings
+from bot.cli.assemble import Plan
+from bot.cli.process import me, say
+from bot.cli.read_settings import read_settings
+from bot.cli.serve import at_home, gate_for
+from bot.core.console import (
+    ExitCode,
+    OptionProblem,
+    ProjectMode,
+    ReplConfig,
+    ReplOptions,
+    ThreadStanding,
+    exit_code,
+    resolve_options,
+)
+from bot.core.desk import Desk
+from bot.core.errors import Refused, SettingsError
+from bot.core.events import FromPeople
+from bot.core.overview import HELP
+from bot.core.people import Thread
+from bot.ports import Deliver
+from bot.settings import Settings, pane_environment
+
+GOES_ON = "Not waited for: it goes on. `gwt-bot status` tells how it stands."
+HANDED_OVER = "Not waited for: it goes on when the bot is started again. `gwt-bot status` tells how it stands."
+
+
+async def run(options: ReplOptions, *, umask: int) -> int:
+    """The exit code: 0 complete, 1 error, 2 incomplete. By hand it is 0, however things stand."""
+    current = await read_settings()
+    await asyncio.to_thread(ReplFile(current.gwt_home).load)
+    config = settled(options, current)
+    path = await project_path(config)
+    if config.print_project_path:
+        sys.stdout.write(f"PROJECT_PATH={path}\n")
+        sys.stdout.flush()
+    chat = ConsoleChat(current.gwt_home, me(), manner=manner_of(config, path))
+    async with seated(chat, settings.load, umask=umask) as seat:
+        await seat.greet()
+        await seat.attend(chat.listen(seat.deliver, seat.rest))
+        return await seat.leave()
+
+
+def settled(options: ReplOptions, current: Settings) -> ReplConfig:
+    terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    try:
+        config = resolve_options(
+            options,
+            str(current.gwt_repository),
+            terminal=terminal,
+            is_folder=lambda path: Path(path).is_dir(),
+        )
+    except OptionProblem as wrong:
+        raise SettingsError(str(wrong)) from wrong
+    say(*(f"gwt-bot: {warning}" for warning in config.warnings))
+    return config
+
+
+async def project_path(config: ReplConfig) -> str:
+    """Where the work is done. A temporary copy is made now."""
+    if config.project_mode is ProjectMode.TEMP:
+        return str(await temporary_copy(Path(config.project), pane_environment()))
+    return str(config.project_root)
+
+
+def manner_of(config: ReplConfig, path: str) -> ConsoleOptions:
+    return ConsoleOptions(
+        scripted=config.non_interactive,
+        repository=path if config.named else "",
+        copy_of=config.project if config.project_mode is ProjectMode.TEMP else "",
+        waits=config.wait,
+        finishes=config.wait,
+        leaves=config.exit_on_eof,
+        own=path if config.named else "",
+        words=HELP,
+    )
+
+
+@dataclass(frozen=True)
+class ConsoleSeat:
+    """A console at the bot: in this process, or over the socket of the one at work."""
+
+    chat: ConsoleChat
+    deliver: Deliver
+    rest: Callable[[Thread], Awaitable[ThreadStanding]]
+    greet: Callable[[], Awaitable[None]]
+    """Say what there is; from then on everything is seen."""
+    look: Callable[[], Awaitable[None]]
+    """From now on everything is seen, and nothing that was there before is told of."""
+    gone: asyncio.Event
+    """The bot has ended without us."""
+    joined: bool
+    """It was at work before."""
+
+    async def attend(self, listening: Awaitable[None]) -> None:
+        """Until it is over, or the bot is gone."""
+        work, gone = asyncio.ensure_future(listening), asyncio.ensure_future(self.gone.wait())
+        try:
+            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+            if not work.done():
+                work.cancel()
+            await asyncio.gather(work, gone, return_exceptions=True)
+        if not work.cancelled():
+            work.result()
+        elif self.gone.is_set():
+            raise Refused("The bot has ended.", "Agents go on; start it again to go on with it.")
+
+    async def leave(self) -> int:
+        """What was asked for is still waited for where nobody sits at the terminal; the exit code."""
+        chat = self.chat
+        if chat.by_hand:
+            return ExitCode.COMPLETE
+        if chat.manner.finishes:
+            await self.finish()
+        elif chat.moved:
+            await chat.tell(GOES_ON if self.joined else HANDED_OVER)
+            return ExitCode.ERROR if chat.errors else ExitCode.INCOMPLETE
+        return exit_code(chat.standings.values(), errors=chat.errors)
+
+    async def finish(self) -> None:
+        """Until nothing moves any more without a person; then that person is told of what waits."""
+        await self.attend(self._rested())
+        await self._told()
+
+    async def _rested(self) -> None:
+        await self.chat.rested(self.rest)
+
+    async def _told(self) -> None:
+        """What a script left open, for whoever reads its output."""
+        for standing in self.chat.standings.values():
+            for title in standing.waits_for:
+                await self.chat.tell(f"{standing.title} waits for you: {title}")
+            if standing.trouble:
+                await self.chat.tell(self._given_up(standing))
+
+    def _given_up(self, standing: ThreadStanding) -> str:
+        """The card says that it is tried again: of that, too, the reader must hear the end."""
+        goes_on = (
+            "The bot at work keeps trying."
+            if self.joined
+            else f"I do not wait any longer; gwt-bot continue {standing.session[:8]} goes on with it."
+        )
+        return f"{standing.title} is not finished: {standing.trouble}. {goes_on}"
+
+
+@asynccontextmanager
+async def seated(
+    chat: ConsoleChat,
+    current: Callable[[], Settings],
+    *,
+    umask: int,
+    only: frozenset[str] | None = None,
+) -> AsyncGenerator[ConsoleSeat, None]:
+    """At the bot that is at work on this home; where there is none, at one that is started now.
+
+    `only`: that one goes on with no other sessions than these.
+    """
+    here = current()
+    async with connect_to_bot(here.gwt_home, chat.person) as there:
+        if there:
+            if not chat.manner.repository and there.welcome.repository != str(here.gwt_repository):
+                chat.works_on(str(here.gwt_repository))
+            yield _joined_seat(chat, there)
+            return
+    gate = gate_for(chat.person)
+    plan = Plan(current=current, chats={}, gate=gate, only=only, umask=umask)
+    async with own_seat(plan, chat) as seat:
+        yield seat
+
+
+def _joined_seat(chat: ConsoleChat, there: BotConnection) -> ConsoleSeat:
+    async def greet() -> None:
+        pid = there.welcome.pid
+        if chat.by_hand:
+            await chat.tell(f"Joined the bot at work on this home (process {pid}).")
+        await there.look(chat, chat.thread, earlier=chat.by_hand)
+
+    async def look() -> None:
+        await there.look(chat, chat.thread, earlier=False)
+
+    return ConsoleSeat(chat, there.deliver, there.rest, greet, look, there.gone, joined=True)
+
+
+@asynccontextmanager
+async def own_seat(plan: Plan, chat: ConsoleChat) -> AsyncGenerator[ConsoleSeat, None]:
+    """The bot in this process, and this console at it. Others may join."""
+    async with at_home(plan) as (desk, local), asyncio.TaskGroup() as group:
+        falling = group.create_task(_tell_of_falls(desk, chat))
+
+        async def greet() -> None:
+            await chat.tell(*desk.broken())
+            # what was shown while the desk opened, and what an earlier life did not live to show
+            await local.catch_up(chat, chat.thread)
+            await local.greet(chat, desk.welcome(chat.thread, chat.person))
+
+        async def deliver(thread: Thread, event: FromPeople) -> bool:
+            return await local.hear(chat, thread, event)
+
+        async def look() -> None:
+            await chat.tell(*desk.broken())
+
+        local.sit(chat)
+        yield ConsoleSeat(chat, deliver, desk.rest, greet, look, asyncio.Event(), joined=False)
+        local.leave(chat)
+        falling.cancel()
+
+
+async def talk(plan: Plan, chat: ConsoleChat) -> int:
+    """Listen until the person leaves. A pipe that has ended does not leave: what was asked for is still done."""
+    async with own_seat(plan, chat) as seat:
+        await seat.greet()
+        await chat.listen(seat.deliver, seat.rest)
+        return await seat.leave()
+
+
+async def _tell_of_falls(desk: Desk, chat: ConsoleChat) -> None:
+    while True:
+        session_id = await desk.fell_over()
+        await chat.tell(
+            f"Session {session_id[:8]} stopped after an error in the bot. The log has the details; start the bot again to go on with it."
+        )

@@ -1,0 +1,97 @@
+"""`gwt-bot demo`: the whole story on a sample repository. Only the model and the coding agent are played."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from adapters.console.chat import ConsoleChat, ConsoleOptions
+from adapters.console.input import DemoInput
+from adapters.demo import STAGE_VARIABLE
+from adapters.demo.model import PlayedModel
+from adapters.demo.sample import is_played, make_sample
+from adapters.demo.texts import REQUEST
+from adapters.store import InstanceLock, JournalStore
+from bot.cli.assemble import Plan, panes_of
+from bot.cli.console import talk
+from bot.cli.process import me
+from bot.cli.serve import gate_for
+from bot.core.errors import BotError
+from bot.core.overview import HELP
+from bot.settings import Settings
+
+FOLDER = Path(".demo")
+STAGE = {STAGE_VARIABLE: "demo"}
+PROGRESS = 3.0
+"""Seconds between updates: the demo's tasks take seconds, not minutes."""
+AUTO_PAUSE = 1.5
+
+
+async def run(*, auto: bool, fresh: bool, umask: int) -> None:
+    folder = await asyncio.to_thread(FOLDER.absolute)
+    if fresh:
+        await end_agents(folder)
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+    await asyncio.to_thread(make_sample, folder / "shop")
+    if await asyncio.to_thread(is_over, folder):
+        sys.stdout.write(
+            f"The demo in {folder} has been played to its end. Play it anew with --fresh.\n"
+        )
+        return
+    person = me()
+    lines = DemoInput(REQUEST, AUTO_PAUSE) if auto else None
+    chat = ConsoleChat(folder / "home", person, lines=lines, manner=ConsoleOptions(words=HELP))
+    await chat.tell(
+        "This is the demo: the model and the coding agent are played, everything else is real.",
+        f"The sample repository is {folder / 'shop'}.",
+        f"Type a request, for instance: {REQUEST}",
+    )
+    async with PlayedModel({**os.environ, **STAGE}) as model:
+        settings = settings_for(folder, model.base_url)
+        plan = Plan(
+            current=lambda: settings,
+            chats={"console": chat},
+            gate=gate_for(person),
+            stage=STAGE,
+            umask=umask,
+        )
+        await talk(plan, chat)
+    if lines and not lines.completed:
+        raise BotError("The demo did not come to its end; the cards above say why.")
+
+
+def is_over(folder: Path) -> bool:
+    """The work is merged, and no session is left that could go on."""
+    if not is_played(folder / "shop"):
+        return False
+    with InstanceLock(folder / "home"):
+        store = JournalStore(folder / "home")
+        try:
+            return not store.load()
+        finally:
+            store.close()
+
+
+async def end_agents(folder: Path) -> None:
+    """Of the last demo, before it is forgotten."""
+    panes = panes_of(settings_for(folder, "http://127.0.0.1:9"), str, STAGE)
+    await panes.kill_server()
+    await panes.close()
+
+
+def settings_for(folder: Path, base_url: str) -> Settings:
+    """The demo's own settings: nothing of the operator's is used, no key of theirs is touched."""
+    return Settings.model_construct(
+        openai_base_url=base_url,
+        openai_model="played-model",
+        openai_api_key=SecretStr("played"),
+        gwt_home=folder / "home",
+        gwt_repository=folder / "shop",
+        gwt_agent="played",
+        progress_seconds=PROGRESS,
+    )

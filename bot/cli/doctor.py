@@ -1,0 +1,312 @@
+"""`gwt-bot doctor`: everything the bot needs, tried one after the other, each with how it is mended. It changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import json
+import os
+import shutil
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryFile
+
+from adapters.agents.launch import AgentClis
+from adapters.commands.shell import ShellCommands
+from adapters.git import GitRepository
+from adapters.store.audit import check_audit, described_problems
+from adapters.store.disk import disk_error
+from bot import settings
+from bot.cli.assemble import forge_of, listed, panes_of, sandbox_of
+from bot.cli.chats import configured_chats, wanted
+from bot.cli.models import ChosenLlm, access
+from bot.cli.process import LearningMasker, refuse_open, secrets_in
+from bot.cli.read_settings import refuse_foreign
+from bot.core.errors import BotError, PortError, Refused
+from bot.core.masking import Masker
+from bot.core.repositories import test_command_of
+from bot.core.world import Rules
+from bot.settings import Provider, Settings, pane_environment
+
+AGENTS = ("claude", "codex", "gemini", "opencode")
+"""Looked at besides the one that is set: perhaps another would do."""
+SECONDS = 20.0
+"""For each row: more than its own time-outs, so that one that hangs is told with the rest."""
+MODEL_SECONDS = 60.0
+"""A model of one's own may have to be loaded first."""
+TRIED = 64 * 1024
+"""Bytes written where something is to be kept, and removed again."""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """`needed`: without it nothing can be built, or something that is configured does not work."""
+
+    what: str
+    ok: bool
+    says: str
+    remedy: str = ""
+    needed: bool = True
+
+
+async def run(*, as_json: bool = False, ask_model: bool = True) -> int:
+    """Exit code 1 when something is lacking that is needed."""
+    await asyncio.to_thread(refuse_foreign, Path(".env"))
+    current = settings.load()
+    masker = LearningMasker({**secrets_in(os.environ), **current.secrets})
+    all_found: list[CheckResult] = []
+    async for found in look(current, masker, ask_model=ask_model):
+        all_found.append(found)
+        if not as_json:
+            sys.stdout.write(masker.mask(as_line(found)))
+            sys.stdout.flush()
+    lacking = sum(found.needed and not found.ok for found in all_found)
+    if as_json:
+        sys.stdout.write(masker.mask(as_read_by_programs(all_found, lacking)) + "\n")
+    elif lacking:
+        raise BotError(
+            f"{lacking} of the things that are needed are not as they must be; see above."
+        )
+    return 1 if lacking else 0
+
+
+def as_read_by_programs(found: list[CheckResult], lacking: int) -> str:
+    told = {"ok": not lacking, "checks": [asdict(one) for one in found]}
+    return json.dumps(told, ensure_ascii=False, indent=2)
+
+
+def as_line(found: CheckResult) -> str:
+    mark = "✓" if found.ok else "✗" if found.needed else "–"
+    remedy = f"    → {found.remedy}\n" if found.remedy else ""
+    return f"{mark} {found.what}: {found.says}\n{remedy}"
+
+
+async def look(
+    current: Settings, masker: LearningMasker, *, ask_model: bool = True
+) -> AsyncGenerator[CheckResult]:
+    """`ask_model`: it may cost something."""
+    for line in current.bad_lines:
+        yield CheckResult("settings", False, str(line), "The line is not used.")
+    yield await _looked("home", lambda: asyncio.to_thread(_home, current))
+    yield await _looked("tmux", lambda: _tmux(current, masker))
+    for name, path in current.repositories.items():
+        what = "repository" if len(current.repositories) == 1 else f"repository {name}"
+        yield await _looked(what, partial(_repository, current, path))
+        for row, look_at in (("tests", _tests), ("programs", _programs)):
+            yield await _looked(what.replace("repository", row, 1), partial(look_at, current, path))
+    yield await _looked("sandbox", lambda: _sandbox(current))
+    yield await _looked(
+        "model",
+        lambda: _model(current, masker, ask=ask_model),
+        hint="Look at OPENAI_BASE_URL, OPENAI_MODEL and OPENAI_API_KEY, or LLM_PROVIDER.",
+        seconds=MODEL_SECONDS,
+    )
+    async for found in _agents(current):
+        yield found
+    yield await _looked(
+        "pull requests", lambda: _forge(current, masker), needed=_names_github(current)
+    )
+    async for found in _chats(current):
+        yield found
+    yield await _looked("audit log", lambda: asyncio.to_thread(_audit, current))
+
+
+async def _looked(
+    what: str,
+    look_at: Callable[[], Awaitable[str]],
+    *,
+    needed: bool = True,
+    hint: str = "",
+    seconds: float = SECONDS,
+) -> CheckResult:
+    """`hint`: what to do where the trouble itself does not say."""
+    try:
+        async with asyncio.timeout(seconds):
+            return CheckResult(what, True, await look_at(), needed=needed)
+    except TimeoutError:
+        says, remedy = f"no answer within {seconds:.0f} seconds", ""
+    except PortError as problem:
+        says, remedy = problem.reason, problem.remedy
+    except BotError as problem:
+        says, remedy = str(problem), ""
+    return CheckResult(what, False, says, remedy or hint, needed)
+
+
+def _home(current: Settings) -> str:
+    """Nothing is left of what is written, and the home is not made."""
+    refuse_open(current.gwt_home)
+    there = (one for one in (current.gwt_home, *current.gwt_home.parents) if one.exists())
+    folder = next(there)
+    inside = folder.iterdir() if folder == current.gwt_home else ()
+    for one in (folder, *(each for each in inside if each.is_dir())):
+        _write(one)
+    begun = "" if folder == current.gwt_home else ", made at the first start"
+    return f"{current.gwt_home}{begun}, {_room(folder)}"
+
+
+def _write(folder: Path) -> None:
+    """Raise Unavailable where no file can be kept there."""
+    try:
+        with TemporaryFile(dir=folder) as file:
+            file.write(bytes(TRIED))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise disk_error(error, folder) from error
+
+
+def _room(folder: Path) -> str:
+    return f"{shutil.disk_usage(folder).free / 1e9:,.1f} GB free"
+
+
+async def _tmux(current: Settings, masker: Masker) -> str:
+    panes = panes_of(current, masker.mask, {})
+    try:
+        await panes.require()
+    finally:
+        await panes.close()
+    return "is there, and new enough"
+
+
+async def _repository(current: Settings, path: str) -> str:
+    repository = GitRepository(current.gwt_home, pane_environment())
+    base = await repository.base(path)
+    await asyncio.to_thread(_write, Path(base.repository))
+    changed = f", {base.uncommitted} files with changes of yours" if base.uncommitted else ""
+    room = _room(Path(base.repository))
+    return f"{base.repository}, {base.branch} at {base.commit[:10]}{changed}, {room}"
+
+
+async def _tests(current: Settings, path: str) -> str:
+    """The command that is set, else the one that is found; nothing of it is started."""
+    rules = Rules(
+        repository=str(current.gwt_repository),
+        repositories=current.repositories,
+        agent=current.gwt_agent,
+        test_commands=listed(current.gwt_test_command, "&&&"),
+    )
+    wanted, top = test_command_of(rules, path), path
+    if not wanted:
+        try:
+            repository = GitRepository(current.gwt_home, pane_environment())
+            base = await repository.base(path)
+            scan, top = await repository.scan(base.repository, base.commit), base.repository
+        except PortError:
+            return "looked for as soon as the repository can be read"
+        if not scan.test_command:
+            return "none was found; you are asked for it with each plan (GWT_TEST_COMMAND)"
+        wanted = scan.test_command
+    commands = ShellCommands(os.environ, str)
+    if why := await commands.problem(top, wanted):
+        raise Refused(f"`{wanted}` cannot be run: {why}", "Install it, or set GWT_TEST_COMMAND.")
+    return f"`{wanted}`"
+
+
+async def _programs(current: Settings, path: str) -> str:
+    """What git would start there besides the tests; nothing of it is started."""
+    repository = GitRepository(current.gwt_home, pane_environment())
+    try:
+        told = await repository.programs((await repository.base(path)).repository)
+    except PortError:
+        return "looked for as soon as the repository can be read"
+    return " ".join(told) or "git has no filter or merge driver to run there"
+
+
+async def _sandbox(current: Settings) -> str:
+    sandbox = sandbox_of(current, pane_environment())
+    if sandbox is None:
+        return f"none (SANDBOX): agents may do what {getpass.getuser()} may do"
+    await sandbox.require()
+    return "bubblewrap works"
+
+
+async def _model(current: Settings, masker: LearningMasker, *, ask: bool) -> str:
+    """One question of a few words: only an answer says that address, name and key belong together."""
+    cli = current.llm_provider in (Provider.CLAUDE_CODE, Provider.CODEX)
+    named = current.openai_model or ("its own model" if cli else "no model is named")
+    if not cli:
+        access(current)
+    if not ask:
+        return f"{named} ({current.llm_provider}), not asked"
+    llm = ChosenLlm(lambda: current, masker, os.environ)
+    reply = await llm.complete("Answer with the single word: ready", "Are you there?", schema=None)
+    model, took = reply.model or named, reply.usage.milliseconds / 1000
+    return f"{model} ({current.llm_provider}) answered in {took:.1f} s"
+
+
+async def _agents(current: Settings) -> AsyncGenerator[CheckResult]:
+    try:
+        clis = AgentClis(
+            dict(os.environ),
+            other_command=current.gwt_agent_command or None,
+            passed_on=listed(current.gwt_agent_env),
+            sandbox=sandbox_of(current, pane_environment()),
+        )
+    except PortError as problem:
+        yield CheckResult("agent other", False, problem.reason, problem.remedy)
+        return
+    wanted = (current.gwt_agent, *listed(current.gwt_other_agents))
+    names = dict.fromkeys((*wanted, *AGENTS))
+    for name in names:
+        ready = await clis.ready(name, str(current.gwt_repository))
+        says = f"{ready.version or 'is there'}" if ready.ok else ready.problem
+        needed = name == current.gwt_agent
+        yield CheckResult(f"agent {name}", ready.ok, says, ready.remedy, needed)
+        told = (*ready.warnings, *(await _brought(current, clis, name) if ready.ok else ()))
+        for warning in told:
+            yield CheckResult(f"agent {name}", True, warning)
+
+
+async def _brought(current: Settings, clis: AgentClis, name: str) -> tuple[str, ...]:
+    """What the repository has it do. That there is no repository is told elsewhere."""
+    repository = GitRepository(current.gwt_home, pane_environment())
+    try:
+        base = await repository.base(str(current.gwt_repository))
+        files = await repository.read(base.repository, base.commit, clis.settings(name))
+    except PortError:
+        return ()
+    return clis.brought(name, files)
+
+
+def _names_github(current: Settings) -> bool:
+    """Whether somebody has set what opens it: the login of `gh` is not meant for the bot alone."""
+    app = (current.github_app_id, current.github_app_key_file, current.github_app_installation)
+    return current.gwt_pull_requests and any((current.github_token, *app))
+
+
+async def _forge(current: Settings, masker: LearningMasker) -> str:
+    forge = forge_of(current, os.environ, masker.learn)
+    if forge is None:
+        return "switched off (GWT_PULL_REQUESTS)"
+    forge.require()
+    hosted = await forge.find(str(current.gwt_repository))
+    if hosted is None:
+        return "no GitHub token, or no remote there: work stays on its branches"
+    if hosted.problem:
+        raise Refused(f"{hosted.slug}: {hosted.problem}", hosted.remedy)
+    return f"they go to {hosted.slug}"
+
+
+def _audit(current: Settings) -> str:
+    found = check_audit(current.gwt_home)
+    if found.problems:
+        raise Refused(*described_problems(current.gwt_home, found.problems))
+    return found.told
+
+
+async def _chats(current: Settings) -> AsyncGenerator[CheckResult]:
+    """Each platform is asked whether it lets the bot in; nothing is posted and nobody is listened to."""
+    try:
+        platforms = configured_chats(current)
+    except BotError as wrong:
+        why = "; ".join(line.strip() for line in str(wrong).splitlines()[1:])
+        half = wanted(current)
+        remedy = "Set what is missing." if half else "The console needs none: gwt-bot console."
+        yield CheckResult("chats", False, why, remedy, half)
+        return
+    for platform in platforms:
+        hint = "Look at the network, at a proxy in between, and at the address in the settings."
+        yield await _looked(platform.name, platform.tried, hint=hint)

@@ -1,0 +1,148 @@
+"""Commands that give one order: run, continue, resume, stop. Over the running bot's socket, or by a bot of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from adapters.console.chat import ConsoleChat, ConsoleOptions
+from adapters.console.typed import agrees
+from bot import settings
+from bot.cli import status
+from bot.cli.console import ConsoleSeat, seated
+from bot.cli.process import me, say
+from bot.cli.read_settings import read_settings
+from bot.core.choices import Command, Word
+from bot.core.console import ExitCode, exit_code
+from bot.core.errors import Refused, SettingsError
+from bot.core.events import Commanded, FromPeople
+from bot.core.overview import HELP
+from bot.core.people import Thread
+from bot.core.states import Status
+from bot.settings import Settings
+
+ANYWHERE = Thread(platform="console", channel="terminal", root="")
+"""Where a command is given that is about no thread in particular."""
+_AT_WORK = (Status.ACTIVE, Status.QUEUED)
+
+
+async def run(instruction: str, *, umask: int, project: str = "", detach: bool = False) -> int:
+    """A session of its own."""
+    current = await read_settings()
+    repository = str(_folder(project)) if project else str(current.gwt_repository)
+    chat = _console(current, repository)
+    async with seated(chat, settings.load, umask=umask) as seat:
+        if detach and not seat.joined:
+            raise Refused(
+                "--detach hands the work to a bot that is at work, and there is none.",
+                "Start one: gwt-bot serve, or gwt-bot console in another terminal.",
+            )
+        await seat.look()
+        thread = chat.begin()
+        return await _done(seat, thread, chat.request(instruction), detach=detach)
+
+
+async def stop(session: str = "", *, umask: int, everything: bool = False) -> int:
+    """The session that was named, or the only one at work, of whatever chat it is. All of them only if that is wanted."""
+    at_work = [line for line in await status.under_way() if line["status"] in _AT_WORK]
+    named = [line for line in at_work if str(line["id"]).startswith(session)]
+    if session and len(named) != 1:
+        # the bot says what is wrong with it
+        return await about(Word.STOP, session, umask=umask, only=frozenset())
+    if not named:
+        say("Nothing is at work on this home.")
+        return ExitCode.COMPLETE
+    if len(named) > 1 and not (everything or await _wanted(named)):
+        return ExitCode.ERROR
+    ids = [str(line["id"]) for line in named]
+    codes = [await about(Word.STOP, one, umask=umask, only=frozenset({one})) for one in ids]
+    return max(codes)
+
+
+async def _wanted(at_work: list[status.TableRow]) -> bool:
+    """Whether all of them are to be stopped. Only somebody at a terminal can be asked."""
+    say(*(f"  {status.short(line)}  {line['title']}  ({line['where']})" for line in at_work))
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        say("Several sessions are at work. gwt-bot stop <id> stops one, gwt-bot stop --all all.")
+        return False
+    say(f"Stop all {len(at_work)} of them? [y/N]")
+    return agrees(await asyncio.to_thread(sys.stdin.readline))
+
+
+async def intent(what: str, name: str, *, umask: int) -> int:
+    """`intent approve fix-login`, as it is said in a chat. Only `run` brings sessions to life, its own among them."""
+    current = await read_settings()
+    chat = _console(current, str(current.gwt_repository))
+    begins = what == "run"
+    async with seated(
+        chat, settings.load, umask=umask, only=None if begins else frozenset()
+    ) as seat:
+        await seat.look()
+        command = Command(word=Word.INTENT, argument=what, text=name)
+        event = Commanded(**chat.mark(), command=command)
+        code = await _done(seat, ANYWHERE, event, stays=begins, turned=begins)
+        return ExitCode.ERROR if chat.refused else code
+
+
+async def about(
+    word: Word, session: str = "", *, umask: int, only: frozenset[str] | None = None
+) -> int:
+    """A word about one session: the one named, or the only one it can mean."""
+    current = await read_settings()
+    chat = _console(current, "")
+    async with seated(chat, settings.load, umask=umask, only=only) as seat:
+        await seat.look()
+        command = Commanded(**chat.mark(), command=Command(word=word, argument=session))
+        return await _done(seat, ANYWHERE, command, stays=word is not Word.STOP, turned=True)
+
+
+async def _done(
+    seat: ConsoleSeat,
+    thread: Thread,
+    event: FromPeople,
+    *,
+    detach: bool = False,
+    stays: bool = True,
+    turned: bool = False,
+) -> int:
+    """`turned`: the bot must have led to a session, or the word meant none."""
+    chat = seat.chat
+    await seat.attend(chat.do(thread, event, seat.deliver))
+    if chat.errors or (turned and not chat.turned):
+        return ExitCode.ERROR
+    if detach:
+        await chat.tell("It is at work. gwt-bot status tells how it stands.")
+        return ExitCode.COMPLETE
+    if chat.by_hand and stays and not chat.elsewhere:
+        await seat.attend(chat.listen(seat.deliver))
+    if not stays or not chat.by_hand or chat.has_ended:
+        await seat.finish()
+    elif chat.elsewhere:
+        return ExitCode.COMPLETE
+    if not stays:
+        return ExitCode.COMPLETE
+    return (
+        exit_code(chat.standings.values(), errors=chat.errors)
+        if chat.standings
+        else ExitCode.INCOMPLETE
+    )
+
+
+def _console(current: Settings, repository: str) -> ConsoleChat:
+    terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    manner = ConsoleOptions(
+        scripted=not terminal,
+        repository=repository,
+        until_over=True,
+        only_own=True,
+        words=HELP,
+    )
+    return ConsoleChat(current.gwt_home, me(), manner=manner)
+
+
+def _folder(project: str) -> Path:
+    folder = Path(project).expanduser().absolute()
+    if not folder.is_dir():
+        raise SettingsError(f"--project: there is no folder {folder}.")
+    return folder

@@ -1,0 +1,60 @@
+"""Reads the operator's settings. A .env that came with a repository is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+
+from bot import settings
+from bot.cli.process import say
+from bot.core.errors import SettingsError
+from bot.settings import Settings
+
+_GIT = (
+    *("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
+    # whose repository it is must not keep git from saying what is in it
+    *("-c", "safe.directory=*"),
+)
+
+
+async def read_settings() -> Settings:
+    """How every command begins. Lines of a .env that cannot be read are told of; the rest counts."""
+    await asyncio.to_thread(refuse_foreign, Path(".env"))
+    current = settings.load()
+    say(*(f"gwt-bot: {line}. The line is not used." for line in current.bad_lines))
+    return current
+
+
+def refuse_foreign(env_file: Path) -> None:
+    """A file that git tracks would let whoever wrote the repository send your key where they like."""
+    if not (env_file.is_file() and _is_tracked(env_file.absolute())):
+        return
+    raise SettingsError(
+        f"{env_file} is part of the repository, so it may not be yours: settings are not taken from it.\n"
+        "  Put yours into ~/.gwt/.env, or stop tracking the file: git rm --cached .env"
+    )
+
+
+def _is_tracked(env_file: Path) -> bool:
+    environment = {"PATH": os.environ.get("PATH", ""), "GIT_OPTIONAL_LOCKS": "0"}
+    command = [*_GIT, "ls-files", "--error-unmatch", "--", env_file.name]
+    try:
+        answer = subprocess.run(  # noqa: S603 - a fixed argument list
+            command,
+            cwd=env_file.parent,
+            env=environment,
+            capture_output=True,
+            timeout=10,
+            check=False,
+        )
+    except FileNotFoundError:
+        return False
+    except subprocess.TimeoutExpired as error:
+        raise SettingsError(
+            f"git does not say within {error.timeout:g} seconds whether {env_file} is part of a repository.\n"
+            "  Look what is wrong with that repository, or put your settings into ~/.gwt/.env."
+        ) from error
+    # an old git does not say it all the same
+    return answer.returncode == 0 or b"dubious ownership" in answer.stderr

@@ -1,0 +1,144 @@
+"""`gwt-bot serve`: the bot in every chat that is configured, and at the local socket, until it is told to end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from importlib.metadata import version
+
+from adapters.local.chat import LocalChat
+from adapters.local.protocol import VERSION, Welcome
+from adapters.local.server import serve_socket
+from bot import settings
+from bot.cli.assemble import Plan, running_desk
+from bot.cli.chats import configured_chats
+from bot.cli.process import me, say
+from bot.cli.read_settings import read_settings
+from bot.core.desk import Desk
+from bot.core.errors import BotError, Refused
+from bot.core.gate import Gate, everyone_of
+from bot.core.people import Person
+from bot.core.text import sentences
+from bot.core.world import World
+from bot.ports import Chat
+from bot.settings import Settings
+
+# `gwt-bot serve`: the bot in every chat that is configured, at once, until it is told to end.
+
+log = logging.getLogger("bot.program")
+
+
+async def run(*, umask: int) -> None:
+    await read_settings()
+    await at_work(settings.load, umask=umask)
+
+
+async def at_work(
+    current: Callable[[], Settings],
+    stage: Mapping[str, str] | None = None,
+    through: Callable[[World], World] = lambda world: world,
+    *,
+    umask: int = 0o022,
+) -> None:
+    """`stage` and `through` are for tests: see `Plan`."""
+    platforms = configured_chats(current())
+    async with AsyncExitStack() as open_chats:
+        chats: dict[str, Chat] = {}
+        for platform in platforms:
+            chats[platform.name] = await open_chats.enter_async_context(platform.build())
+        gate = Gate({platform.name: platform.door for platform in platforms})
+        plan = Plan(
+            current=current,
+            chats=chats,
+            gate=gate,
+            stage=stage or {},
+            umask=umask,
+            through=through,
+        )
+        await _serve(plan, chats)
+
+
+async def _serve(plan: Plan, chats: Mapping[str, Chat]) -> None:
+    """Listen on all of them. One that is refused for good falls silent and says why; with the last one the bot ends."""
+    async with at_home(plan) as (desk, _):
+        _say(*desk.broken(), *desk.unfinished(), f"At work on {', '.join(chats)}.")
+        async with asyncio.TaskGroup() as group:
+            falling = group.create_task(_tell_of_falls(desk))
+            listening = [_listen(name, chat, desk) for name, chat in chats.items()]
+            refused = await asyncio.gather(*listening)
+            falling.cancel()
+        if any(refused):
+            raise BotError("No chat is left to listen to; see above.")
+
+
+async def _listen(name: str, chat: Chat, desk: Desk) -> bool:
+    """Whether it ended because the platform does not want the bot any more."""
+    try:
+        await chat.listen(desk.take)
+    except Refused as refusal:
+        log.warning("a chat has ended", extra={"data": {"chat": name, "why": refusal.reason}})
+        _say(sentences(f"{name} has ended: {refusal.reason}", refusal.remedy))
+        return True
+    return False
+
+
+async def _tell_of_falls(desk: Desk) -> None:
+    while True:
+        session_id = await desk.fell_over()
+        _say(
+            f"Session {session_id[:8]} stopped after an error in the bot. The log has the details; start the bot again to go on with it."
+        )
+
+
+def _say(*sentences: str) -> None:
+    say(*(f"gwt-bot: {sentence}" for sentence in sentences))
+
+
+# The bot at work, with the way in for whoever sits at this machine: the console's chat and the
+# local socket.
+
+
+def gate_for(person: Person) -> Gate:
+    return Gate(everyone_of("console", frozenset({person.id})))
+
+
+@asynccontextmanager
+async def at_home(plan: Plan) -> AsyncGenerator[tuple[Desk, LocalChat], None]:
+    """With all chats of the plan, and this one besides. One gate stands in front of them all."""
+    person = me()
+    home = plan.current().gwt_home
+    local = LocalChat(home, person)
+    doors = {**plan.gate.doors, **gate_for(person).doors}
+    plan = replace(
+        plan, chats={**plan.chats, "console": local}, gate=Gate(doors, here=person.platform)
+    )
+    async with running_desk(plan) as desk:
+        hearing = asyncio.create_task(local.listen(desk.take), name="local")
+        try:
+            async with serve_socket(home, local, _Behind(desk), _welcome(plan.current())):
+                yield desk, local
+        finally:
+            hearing.cancel()
+            await asyncio.gather(hearing, return_exceptions=True)
+
+
+def _welcome(current: Settings) -> Welcome:
+    return Welcome(
+        gwt_bot=VERSION,
+        version=version("gwt-bot"),
+        pid=os.getpid(),
+        repository=str(current.gwt_repository),
+    )
+
+
+class _Behind:
+    """What the local socket leads to."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.rest = desk.rest
+        self.greet = desk.welcome
+        self.tell = desk.tell

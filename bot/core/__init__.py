@@ -1,0 +1,1 @@
+"""What every step stands on, and nothing of any step."""

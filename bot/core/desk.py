@@ -1,0 +1,446 @@
+"""The one way in: is it allowed, was it heard before, is it written down, which session is it for.
+
+One thread is one session, for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from bot.core import overview, session_factory, status_data
+from bot.core.actor import Actor
+from bot.core.cards import AnswerCard
+from bot.core.choices import Word
+from bot.core.console import ThreadStanding
+from bot.core.errors import PortError, Unavailable
+from bot.core.events import (
+    Begun,
+    Commanded,
+    Configured,
+    Continued,
+    Edited,
+    FromPeople,
+    FromPerson,
+    Opened,
+    Overheard,
+    Pressed,
+    Said,
+    Visited,
+    Woken,
+)
+from bot.core.gate import MOST_WAITING, Auditing, Deduplication, Gate, RateLimits, Refusals
+from bot.core.live_sessions import LiveSessions
+from bot.core.overview import Front
+from bot.core.people import Person, Role, Thread
+from bot.core.repositories import Repositories
+from bot.core.session import Session
+from bot.core.session_commands import NOT_ALLOWED, Answers, SessionCommands
+from bot.core.session_factory import SessionStarts, SpecWizard, is_request
+from bot.core.sheets import Text, Tone
+from bot.core.states import Phase, Status
+from bot.core.text import sentences
+from bot.core.world import World
+from bot.steps.approve.rules import is_yes
+from bot.steps.branches.work import BranchMode, BranchOwners
+from bot.steps.decisions import held_back
+from bot.steps.intents.knowledge import Knowledge
+from bot.steps.intents.work import Intents, is_run
+
+# The desk: who may, was it heard before, is it written down, which session is it for. The one way
+# in.
+#
+# One thread is one session, for ever.
+
+log = logging.getLogger("bot.desk")
+SETTLING = 0.2
+TOO_MUCH_WAITS = "Too many messages are waiting in this session already. Write resume first."
+NOTHING_HERE = "There is nothing here yet. Tell me what you would like to have built."
+
+
+class Desk:
+    def __init__(self, world: World, gate: Gate) -> None:
+        self._world = world
+        self._gate = gate
+        self._awake = LiveSessions(world)
+        self._once = Deduplication()
+        self._refusals = Refusals()
+        self._too_much = Refusals(to_one=1)
+        self._measure = RateLimits(world.rules)
+        self._auditing = Auditing(world)
+        self._passing = OverheardTalk(gate, world)
+        self._answers = Answers(world.clock)
+        repositories = Repositories(world)
+        intents = self._intents(repositories)
+        self._beginning = SessionStarts(world, repositories)
+        self._pointing = SessionCommands(
+            world,
+            gate,
+            self._awake.actor_of,
+            self._awake.sessions,
+            self._answers,
+            self._auditing,
+            Front(world, repositories, self._awake.sessions, intents),
+        )
+        self._branches = BranchMode(
+            world,
+            repositories,
+            BranchOwners(world, self._awake.sessions),
+            self._answers,
+            self._awake.session_in,
+        )
+        self._knowledge = Knowledge(world, intents, self._pointing.whisper)
+        world.registrar.ended = self._knowledge.session_ended
+        self._looking = HomePage(world, gate, self._pointing, self._awake.sessions, intents)
+        self._wizard = self._specs()
+        self._page: asyncio.Task[None] | None = None
+        world.nursery.serve(self._begin_elsewhere, self._pass_on, self._one_more)
+
+    def _specs(self) -> SpecWizard:
+        return SpecWizard(
+            self._world,
+            self._beginning,
+            self._pointing,
+            self._auditing,
+            known=self._awake.knows,
+            begun=self._awake.wake,
+        )
+
+    def _intents(self, repositories: Repositories) -> Intents:
+        return Intents(
+            self._world,
+            repositories,
+            self._awake.session,
+            overview.lists,
+            lambda repository, shelf: self._knowledge.estimate_later(repository, shelf),
+        )
+
+    async def open(self, only: frozenset[str] | None = None) -> None:
+        """Bring back every session that is not over; only when all are back may any hold its place.
+
+        `only`: no others than these, which stay as they are for a start that wants them.
+        """
+        for listed in self._world.store.sessions():
+            self._awake.note(listed)
+        for record in self._world.store.load():
+            if only is None or record.session.id in only:
+                self._awake.wake(record).tell(self._woken(record.session))
+            else:
+                self._awake.leave(record.session)
+        await self._awake.in_line()
+        self._world.places.open()
+        awake, now = self._awake.sessions, self._world.clock.now
+        await self._world.logbook.catch_up(awake(), self._awake.on_disk)
+        self._world.recall.begin(awake(), now())
+        lately = self._awake.lately_over()
+        await self._world.registrar.catch_up(awake(), lately)
+        self._measure.remember((*awake(), *lately), now())
+        self._page = asyncio.create_task(self._looking.keep_up(), name="the page")
+
+    async def close(self) -> None:
+        """Agents work on; everything that matters is on disk."""
+        await self._answers.close()
+        await self._knowledge.close()
+        if self._page:
+            self._page.cancel()
+            await asyncio.gather(self._page, return_exceptions=True)
+        await self._awake.close()
+        await self._world.logbook.close()
+        await self._world.registrar.close()
+
+    async def take(self, thread: Thread, event: FromPeople) -> bool:
+        """Returns when the event is on disk; False: it was refused, and the person told."""
+        if (answered := await self._once.known(event)) is not None:
+            return answered
+        event = addressed_to_bot(event)
+        if self._overheard(thread, event):
+            return True
+        if not self._gate.lets(thread, event):
+            return await self._refuse(thread, event)
+        if isinstance(event, Opened):
+            return True
+        if why := self._beyond_measure(thread, event):
+            return await self._turn_away(thread, event, why)
+        may_stop = self._gate.grants(thread, event.by, Role.STOP)
+        event = self._world.masker.mask_model(event).model_copy(update={"may_stop": may_stop})
+        if isinstance(event, Visited | Configured):
+            self._auditing.allowed(thread, event)
+            return await self._once.answered(event, self._looking.answered(thread, event))
+        if await self._answered_elsewhere(thread, event):
+            return True
+        return await self._heard(thread, event)
+
+    async def _heard(self, thread: Thread, event: Said | Edited | Pressed | Commanded) -> bool:
+        """By the session of the thread, or by the one that begins with it."""
+        actor = self._awake.actor_of(thread)
+        if actor is None:
+            return await self._begun(thread, event)
+        if not self._may_approve(actor.session, event):
+            return await self._refuse(thread, event)
+        if held_back(actor.session, event) and actor.waiting >= MOST_WAITING:
+            return await self._turn_away(thread, event, TOO_MUCH_WAITS)
+        if not actor.has_heard(event):
+            self._auditing.allowed(thread, event, actor.session.id)
+        actor.hear(event)
+        return True
+
+    async def _begun(self, thread: Thread, event: Said | Edited | Pressed | Commanded) -> bool:
+        """A session begins with a request, also where its file was broken and put aside."""
+        why = self._beginning.problem(thread, event)
+        if why or not (isinstance(event, Said) and is_request(thread, event)):
+            said = self._pointing.say(thread, event, why or NOTHING_HERE)
+            return await self._once.answered(event, said)
+        self._auditing.allowed(thread, event)
+        self._awake.wake(self._beginning.by_request(thread, event))
+        return True
+
+    def _beyond_measure(self, thread: Thread, event: FromPeople) -> str:
+        new = not self._awake.knows(thread) and is_request(thread, event)
+        begins = new or session_factory.is_wanted(event) or is_run(event)
+        now = self._world.clock.now()
+        return self._measure.problem(event, now, begins=begins, open_now=self._awake.open)
+
+    async def _turn_away(self, thread: Thread, event: FromPeople, why: str) -> bool:
+        """It is too much: told once in a while, and to them alone."""
+        now = self._world.clock.now()
+        self._auditing.refused(thread, event, why)
+        if self._too_much.worth_telling(thread, event.by, now):
+            await self._once.answered(event, self._pointing.say(thread, event, why), taken=False)
+        return False
+
+    def _overheard(self, thread: Thread, event: FromPeople) -> bool:
+        """People talk to each other: a word that is not for the bot counts in a session's thread, from those who may.
+
+        An edit counts where the session has heard the message that was edited.
+        """
+        session_id, actor = self._awake.id_in(thread), self._awake.now_in(thread)
+        if isinstance(event, Edited):
+            return actor is None or not actor.has_heard_of(event.of)
+        return self._passing.overheard(thread, event, session_id, actor)
+
+    async def _answered_elsewhere(self, thread: Thread, event: FromPeople) -> bool:
+        if not isinstance(event, Pressed | Commanded):
+            return False
+        if self._branches.concerns(event):
+            self._auditing.allowed(thread, event)
+            return await self._once.answered(event, self._branches.answered(thread, event))
+        if isinstance(event, Commanded) and session_factory.is_wanted(event):
+            return await self._once.answered(event, self._wizard.answered(thread, event))
+        if self._knowledge.concerns(event):
+            self._auditing.allowed(thread, event)
+            return await self._once.answered(event, self._known(thread, event))
+        known = self._awake.knows(thread)
+        return await self._once.answered(event, self._pointing.answered(thread, event, known=known))
+
+    async def _known(self, thread: Thread, event: Commanded) -> bool:
+        if card := self._knowledge.answer(thread, event):
+            await self._pointing.whisper(thread, event.by, card)
+        return True
+
+    def broken(self) -> tuple[str, ...]:
+        """What could not be read at the start, a sentence each."""
+        return (*self._world.store.broken, *self._world.audit.broken)
+
+    def unfinished(self) -> tuple[str, ...]:
+        """What was not finished at the start, a sentence each."""
+        return overview.unfinished_lines(self._awake.unfinished())
+
+    async def welcome(self, thread: Thread, person: Person) -> None:
+        """What has not been finished, with the words that go on with it or give it up."""
+        if unfinished := self._awake.unfinished():
+            body = overview.unfinished(unfinished)
+            card = AnswerCard(key="welcome", title="Unfinished sessions", body=body)
+            await self._pointing.whisper(thread, person, card)
+
+    async def settled(self) -> None:
+        """Until every session waits for a person or for something outside, or is over."""
+        while not all(actor.quiet for actor in self.actors()):
+            await self._world.clock.sleep(SETTLING)
+
+    async def rest(self, thread: Thread) -> ThreadStanding:
+        """Until nothing moves in the session of that thread without a person, its logs written; how it stands then."""
+        while (actor := self._awake.now_in(thread)) and not actor.resting:
+            await self._world.clock.sleep(SETTLING)
+        await self._world.logbook.written()
+        session_id = self._awake.id_in(thread)
+        session = self._awake.on_disk(session_id) if session_id else None
+        return status_data.standing(session) if session else ThreadStanding()
+
+    async def tell(self, about: str, of: str) -> JsonValue:
+        """How things stand, for a program to read. Raises Refused where there is no such session."""
+        world = self._world
+        if about == "inbox":
+            paths = (world.rules.repository, *world.rules.repositories.values())
+            registry, top = world.registrar.registry, world.repository.top
+            found = await status_data.inbox(world.store, registry, top, paths)
+            return [world.masker.mask_model(line) for line in found]
+        return status_data.status_of(world.store, about, of)
+
+    def actors(self) -> tuple[Actor, ...]:
+        return self._awake.actors()
+
+    def _may_approve(self, session: Session, event: FromPerson) -> bool:
+        """To say yes to a plan is to approve it, whether by button or in words; also where the plan comes first while
+        the word still waits."""
+        changing = session.phase is Phase.EXECUTING and session.change is not None
+        if session.phase not in (Phase.SPECIFYING, Phase.APPROVING) and not changing:
+            return True
+        agrees = isinstance(event, Said) and is_yes(event.text)
+        return not agrees or self._gate.grants(session.thread, event.by, Role.APPROVE)
+
+    async def _refuse(self, thread: Thread, event: FromPeople) -> bool:
+        log.warning("refused at the gate", extra={"data": {"by": event.by.id, "event": event.id}})
+        self._auditing.refused(thread, event, NOT_ALLOWED, self._awake.id_in(thread))
+        # who may not come in is told so by the page itself
+        silent = isinstance(event, Visited)
+        if not silent and self._refusals.worth_telling(thread, event.by, self._world.clock.now()):
+            await self._once.answered(
+                event, self._pointing.say(thread, event, NOT_ALLOWED), taken=False
+            )
+        return False
+
+    def _begin_elsewhere(self, thread: Thread, session_id: str, event: Begun) -> None:
+        """Another session wants one, in a thread that was opened for it."""
+        if session_id in self._awake:
+            return
+        begun_by = self._awake.session_in(event.origin) if event.origin else None
+        if record := self._beginning.by_session(thread, session_id, event, begun_by):
+            self._awake.wake(record)
+
+    def _one_more(self, by: Person, session_id: str) -> str:
+        """What is asked for in a session's thread is measured as any request is."""
+        if session_id in self._awake or self._awake.on_disk(session_id):
+            return ""
+        now = self._world.clock.now()
+        return self._measure.one_more(by, session_id, now, now, open_now=self._awake.open)
+
+    def _pass_on(self, thread: Thread, event: Continued) -> str:
+        actor = self._awake.actor_of(thread)
+        if actor is None:
+            return "that session is no longer there"
+        if not self._gate.lets(thread, event):
+            return f"{event.by} may not ask for anything in that thread"
+        if actor.session.status is Status.FAILED:
+            return "that session has failed since; it must be tried again first, or discarded"
+        actor.hear(event)
+        return ""
+
+    async def fell_over(self) -> str:
+        """The next session that a bug has ended. The others live on."""
+        return await self._awake.fell_over()
+
+    def _woken(self, session: Session) -> Woken:
+        """Nothing goes on unasked if the operator wants it so, or if nobody could be told about it."""
+        mute = session.thread.platform not in self._world.chats
+        hold = self._world.rules.hold_on_restart or mute
+        return Woken(**self._world.mark(), restarted=True, hold=hold)
+
+
+# What people say to each other in a session's thread: not for the bot. From those who may not, it
+# is context at most.
+
+LONGEST = 400
+"""Characters of one message that are kept as context."""
+_LIKE_TALK = frozenset({Word.BRANCH, Word.SPEC})
+"""Commands with free words behind them: without the bot's name they are as likely talk."""
+
+
+def addressed_to_bot(event: FromPeople) -> FromPeople:
+    """`branch out` among people is talk. Whoever means the command mentions the bot, or types its sign.
+
+    `model <address> <name>` says what the form for it would say.
+    """
+    if not isinstance(event, Commanded):
+        return event
+    command = event.command
+    if command.word is Word.MODEL and command.argument and event.mention:
+        return Configured(
+            id=event.id, at=event.at, by=event.by, base_url=command.argument, model=command.text
+        )
+    if event.mention or command.word not in _LIKE_TALK:
+        return event
+    text = " ".join(part for part in (command.word, command.argument, command.text) if part)
+    return Said(id=event.id, at=event.at, by=event.by, text=text, mention=False)
+
+
+class OverheardTalk:
+    def __init__(self, gate: Gate, world: World) -> None:
+        self._gate = gate
+        self._world = world
+        self._kept = Refusals()
+        """So much from one person and in one channel within a while; the rest is not kept."""
+
+    def overheard(
+        self, thread: Thread, event: FromPeople, session_id: str, actor: Actor | None
+    ) -> bool:
+        """Whether it was said in passing, and is dealt with. `session_id`: empty where no session lives in the thread."""
+        if not isinstance(event, Said | Commanded) or event.mention:
+            return False
+        if not session_id:
+            return True
+        if not isinstance(event, Said) or self._gate.lets(thread, event):
+            return False
+        if actor and not actor.session.over and self._gate.overhears(thread, event.by):
+            self._keep(thread, event, actor)
+        return True
+
+    def _keep(self, thread: Thread, event: Said, actor: Actor) -> None:
+        """It must spend neither the disk nor the model's room."""
+        if not self._kept.worth_telling(thread, event.by, self._world.clock.now()):
+            return
+        # what is never kept need not be masked; half a secret at the cut is not kept either
+        text = self._world.masker.mask(event.text[: 10 * LONGEST])[:LONGEST]
+        try:
+            actor.hear(Overheard(id=event.id, at=event.at, by=event.by, text=text))
+        except Unavailable as full:
+            # nobody waits for it: with a full disk it is simply not kept
+            log.warning("context was not kept", extra={"data": {"why": full.reason}})
+
+
+# The bot's own page: shown to whoever comes, kept up to date while they may look, and where an
+# operator chooses the model.
+
+
+@dataclass(frozen=True)
+class HomePage:
+    world: World
+    gate: Gate
+    pointing: SessionCommands
+    awake: Callable[[], Iterable[Session]]
+    intents: Intents
+
+    async def answered(self, thread: Thread, event: Visited | Configured) -> bool:
+        if isinstance(event, Configured):
+            await self._configure(thread, event)
+        else:
+            self.world.visits.come(thread, event.by)
+        await self._show(thread, event.by)
+        return True
+
+    async def keep_up(self) -> None:
+        """Until cancelled."""
+        await self.world.visits.keep_up(self.world.clock, self._show)
+
+    async def _show(self, thread: Thread, person: Person) -> None:
+        """Only in its own place: elsewhere everybody might see it."""
+        if thread.home:
+            entries, _ = await self.intents.waiting(thread)
+            card = await overview.home(self.world, self.gate, self.awake(), thread, person, entries)
+            await self.pointing.whisper(thread, person, card)
+
+    async def _configure(self, thread: Thread, event: Configured) -> None:
+        key = f"answer:{event.id}"
+        try:
+            self.world.preferences.choose_model(event.base_url, event.model)
+        except PortError as problem:
+            body = (Text(text=sentences(problem.reason, problem.remedy)),)
+            title = "That was not changed"
+            card = AnswerCard(key=key, title=title, tone=Tone.FAILURE, body=body)
+        else:
+            title = f"From now on I ask {event.model} at {event.base_url}"
+            card = AnswerCard(key=key, title=title, tone=Tone.SUCCESS)
+        await self.pointing.whisper(thread, event.by, card)

@@ -1,0 +1,61 @@
+"""The tree of errors: what went wrong, and who may do something about it.
+
+BotError
+├── SettingsError      at start; lists every problem; exit 1
+├── IllegalMoveError   a bug in the rules: a state was asked to become one it cannot become
+├── BrokenStateError   a saved file cannot be read; it was put aside, nothing else is affected
+└── PortError          raised by adapters only; library errors are translated at the edge
+    ├── Unavailable    worth trying again (429, 5xx, time-out, disk full): the action is retried with back-off
+    └── Refused        not worth it (401, 404, conflict): becomes OrderFailed, and the rules decide
+        ├── Lost       a worktree or branch was taken away by hand: it may be made again, or done without
+        └── Away       the repository itself is not where it was: somebody says where it is now
+
+Anything else is a bug: it is logged with its traceback, that session fails and says so, the others live on.
+"""
+
+from __future__ import annotations
+
+
+class BotError(Exception):
+    """Everything the bot raises on purpose."""
+
+
+class SettingsError(BotError):
+    """The settings do not allow a start. The message lists every problem, one a line."""
+
+
+class IllegalMoveError(BotError):
+    """A state was asked to become one it cannot become."""
+
+
+class BrokenStateError(BotError):
+    """A saved file cannot be read. The message says where it was put."""
+
+
+class PortError(BotError):
+    """The outside world did not do what was asked. `remedy` says what a person can do about it."""
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.remedy = remedy
+
+
+class Unavailable(PortError):  # noqa: N818 - read as a sentence: raise Unavailable("…")
+    """It may work later."""
+
+    def __init__(self, reason: str, remedy: str = "", retry_after: float | None = None) -> None:
+        super().__init__(reason, remedy)
+        self.retry_after = retry_after
+
+
+class Refused(PortError):  # noqa: N818
+    """It will not work until somebody changes something."""
+
+
+class Lost(Refused):
+    """What was made for a task is gone, or is not what it was any more."""
+
+
+class Away(Refused):
+    """The repository was moved, or another one stands in its place."""

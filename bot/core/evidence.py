@@ -1,0 +1,178 @@
+"""What is known to have happened: checks, verdicts, evidence, violated limits.
+
+Claims of agents are none of these.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from enum import StrEnum
+
+from pydantic import AwareDatetime
+
+from bot.core.checks import Comparison
+from bot.core.facts import Fact
+from bot.core.states import OverallStatus
+
+
+class CommandSource(StrEnum):
+    """Where the command that runs the tests is from."""
+
+    FOUND = "found"
+    """In the repository, and seen by a person."""
+    SETTINGS = "settings"
+    PERSON = "person"
+    EARLIER = "earlier"
+    """Somebody said it in an earlier session of the repository."""
+
+
+class Check(Fact):
+    """One execution of the test command by the bot, on a commit."""
+
+    number: int
+    command: str
+    commit: str
+    exit_code: int | None
+    """None: it was ended at its time limit."""
+    seconds: float
+    output: str = ""
+    output_path: str = ""
+    at: AwareDatetime
+    tests: Comparison | None = None
+    """What its runner told, held against the base. None: it was not asked."""
+    restored: tuple[str, ...] = ()
+    """Files that decide how tests are run, taken as they were before the task."""
+
+    @property
+    def passed(self) -> bool:
+        """By what the runner tells; what fails at the base as well does not count."""
+        tests = self.tests
+        if tests is None or not tests.seen:
+            return self.exit_code == 0
+        if tests.new_failures or self.exit_code is None:
+            return False
+        return self.exit_code == 0 or (tests.known_failures > 0 and tests.complete)
+
+    @property
+    def result(self) -> str:
+        """In words, with what it proves."""
+        if self.exit_code is None:
+            return "ended at its time limit"
+        tests = self.tests
+        if self.passed:
+            return f"passed{tests.told if tests else ''}"
+        if tests and tests.new_failures:
+            return f"failed: {tests.failing}"
+        return f"failed with {self.exit_code}"
+
+
+class Judgement(StrEnum):
+    DONE = "done"
+    CONTINUE = "continue"
+    REPLAN = "replan"
+    BLOCKED = "blocked"
+
+
+class Verdict(Fact):
+    """A judgement on a run or on the whole session."""
+
+    outcome: Judgement
+    reasons: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    """What would make the work better and is not needed; of the whole, the tasks that are proposed."""
+    score: float | None = None
+    at: AwareDatetime
+
+
+class Detection(StrEnum):
+    DIFF = "diff"
+    EXECUTOR_CLAIM = "executor_claim"
+
+
+class VerifiedFile(Fact):
+    """A changed file, looked at where it should be."""
+
+    path: str
+    exists: bool
+    detected_at: AwareDatetime
+    detection_method: Detection = Detection.DIFF
+
+
+class Artifact(Fact):
+    path: str
+    sha256: str = ""
+
+
+class Evidence(Fact):
+    """One hashed, masked record that something really happened."""
+
+    evidence_id: str
+    timestamp: AwareDatetime
+    operation_type: str
+    executor_id: str | None = None
+    artifacts: tuple[Artifact, ...] = ()
+    hash: str = ""
+    raw_logs: str = ""
+    atomic_operation: bool = True
+    raw_evidence_refs: tuple[str, ...] = ()
+    integrity_validated: bool = False
+    contains_sensitive_data: bool = False
+    """Something had to be masked in it, or in its raw log."""
+    summary: str = ""
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256 over all that it says, in one spelling."""
+        said = self.model_dump(mode="json", exclude={"hash", "integrity_validated"})
+        canonical = json.dumps(said, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def sealed(self) -> Evidence:
+        """With the hash of what it says. From now on a changed word shows."""
+        return self.model_copy(update={"hash": self.content_hash, "integrity_validated": True})
+
+
+class LimitViolation(Fact):
+    """A limit of a task was overstepped. The work is kept; a person is asked."""
+
+    limit_type: str
+    limit_value: float
+    actual_value: float
+    timestamp: AwareDatetime
+    resolution_required: bool = True
+
+
+class TaskLimits(Fact):
+    max_files: int | None = None
+    max_tests: int | None = None
+    max_seconds: int | None = None
+    quiet_seconds: int | None = None
+    """After so long without anything new on its screen an agent is asked whether it is done, and then a person."""
+    long_seconds: int | None = None
+    """After so long one run is told to a person, who decides. Nothing is ended."""
+
+
+class EvidenceInventory(Fact):
+    total_evidence_items: int = 0
+    missing_evidence_operations: tuple[str, ...] = ()
+    integrity_failures: tuple[str, ...] = ()
+    raw_evidence_files: tuple[str, ...] = ()
+
+
+class ExecutionResult(Fact):
+    """How a session ended."""
+
+    overall_status: OverallStatus
+    session_id: str
+    tasks: tuple[str, ...] = ()
+    evidence_summary: str = ""
+    next_action: bool = False
+    next_action_reason: str | None = None
+    violations: tuple[LimitViolation, ...] = ()
+    incomplete_task_reasons: tuple[str, ...] = ()
+    evidence_inventory: EvidenceInventory = EvidenceInventory()
+    speculative_language_detected: bool = False
+    selected_provider: str | None = None
+    selected_model: str | None = None

@@ -1,0 +1,372 @@
+"""The one gate for every way in: who may do what, how often, and what is noted of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.core.choices import Verb, Word
+from bot.core.errors import Unavailable
+from bot.core.events import (
+    Commanded,
+    Configured,
+    Continued,
+    Edited,
+    FromPeople,
+    FromPerson,
+    Opened,
+    Pressed,
+    Said,
+    Visited,
+)
+from bot.core.people import Person, Role, Thread
+from bot.core.projections.audit import Decision, gate_entry, requested_action
+from bot.core.session import Session
+from bot.core.world import Rules, World
+
+# The one gate for every way in: may this person do this, here? By full ids only; an empty list
+# means nobody.
+
+_VERB_ROLES = {
+    Verb.STOP: Role.STOP,
+    Verb.RESUME: Role.START,
+    Verb.DISCARD: Role.APPROVE,
+    Verb.APPROVE: Role.APPROVE,
+    Verb.MERGE: Role.APPROVE,
+    Verb.GIVE_UP: Role.APPROVE,
+    Verb.REPLY: Role.APPROVE,
+    Verb.ALWAYS: Role.APPROVE,
+    Verb.ACCEPT: Role.APPROVE,
+    Verb.SEND_BACK: Role.APPROVE,
+    Verb.HINT: Role.APPROVE,
+    Verb.USE_AGENT: Role.APPROVE,
+    Verb.TAKE_AS_DONE: Role.APPROVE,
+    Verb.STOP_TASK: Role.STOP,
+    Verb.MERGE_PULL: Role.APPROVE,
+    Verb.MERGE_PULLS: Role.APPROVE,
+    Verb.MERGE_UNCHECKED: Role.APPROVE,
+    Verb.UNNEEDED: Role.APPROVE,
+    Verb.TESTS: Role.APPROVE,
+    Verb.UNTESTED: Role.APPROVE,
+    Verb.MERGE_BRANCH: Role.APPROVE,
+    Verb.DELETE_BRANCH: Role.APPROVE,
+    Verb.SETTINGS: Role.OPERATE,
+    Verb.INTENT_APPROVE: Role.APPROVE,
+    Verb.INTENT_REJECT: Role.APPROVE,
+}
+_WORD_ROLES = {
+    Word.STOP: Role.STOP,
+    Word.DISCARD: Role.APPROVE,
+    Word.TAKEOVER: Role.APPROVE,
+    Word.USE: Role.APPROVE,
+    Word.HANDBACK: Role.APPROVE,
+    Word.KEYS: Role.ADMIN,
+    Word.RELINK: Role.ADMIN,
+}
+_FROM_HERE = frozenset({Word.STOP, Word.RESUME, Word.CONTINUE})
+DIRECT = "dm"
+"""Stands in a list of places for every conversation of one person with the bot alone."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """Who may come in from one platform, and from where: full ids of people by role, and of channels."""
+
+    people: Mapping[Role, frozenset[str]]
+    places: frozenset[str] | None = None
+    """None: the platform is one place, the terminal."""
+
+    def leads_in(self, thread: Thread) -> bool:
+        if self.places is None or thread.home:
+            return True
+        direct = f"{thread.workspace}:{DIRECT}" if thread.workspace else DIRECT
+        if thread.direct and direct in self.places:
+            return True
+        # a channel of that very name is no direct conversation
+        return thread.place in self.places and thread.place != direct
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A platform that has no door lets nobody through."""
+
+    doors: Mapping[str, Door]
+    here: str = ""
+    """The platform of whoever runs the bot and sits at its machine."""
+
+    def lets(self, thread: Thread, event: FromPerson) -> bool:
+        return self.grants(thread, event.by, role_for(event))
+
+    def grants(self, thread: Thread, person: Person, role: Role) -> bool:
+        door = self.doors.get(thread.platform)
+        if door is None or person.platform != thread.platform:
+            return False
+        if person.outsider or not person.id:
+            return False
+        return door.leads_in(thread) and person.id in door.people.get(role, frozenset())
+
+    def commands_from_here(self, thread: Thread, event: FromPerson) -> bool:
+        """Whoever runs the bot may stop sessions of every chat and have them go on: they could as well end the bot."""
+        if not self.here or thread.platform != self.here:
+            return False
+        word = event.command.word if isinstance(event, Commanded) else None
+        return word in _FROM_HERE and self.lets(thread, event)
+
+    def overhears(self, thread: Thread, person: Person) -> bool:
+        """Whether what somebody says there, who may not ask for anything, may serve as context."""
+        door = self.doors.get(thread.platform)
+        if door is None or person.platform != thread.platform or not person.id:
+            return False
+        return not person.outsider and door.leads_in(thread)
+
+
+def role_for(event: FromPerson) -> Role:
+    """What somebody must be allowed to do for this to count."""
+    match event:
+        case Pressed(verb=verb) | Opened(verb=verb):
+            return _VERB_ROLES.get(verb, Role.START)
+        case Commanded(command=command):
+            if command.word is Word.REPO and command.argument:
+                return Role.ADMIN
+            if command.word is Word.TESTS and command.text:
+                return Role.APPROVE
+            if command.word is Word.INTENT and command.argument in ("approve", "reject"):
+                return Role.APPROVE
+            return _WORD_ROLES.get(command.word, Role.START)
+        case Said(repository=path) if path:
+            # any folder of the machine
+            return Role.OPERATE
+        case Said() | Edited() | Continued() | Visited():
+            return Role.START
+        case Configured():
+            return Role.OPERATE
+        case _:
+            return Role.ADMIN
+
+
+def may_ask(platform: str, door: Door, thread: Thread, person: Person) -> bool:
+    """All that a chat is told of the gate: whether it is worth its while to fetch what comes with somebody's words."""
+    return Gate({platform: door}).grants(thread, person, Role.START)
+
+
+def everyone_of(platform: str, ids: frozenset[str]) -> Mapping[str, Door]:
+    """One list for all roles, on a platform that is one place."""
+    return {platform: Door(dict.fromkeys(Role, ids))}
+
+
+# How much one person may ask for: so much at once, so often in a while. To stop something is
+# never too much.
+#
+# It counts by full ids. A start remembers from the sessions themselves who began how many; what
+# was said in the last minute it forgets.
+
+LONGEST = 16_000
+"""Bytes of what somebody writes in one message. Files that come with it have bounds of their own."""
+MOST_WAITING = 200
+"""Words and presses that wait in one session, because it is paused."""
+_MINUTE, _HOUR = timedelta(minutes=1), timedelta(hours=1)
+
+
+class RateLimits:
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._said: dict[tuple[str, str], dict[str, datetime]] = {}
+        self._begun: dict[tuple[str, str], dict[str, datetime]] = {}
+        """Of each person: the ids of what counted, and when it was said."""
+
+    def remember(self, sessions: Iterable[Session], now: datetime) -> None:
+        """What was begun before this start still counts. Parts of a larger wish were asked for once."""
+        for session in sessions:
+            if session.intent.parent is None and abs(now - session.created_at) < _HOUR:
+                who = (session.owner.platform, session.owner.id)
+                self._begun.setdefault(who, {})[session.id] = session.created_at
+
+    def problem(self, event: FromPeople, now: datetime, *, begins: bool, open_now: int) -> str:
+        """Why it is too much, in a sentence; empty: it is not, and counts. The same event counts once."""
+        if _stops(event):
+            return ""
+        if (size := _size(event)) > LONGEST:
+            return (
+                f"That is too long: {size / 1000:.0f} kB, and I read at most {LONGEST // 1000} kB of a message. "
+                "Put it into a text file and attach that."
+            )
+        rules = self._rules
+        # said while the bot was away, it counts for then
+        at = min(event.at, now)
+        if not _fits(self._said, event.by, event.id, at, now, _MINUTE, rules.most_in_a_minute):
+            return (
+                f"That is more than {rules.most_in_a_minute} things in a minute. Say it again later; "
+                "to stop something always works."
+            )
+        return self.one_more(event.by, event.id, at, now, open_now=open_now) if begins else ""
+
+    def one_more(self, by: Person, id: str, at: datetime, now: datetime, *, open_now: int) -> str:
+        """Why that person may not begin a session, too, in a sentence; empty: they may, and it counts, once."""
+        rules = self._rules
+        if rules.most_sessions and open_now >= rules.most_sessions:
+            return f"There are {open_now} unfinished sessions. Finish or discard some of them first; sessions lists them."
+        if not _fits(self._begun, by, id, at, now, _HOUR, rules.most_in_an_hour):
+            return (
+                f"You have begun {rules.most_in_an_hour} sessions within an hour. Ask again later."
+            )
+        return ""
+
+
+def _fits(
+    counted: dict[tuple[str, str], dict[str, datetime]],
+    by: Person,
+    id: str,
+    at: datetime,
+    now: datetime,
+    window: timedelta,
+    most: int,
+) -> bool:
+    """Whether there is room for it within the window that ends when it was said. 0: there always is."""
+    if not most:
+        return True
+    _forget(counted, now, window)
+    mine = counted.setdefault((by.platform, by.id), {})
+    if id in mine:
+        return True
+    if sum(abs(at - other) < window for other in mine.values()) >= most:
+        return False
+    mine[id] = at
+    return True
+
+
+def _forget(
+    counted: dict[tuple[str, str], dict[str, datetime]], now: datetime, window: timedelta
+) -> None:
+    """Both ways: a clock that was set back silences nobody for long."""
+    for who, events in list(counted.items()):
+        kept = {id: at for id, at in events.items() if abs(now - at) < window}
+        if kept:
+            counted[who] = kept
+        else:
+            del counted[who]
+
+
+def _stops(event: FromPeople) -> bool:
+    if isinstance(event, Commanded):
+        return event.command.word is Word.STOP
+    return isinstance(event, Pressed) and event.verb is Verb.STOP
+
+
+def _size(event: FromPeople) -> int:
+    match event:
+        case Said(text=text):
+            written = [text]
+        case Pressed(about=about, text=text, answers=answers):
+            written = [about, text, *answers.values()]
+        case Commanded(command=command):
+            written = [command.argument, command.text]
+        case Configured(base_url=base_url, model=model):
+            written = [base_url, model]
+        case _:
+            written = []
+    return sum(len(text.encode("utf-8", "replace")) for text in written)
+
+
+# Who is told no, and how often: a no costs the bot a message, and people who may do nothing must
+# not spend them all.
+
+WINDOW = timedelta(minutes=5)
+MOST_TO_ONE = 5
+MOST_IN_A_PLACE = 20
+
+
+class Refusals:
+    """Within the window so many to one person, and so many in one channel; who goes on after that is not answered."""
+
+    def __init__(self, to_one: int = MOST_TO_ONE) -> None:
+        self._to_one = to_one
+        self._told: dict[tuple[str, str], list[datetime]] = {}
+
+    def worth_telling(self, thread: Thread, person: Person, now: datetime) -> bool:
+        """Whether there is another no for this person, here. If so, it counts as told."""
+        self._forget(now)
+        limits = {
+            (person.platform, person.id): self._to_one,
+            (thread.platform, f"in {thread.place}"): MOST_IN_A_PLACE,
+        }
+        if any(len(self._told.get(who, ())) >= most for who, most in limits.items()):
+            return False
+        for who in limits:
+            self._told.setdefault(who, []).append(now)
+        return True
+
+    def _forget(self, now: datetime) -> None:
+        """Both ways: a clock that was set back silences nobody for long."""
+        for who, times in list(self._told.items()):
+            self._told[who] = [at for at in times if abs(now - at) < WINDOW]
+            if not self._told[who]:
+                del self._told[who]
+
+
+# The audit log as the desk keeps it: what was let in is on disk before it counts, what was not is
+# noted within bounds.
+
+log = logging.getLogger("bot.desk")
+
+
+class Auditing:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._noted = Refusals()
+        """People who may do nothing must not fill the disk either."""
+
+    def allowed(self, thread: Thread, event: FromPerson, session_id: str = "") -> None:
+        """Raises Unavailable on a full disk: what cannot be written down is not done."""
+        if requested_action(event):
+            self._note(thread, event, Decision.ALLOWED, "", session_id)
+
+    def refused(self, thread: Thread, event: FromPerson, why: str, session_id: str = "") -> None:
+        """Nothing comes of it, so a full disk does no harm here."""
+        if not self._noted.worth_telling(thread, event.by, self._world.clock.now()):
+            return
+        try:
+            self._note(thread, event, Decision.REFUSED, why, session_id)
+        except Unavailable as full:
+            log.warning("a no was not noted", extra={"data": {"why": full.reason}})
+
+    def _note(
+        self, thread: Thread, event: FromPerson, decision: Decision, why: str, session_id: str
+    ) -> None:
+        now = self._world.clock.now()
+        self._world.audit.note(gate_entry(thread, event, now, decision, why, session_id))
+
+
+# What no session hears is remembered here, so that the same event is not answered again.
+
+REMEMBERED = 5_000
+
+
+class Deduplication:
+    def __init__(self) -> None:
+        self._answered: dict[str, bool] = {}
+        self._answering: dict[str, asyncio.Event] = {}
+
+    async def known(self, event: FromPeople) -> bool | None:
+        """Whether it was taken, if it has been answered; none: it has not. While it is answered this waits."""
+        while answer := self._answering.get(event.id):
+            await answer.wait()
+        return self._answered.get(event.id)
+
+    async def answered(
+        self, event: FromPeople, answer: Awaitable[bool], *, taken: bool = True
+    ) -> bool:
+        """Has it been? If the answer fails, the same event is the next try."""
+        over = self._answering[event.id] = asyncio.Event()
+        try:
+            answered = await answer
+        finally:
+            del self._answering[event.id]
+            over.set()
+        if answered:
+            self._answered[event.id] = taken
+        while len(self._answered) > REMEMBERED:
+            del self._answered[next(iter(self._answered))]
+        return answered

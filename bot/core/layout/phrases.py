@@ -1,0 +1,83 @@
+"""Words that stand on many cards: times, numbers, who decided."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from bot.core.cards import Decided
+from bot.core.llm import Usage
+from bot.core.plan import Spread
+from bot.core.runs import AgentUsage
+from bot.core.states import Phase, Status
+
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+SOME_DAYS = 2
+"""From then on hours say nothing."""
+
+
+def duration(seconds: int | None) -> str:
+    """Seconds as people say them."""
+    if seconds is None:
+        return ""
+    # a clock that was set back leaves no negative times
+    minutes, rest = divmod(max(0, seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def ago(then: datetime, now: datetime) -> str:
+    """As long ago as people say it: nobody counts the seconds of an hour. A clock that was set back tells of no future."""
+    seconds = max(0, int((now - then).total_seconds()))
+    if seconds >= SOME_DAYS * DAY:
+        return f"{seconds // DAY} days ago"
+    whole = seconds - seconds % MINUTE if MINUTE <= seconds < HOUR else seconds
+    return f"{duration(whole).removesuffix(' 00 s')} ago"
+
+
+def spaced(state: str) -> str:
+    """The name of a state as words: NeedsContinuation → Needs continuation."""
+    return re.sub(r"(?<=[a-z])[A-Z]", lambda capital: f" {capital[0].lower()}", state)
+
+
+def state_in_words(status: str, phase: str) -> str:
+    """Where a session is. One that wanted only its documents is over where others are approved."""
+    if (status, phase) == (Status.COMPLETED, Phase.APPROVING):
+        return f"{status} · spec written"
+    return f"{status} · {phase}"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things, in good English."""
+    if number == 1:
+        return f"1 {noun}"
+    plural = noun + ("es" if noun.endswith(("ch", "s", "x")) else "s")
+    return f"{number} {plural}"
+
+
+def model_usage_in_words(usage: Usage) -> str:
+    """What the model was asked so far."""
+    return f"{counted(usage.calls, 'model call')}, about {usage.tokens:,} tokens"
+
+
+def figures(spread: Spread, one: str, many: str) -> str:
+    """What is usual, and between what it lies: 14 min (9–31)."""
+    median, low, high = (f"{round(n):,}" for n in (spread.median, spread.low, spread.high))
+    told = f"{median} {one if median == '1' else many}"
+    return told if low == high else f"{told} ({low}–{high})"
+
+
+def decided_by(decided: Decided) -> str:
+    return f"{decided.what} by {decided.by}, {decided.at:%Y-%m-%d %H:%M} UTC"
+
+
+def usage_in_words(usage: AgentUsage) -> tuple[str, ...]:
+    """What agents say they have used; nothing where they say nothing."""
+    said: list[str] = []
+    if tokens := usage.input_tokens + usage.output_tokens:
+        said.append(f"{tokens:,} tokens")
+    if usage.cost is not None:
+        said.append(f"${usage.cost:.2f}")
+    return tuple(said)

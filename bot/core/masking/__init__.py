@@ -1,0 +1,257 @@
+"""Secrets become [MASKED:…] before a text goes anywhere: chat, log, state, model, pull request.
+
+Known values are replaced first, then what looks like a secret. Whatever finds secrets says where they stand, without
+regard to the others; what overlaps becomes one mask. So a label never takes the beginning of a private key away from
+the pattern that knows where it ends.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from functools import lru_cache
+from typing import Any, TypeVar, cast
+
+from pydantic import BaseModel
+
+from bot.core.masking.known import MASK, KnownSecrets, Span
+from bot.core.masking.labels import labelled_secrets
+from bot.core.masking.places import secrets_in_commands, secrets_in_headers
+from bot.core.masking.tokens import private_keys, tokens
+from bot.core.text import clean
+
+# What everything that leaves the bot goes through.
+
+T = TypeVar("T")
+
+_SECRET_KEY = re.compile(
+    r"[A-Za-z0-9_.-]{0,48}?(?i:pass(?:word|wd|phrase)|pwd|secret|token|credentials?|(?:api|access|private|secret)[_.-]?key)"
+)
+
+
+class Masker:
+    """Masks secrets. `known` maps a name to the secret's value; values of fewer than 8 characters are ignored."""
+
+    def __init__(self, known: Mapping[str, str]) -> None:
+        self._known = dict(known)
+        self._secrets = KnownSecrets(self._known)
+
+    def with_known(self, more: Mapping[str, str]) -> Masker:
+        return Masker({**self._known, **more})
+
+    def mask(self, text: str) -> str:
+        """The cleaned text with [MASKED:…] in place of secrets. Masking twice changes nothing more."""
+        return mask_patterns(self._secrets.mask(clean(text)))
+
+    def mask_personal(self, text: str) -> str:
+        """As `mask`, and mail addresses and telephone numbers too."""
+        return mask_personal_data(self.mask(text))
+
+    def mask_model(self, value: T, *, personal: bool = False) -> T:
+        """The same value with every string in it masked, however deep; itself where nothing is secret."""
+        return cast(T, self._masked(value, personal))
+
+    def _masked(self, value: Any, personal: bool) -> Any:
+        match value:
+            case Enum():
+                return value
+            case str():
+                masked = self.mask_personal(value) if personal else self.mask(value)
+                return value if masked == value else type(value)(masked)
+            case BaseModel():
+                return self._masked_fields(value, personal)
+            case dict():
+                return self._masked_dict(cast(dict[Any, Any], value), personal)
+            case list() | tuple() | set() | frozenset():
+                return self._masked_items(cast(list[Any], value), personal)
+            case _:
+                return value
+
+    def _masked_fields(self, model: BaseModel, personal: bool) -> BaseModel:
+        masked = {name: self._masked(value, personal) for name, value in model}
+        changed = {
+            name: value for name, value in masked.items() if value is not getattr(model, name)
+        }
+        return model.model_copy(update=changed) if changed else model
+
+    def _masked_dict(self, items: dict[Any, Any], personal: bool) -> dict[Any, Any]:
+        masked = {
+            self._masked(key, personal): self._masked_item(key, value, personal)
+            for key, value in items.items()
+        }
+        if len(masked) == len(items) and all(
+            items.get(key, masked) is value for key, value in masked.items()
+        ):
+            return items
+        changed = copy.copy(items)
+        changed.clear()
+        changed.update(masked)
+        return changed
+
+    def _masked_item(self, key: object, value: object, personal: bool) -> object:
+        """In a dict the key is the label of its value."""
+        if isinstance(key, str) and isinstance(value, str) and _SECRET_KEY.fullmatch(key):
+            labelled = mask_patterns(f'"{key}":"{value}"')
+            if labelled != f'"{key}":"{value}"':
+                return "[MASKED:JSON_CREDENTIAL]"
+        return self._masked(value, personal)
+
+    def _masked_items(self, items: list[Any], personal: bool) -> Any:
+        masked = [self._masked(item, personal) for item in items]
+        if all(a is b for a, b in zip(masked, items, strict=True)):
+            return items
+        make = getattr(items, "_make", type(items))  # a named tuple is not made like a tuple
+        return make(masked)
+
+
+# What looks like a secret: tokens by their shape, values by the label in front of them or by the
+# command they stand in.
+
+_PASSES = 4
+_SHORT = 512
+"""Characters of a text that is worth remembering: titles, names and states come again with every card."""
+_MOST_REMEMBERED = 1_024
+"""Such texts: a session has some ninety."""
+_BY_LABEL = (
+    "SERVICE_TOKEN",
+    "AUTH_HEADER",
+    "SET_COOKIE",
+    "COOKIE",
+    "JSON_CREDENTIAL",
+    "ENV_CREDENTIAL",
+    "BEARER_TOKEN",
+    "URL_PASSWORD",
+    "GENERIC_SECRET",
+)
+"""Names that say less than those of the other shapes, the more telling first."""
+_RANK = {name: rank for rank, name in enumerate(_BY_LABEL, 1)}
+
+
+def mask_patterns(text: str) -> str:
+    """Replace what looks like a secret; a label stays in front of its value."""
+    return _mask_remembered(text) if len(text) <= _SHORT else _mask_in_passes(text)
+
+
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _mask_remembered(text: str) -> str:
+    return _mask_in_passes(text)
+
+
+def _mask_in_passes(text: str) -> str:
+    # A mask may let the words around it be read differently, so it is looked at again: masking twice is masking once.
+    for _ in range(_PASSES):
+        masked = _mask_once(text)
+        if masked == text:
+            break
+        text = masked
+    return text
+
+
+def _mask_once(text: str) -> str:
+    # İ alone becomes two characters in lower case, and every place behind it would be wrong.
+    low = text.replace("\u0130", "i").lower()
+    spans = [
+        *private_keys(text),
+        *tokens(text),
+        *secrets_in_headers(text, low),
+        *labelled_secrets(text, low),
+        *secrets_in_commands(text),
+    ]
+    if not spans:
+        return text
+    parts: list[str] = []
+    done = 0
+    for span in _merged(text, spans):
+        parts += [text[done : span.start], f"[MASKED:{span.name}]"]
+        done = span.end
+    return "".join([*parts, text[done:]])
+
+
+def _merged(text: str, spans: Iterable[Span]) -> list[Span]:
+    """In order, overlapping ones as one under the sharper name; a mask that is touched is taken in whole."""
+    masks = [Span(*match.span(), "") for match in MASK.finditer(text)]
+    merged: list[Span] = []
+    for span in sorted([*spans, *masks]):
+        if merged and span.start < merged[-1].end:
+            last = merged.pop()
+            span = Span(last.start, max(last.end, span.end), _sharper(last.name, span.name))
+        merged.append(span)
+    return [span for span in merged if span.name]
+
+
+def _sharper(one: str, other: str) -> str:
+    if not one or not other:
+        return one or other
+    return min(one, other, key=lambda name: _RANK.get(name, 0))
+
+
+# Mail addresses and telephone numbers: masked in what is kept, not in what people say to each
+# other.
+
+_FILES = r"png|jpe?g|gif|svg|webp|ico|css|js|json|service|socket|timer|target|mount"
+_MAIL = rf"""
+    (?!git@) [A-Za-z0-9._+-]{{1,64}}+ (?:@|%40)
+    (?: [A-Za-z0-9-]{{1,63}} \. ){{1,8}} (?!(?:{_FILES})\b) [A-Za-z]{{2,24}} (?![A-Za-z0-9_-])"""
+_GAP = r"[ .\-\u2010-\u2015\u2212\uff0d\u30fc]"
+_PHONE = rf"""
+    (?: \+[1-9][0-9]{{0,3}} (?: {_GAP}{{0,2}} (?: [0-9]{{1,5}} | \([0-9]{{1,5}}\) ) ){{2,6}}
+      | (?: [0\uff10]\d{{1,4}} | \([0\uff10]\d{{1,4}}\) ) {_GAP} ?\d{{1,4}} {_GAP} \d{{3,4}}
+      | [0\uff10][5789\uff15\uff17-\uff19][0\uff10]\d{{8}}
+      | (?: \([2-9][0-9]{{2}}\)[ ]? | [2-9][0-9]{{2}}[-.] ) [0-9]{{3}} [-.] [0-9]{{4}} )
+    (?![\w-]|\.\d)"""
+
+
+_MAIL_ADDRESS = re.compile(_MAIL, re.VERBOSE)
+_PHONE_NUMBER = re.compile(_PHONE, re.VERBOSE)
+_AT = re.compile("@|%40")
+_BEFORE_AT = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-"
+_LONGEST_NAME = 64
+_FIRST_OF_NUMBER = re.compile(r"[+(02-9\uff10](?<![\w.+-].)")
+
+
+def mask_personal_data(text: str) -> str:
+    text = _without(text, "[MASKED:EMAIL]", _MAIL_ADDRESS, _mail_address)
+    return _without(text, "[MASKED:PHONE]", _PHONE_NUMBER, _phone_number)
+
+
+def _without(
+    text: str,
+    mask: str,
+    glued: re.Pattern[str],
+    following: Callable[[str, int], re.Match[str] | None],
+) -> str:
+    """`glued` is the same directly behind another one, where nothing parts them."""
+    parts: list[str] = []
+    done = at = 0
+    while match := (glued.match(text, at) if 0 < at == done else None) or following(text, at):
+        at = match.end()
+        if glued is _MAIL_ADDRESS or _is_phone(match[0]):
+            parts += [text[done : match.start()], mask]
+            done = at
+    return "".join([*parts, text[done:]])
+
+
+def _mail_address(text: str, at: int) -> re.Match[str] | None:
+    """The next one from there on. The sign is looked for first: few characters are one, and most may begin a name."""
+    for sign in _AT.finditer(text, at):
+        name = text[max(at, sign.start() - _LONGEST_NAME) : sign.start()]
+        start = sign.start() - len(name) + len(name.rstrip(_BEFORE_AT))
+        if start and text[start - 1] in _BEFORE_AT + "%":
+            continue
+        if match := _MAIL_ADDRESS.match(text, start):
+            return match
+    return None
+
+
+def _phone_number(text: str, at: int) -> re.Match[str] | None:
+    for first in _FIRST_OF_NUMBER.finditer(text, at):
+        if match := _PHONE_NUMBER.match(text, first.start()):
+            return match
+    return None
+
+
+def _is_phone(number: str) -> bool:
+    digits = sum(sign.isdigit() for sign in number)
+    return (8 if number.startswith("+") else 10) <= digits <= 15

@@ -1,0 +1,1 @@
+"""What is derived from decided events and owns nothing."""

@@ -1,0 +1,205 @@
+"""The audit log in words: who wanted what and where, what the gate said, and what came of it.
+
+What only looks is left out. Of what people write only the digest is kept: the words themselves stand in the session.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import AwareDatetime
+
+from bot.core import approval
+from bot.core.choices import Command, Verb, Word
+from bot.core.events import Commanded, Configured, Event, FromPerson, Opened, Pressed, Said, Visited
+from bot.core.facts import Fact
+from bot.core.people import Person, Thread
+from bot.core.session import Approval, Session
+
+LONGEST_FIELD = 300
+"""Characters of one field."""
+_LOOKING_VERBS = frozenset({Verb.LOG, Verb.HELPFUL, Verb.UNHELPFUL, Verb.SHOW_BRANCH})
+_READING_WORDS = frozenset(
+    {
+        Word.MODEL,
+        Word.STATUS,
+        Word.SESSIONS,
+        Word.TASKS,
+        Word.USAGE,
+        Word.INFO,
+        Word.LOGS,
+        Word.DECISIONS,
+    }
+    | {Word.CATCH_UP, Word.INBOX, Word.VERBOSITY, Word.HELP, Word.BRANCHES, Word.BRANCH}
+)
+_CHANGES_WITH_EVERY_WORD = frozenset({"updated_at", "conversation", "overheard", "spoken"})
+"""What changes of a session with every word."""
+
+
+class Decision(StrEnum):
+    ALLOWED = "allowed"
+    """By the gate. What comes of it is an entry of its own."""
+    REFUSED = "refused"
+    DONE = "done"
+    NOTHING = "nothing"
+    """Allowed, and still nothing came of it: a plan that was older, a second press."""
+
+
+class AuditEntry(Fact):
+    """A line of the audit log. The log itself fills in `number` and `before`."""
+
+    number: int = 0
+    at: AwareDatetime
+    who: str
+    """Platform and full id; names decide nothing."""
+    where: str
+    """The thread."""
+    session: str = ""
+    event: str = ""
+    """The platform's id of it. The same one twice: the bot was killed in between."""
+    what: str
+    about: str = ""
+    """What it was bound to: the digest that was shown, a task, a question, an id."""
+    digest: str = ""
+    """SHA-256 of what was written; of an approval, of what was approved."""
+    decision: Decision
+    why: str = ""
+    before: str = ""
+    """SHA-256 of the line before this one."""
+
+
+def requested_action(event: FromPerson) -> str:
+    """What somebody wants to be done; empty: they only look."""
+    match event:
+        case Pressed(verb=verb):
+            return "" if verb in _LOOKING_VERBS else f"press {verb}"
+        case Commanded(command=command):
+            return "" if _only_looks(command) else f"command {command.word}"
+        case Opened() | Visited():
+            return ""
+        case _:
+            return _kind(event)
+
+
+def _only_looks(command: Command) -> bool:
+    match command.word:
+        case Word.REPO:
+            return not command.argument
+        case Word.INTENT:
+            return command.argument in ("", "list", "show")
+        case _:
+            return command.word in _READING_WORDS
+
+
+def gate_entry(
+    thread: Thread, event: FromPerson, at: datetime, decision: Decision, why: str, session: str
+) -> AuditEntry:
+    return AuditEntry(
+        at=at,
+        who=_named(event.by),
+        where=thread.key[:LONGEST_FIELD],
+        session=session,
+        event=event.id[:LONGEST_FIELD],
+        what=requested_action(event) or f"look {_kind(event)}",
+        about=_about(event)[:LONGEST_FIELD],
+        digest=_digest(event),
+        decision=decision,
+        why=why[:LONGEST_FIELD],
+    )
+
+
+def outcome_entry(before: Session, event: Event, after: Session) -> AuditEntry | None:
+    """What was decided on what somebody wants; and every approval, whoever gave it."""
+    given = _new_approval(before, after)
+    if given:
+        by, what = given.by, _approved(before, after, given)
+    elif isinstance(event, FromPerson) and requested_action(event):
+        by, what = event.by, requested_action(event)
+    else:
+        return None
+    changed = _changed(before, after)
+    return AuditEntry(
+        at=event.at,
+        who=_named(by),
+        where=after.thread.key[:LONGEST_FIELD],
+        session=after.id,
+        event=event.id[:LONGEST_FIELD],
+        what=what,
+        about=f"revision {given.revision}" if given else "",
+        digest=given.digest if given else "",
+        decision=Decision.DONE if changed else Decision.NOTHING,
+        why="; ".join(changed)[:LONGEST_FIELD],
+    )
+
+
+def branch_entry(thread: Thread, event: Pressed, at: datetime, why: str) -> AuditEntry:
+    """What came of a press that no session hears."""
+    return gate_entry(thread, event, at, Decision.DONE, why, "")
+
+
+def _new_approval(before: Session, after: Session) -> Approval | None:
+    """The approval that was not there before."""
+    if after.approval != before.approval:
+        return after.approval
+    more = len(after.approvals) > len(before.approvals)
+    return after.approvals[-1] if more else None
+
+
+def _approved(before: Session, after: Session, given: Approval) -> str:
+    """Where the base is looked at first, an approval is told when it is given, and once more when it takes effect."""
+    if given in before.approvals:
+        return "begun as approved"
+    enough = given == after.approval or approval.is_complete(after)
+    return "approved" if enough else "approved, one of several"
+
+
+def _changed(before: Session, after: Session) -> list[str]:
+    """Which parts of the session are others now; where it stands is spelled out."""
+    moves = [
+        f"{name} {old} → {new}"
+        for name, old, new in (
+            ("status", before.status, after.status),
+            ("phase", before.phase, after.phase),
+        )
+        if old != new
+    ]
+    silent = _CHANGES_WITH_EVERY_WORD | {"status", "phase"}
+    names = [name for name in type(after).model_fields if name not in silent]
+    return moves + [name for name in names if getattr(before, name) != getattr(after, name)]
+
+
+def _kind(event: FromPerson) -> str:
+    return type(event).__name__.lower()
+
+
+def _named(by: Person) -> str:
+    return f"{by.platform}:{by.id}"[:LONGEST_FIELD]
+
+
+def _about(event: FromPerson) -> str:
+    match event:
+        case Pressed(about=about):
+            return about
+        case Commanded(command=command):
+            return command.text if command.word is Word.TESTS else command.argument
+        case Configured(base_url=base_url, model=model):
+            return f"{model} at {base_url}"
+        case _:
+            return ""
+
+
+def _digest(event: FromPerson) -> str:
+    """Of the words and files alone."""
+    match event:
+        case Said(text=text, files=files):
+            written: object = [text, [[file.name, file.text] for file in files]]
+        case Pressed(text=text, answers=answers) if text or answers:
+            written = [text, sorted(answers.items())]
+        case Commanded(command=command) if command.text:
+            written = command.text
+        case _:
+            return ""
+    return hashlib.sha256(json.dumps(written).encode()).hexdigest()

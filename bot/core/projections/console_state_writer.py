@@ -1,0 +1,67 @@
+"""Keeps the console's repl.json in step with the tasks of its sessions, in the background."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from bot.core.errors import PortError
+from bot.core.projections.records import ReplState, repl_after_decision, repl_after_restart
+from bot.core.session import Session
+from bot.ports import ReplStates
+
+log = logging.getLogger("bot.recall")
+
+CONSOLE = "console"
+"""The platform whose sessions are told of there."""
+Selected = Callable[[], dict[str, JsonValue]]
+"""What is selected now: `selected_provider` and `selected_model`."""
+
+
+class ConsoleState:
+    """Without a file it recalls nothing. One that is broken is left alone: whoever starts the console is told."""
+
+    def __init__(self, states: ReplStates | None = None, selected: Selected = dict) -> None:
+        self._states = states
+        self._selected = selected
+        self._state: ReplState | None = None
+
+    def begin(self, awake: Iterable[Session], now: datetime) -> None:
+        """At the start, when all sessions are back."""
+        if self._states is None:
+            return
+        try:
+            state = self._states.load()
+        except PortError as broken:
+            log.warning("nothing is recalled", extra={"data": {"why": broken.reason}})
+            return
+        self._state = state
+        ours = [one for one in awake if one.thread.platform == CONSOLE]
+        self._keep(repl_after_restart(state, ours), now)
+
+    def note(self, before: Session, after: Session, at: datetime) -> None:
+        """After a decision was saved."""
+        if self._state is None or after.thread.platform != CONSOLE:
+            return
+        try:
+            self._keep(repl_after_decision(self._state, before, after), at)
+        except Exception:
+            # its edge: the work goes on, whatever is wrong with what is remembered of it
+            log.exception("not recalled", extra={"data": {"id": after.id}})
+
+    def _keep(self, state: ReplState, at: datetime) -> None:
+        """In memory, come what may: what could not be written now is written with the next change."""
+        old, states = self._state, self._states
+        if states is None or old is None:
+            return
+        try:
+            told = state.model_dump() | self._selected()
+            state = ReplState.model_validate(told)
+            if state.model_copy(update={"updated_at": old.updated_at}) != old:
+                self._state = state = state.model_copy(update={"updated_at": at})
+                states.save(state)
+        except PortError as trouble:
+            log.warning("not recalled", extra={"data": {"why": trouble.reason}})

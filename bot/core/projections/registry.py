@@ -1,0 +1,259 @@
+"""What is kept in a repository beside its code: intents, drafts and observations; and which of these are out of
+date, seen from the files they rest on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from bot.core.facts import Fact
+from bot.core.intent import Intent, Risk
+from bot.core.naming import derived_id
+from bot.core.states import IntentStatus
+
+# What agents and the bot noticed while they did something else. It is not sorted: whoever reads
+# an observation judges it by what it says.
+
+MOST_OF_A_RUN = 20
+LONGEST_OBSERVATION = 1_000
+"""Characters of one."""
+LONGEST_REF = 300
+MOST_EVIDENCE = 10
+MOST_LINES = 500
+
+
+class EvidenceType(StrEnum):
+    FILE = "file"
+    SKILL = "skill"
+    HISTORY = "history"
+    DECISION = "decision"
+
+
+class Observer(StrEnum):
+    """Who noticed it."""
+
+    IMPLEMENT = "implement"
+    REFLECT = "reflect"
+    AUDIT = "audit"
+
+
+class Ground(Fact):
+    """What an observation rests on. `ref` names it: a path, the name of a history …"""
+
+    type: EvidenceType
+    ref: str
+
+
+class Observation(Fact):
+    id: str
+    content: str
+    evidence: tuple[Ground, ...] = ()
+    source: Observer
+    intent_id: str = ""
+    processed: bool = False
+    """Whether reflection has read it."""
+    created_at: AwareDatetime | None = None
+
+
+class _WrittenObservation(BaseModel):
+    """A line of what an agent wrote. What else it says is not heard."""
+
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
+    content: str = Field(min_length=1, max_length=LONGEST_OBSERVATION)
+    evidence: tuple[Ground, ...] = Field(default=(), max_length=MOST_EVIDENCE)
+
+
+def parse_observations(
+    text: str, run: str, intent: str, at: AwareDatetime
+) -> tuple[Observation, ...]:
+    """What the agent of a run wrote down, one JSON object a line. What is none is passed over.
+
+    Their ids follow from the run, so that writing them down twice writes them once.
+    """
+    found = {told.content: told for told in _valid_lines(text)}
+    return tuple(
+        Observation(
+            id=derived_id("observation", run, told.content),
+            content=told.content,
+            evidence=told.evidence,
+            source=Observer.IMPLEMENT,
+            intent_id=intent,
+            created_at=at,
+        )
+        for told in list(found.values())[:MOST_OF_A_RUN]
+    )
+
+
+def _valid_lines(text: str) -> Iterator[_WrittenObservation]:
+    for line in text.splitlines()[:MOST_LINES]:
+        try:
+            told = _WrittenObservation.model_validate_json(line)
+        except ValidationError:
+            continue
+        evidence = tuple(ground for ground in told.evidence if is_valid_ref(ground.ref))
+        if content := " ".join(told.content.split()):
+            yield _WrittenObservation(content=content, evidence=evidence)
+
+
+def is_valid_ref(ref: str) -> bool:
+    return 0 < len(ref) <= LONGEST_REF and ref.isprintable()
+
+
+# Intents as files: what a file says of one, and what may be changed in it.
+
+
+class FiledIntent(Fact):
+    """An intent, and what its file says besides. The intent's id is the file's name without its ending."""
+
+    intent: Intent
+    session: str = ""
+    """The session that carries it out."""
+    draft: str = ""
+    """A digest of the draft it was made from."""
+    observations: tuple[str, ...] = ()
+    """Ids of those it was made from."""
+
+
+class IntentEdit(Fact):
+    """What the bot has to say about an intent. Everything else in the file is the people's."""
+
+    status: IntentStatus | None = None
+    session: str | None = None
+    type: str = ""
+    """Written where nobody has said which it is; so is the risk."""
+    risk: Risk | None = None
+    answers: Mapping[str, str | None] = Field(default_factory=dict[str, str | None])
+    """By the text of the question. An answer that stands there already is left alone."""
+
+
+class IntentDraft(Fact):
+    """What somebody wrote down as a Markdown file, to become an intent."""
+
+    name: str
+    """Of its file."""
+    digest: str
+    title: str
+    body: str
+    type: str = ""
+    risk: Risk | None = None
+    created_at: AwareDatetime | None = None
+
+
+class RegistryContents(Fact):
+    """Everything that lies in a repository's registry, and what of it could not be read, a sentence each."""
+
+    intents: tuple[FiledIntent, ...] = ()
+    drafts: tuple[IntentDraft, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def find(self, id: str) -> FiledIntent | None:
+        """By its name, or a beginning that no other has."""
+        exact = [filed for filed in self.intents if filed.intent.id == id]
+        like = exact or [f for f in self.intents if id and f.intent.id.startswith(id)]
+        return like[0] if len(like) == 1 else None
+
+
+class ObservationList(Fact):
+    """All observations of a repository, the oldest first."""
+
+    observations: tuple[Observation, ...] = ()
+    problem: str = ""
+    """Why they could not be read."""
+
+
+# What is known of a repository and no longer true, seen from the files it rests on. Nobody is
+# asked.
+
+_PATH = re.compile(r"[^\s`'\"(),:;]*/?[^\s`'\"(),:;/]+\.[A-Za-z0-9]{1,8}")
+FileAges = Mapping[str, datetime | None]
+"""When each file was changed last; None: it is not there."""
+
+
+def files_to_check(observations: Sequence[Observation]) -> tuple[str, ...]:
+    """What must be looked at to tell."""
+    found = (path for one in observations for ground in one.evidence if (path := path_of(ground)))
+    return tuple(dict.fromkeys(found))
+
+
+def path_of(ground: Ground) -> str:
+    """The file that a ground names; empty: it names something else."""
+    if ground.type in (EvidenceType.FILE, EvidenceType.SKILL):
+        return ground.ref
+    decision = ground.type is EvidenceType.DECISION
+    return ground.ref if decision and _PATH.fullmatch(ground.ref) else ""
+
+
+def find_stale(
+    observations: Sequence[Observation],
+    intents: Sequence[FiledIntent],
+    histories: Collection[str],
+    ages: FileAges,
+    at: datetime,
+) -> tuple[Observation, ...]:
+    """As observations of their own. Their ids follow from what they say, so that the same is told once."""
+    found = [*_of_observations(observations, histories, ages), *_of_intents(intents)]
+    return tuple(
+        Observation(
+            id=derived_id("audit", content),
+            content=content,
+            evidence=evidence,
+            source=Observer.AUDIT,
+            intent_id=intent,
+            created_at=at,
+        )
+        for content, evidence, intent in dict.fromkeys(found)
+    )
+
+
+StaleFinding = tuple[str, tuple[Ground, ...], str]
+
+
+def _of_observations(
+    observations: Sequence[Observation], histories: Collection[str], ages: FileAges
+) -> Iterator[StaleFinding]:
+    for one in observations:
+        if one.source is Observer.AUDIT:
+            continue
+        for ground in one.evidence:
+            if why := _why_stale(one, ground, histories, ages):
+                yield f"Out of date: “{one.content[:300]}” {why}.", (ground,), one.intent_id
+
+
+def _why_stale(one: Observation, ground: Ground, histories: Collection[str], ages: FileAges) -> str:
+    path = path_of(ground)
+    if path and path in ages:
+        changed = ages[path]
+        if changed is None:
+            return f"rests on {path}, which is not there any more"
+        if ground.type is EvidenceType.DECISION and one.created_at and changed > one.created_at:
+            return f"rests on the decision {path}, which has changed since"
+    if ground.type is EvidenceType.HISTORY and ground.ref not in histories:
+        return f"rests on the history {ground.ref}, which is not there any more"
+    return ""
+
+
+def _of_intents(intents: Sequence[FiledIntent]) -> Iterator[StaleFinding]:
+    known = {filed.intent.id for filed in intents}
+    for filed in intents:
+        intent = filed.intent
+        if intent.parent and intent.parent not in known and _is_open(intent.status):
+            yield (
+                f"The intent {intent.id} is part of {intent.parent}, which is not there any more.",
+                (),
+                intent.id,
+            )
+        if intent.status is IntentStatus.EXECUTING and not filed.session:
+            yield (
+                f"The intent {intent.id} is said to be executing, and no session carries it out.",
+                (),
+                intent.id,
+            )
+
+
+def _is_open(status: IntentStatus) -> bool:
+    return status not in (IntentStatus.DONE, IntentStatus.REJECTED)

@@ -1,0 +1,206 @@
+"""Keeps the registry of a repository in step with its sessions, in the background: their intents while they go on, their history at the end.
+
+The session is the truth: what was lost is made good at its next change, or at the next start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import PurePath
+
+from bot.core.errors import PortError, Refused
+from bot.core.intent import Intent
+from bot.core.masking import Masker
+from bot.core.naming import slug
+from bot.core.projections.records import history_of
+from bot.core.projections.registry import FiledIntent, IntentDraft, IntentEdit, Observation
+from bot.core.session import Session
+from bot.core.text import sentences
+from bot.ports import Clock, Registry
+
+log = logging.getLogger("bot.registrar")
+
+FOLDER = ".forge"
+LATELY = 10
+"""Sessions that have ended, whose history is looked for at the start."""
+Hide = Callable[[str, str], Awaitable[None]]
+
+
+class RegistryWriter:
+    """Without a registry nothing is kept. `hide` keeps a folder of a repository out of its status."""
+
+    def __init__(
+        self,
+        registry: Registry | None = None,
+        hide: Hide | None = None,
+        masker: Masker | None = None,
+    ) -> None:
+        self.registry = registry
+        self._hide = hide
+        self._masker = masker or Masker({})
+        self._waiting: dict[str, Session] = {}
+        self._writing: asyncio.Task[None] | None = None
+        self._hidden: set[str] = set()
+        self._lying: dict[str, frozenset[str]] = {}
+        """Drafts that were there at the last look-around, by repository."""
+        self._problems: dict[str, str] = {}
+        self.ended: Callable[[Session], None] = lambda session: None
+        """Told of each session whose history was written for the first time."""
+
+    def note(self, before: Session, after: Session) -> None:
+        """What a decision has changed. Returns at once, and never fails."""
+        if after.intent != before.intent or after.over != before.over:
+            self._add(after)
+
+    async def catch_up(self, awake: Iterable[Session], lately: Iterable[Session]) -> None:
+        """At the start: what the last life of the bot did not come to write."""
+        for session in awake:
+            self._add(session)
+        if self.registry is None:
+            return
+        for session in lately:
+            try:
+                names = await self.registry.histories(session.repository)
+            except PortError as trouble:
+                self._trouble(session.repository, trouble)
+                continue
+            if session.short not in names:
+                self._add(session)
+
+    def problem(self, repository: str) -> str:
+        """Why the last try to write there did not work; empty: it did."""
+        return self._problems.get(repository, "")
+
+    async def written(self) -> None:
+        """Returns when what was noted so far is written, or could not be."""
+        while self._writing is not None and not self._writing.done():
+            await asyncio.wait([self._writing])
+
+    async def close(self) -> None:
+        await self.written()
+
+    async def pick_up(self, repository: str, clock: Clock) -> tuple[str, ...]:
+        """Drafts become intents. Safe to do twice: an intent knows which draft it was made from."""
+        if self.registry is None:
+            return ()
+        drafts = (await self.registry.shelf(repository)).drafts
+        return await self._all_taken(repository, drafts, clock)
+
+    async def take_up(self, repository: str, clock: Clock) -> tuple[str, ...]:
+        """The same, unasked: only what looks as it did the last time, for somebody may still be writing."""
+        if self.registry is None:
+            return ()
+        drafts = (await self.registry.shelf(repository)).drafts
+        before = self._lying.get(repository, frozenset())
+        self._lying[repository] = frozenset(draft.digest for draft in drafts)
+        rested = [draft for draft in drafts if draft.digest in before]
+        return await self._all_taken(repository, rested, clock)
+
+    async def _all_taken(
+        self, repository: str, drafts: Iterable[IntentDraft], clock: Clock
+    ) -> tuple[str, ...]:
+        if drafts := [*drafts]:
+            await self._hidden_in(repository)
+        return tuple([await self._taken(repository, draft, clock) for draft in drafts])
+
+    async def file(self, repository: str, filed: FiledIntent) -> str:
+        """A new intent that no session carries out yet. Its id."""
+        registry = self.required()
+        await self._hidden_in(repository)
+        return await registry.add(repository, self._masker.mask_model(filed))
+
+    async def observe(self, repository: str, new: Iterable[Observation]) -> None:
+        if told := [self._masker.mask_model(one) for one in new]:
+            registry = self.required()
+            await self._hidden_in(repository)
+            await registry.observe(repository, told)
+
+    def required(self) -> Registry:
+        if self.registry is None:
+            raise Refused("No intents are kept here.", "Set GWT_INTENTS=true.")
+        return self.registry
+
+    async def _taken(self, repository: str, draft: IntentDraft, clock: Clock) -> str:
+        registry = self.required()
+        intent = Intent(
+            id=_name(draft),
+            title=draft.title,
+            body=draft.body,
+            type=draft.type,
+            risk=draft.risk,
+            created_at=draft.created_at or clock.now(),
+        )
+        id = await registry.add(
+            repository, self._masker.mask_model(FiledIntent(intent=intent, draft=draft.digest))
+        )
+        await registry.put_aside(repository, draft)
+        return id
+
+    def _add(self, session: Session) -> None:
+        if self.registry is None or not (session.asked or session.over):
+            return
+        self._waiting[session.id] = session
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write(), name="registrar")
+
+    async def _write(self) -> None:
+        while self._waiting:
+            session = self._waiting.pop(next(iter(self._waiting)))
+            try:
+                await self._keep(session)
+            except PortError as trouble:
+                self._trouble(session.repository, trouble)
+            except Exception:
+                # the registrar's edge: the work goes on, whatever is wrong with what is said about it
+                log.exception("not kept", extra={"data": {"id": session.id}})
+
+    async def _keep(self, session: Session) -> None:
+        registry = self.required()
+        if not session.intent.body.strip():
+            return
+        self._problems.pop(session.repository, None)
+        await self._hidden_in(session.repository)
+        try:
+            await self._keep_intent(registry, session)
+        except Refused as refusal:
+            # broken by hand, or run anew in another session: the history is kept all the same
+            self._trouble(session.repository, refusal)
+        if history := history_of(session):
+            first = session.short not in await registry.histories(session.repository)
+            told = self._masker.mask_model(history)
+            await registry.keep_history(session.repository, session.short, told)
+            if first:
+                self.ended(session)
+
+    async def _keep_intent(self, registry: Registry, session: Session) -> None:
+        """One that was begun from a file is changed there; any other gets a file of its own."""
+        intent, id = session.intent, session.intent.id
+        if not session.from_registry:
+            titled = intent.model_copy(update={"title": session.title})
+            filed = self._masker.mask_model(FiledIntent(intent=titled, session=session.id))
+            id = await registry.add(session.repository, filed)
+        edit = IntentEdit(
+            status=intent.status,
+            type=intent.type,
+            risk=intent.risk,
+            answers={question.text: question.answer for question in intent.clarifications},
+        )
+        edit = self._masker.mask_model(edit)
+        await registry.change(session.repository, id, edit, session=session.id)
+
+    async def _hidden_in(self, repository: str) -> None:
+        if self._hide and repository not in self._hidden:
+            await self._hide(repository, FOLDER)
+            self._hidden.add(repository)
+
+    def _trouble(self, repository: str, trouble: PortError) -> None:
+        self._problems[repository] = sentences(trouble.reason, trouble.remedy)
+        log.warning("not kept", extra={"data": {"repository": repository, "why": trouble.reason}})
+
+
+def _name(draft: IntentDraft) -> str:
+    """As its author named it, as far as that can name a file."""
+    stem = PurePath(draft.name).stem
+    return slug(stem) or slug(draft.title) or f"draft-{draft.digest[:8]}"

@@ -1,0 +1,173 @@
+"""Finds the repository a request is about: the one it names, its channel's, or the default."""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.core.choices import Command
+from bot.core.errors import Unavailable
+from bot.core.evidence import CommandSource
+from bot.core.people import Thread
+from bot.core.session import Session
+from bot.core.sheets import Element, Fields, Table, Text
+from bot.core.world import Rules, World
+
+log = logging.getLogger("bot.repositories")
+
+_NAMED = re.compile(
+    r"(?:^|(?<=\s))repo[:\uff1a]([^\s,;`]{1,100})[,;]?(?=\s|$)[ \t]*", re.IGNORECASE
+)
+"""Also what cannot be a name: it is better told than taken for the usual one."""
+
+
+@dataclass(frozen=True)
+class RepositoryRequest:
+    """What a request says about it, and the request without those words."""
+
+    text: str
+    name: str = ""
+
+
+def repository_request(text: str) -> RepositoryRequest:
+    """`repo:web-app` anywhere in a request names one; the first counts."""
+    found = _NAMED.search(text)
+    if not found:
+        return RepositoryRequest(text)
+    rest = (text[: found.start()] + text[found.end() :]).strip()
+    return RepositoryRequest(rest, found[1].rstrip(".!?)\u3002"))
+
+
+@dataclass(frozen=True)
+class Repositories:
+    world: World
+
+    def path_for(self, thread: Thread, name: str = "") -> str:
+        """Where it lies. `name` wins over what the channel is bound to; empty: no repository has that name."""
+        if name:
+            return self._named(name)
+        bound = self.world.bindings.of(self._place(thread))
+        return self.world.rules.known_repositories.get(bound, self.world.rules.repository)
+
+    def test_command_for(self, path: str) -> str:
+        """`api: make test` is that repository's, one that names none is the usual one's; any other is looked for.
+
+        Where a session has looked, its path is the whole repository's: a part of it, or a link to it, may be set.
+        """
+        return test_command_of(self.world.rules, path)
+
+    def tests_of(self, path: str) -> tuple[str, CommandSource | None]:
+        """The operator's command; else what somebody has said in an earlier session. Empty: it is looked for."""
+        if command := self.test_command_for(path):
+            return command, CommandSource.SETTINGS
+        here = Path(path).resolve()
+        said = (self.world.bindings.of(_tests_key(one)) for one in (here, *here.parents))
+        command = next(filter(None, said), "")
+        return command, CommandSource.EARLIER if command else None
+
+    def set_up_for(self, path: str) -> tuple[str, ...]:
+        """`api: make deps` is for that repository alone; what names none is for all but those others that have a name."""
+        told = [_of_one(self.world.rules, command) for command in self.world.rules.set_up]
+        here, others = Path(path).resolve(), _others(self.world.rules)
+        return tuple(
+            command
+            for owner, command in told
+            if (_lies_in(owner, here) if owner else here not in others)
+        )
+
+    def problem(self, thread: Thread, name: str = "") -> str:
+        """Why nothing can be begun there, in a sentence: never is another one taken instead."""
+        bound = self.world.bindings.of(self._place(thread))
+        if name:
+            return "" if self._named(name) else self.unknown(name)
+        if not bound or self._named(bound):
+            return ""
+        return (
+            f"Requests here are about {bound}. {self.unknown(bound)} Write repo and one of these."
+        )
+
+    def unknown(self, name: str) -> str:
+        return f"I know no repository {name}. There is {', '.join(self._names())}."
+
+    def answer(self, thread: Thread, command: Command) -> tuple[str, tuple[Element, ...]]:
+        """`repo` tells, `repo <name>` binds this channel to one."""
+        if not command.argument:
+            return "Repositories", tuple(self._listed(thread))
+        if not self._named(command.argument):
+            return self.unknown(command.argument), ()
+        if thread.home:
+            return "Write that in the channel whose requests are meant.", ()
+        name = next(n for n in self._names() if n.lower() == command.argument.lower())
+        self.world.bindings.bind(self._place(thread), name)
+        return f"Requests here are now about {name}", (
+            Text(text="Sessions that are under way stay where they are."),
+        )
+
+    def _listed(self, thread: Thread) -> list[Element]:
+        here = self.path_for(thread)
+        rows = tuple(
+            (name, path, "here" if path == here else "")
+            for name, path in self.world.rules.known_repositories.items()
+        )
+        if len(rows) == 1:
+            return [Fields(pairs=((rows[0][0], rows[0][1]),))]
+        hint = "repo <name> binds this channel to one; repo:<name> in a request names another."
+        return [Table(head=("Name", "Where", "Requests"), rows=rows), Text(text=hint)]
+
+    def _names(self) -> tuple[str, ...]:
+        return tuple(self.world.rules.known_repositories)
+
+    def _named(self, name: str) -> str:
+        return _named(self.world.rules, name)
+
+    @staticmethod
+    def _place(thread: Thread) -> str:
+        return f"{thread.platform}:{thread.place}"
+
+
+def remember_tests(world: World, before: Session, after: Session) -> None:
+    """What somebody has said of the tests counts for later sessions of the repository, too; `none` counts for this one."""
+    if after.tests_changed == before.tests_changed:
+        return
+    try:
+        world.bindings.bind(_tests_key(Path(after.repository).resolve()), after.test_command)
+    except Unavailable as problem:  # this session has its command all the same
+        log.warning("test command not kept", extra={"data": {"why": problem.reason}})
+
+
+def _tests_key(repository: Path) -> str:
+    return f"tests:{repository}"
+
+
+def test_command_of(rules: Rules, path: str) -> str:
+    """The one that is set for the repository there; empty: none is, and it is looked for."""
+    usual, here = Path(rules.repository).resolve(), Path(path).resolve()
+    is_usual = here == usual or (here not in _others(rules) and usual.is_relative_to(here))
+    told = [_of_one(rules, command) for command in rules.test_commands]
+    own = [command for owner, command in told if (_lies_in(owner, here) if owner else is_usual)]
+    return own[0] if len(own) == 1 else " && ".join(f"({command})" for command in own)
+
+
+def _others(rules: Rules) -> set[Path]:
+    """All that have a name, but for the usual one."""
+    known = rules.known_repositories.values()
+    return {Path(other).resolve() for other in known} - {Path(rules.repository).resolve()}
+
+
+def _of_one(rules: Rules, command: str) -> tuple[str, str]:
+    """Where the repository lies that it names, and the command itself."""
+    name, colon, rest = command.partition(":")
+    owner = _named(rules, name.strip()) if colon else ""
+    return (owner, rest.strip()) if owner else ("", command)
+
+
+def _named(rules: Rules, name: str) -> str:
+    known = rules.known_repositories
+    return next((path for one, path in known.items() if one.lower() == name.lower()), "")
+
+
+def _lies_in(configured: str, top: Path) -> bool:
+    """Where a session has looked, its path is the whole repository's: a part of it, or a link to it, may be configured."""
+    return Path(configured).resolve().is_relative_to(top)

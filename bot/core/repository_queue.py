@@ -1,0 +1,98 @@
+"""One executing session per repository: who waits for it, and in which order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+Moved = Callable[[int, int], None]
+"""Told where one stands (0: one holds the place) and how many wait in all."""
+
+
+@dataclass(eq=False)
+class _Waiter:
+    since: datetime
+    session: str
+    moved: Moved
+    held: bool
+    """It held the place before a restart: nobody goes before it, whatever the clock says."""
+    rework: bool
+    """Something came back about work of it that was done."""
+    granted: asyncio.Event = field(default_factory=asyncio.Event)
+    told: tuple[int, int] | None = None
+
+
+class RepositoryQueue:
+    """`most`: repositories in which a session executes at once; 0: as many as there are.
+
+    Nothing is granted before `open()`: after a restart all who held or waited must be back in the line first.
+    """
+
+    def __init__(self, most: int = 0) -> None:
+        self._most = most
+        self._lines: dict[str, list[_Waiter]] = {}
+        self._open = False
+
+    def open(self) -> None:
+        self._open = True
+        self._serve()
+
+    async def hold(
+        self,
+        repository: str,
+        session: str,
+        since: datetime,
+        granted: Callable[[], Awaitable[None]],
+        moved: Moved,
+        *,
+        held: bool = False,
+        rework: bool = False,
+    ) -> None:
+        """Stand in line; `granted` is called once, and the place kept meanwhile; it is let go when this is cancelled."""
+        me = _Waiter(since=since, session=session, moved=moved, held=held, rework=rework)
+        line = self._lines.setdefault(repository, [])
+        line.append(me)
+        line.sort(key=_turn)
+        try:
+            self._serve()
+            await me.granted.wait()
+            await granted()
+            await asyncio.Event().wait()
+        finally:
+            line.remove(me)
+            if not line:
+                del self._lines[repository]
+            self._serve()
+
+    def _serve(self) -> None:
+        """A place that is let go may be the turn of another repository, too."""
+        if not self._open:
+            return
+        lines = sorted(self._lines.values(), key=lambda line: _turn(line[0]))
+        for line in lines:
+            busy = sum(_is_held(other) for other in lines)
+            if not _is_held(line) and not (self._most and busy >= self._most):
+                line[0].granted.set()
+        for line in lines:
+            _tell(line)
+
+
+def _turn(one: _Waiter) -> tuple[bool, bool, datetime, str]:
+    return (not one.held, not one.rework, one.since, one.session)
+
+
+def _is_held(line: list[_Waiter]) -> bool:
+    return any(waiting.granted.is_set() for waiting in line)
+
+
+def _tell(line: list[_Waiter]) -> None:
+    """Who stands elsewhere than was told last."""
+    behind = [waiting for waiting in line if not waiting.granted.is_set()]
+    ahead = [waiting for waiting in line if waiting.granted.is_set()]
+    for position, one in [*((0, one) for one in ahead), *enumerate(behind, 1)]:
+        now = (position, len(behind))
+        if one.told != now and (position or one.told or behind):
+            one.told = now
+            one.moved(*now)

@@ -1,0 +1,64 @@
+"""The one place that waits and tries again: after 1, 2, 4, 8, 16 seconds, then every minute, and never before a named time."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TypeVar
+
+from bot.core.errors import Unavailable
+from bot.core.events import Event, TroubleBegan, TroubleEnded
+from bot.core.world import World
+from bot.os_errors import as_unavailable, denied
+
+T = TypeVar("T")
+LONGEST = 60.0
+LONGEST_NAMED = 3600.0
+"""However long somebody else asks to be left alone."""
+
+
+def retry_pauses() -> Iterator[float]:
+    yield from (1.0, 2.0, 4.0, 8.0, 16.0)
+    while True:
+        yield LONGEST
+
+
+async def with_retries(
+    world: World,
+    attempt: Callable[[], Awaitable[T]],
+    tell: Callable[[Event], None],
+    *,
+    order: str,
+    quiet: bool,
+) -> T:
+    """The attempt's result, however long it takes. `quiet`: nobody is told (there may be no chat to tell)."""
+    told = False
+    for pause in retry_pauses():
+        try:
+            result = await _tried(attempt)
+        except Unavailable as trouble:
+            if not (told or quiet):
+                told = True
+                tell(_began(world, order, trouble))
+            await world.clock.sleep(max(pause, min(trouble.retry_after or 0, LONGEST_NAMED)))
+        else:
+            if told:
+                tell(TroubleEnded(**world.mark(), order=order))
+            return result
+    raise AssertionError("pauses never end")
+
+
+async def _tried(attempt: Callable[[], Awaitable[T]]) -> T:
+    """A full disk, or a folder of somebody else's, is met wherever something is written: no bug, whoever meets it."""
+    try:
+        return await attempt()
+    except OSError as error:
+        if trouble := as_unavailable(error) or denied(error):
+            raise trouble from error
+        raise
+
+
+def _began(world: World, order: str, trouble: Unavailable) -> TroubleBegan:
+    mask = world.masker.mask
+    return TroubleBegan(
+        **world.mark(), order=order, reason=mask(trouble.reason), remedy=mask(trouble.remedy)
+    )

@@ -1,0 +1,314 @@
+"""Commands about another session than the thread's own, about one still to be found out, or about none."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
+
+from bot.core.actor import Actor
+from bot.core.cards import AnswerCard, Card
+from bot.core.choices import MINE, Choice, Command, Style, Verb, Word
+from bot.core.errors import PortError
+from bot.core.events import Commanded, FromPerson, Pressed
+from bot.core.gate import Auditing, Gate
+from bot.core.overview import FOR_ALL, Front
+from bot.core.people import Person, Thread
+from bot.core.session import Session
+from bot.core.states import Status, TaskState
+from bot.core.world import World
+from bot.ports import Clock
+from bot.steps import chat
+from bot.steps.chat import chat_of
+
+# What the desk says to one person: waited for only a moment, so that nobody who comes after waits
+# for it.
+#
+# A chat may have to wait for minutes before it can say it, and the next one in line may want to
+# stop.
+
+log = logging.getLogger("bot.desk")
+
+A_MOMENT = 1.0
+MOST = 50
+"""Answers that are late. Behind so many everybody waits."""
+
+
+class Answers:
+    """Whoever has one closes it: what is late then is not said any more."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._late: set[asyncio.Task[None]] = set()
+
+    async def give(self, answer: Coroutine[None, None, None]) -> None:
+        """Returns when it was said, or is late. What goes wrong at once is the caller's, later the log's."""
+        giving = asyncio.create_task(answer, name="answer")
+        moment = asyncio.create_task(self._clock.sleep(A_MOMENT))
+        try:
+            waited_for = {giving, moment} if len(self._late) < MOST else {giving}
+            await asyncio.wait(waited_for, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            giving.cancel()
+            raise
+        finally:
+            moment.cancel()
+        if giving.done():
+            giving.result()
+            return
+        self._late.add(giving)
+        giving.add_done_callback(self._said)
+
+    async def close(self) -> None:
+        for answer in self._late:
+            answer.cancel()
+        await asyncio.gather(*self._late, return_exceptions=True)
+
+    def _said(self, answer: asyncio.Task[None]) -> None:
+        self._late.discard(answer)
+        if answer.cancelled() or not (error := answer.exception()):
+            return
+        if isinstance(error, PortError):
+            log.warning("not answered", extra={"data": {"why": error.reason}})
+        else:
+            # a task nobody waits for: a bug here must be seen
+            log.error("not answered", exc_info=error)
+
+
+# Commands that are not about the session of the thread they are given in: of another one, of one
+# still to be found out, or of none at all.
+
+MANY = 20
+"""Nobody picks from more than this."""
+NOT_ALLOWED = "You may not do that here. Ask whoever runs this bot."
+_VERBS = {Word.STOP: Verb.STOP, Word.RESUME: Verb.RESUME, Word.DISCARD: Verb.DISCARD}
+_OWN_ARGUMENT = frozenset(
+    {Word.LOGS, Word.REOPEN, Word.TAKEOVER, Word.HANDBACK, Word.VERBOSITY, Word.USE}
+)
+"""What stands behind them is something of the session, no session."""
+_TOLD = frozenset(
+    {
+        *(Word.STATUS, Word.TASKS, Word.USAGE, Word.INFO, Word.LOGS, Word.CATCH_UP),
+        *(Word.DECISIONS, Word.CONTINUE),
+    }
+)
+"""What is only told, or goes on, of a session that is picked by a button."""
+_FIT = {Word.STOP: (Status.ACTIVE, Status.QUEUED), Word.RESUME: (Status.PAUSED,)}
+_BY_ID = {**_FIT, Word.RESUME: (Status.PAUSED, Status.FAILED)}
+"""What has failed is tried again by whoever names it, and stands in nobody's way who does not."""
+_GOES_ON = (Status.FAILED, Status.ACTIVE, Status.QUEUED)
+"""What `resume` means where nothing is paused: what failed, or what a bot that has ended had not done."""
+
+
+@dataclass(frozen=True)
+class SessionCommands:
+    """`actor_of` finds the actor of a thread, awake or asleep; `awake` are the sessions that are not over."""
+
+    world: World
+    gate: Gate
+    actor_of: Callable[[Thread], Actor | None]
+    awake: Callable[[], Iterable[Session]]
+    answers: Answers
+    auditing: Auditing
+    front: Front
+
+    async def answered(self, thread: Thread, event: Pressed | Commanded, *, known: bool) -> bool:
+        """Whether it was one of these. `known`: there is a session in this thread."""
+        if self.front.intents.concerns(event):
+            self.auditing.allowed(thread, event)
+            card = await self.front.intents.answer(thread, event)
+            return await self.whisper(thread, event.by, card)
+        if isinstance(event, Pressed) and event.verb is Verb.SETTINGS:
+            return await self._model(thread, event)
+        if isinstance(event, Pressed) and event.verb is Verb.TELL:
+            return await self._told_of(thread, event)
+        if isinstance(event, Pressed):
+            about = event.about if event.verb in _VERBS.values() else ""
+            return bool(about) and await self._with_id(thread, event, about)
+        word, argument = event.command.word, event.command.argument
+        if word in FOR_ALL or (word is Word.USAGE and not known and not argument):
+            return await self._for_all(thread, event)
+        if argument in MINE or (not known and (not argument or word is Word.REOPEN)):
+            return await self._without_id(thread, event)
+        if word is Word.VERBOSITY and not known:
+            return await self.say(thread, event, "Write that in the thread of a session.")
+        if argument and not (word in _OWN_ARGUMENT and known):
+            return await self._with_id(thread, event, argument)
+        return False
+
+    async def say(self, thread: Thread, event: FromPerson, text: str) -> bool:
+        """The same word to the same event has one key: a chat that knows it was said does not say it again."""
+        digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+        card = AnswerCard(key=f"told:{event.id}:{digest}", title=text)
+        return await self.whisper(thread, event.by, card)
+
+    async def whisper(self, thread: Thread, to: Person, card: Card) -> bool:
+        chat = chat_of(self.world, thread.platform)
+        await self.answers.give(chat.whisper(thread, to, card))
+        return True
+
+    async def _model(self, thread: Thread, event: Pressed) -> bool:
+        """Pressed where there is no form for it."""
+        self.auditing.allowed(thread, event)
+        title, body = self.front.model()
+        card = AnswerCard(key=f"answer:{event.id}", title=title, body=body)
+        return await self.whisper(thread, event.by, card)
+
+    async def _for_all(self, thread: Thread, event: Commanded) -> bool:
+        """Help, the list of sessions, what waits, which keys are set."""
+        self.auditing.allowed(thread, event)
+        title, body = await self.front.answer(thread, event)
+        card = AnswerCard(key=f"answer:{event.id}", title=title, body=body)
+        return await self.whisper(thread, event.by, card)
+
+    async def _without_id(self, thread: Thread, event: Commanded) -> bool:
+        """The one session it can only mean, or a choice."""
+        word, argument = event.command.word, event.command.argument
+        if word is Word.CONTINUE and (newest := self._newest(thread, Status.COMPLETED)):
+            return await self._with_id(thread, event, newest)
+        meant = self._heard_already(event) if argument not in MINE else []
+        meant = meant or sessions_meant(word, argument, self.awake(), thread, event.by)
+        if not meant and word is Word.RESUME and (newest := self._newest(thread, *_GOES_ON)):
+            return await self._with_id(thread, event, newest)
+        if not meant:
+            what = f" to {word}" if word in _VERBS else ""
+            return await self.say(thread, event, f"There is no session here{what}.")
+        if word is not Word.DISCARD and (len(meant) == 1 or argument in MINE):
+            for session in meant:
+                await self._with_id(thread, event, session.id)
+            return True
+        if word in _VERBS or word in _TOLD:
+            return await self.whisper(thread, event.by, picker(word, meant, f"answer:{event.id}"))
+        named = "; ".join(f"{one.short} ({one.title})" for one in meant[:MANY])
+        said = f"Of which session? Write {word} in its thread: {named}."
+        return await self.say(thread, event, said)
+
+    async def _told_of(self, thread: Thread, event: Pressed) -> bool:
+        """What was picked is a command like any other: who may give it is asked there."""
+        name, _, id = event.about.partition(":")
+        word = next((word for word in _TOLD if word == name), None)
+        if word is None:
+            return False
+        command = Command(word=word, argument=id)
+        given = Commanded(id=event.id, at=event.at, by=event.by, command=command)
+        return await self._with_id(thread, given, id)
+
+    def _newest(self, thread: Thread, *statuses: Status) -> str:
+        """The session of this channel that stands so and that something happened in last; empty: there is none."""
+        fit = [
+            listed
+            for listed in self.world.store.sessions()
+            if listed.status in statuses and listed.thread.place == thread.place
+        ]
+        return max(fit, key=lambda one: one.updated_at).id if fit else ""
+
+    def _heard_already(self, event: Commanded) -> list[Session]:
+        """Where it comes again, the session it was for is meant, though another would fit by now."""
+        records = [self.world.store.find(session.id) for session in self.awake()]
+        return [r.session for r in records if r and event.id in r.heard]
+
+    async def _with_id(self, thread: Thread, event: Pressed | Commanded, id: str) -> bool:
+        """`resume 1a2b`: the same word, said in the thread of that session."""
+        record = self.world.store.find(id)
+        from_here = self.gate.commands_from_here(thread, event)
+        if record is None or not (from_here or _may_know(thread, event.by, record.session)):
+            unknown = f"I know no session {id}. sessions lists them."
+            return await self.say(thread, event, unknown)
+        home, there = record.session.thread, _without_argument(event)
+        if why := self._in_vain(thread, event, record.session):
+            return await self.say(thread, event, why)
+        if not (from_here or self.gate.lets(home, there)):
+            self.auditing.refused(home, event, NOT_ALLOWED, record.session.id)
+            return await self.say(thread, event, NOT_ALLOWED)
+        actor = self.actor_of(home)
+        if actor is None:
+            return True
+        if not actor.has_heard(there):
+            self.auditing.allowed(home, event, record.session.id)
+        turned = await self.turn_to(home, thread.platform)
+        if not (self._is_mute(home) and actor.session.status is Status.PAUSED):
+            actor.hear(there)
+        elsewhere = f" in {home.platform}" if home.platform != thread.platform else ""
+        if elsewhere or (home.key != thread.key and not turned):
+            session = record.session
+            done = f"Passed on to session {session.short}{elsewhere}: {session.title}"
+            await self.say(thread, event, done)
+        return True
+
+    def _in_vain(self, thread: Thread, event: Pressed | Commanded, session: Session) -> str:
+        """Why a word from another chat would come to nothing; in its own the session says so itself."""
+        if session.thread.platform == thread.platform or isinstance(event, Pressed):
+            return ""
+        word, platform = event.command.word, session.thread.platform
+        if self._is_mute(session.thread):
+            if word is Word.STOP:
+                # waking it has stopped it already: nobody could be told how it goes on
+                return ""
+            return f"Session {session.short} is in {platform}, which is not at work here. Start it: gwt-bot serve."
+        fit = _BY_ID.get(word, (Status.COMPLETED,))
+        if session.status not in fit:
+            return f"Nothing to {word}: session {session.short} is {session.status.lower()}."
+        return ""
+
+    def _is_mute(self, thread: Thread) -> bool:
+        return not chat.is_at_work(self.world, thread.platform)
+
+    async def turn_to(self, thread: Thread, platform: str = "") -> bool:
+        """A chat that shows one thread at a time is told which one is meant now; `platform`: another than the thread's own."""
+        chat = chat_of(self.world, platform or thread.platform)
+        return await chat.turn_to(thread)
+
+
+def sessions_meant(
+    word: Word, argument: str, sessions: Iterable[Session], thread: Thread, person: Person
+) -> list[Session]:
+    """Those of this channel; where there is none, one's own elsewhere."""
+    fits = [s for s in sessions if _fits(word, s) and _together(thread, s.thread)]
+    own = [s for s in fits if s.owner.id == person.id]
+    here = [s for s in fits if s.thread.place == thread.place]
+    if argument in MINE:
+        return own
+    at_work = [s for s in here or own if s.in_state(TaskState.RUNNING, TaskState.VERIFYING)]
+    # of several, only one may have anything to stop
+    return at_work if word is Word.STOP and len(at_work) == 1 else here or own
+
+
+def picker(word: Word, sessions: list[Session], key: str) -> AnswerCard:
+    """A button a session."""
+    choices = tuple(
+        Choice(
+            label=f"{word.capitalize()} {session.short} {session.title}"[:70],
+            verb=_VERBS.get(word, Verb.TELL),
+            about=session.id if word in _VERBS else f"{word}:{session.id}",
+            style=Style.DANGER if word in (Word.STOP, Word.DISCARD) else Style.NORMAL,
+            confirm="Discard this session? Its branches stay." if word is Word.DISCARD else "",
+        )
+        for session in sessions[:MANY]
+    )
+    return AnswerCard(key=key, title="Which session?", choices=choices)
+
+
+def _fits(word: Word, session: Session) -> bool:
+    return session.status in _FIT[word] if word in _FIT else not session.over
+
+
+def _together(thread: Thread, other: Thread) -> bool:
+    """Nobody looks from one organisation into another."""
+    return (thread.platform, thread.workspace) == (other.platform, other.workspace)
+
+
+def _may_know(thread: Thread, person: Person, session: Session) -> bool:
+    """What somebody else talks of with the bot alone is as good as not there, not even for one who guesses its id."""
+    if not _together(thread, session.thread):
+        return False
+    alone = session.thread.direct and session.thread.place != thread.place
+    return not alone or session.owner.id == person.id
+
+
+def _without_argument(event: Pressed | Commanded) -> Pressed | Commanded:
+    if isinstance(event, Pressed):
+        return event.model_copy(update={"about": ""})
+    command = event.command.model_copy(update={"argument": ""})
+    return event.model_copy(update={"command": command})

@@ -1,0 +1,404 @@
+"""A task: a unit of work that one agent can finish, its workspace, its pull request, and how it is made from a draft.
+
+A task changes by its methods only; what it holds is replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+
+from pydantic import AwareDatetime, Field
+
+from bot.core.evidence import Check, LimitViolation, TaskLimits, Verdict, VerifiedFile
+from bot.core.facts import Fact, Living
+from bot.core.forge import Pull
+from bot.core.git import Commit, Work
+from bot.core.people import Person
+from bot.core.runs import AgentUsage, Run, Why
+from bot.core.spec_kit.drafts import TaskDraft, TaskType, WorktreeStrategy
+from bot.core.spec_kit.drafts import TaskType as DraftType
+from bot.core.states import TASKS, TaskState, move
+from bot.core.tampering.signs import Flag
+
+# What a task is before anything of it exists: its kind, what must be so in the end, where it is
+# worked on.
+
+
+class Strategy(StrEnum):
+    """A worktree of its own, or the predecessor's."""
+
+    NEW = "New"
+    SHARED = "Shared"
+
+
+class Acceptance(Fact):
+    """One thing that must be so when a task (or the whole) is done."""
+
+    id: str
+    text: str
+
+
+class Workspace(Fact):
+    """Branch and worktree of a task. The names are saved before anything of it exists."""
+
+    branch: str
+    path: str
+    created_at: AwareDatetime
+    task_ids: tuple[str, ...] = ()
+    start: str = ""
+    """The commit its own work began from, the predecessors' merged in; empty before."""
+    ready: bool = False
+    """Whether the worktree stands, as far as is known."""
+    merged: tuple[str, ...] = ()
+    """Ids of the predecessors whose branches are merged into it."""
+
+
+# What comes of a task: the text of its pull request, the request itself, and the result.
+
+
+class PullText(Fact):
+    """Title (Conventional Commits) and body of a pull request, written from the diff."""
+
+    title: str
+    body: str
+
+
+class PullRequest(Fact):
+    """Of a task, or of all tasks that share its branch."""
+
+    number: int
+    url: str
+    merged: bool = False
+    seen: Pull | None = None
+    """As the forge showed it last."""
+    head: str = ""
+    """The commit the bot has put there last."""
+    delivered: tuple[str, ...] = ()
+    """Keys of failed checks and of notes that its agent was told already."""
+    wanted_by: Person | None = None
+    """Who wants it merged by the bot."""
+    problem: str = ""
+    """Why it is not merged yet, though somebody wanted it."""
+    checks: tuple[str, ...] = ()
+    """The names of checks that its heads have had so far."""
+    checks_since: AwareDatetime | None = None
+    """Since when checks of its head are waited for."""
+    unchecked: str = ""
+    """The head for which a person was asked, because checks have not appeared; empty: nobody is asked."""
+    times_asked: int = 0
+    """How often that was."""
+    without_checks: str = ""
+    """The head that a person wants merged though checks have not appeared."""
+    unneeded: bool = False
+    """A person said that the session need not wait for it."""
+    taken_in: tuple[str, ...] = ()
+    """Merge commits of the base that are in its branch again."""
+
+    @property
+    def open(self) -> bool:
+        return not self.merged and (self.seen is None or self.seen.open)
+
+
+class TaskResult(Fact):
+    success: bool
+    summary: str = ""
+    error: str | None = None
+
+
+# A choice between next steps: the bot says which are legal, the model picks one, and any other
+# answer counts as the default.
+
+
+class Option(Fact):
+    """One legal step."""
+
+    id: str
+    says: str
+    """What it means, for the model and for people."""
+
+
+class Step(Fact):
+    """What happened, and what may be done now. It stands until one option was chosen."""
+
+    id: str
+    happened: str
+    options: tuple[Option, ...]
+    default: str
+    """The option that is taken when the model gives none, or none of these."""
+
+    def option(self, id: str) -> Option | None:
+        return next((option for option in self.options if option.id == id), None)
+
+
+# The task itself.
+
+
+class Hold(StrEnum):
+    """Reasons for which a task waits for a person, who may let it pass."""
+
+    EVIDENCE = "evidence"
+    FLAGS = "flags"
+    """Its tests look as if they had been made to pass, or it reaches further than its plan."""
+    LIMIT = "limit"
+    SETTINGS = "settings"
+    """What its agent obeys has changed."""
+    LOST = "lost"
+    """Its worktree or branch was taken away by hand: it is made again, or another one."""
+    VERDICT = "verdict"
+    TESTS = "tests"
+    """Nobody has seen the command that runs its tests, or the machine cannot run it."""
+
+
+class Counters(Fact):
+    """Every loop has its bound; these count towards them."""
+
+    failed_checks: int = 0
+    judge_continues: int = 0
+    evidence_asks: int = 0
+    failed_runs: int = 0
+    conflict_rounds: int = 0
+    review_rounds: int = 0
+    replans: int = 0
+
+    def plus(self, name: str) -> Counters:
+        return self.model_copy(update={name: getattr(self, name) + 1})
+
+
+class Task(Living):
+    """A unit one agent can finish."""
+
+    id: str
+    key: str
+    """Spec Kit's T001."""
+    number: int = 0
+    """n of the label task-<session>-<n>."""
+    name: str
+    description: str = ""
+    story: str = ""
+    """US1; empty: it serves all stories."""
+    parallel: bool = False
+    """Spec Kit's [P]."""
+    type: TaskType = TaskType.IMPLEMENTATION
+    state: TaskState = TaskState.PENDING
+    blocked: str = ""
+    """Why it is Blocked or Failed, in a sentence."""
+    blocked_from: TaskState | None = None
+    """What it was doing before; a retry goes on there."""
+    step: Step | None = None
+    """What shall be done about it? It waits for that choice."""
+    past: tuple[str, ...] = ()
+    """What happened to it and which step was chosen, the last ones: `check_failed>again`."""
+    next_why: Why = Why.FIRST
+    next_feedback: str = ""
+    """What its next run is started for, and is told."""
+    dependencies: tuple[str, ...] = ()
+    """Ids of tasks that must be Completed first."""
+    requirements: tuple[str, ...] = ()
+    acceptance: tuple[Acceptance, ...] = ()
+    files: tuple[str, ...] = ()
+    """Files it declared it would touch."""
+    complexity: str = ""
+    tests_first: bool = True
+    worktree_strategy: Strategy = Strategy.NEW
+    agent: str = ""
+    workspace: Workspace | None = None
+    left: tuple[Workspace, ...] = ()
+    """What it had before and a person did without: its names are not used again, and it is looked after at the end."""
+    runs: list[Run] = Field(default_factory=list[Run])
+    checks: list[Check] = Field(default_factory=list[Check])
+    verdicts: list[Verdict] = Field(default_factory=list[Verdict])
+    work: Work | None = None
+    """What git says lies in its worktree, as last looked at."""
+    work_of: str = ""
+    """The run after which that was."""
+    tests_found: str = ""
+    """What runs the tests, as its tree looks; it counts once a person has seen it."""
+    tests_problem: str = ""
+    """Why that will not work here."""
+    flags: tuple[Flag, ...] = ()
+    """Signs that its tests were made to pass, or that it reaches further than its plan, in the work as last looked at."""
+    accepted: tuple[str, ...] = ()
+    settings_mark: str = ""
+    """How what its agent obeys looked when a person was asked about it."""
+    """What a person let pass: commits whose flags, limits or verdict they have seen."""
+    checked_of: str = ""
+    """The run after which the last check was."""
+    judged_of: str = ""
+    """The run that the last verdict is about."""
+    holds: int = 0
+    """How often a person had to decide about it."""
+    held: Hold | None = None
+    """What kind of reason it is blocked for; none: whatever the sentence says."""
+    taking_in: tuple[str, ...] = ()
+    """Commits of the base that are to be merged into its branch before it goes on."""
+    to_merge: str = ""
+    """What its agent was told to merge before anything else; each run is told so until git says that it is done."""
+    not_before: AwareDatetime | None = None
+    """When its agent's account has something left again."""
+    taken_by: str = ""
+    """Who works in its pane themselves; the bot keeps its hands off until they hand it back."""
+    told: str = ""
+    """What its next run is told besides what it is started for."""
+    tries: int = 0
+    """How often a pull request of it was tried to be made."""
+    problem: str = ""
+    """Why its pull request cannot be made."""
+    verified_files: tuple[VerifiedFile, ...] = ()
+    evidence_refs: tuple[str, ...] = ()
+    counters: Counters = Counters()
+    limits: TaskLimits = TaskLimits()
+    violations: tuple[LimitViolation, ...] = ()
+    pull_text: PullText | None = None
+    """What a pull request of it says."""
+    pull_request: PullRequest | None = None
+    result: TaskResult | None = None
+    parent: str | None = None
+    original: str | None = None
+    replaced_by: tuple[str, ...] = ()
+    replan_reason: str = ""
+    created_at: AwareDatetime
+    started_at: AwareDatetime | None = None
+    waited: float = 0
+    """Seconds since its start in which nobody worked on it: it waited for a person, an account, its turn, a review."""
+    waits_since: AwareDatetime | None = None
+    """While it waits so."""
+    completed_at: AwareDatetime | None = None
+
+    def become(self, state: TaskState, why: str = "") -> None:
+        """Change state. `why` belongs to Blocked and Failed; every other state clears it. What was to be chosen is past."""
+        old, self.state = self.state, move(TASKS, self.state, state)
+        self.blocked, self.step, self.held = why, None, None
+        self.blocked_from = old if state is TaskState.BLOCKED else None
+        if state is TaskState.NEEDS_CONTINUATION:
+            # it is worked on again: neither a cut nor a pull request of what was there waits any longer
+            self.replan_reason = self.problem = ""
+
+    def copied(self) -> Task:
+        """A copy whose lists are its own; the facts in them are shared."""
+        return self.model_copy(
+            update={"runs": [*self.runs], "checks": [*self.checks], "verdicts": [*self.verdicts]}
+        )
+
+    @property
+    def run(self) -> Run | None:
+        """The run that counts: the last one."""
+        return self.runs[-1] if self.runs else None
+
+    def update_run(self, run: Run) -> None:
+        self.runs[-1] = run
+
+    def go_on(self, told: str) -> None:
+        """An interrupted run is to be resumed. What it was to mend is not forgotten over that."""
+        interrupted = (Why.RESUMED, Why.LIMITED)
+        cause = next((run for run in reversed(self.runs) if run.why not in interrupted), None)
+        unmet = cause.feedback if cause else ""
+        self.next_why = Why.RESUMED
+        self.next_feedback = (
+            f"{told}\n\nWhat that run was for still holds: {unmet}" if unmet else told
+        )
+
+    def must_merge(self, told: str) -> None:
+        """Its agent has to settle a collision; perhaps one more, besides one that is not settled yet."""
+        self.to_merge = "\n\n".join(dict.fromkeys(one for one in (self.to_merge, told) if one))
+
+    def note_evidence(self, id: str) -> None:
+        """Each piece once: what is done again after a crash leaves the same."""
+        if id and id not in self.evidence_refs:
+            self.evidence_refs = (*self.evidence_refs, id)
+
+    def look_again(self) -> None:
+        """What was seen, tested and judged before is no reason to believe it now."""
+        self.work_of = self.checked_of = self.judged_of = ""
+
+    def count(self, name: str) -> int:
+        self.counters = self.counters.plus(name)
+        return getattr(self.counters, name)
+
+    @property
+    def commits(self) -> tuple[Commit, ...]:
+        return self.work.commits if self.work else ()
+
+    @property
+    def asking(self) -> str:
+        """Which time it is that a person is asked: a press on an earlier card does nothing."""
+        return f"{len(self.runs)}" if self.holds <= 1 else f"{len(self.runs)}.{self.holds}"
+
+    @property
+    def report(self) -> str:
+        """What its agent has written down as its result, else what it said at the end."""
+        return (self.run.report or self.run.message) if self.run else ""
+
+    @property
+    def usage(self) -> AgentUsage:
+        """What all its runs have used, as far as they say."""
+        return sum((run.usage for run in self.runs if run.usage), AgentUsage())
+
+    @property
+    def check(self) -> Check | None:
+        return self.checks[-1] if self.checks else None
+
+
+# Smaller tasks that the model proposes: in place of one that was too large, or for what is still
+# missing at the end.
+
+
+class SmallerTask(Fact):
+    name: str
+    description: str = ""
+    acceptance: tuple[Acceptance, ...] = ()
+    files: tuple[str, ...] = ()
+    type: TaskType = TaskType.IMPLEMENTATION
+    after: tuple[int, ...] = ()
+    """Which of the others come first, by their position."""
+
+
+# Tasks made from drafts, and drafts from tasks: to plan them, to show them and to compare them.
+
+
+def drafts_of(tasks: Sequence[Task]) -> tuple[TaskDraft, ...]:
+    """The tasks as they would be proposed today."""
+    keys = {task.id: task.key for task in tasks}
+    return tuple(_draft_of(task, keys) for task in tasks)
+
+
+def _draft_of(task: Task, keys: Mapping[str, str]) -> TaskDraft:
+    return TaskDraft(
+        key=task.key,
+        title=task.name,
+        description=task.description,
+        story=task.story,
+        parallel=task.parallel,
+        depends_on=tuple(keys[id] for id in task.dependencies if id in keys),
+        files=task.files,
+        acceptance=tuple(acceptance.text for acceptance in task.acceptance),
+        requirements=task.requirements,
+        type=DraftType(task.type),
+        worktree=WorktreeStrategy.SHARED
+        if task.worktree_strategy is Strategy.SHARED
+        else WorktreeStrategy.NEW,
+        complexity=task.complexity,
+        agent=task.agent,
+    )
+
+
+def task_from(
+    draft: TaskDraft, *, id: str, number: int, dependencies: tuple[str, ...], at: AwareDatetime
+) -> Task:
+    task = Task(id=id, key=draft.key, number=number, name=draft.title, created_at=at)
+    apply_draft(draft, task, dependencies)
+    return task
+
+
+def apply_draft(draft: TaskDraft, task: Task, dependencies: tuple[str, ...]) -> None:
+    """Make the task what the draft says; its state, its runs and its branch stay."""
+    task.name, task.description = draft.title, draft.description
+    task.story, task.parallel = draft.story, draft.parallel
+    task.type = TaskType(draft.type)
+    task.dependencies, task.requirements = dependencies, draft.requirements
+    task.acceptance = tuple(
+        Acceptance(id=f"{draft.key}-A{n}", text=text) for n, text in enumerate(draft.acceptance, 1)
+    )
+    task.files, task.complexity, task.agent = draft.files, draft.complexity, draft.agent
+    shared = draft.worktree is WorktreeStrategy.SHARED
+    task.worktree_strategy = Strategy.SHARED if shared else Strategy.NEW

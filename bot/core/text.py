@@ -1,0 +1,176 @@
+"""Short texts for people: cleaned of what is invisible, joined into sentences, shortened; and in which language
+a text is written.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+
+# Sentences: joined, begun with a capital letter, shortened with a note of what is left out.
+
+_SENTENCE_ENDS = (".", "!", "?", "…", "。", ":")
+_LOWER_CASE_NAMES = frozenset({"bwrap", "gh", "git", "gwt-bot", "make", "npm", "tmux"})
+"""Programs are written as they are typed, also at the beginning of a sentence."""
+
+
+def sentences(*said: str) -> str:
+    """One after the other, each with its full stop. A first word stays as it is: it may be the name of a branch."""
+    told = filter(None, map(str.strip, said))
+    return " ".join(one if one.endswith(_SENTENCE_ENDS) else f"{one}." for one in told)
+
+
+def capitalized(text: str) -> str:
+    """With a capital letter in front, where the first word is an ordinary one and not a name, a path or code."""
+    first = text.partition(" ")[0].rstrip(",.:;!?")
+    ordinary = first.isalpha() and first.islower() and first not in _LOWER_CASE_NAMES
+    return text[:1].upper() + text[1:] if ordinary else text
+
+
+def continued(text: str) -> str:
+    """A sentence as the end of a longer one: a small letter in front, no full stop behind."""
+    first = text.partition(" ")[0]
+    small = text[:1].lower() + text[1:] if first.istitle() and first.isalpha() else text
+    return small.rstrip().removesuffix(".")
+
+
+def shortened(text: str, most: int) -> str:
+    """At most so many characters of it, and how many are left out."""
+    if len(text) <= most:
+        return text
+    kept = text[:most].rstrip()
+    return f"{kept} … ({len(text) - len(kept):,} more characters)"
+
+
+# Text as a person would see it: no terminal escapes, no control characters, nothing invisible.
+
+_EMOJI = "\u203c-\u3299\U0001f000-\U0001faff"
+_INVISIBLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
+)
+_UNSEEN = re.compile(
+    rf"""
+      (?: \x1b\[ | \x9b ) [0-?]{{0,256}} [\ -/]{{0,16}} [@-~]?          # CSI: colours, cursor
+    | (?: \x1b[\]PX^_] | [\x90\x98\x9d-\x9f] )                           # OSC, DCS …: titles, links,
+        [^\x07\x1b\x9c\n]{{0,65536}} (?: \x07 | \x1b\\ | \x9c )?         #   the clipboard
+    | \x1b [\ -/]{{0,16}} [0-~]?
+    | [\x00-\x08\x0b-\x1f\x7f-\x9f]
+    | [\ud800-\udfff]                                                  # halves of a pair: no file takes them
+    | [{_INVISIBLE}]
+    # Two invisible characters belong to emoji, and stay where they do.
+    | (?<![{_EMOJI}\ufe0f]) \u200d | \u200d (?![{_EMOJI}])
+    | (?<![{_EMOJI}]) \ufe0f (?! \u20e3 )
+    """,
+    re.VERBOSE,
+)
+
+
+_SEPARATOR = re.compile(r"(?<!\x00[^\x00])\x00+(?![^\x00]\x00)")
+"""A zero between two texts, as in `/proc/*/environ`; not one behind each letter, as in UTF-16."""
+
+
+def clean(text: str) -> str:
+    """The text without escapes, control, bidirectional and zero-width characters; lines end with \\n.
+
+    What zeros separate stands on lines of its own, so that it does not become one word.
+    """
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    if "\0" in text:
+        text = _SEPARATOR.sub("\n", text)
+    return _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+# In which language a text is written, as far as the bot must know: Japanese, English, or none of
+# these. Only what is written for people counts: no code, headings, identifiers, addresses or
+# English labels.
+
+JAPANESE = "Japanese"
+ENGLISH = "English"
+LEAST_LETTERS = 12
+"""Fewer letters say nothing: a name, a command, `OK`."""
+JAPANESE_PART = 0.2
+"""A Japanese text may be full of foreign names, an English one quotes a word or two."""
+LATIN_PART = 0.8
+
+_NOT_PROSE = re.compile(
+    r"""
+      ^[ ]{0,3}(?:```|~~~).*?(?:^[ ]{0,3}(?:```|~~~)[ \t]*$|\Z)  # code
+    | ^[ ]{0,3}\#{1,6}[ \t].*?$                                   # headings
+    | `[^`\n]*`
+    | \*\*[\x00-\x29\x2b-\x7f]{1,60}\*\*                          # **Given**, **Independent Test**
+    """,
+    re.VERBOSE | re.MULTILINE | re.DOTALL,
+)
+_ASCII_WORD = re.compile(r"[\x21-\x7e]+")
+_IDENTIFIER = re.compile(
+    r"[/\\_@]|\w[.:]\w|[a-z][A-Z]|\b[A-Z]{1,4}-?[0-9]"  # paths, addresses, file names, camelCase, FR-001
+)
+_ENGLISH_WORD = re.compile(
+    r"\b(?:the|and|to|of|is|are|in|for|with|it|on|that|this|please|should|must|when|be|as|can|add|make|fix"
+    r"|a|an|not|or|from|by|we|i|you|use|all|new)\b"
+)
+_OTHER_WORD = re.compile(
+    r"\b(?:der|die|das|und|nicht|ein|eine|mit|für|ist|auf|den|dem|zu|bitte|soll|wenn"
+    r"|le|la|les|des|une|et|est|pour|dans|avec|que|qui|sur|du"
+    r"|el|los|las|por|con|una|del|como|más|para|il|gli|che|di|per|non|della"
+    r"|het|een|van|voor|niet|met|um|uma|não|com|os|dos)\b"
+)
+"""German, French, Spanish, Italian, Dutch, Portuguese."""
+
+
+def language_of(text: str) -> str:
+    """`Japanese`, `English`, or nothing: it cannot be told, or it is some other language."""
+    letters = _letters(_prose(text))
+    total = letters.total()
+    if not total:
+        return ""
+    if letters["kana"] and _japanese(letters) >= JAPANESE_PART * total:
+        return JAPANESE
+    if letters["latin"] >= LATIN_PART * total and not _is_foreign(text):
+        return ENGLISH
+    return ""
+
+
+def is_in_language(text: str, wanted: str) -> bool:
+    """Whether a text for people is in the wanted language. Where nothing is wanted, or little is said, it is."""
+    letters = _letters(_prose(text))
+    total = letters.total()
+    if not wanted or total < LEAST_LETTERS:
+        return True
+    if wanted == JAPANESE:
+        return bool(letters["kana"]) and _japanese(letters) >= JAPANESE_PART * total
+    return letters["latin"] >= LATIN_PART * total
+
+
+def _prose(text: str) -> str:
+    rest = _NOT_PROSE.sub(" ", text)
+    return _ASCII_WORD.sub(lambda word: " " if _IDENTIFIER.search(word[0]) else word[0], rest)
+
+
+def _letters(text: str) -> Counter[str]:
+    """How many letters of which writing. Kanji without any kana may be Chinese."""
+    return Counter(_writing(sign) for sign in text if sign.isalpha())
+
+
+def _writing(letter: str) -> str:
+    if letter.isascii():
+        return "latin"
+    name = unicodedata.name(letter, "")
+    if name.startswith(("HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA")):
+        return "kana"
+    if name.startswith("CJK"):
+        return "kanji"
+    return "latin" if name.startswith(("LATIN", "FULLWIDTH LATIN")) else "other"
+
+
+def _japanese(letters: Counter[str]) -> int:
+    return letters["kana"] + letters["kanji"]
+
+
+def _is_foreign(text: str) -> bool:
+    """Written in Latin letters, and yet not English: its small words give it away."""
+    plain = text.casefold()
+    return len(_OTHER_WORD.findall(plain)) > len(_ENGLISH_WORD.findall(plain))

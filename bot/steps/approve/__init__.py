@@ -1,0 +1,1 @@
+"""People approve a plan, or ask for changes."""

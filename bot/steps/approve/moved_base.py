@@ -1,0 +1,145 @@
+"""The base branch has moved since the plan was made: what that means for the plan, and for tasks that have not begun.
+
+What was approved is a plan for the code as it was. Commits that change nothing the plan is about are taken up without
+asking again: a busy branch moves all the time. See docs/decisions/0032.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+
+from pydantic import AwareDatetime
+
+from bot.core.actions import Deed
+from bot.core.events import BaseSeen, OrderFailed
+from bot.core.layout.phrases import counted
+from bot.core.session import Session
+from bot.core.sheets import Tone
+from bot.core.task import Task
+from bot.core.text import sentences
+from bot.steps import messages, plan
+from bot.steps.verify import test_command
+
+STAYS_FRESH = timedelta(minutes=5)
+"""So long after an approval the base is not looked at again before the first task starts."""
+MOST_NAMED = 5
+"""Files that a message names."""
+
+
+def look_before_start(session: Session, at: AwareDatetime) -> None:
+    """It may have waited in the queue for hours, while others were merged."""
+    begun = any(task.runs for task in _unsettled(session))
+    approved = session.approval.at if session.approval else None
+    if session.hosted and not begun and (approved is None or at - approved > STAYS_FRESH):
+        session.recheck = True
+
+
+def moved(session: Session, event: BaseSeen) -> str:
+    """In words; empty: it stands where it stood."""
+    old, new = session.base_commit, event.base.commit
+    if old == new:
+        return ""
+    return f"{messages.branch_of(session)} moved from {old[:10]} to {new[:10]}"
+
+
+def concerns_plan(session: Session, event: BaseSeen) -> bool:
+    """It changed files the plan names, or what the repository has agents do."""
+    return event.brought != session.brought or bool(_shared_with_plan(session, event))
+
+
+def why_not_seen(event: BaseSeen) -> str:
+    """Why it is not known where it stands; empty: it is."""
+    upstream = event.base.upstream
+    return upstream.problem if upstream else ""
+
+
+def take_up(session: Session, event: BaseSeen) -> None:
+    """Begin from where it stands now. The spec branch, where tasks start, is brought up to it before they do."""
+    session.base_commit = event.base.commit
+    if event.scan:
+        session.scan = test_command.as_approved(session, event.scan)
+    if session.spec:
+        session.spec = session.spec.model_copy(update={"commit": ""})
+
+
+def taken_up(session: Session, event: BaseSeen, where: str) -> Deed:
+    """Told once for each place it moved to."""
+    came = f"{counted(event.commits, 'commit')}, none of which changes a file of this plan."
+    if touched := _shared_with_plan(session, event):
+        came = f"{counted(event.commits, 'commit')}. Also changed there: {_some_paths(touched)}. The agents are told."
+    return messages.news(f"base:{event.base.commit[:10]}", f"{where}. I build on that.", came)
+
+
+def not_seen(session: Session, why: str, at: AwareDatetime) -> Deed:
+    known = f"I go on from {session.base_commit[:10]}, as it was seen last."
+    title = f"I cannot see where {messages.branch_of(session)} stands now."
+    return messages.news(f"base-unseen:{int(at.timestamp())}", title, sentences(why), known)
+
+
+def decide(session: Session, event: BaseSeen | OrderFailed) -> Iterator[Deed]:
+    """Right before the first task starts: people have approved already, and nobody is asked again."""
+    session.recheck = False
+    if isinstance(event, BaseSeen):
+        yield from _seen(session, event)
+    else:
+        yield not_seen(session, sentences(event.reason, event.remedy), event.at)
+
+
+def _seen(session: Session, event: BaseSeen) -> Iterator[Deed]:
+    session.upstream = event.base.upstream or session.upstream
+    where = moved(session, event)
+    if why := why_not_seen(event):
+        yield not_seen(session, why, event.at)
+    elif where and event.brought != session.brought:
+        yield messages.news(
+            f"base:{event.base.commit[:10]}",
+            f"{where}, and brings settings that agents obey. Nobody has approved those.",
+            f"I build on {session.base_commit[:10]}, as approved. Before an agent meets them I ask.",
+            tone=Tone.NEEDS_YOU,
+        )
+    elif where:
+        for task in _unsettled(session):
+            _tell_agent(session, task, event)
+        yield taken_up(session, event, where)
+        take_up(session, event)
+
+
+def _tell_agent(session: Session, task: Task, event: BaseSeen) -> None:
+    """Its agent works on the new code anyhow: it should know that the plan was made for other code."""
+    if touched := _paths_in(task.files, event.files):
+        now = (
+            f"Since this was planned, {session.base_branch} has changed {_some_paths(touched)}. "
+            "Look at the files as they are now, and do not undo what was changed there."
+        )
+        task.told = "\n\n".join(part for part in (task.told, now) if part)
+
+
+def _unsettled(session: Session) -> list[Task]:
+    return [task for task in session.tasks if task.state not in plan.SETTLED]
+
+
+def _shared_with_plan(session: Session, event: BaseSeen) -> tuple[str, ...]:
+    wanted = [path for task in _unsettled(session) for path in task.files]
+    return _paths_in(wanted, event.files)
+
+
+def _paths_in(wanted: Iterable[str], changed: tuple[str, ...]) -> tuple[str, ...]:
+    """Files that are named, or lie in a folder that is."""
+    names = {path.removeprefix("./").rstrip("/") for path in wanted}
+    return tuple(
+        path
+        for path in changed
+        if path in names or any(parent in names for parent in _parents(path))
+    )
+
+
+def _parents(path: str) -> Iterator[str]:
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def _some_paths(paths: tuple[str, ...]) -> str:
+    more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
+    return f"{', '.join(paths[:MOST_NAMED])}{more}"

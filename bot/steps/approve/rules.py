@@ -1,0 +1,342 @@
+"""One approval, bound to exactly what was shown; or a change request, and a new revision.
+
+Only these very words and this very button approve. What the model makes of somebody's words never does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from bot.core import approval
+from bot.core.actions import Deed
+from bot.core.cards import Decided
+from bot.core.choices import Verb
+from bot.core.events import (
+    BaseSeen,
+    CleanedUp,
+    Event,
+    FromPerson,
+    Happening,
+    OrderFailed,
+    Pressed,
+    Said,
+    WordsJudged,
+)
+from bot.core.intent import Risk
+from bot.core.people import Person
+from bot.core.session import Approval, Session, Speaker, WordKind
+from bot.core.sheets import Tone
+from bot.core.states import IntentStatus, Phase, Status
+from bot.steps import messages, plan
+from bot.steps.approve import moved_base
+from bot.steps.blocked import troubles
+from bot.steps.finish import rules as finish
+from bot.steps.talk import rules as talk
+
+_YES = frozenset(
+    {"approve", "approved", "yes", "y", "ok", "lgtm", "go", "承認", "はい", "実行して"}
+    | {"run it", "run", "do it", "go ahead", "confirm", "実行", "進めて"}
+)
+_RUN = frozenset({"run it", "approve", "approved", "実行して", "実行"})
+"""What is meant even where nothing is asked: there a mere «ok» starts nothing."""
+_NO = frozenset({"no", "n", "reject", "却下", "いいえ"})
+OPERATOR = Person(platform="bot", id="rule:low-risk", name="the operator's rule for low risk")
+TOO_EARLY = "You said that before the plan was shown; please read it."
+OWN_REQUEST = "You asked for this yourself, and its risk is high: somebody else must approve it."
+WHAT_ELSE = "What should be different? Write it here, and I will plan again."
+
+
+def decide(session: Session, event: Event) -> Iterator[Deed]:
+    match event:
+        case Pressed(verb=Verb.APPROVE, about=about) if about == approval.offer(session):
+            yield from _approve(session, event)
+        case Pressed(verb=Verb.CHANGE, about=about, text=text) if about == approval.offer(session):
+            yield from _asked_for_changes(session, event, text)
+        case Said(text=text):
+            yield from _said(session, event, text)
+        case WordsJudged():
+            yield from _judged(session, event)
+        case BaseSeen():
+            yield from _looked_at_base(session, event)
+        case OrderFailed(what="judge_words"):
+            yield from talk.words_not_judged(session, event)
+        case OrderFailed():
+            yield from troubles.fail_on_refusal(session, event)
+        case Pressed():
+            yield messages.stale_press(session, event)
+        case _:
+            pass
+
+
+def is_yes(text: str) -> bool:
+    """Whether these words approve a plan that is shown."""
+    return _word(text) in _YES
+
+
+def is_run(text: str) -> bool:
+    """Whether these words carry out a plan that waits for nobody."""
+    return _word(text) in _RUN
+
+
+def is_no(text: str) -> bool:
+    return _word(text) in _NO
+
+
+def is_answer(text: str) -> bool:
+    """Whether these words answer something, and say nothing by themselves."""
+    return is_yes(text) or is_no(text)
+
+
+def approve_low_risk(session: Session, event: Happening) -> Iterator[Deed]:
+    """Low risk starts without a person, where the operator lets it, and nothing speaks against it."""
+    low = session.alone and session.intent.risk is Risk.LOW
+    if low and not session.dry_run and _is_as_judged(session):
+        yield from _accept(session, OPERATOR, event)
+
+
+def _is_as_judged(session: Session) -> bool:
+    """The risk was judged by the request alone: not by what people said later, in words of their own."""
+    analysis, intent = session.analysis, session.intent
+    chosen = all(q.answer in (q.default, *q.options) for q in intent.clarifications)
+    first = messages.revision(session) == 1 and not session.change_request and chosen
+    return first and intent.parent is None and analysis is not None and not analysis.critical
+
+
+def _word(text: str) -> str:
+    return " ".join(text.strip().lower().rstrip(".!。").split())
+
+
+def _said(session: Session, event: Said, text: str) -> Iterator[Deed]:
+    if is_yes(text) and approval.is_early(event, approval.offer(session)):
+        yield messages.privately(event, TOO_EARLY)
+    elif is_yes(text):
+        yield from _approve(session, event)
+    elif is_no(text):
+        yield messages.privately(event, WHAT_ELSE)
+    else:
+        yield from talk.message_heard(session, event, text)
+
+
+def _approve(session: Session, event: FromPerson) -> Iterator[Deed]:
+    if approval.is_complete(session):
+        given = session.approvals[-1]
+        yield messages.privately(event, f"Already approved by {given.by}; it starts in a moment.")
+    elif session.analysis and session.analysis.critical:
+        yield messages.privately(
+            event,
+            "This plan has critical findings and cannot be approved. Say what should be different.",
+        )
+    elif expired(session, event):
+        yield messages.privately(
+            event,
+            "The plan is older than 24 hours. I am checking whether the base has moved since then.",
+        )
+        session.recheck = True
+    elif may_not_alone(session, event):
+        yield messages.privately(event, OWN_REQUEST)
+    elif wants_another(session, event):
+        given = _approval_of(session, event.by, event)
+        yield from one_of_several(session, event, given, messages.approval_wanted)
+    else:
+        yield from _accept(session, event.by, event)
+
+
+def may_not_alone(session: Session, event: FromPerson) -> bool:
+    """Whether this one's word does not count, because it is their own wish, and the operator wants others to agree."""
+    return session.others_approve and _same(event.by, session.owner)
+
+
+def wants_another(session: Session, event: FromPerson) -> bool:
+    """Whether this one's word is not enough: the operator wants several people to agree."""
+    others = [given for given in session.approvals if not _same(given.by, event.by)]
+    return len(others) + 1 < session.approvers
+
+
+def one_of_several(
+    session: Session, event: FromPerson, given: Approval, card: Callable[[Session], Deed]
+) -> Iterator[Deed]:
+    if any(_same(given.by, event.by) for given in session.approvals):
+        told = "You have approved this already; somebody else must approve it too."
+        yield messages.privately(event, told)
+        return
+    session.approvals = (*session.approvals, given)
+    yield card(session)
+
+
+def _same(one: Person, other: Person) -> bool:
+    return (one.platform, one.id) == (other.platform, other.id)
+
+
+def _approval_of(session: Session, by: Person, event: Happening) -> Approval:
+    return Approval(
+        by=by, at=event.at, digest=approval.digest(session), revision=messages.revision(session)
+    )
+
+
+def _accept(session: Session, by: Person, event: Happening) -> Iterator[Deed]:
+    """Where there is a host, the base may have moved there since the plan was made."""
+    given = _approval_of(session, by, event)
+    session.approvals = (*session.approvals, given)
+    if session.hosted is None:
+        yield from _start(session, given, event)
+    else:
+        session.recheck = True
+        yield messages.approval_wanted(session, _approved(session, given))
+
+
+def _approved(session: Session, given: Approval) -> Decided:
+    return messages.decided_by(f"Revision {given.revision} approved", given.by, given.at)
+
+
+def _start(session: Session, given: Approval, event: Happening) -> Iterator[Deed]:
+    session.approval = given
+    if session.intent.status is IntentStatus.PROPOSED:
+        session.intend(IntentStatus.APPROVED)
+    if session.intent.status is not IntentStatus.EXECUTING:  # more was wanted before it was merged
+        session.intend(IntentStatus.EXECUTING)
+    session.dry_run = False
+    session.say(Speaker.USER, f"Approved revision {given.revision}", event.at)
+    session.enter(Phase.EXECUTING)
+    yield messages.approval_wanted(session, _approved(session, given))
+    if plan.all_settled(session):  # what is wanted is there already
+        session.enter(Phase.FINISHING)
+        yield from finish.begin(session, event)
+    else:
+        yield messages.status(session, event.at)
+
+
+def expired(session: Session, event: FromPerson) -> bool:
+    shown = session.documents_shown_at
+    return bool(shown and event.at - shown > approval.VALID_FOR)
+
+
+def _looked_at_base(session: Session, event: BaseSeen) -> Iterator[Deed]:
+    """A plan that has waited for long is shown afresh. It is made anew if the base has moved in what it is about."""
+    accepted, session.recheck = approval.is_complete(session), False
+    session.upstream = event.base.upstream or session.upstream
+    moved = moved_base.moved(session, event)
+    if accepted and not (moved and moved_base.concerns_plan(session, event)):
+        yield from _started_from(session, event, moved)
+    elif not moved:
+        session.documents_shown_at, session.approvals = event.at, ()
+        yield messages.approval_wanted(session)
+        yield messages.news(
+            f"as-it-was:{messages.revision(session)}:{int(event.at.timestamp())}",
+            "The base has not moved: the plan stands as it was shown. Approve it once more.",
+            tone=Tone.NEEDS_YOU,
+        )
+    else:
+        yield from _planned_anew(session, event, moved)
+
+
+def _started_from(session: Session, event: BaseSeen, moved: str) -> Iterator[Deed]:
+    given = session.approvals[-1]
+    if why := moved_base.why_not_seen(event):
+        yield moved_base.not_seen(session, why, event.at)
+    if moved:
+        yield moved_base.taken_up(session, event, moved)
+        moved_base.take_up(session, event)
+    yield from _start(session, given, event)
+
+
+def _planned_anew(session: Session, event: BaseSeen, moved: str) -> Iterator[Deed]:
+    yield messages.approval_wanted(session, messages.decided_by(moved, OPERATOR, event.at))
+    session.base_commit, session.brought = event.base.commit, event.brought
+    plan.revise(session, f"{moved}: hold the plan against the repository as it is now.")
+    session.recheck = False  # it was looked at just now
+    session.enter(Phase.SPECIFYING)
+    yield messages.news(
+        f"revising:{messages.revision(session)}", f"{moved}, so I am checking the plan again."
+    )
+
+
+def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
+    words = talk.take_words(session, event.words_id)
+    if words is None:
+        return
+    if event.what is WordKind.CHANGE:
+        decided = messages.decided_by("Changes requested", words.by, event.at)
+        yield from _change(session, words.text, messages.approval_wanted(session, decided))
+    else:
+        yield from talk.answer_words(session, event, words)
+
+
+def _asked_for_changes(session: Session, event: Pressed, text: str) -> Iterator[Deed]:
+    if not text.strip() or session.spec is None:
+        yield messages.privately(event, WHAT_ELSE)
+        return
+    session.say(Speaker.USER, text, event.at)
+    card = messages.approval_wanted(session, messages.decided("Changes requested", event))
+    yield from _change(session, text, card)
+
+
+def _change(session: Session, text: str, card: Deed) -> Iterator[Deed]:
+    yield card
+    plan.revise(session, text)
+    session.enter(Phase.SPECIFYING)
+    yield messages.planning_again(session, "I am planning again with your changes.", text)
+
+
+# A spec and nothing more (`spec`): it is over as soon as its documents are there, and waits for
+# nobody. A change in its thread makes a new revision, *Run it* carries it out.
+
+
+def spec_written(session: Session, event: Happening) -> Iterator[Deed]:
+    """The documents are shown: that is all that was wanted."""
+    session.become(Status.COMPLETED)
+    session.cleaned = False
+    yield messages.status(session, event.at)
+
+
+def spec_is_over(session: Session) -> bool:
+    return session.spec_only and session.over and session.phase is Phase.APPROVING
+
+
+def concerns_spec(session: Session, event: Event) -> bool:
+    """Whether an event after its end is decided here."""
+    if not spec_is_over(session) or session.status is not Status.COMPLETED:
+        return False
+    match event:
+        case Pressed(verb=Verb.APPROVE | Verb.CHANGE):
+            return True
+        case Said(text=text):
+            return is_run(text)
+        case _:
+            return isinstance(event, CleanedUp) or (
+                isinstance(event, OrderFailed) and event.what == "clean_up"
+            )
+
+
+def decide_spec(session: Session, event: Event) -> Iterator[Deed]:
+    match event:
+        case CleanedUp(removals=removals):
+            session.cleaned, session.leftovers = True, removals
+        case OrderFailed():
+            session.cleaned = True
+        case Pressed(about=about) if about != approval.offer(session):
+            yield messages.stale_press(session, event)
+        case Pressed(verb=Verb.CHANGE, text=text):
+            if text.strip():  # without a word it stays over: else a mere «ok» would start it
+                reopen_spec(session)
+            yield from decide(session, event)
+        case Pressed() | Said():
+            yield from _run_spec(session, event)
+        case _:
+            pass
+
+
+def _run_spec(session: Session, event: Pressed | Said) -> Iterator[Deed]:
+    """From here on it is a session like any other."""
+    if session.analysis and session.analysis.critical:
+        told = "This plan has critical findings and cannot be carried out. Say what should be different."
+        yield messages.privately(event, told)
+        return
+    reopen_spec(session)
+    session.spec_only = False
+    yield from decide(session, event)
+
+
+def reopen_spec(session: Session) -> None:
+    """What its end has cleaned up is made again, and is to be cleaned up again."""
+    session.become(Status.ACTIVE)
+    session.cleaned, session.leftovers = False, ()

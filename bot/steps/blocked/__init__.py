@@ -1,0 +1,1 @@
+"""What keeps a task from going on, and what people decide about it."""

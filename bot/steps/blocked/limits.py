@@ -1,0 +1,276 @@
+"""Limits of tasks and of agents' accounts, and another agent in place of the one that cannot go on. Work is always kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from bot.core.actions import Deed, Show
+from bot.core.approval import sha256
+from bot.core.cards import Decided, NeedsYouCard
+from bot.core.choices import Choice, Style, Verb
+from bot.core.events import (
+    CheckRan,
+    Commanded,
+    FromPerson,
+    Happening,
+    OrderFailed,
+    Pressed,
+    RunEnded,
+    Ticked,
+    TimeCame,
+)
+from bot.core.evidence import LimitViolation
+from bot.core.git import Work
+from bot.core.runs import Limit, Why
+from bot.core.session import Session
+from bot.core.states import Outcome, Phase, Status, TaskState
+from bot.core.task import Hold, Task
+from bot.core.text import sentences
+from bot.steps import messages, plan
+from bot.steps.blocked import rules as blocked
+from bot.steps.blocked import troubles
+from bot.steps.execute import next_step
+
+AGAIN_AFTER = timedelta(hours=1)
+"""Where the agent does not say when its account has something left again."""
+ROUNDED, EXACT = timedelta(seconds=90), timedelta(seconds=3)
+"""What is waited besides: clocks differ, and who tells only the minute has rounded it down."""
+
+
+def check_files(session: Session, task: Task, event: Happening, work: Work) -> Iterator[Deed]:
+    changed = len({*work.changed_files, *work.created_files, *work.deleted_files})
+    yield from _check_limit(session, task, event, "max_files", changed, "files changed")
+
+
+def check_test_runs(session: Session, task: Task, event: CheckRan) -> Iterator[Deed]:
+    yield from _check_limit(session, task, event, "max_tests", len(task.checks), "test runs")
+
+
+def check_work_time(session: Session, event: Ticked) -> Iterator[Deed]:
+    """How long agents have worked on a task, all its runs together."""
+    for task in session.in_state(TaskState.RUNNING):
+        if not task.taken_by:
+            spent = worked(task, event.at)
+            yield from _check_limit(session, task, event, "max_seconds", spent, "seconds of work")
+
+
+def note_silence(session: Session, event: Ticked) -> None:
+    """How long panes have shown the same. It is only told: an agent that thinks long is none that hangs."""
+    for task in session.in_state(TaskState.RUNNING):
+        run = task.run
+        if run is None or run.id not in event.tails:
+            continue
+        screen = sha256(event.tails[run.id])
+        if screen != run.screen or run.silent_since is None:
+            task.update_run(run.model_copy(update={"screen": screen, "silent_since": event.at}))
+
+
+def worked(task: Task, at: datetime) -> int:
+    """Seconds of agents' work: without the time in which one waited for a person."""
+    spans = (
+        ((run.ended_at or at) - run.started_at).total_seconds() - run.waited for run in task.runs
+    )
+    return int(sum(max(span, 0.0) for span in spans))
+
+
+def _limit(session: Session, task: Task, name: str) -> int | None:
+    own: int | None = getattr(task.limits, name)
+    general: int | None = getattr(session.limits, name)
+    return own if own is not None else general
+
+
+def _check_limit(
+    session: Session, task: Task, event: Happening, name: str, actual: int, what: str
+) -> Iterator[Deed]:
+    """Told once for each limit; who let it pass is not asked again."""
+    allowed = _limit(session, task, name)
+    if allowed is None or actual <= allowed or name in task.accepted:
+        return
+    violation = LimitViolation(
+        limit_type=name, limit_value=allowed, actual_value=actual, timestamp=event.at
+    )
+    task.violations = (*task.violations, violation)
+    late = name == "max_seconds"
+    yield from troubles.end_run(task, event.at, Outcome.TIMED_OUT if late else Outcome.KILLED)
+    reason = f"it has gone beyond its limit: {actual} {what}, {allowed} were allowed"
+    yield from blocked.block(session, task, reason, event, Hold.LIMIT)
+
+
+def account_empty(session: Session, task: Task, event: RunEnded, limit: Limit) -> Iterator[Deed]:
+    """Nobody's fault, and no failed run: it goes on by itself when there is something left again."""
+    resets = limit.resets_at
+    until = resets if resets and resets > event.at else event.at + AGAIN_AFTER
+    task.not_before = until + (EXACT if until.second else ROUNDED)
+    task.go_on("Your account's limit was reached. It has been renewed: go on where you stopped.")
+    task.next_why = Why.LIMITED
+    task.become(TaskState.NEEDS_CONTINUATION)
+    yield _account_card(session, task, limit.says)
+
+
+def _account_card(session: Session, task: Task, says: str, decided: Decided | None = None) -> Show:
+    agent = task.agent or session.agent
+    until = f"{task.not_before:%Y-%m-%d %H:%M} UTC" if task.not_before else "later"
+    return Show(
+        card=NeedsYouCard(
+            key=f"limit:{task.key}:{len(task.runs)}",
+            title=f"{task.key} waits: {agent} has reached the limit of its account",
+            reason=sentences(says, f"It goes on by itself at {until}."),
+            choices=() if decided else _account_choices(session, task),
+            decided=decided,
+        )
+    )
+
+
+def _account_choices(session: Session, task: Task) -> tuple[Choice, ...]:
+    about = f"{task.id}:{len(task.runs)}"
+    others = blocked.other_agent_choices(session, task)
+    now = Choice(label="Try now", verb=Verb.CHECK_AGAIN, about=about, style=Style.PRIMARY)
+    return (now, *others)
+
+
+def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
+    """Who may approve lets another agent work, with the flags that stand on the button."""
+    task_id, _, rest = event.about.partition(":")
+    runs, _, agent = rest.partition(":")
+    task = session.task(task_id)
+    if event.verb is Verb.USE_AGENT and task and not plan.waits_for_account(task):
+        yield from use_agent_pressed(session, task, runs, agent, event)
+    elif task is None or not plan.waits_for_account(task) or runs != str(len(task.runs)):
+        yield messages.stale_press(session, event)
+    elif event.verb is Verb.CHECK_AGAIN:
+        yield from _try_now(session, task, messages.decided("Tried again", event))
+    elif agent in session.other_agents:
+        yield from take_over(session, task, agent, event)
+    else:
+        yield messages.stale_press(session, event)
+
+
+def _try_now(session: Session, task: Task, decided: Decided) -> Iterator[Deed]:
+    """It is one account: with it all are tried that wait for the same one."""
+    agent = task.agent or session.agent
+    for other in session.tasks:
+        if plan.waits_for_account(other) and (other.agent or session.agent) == agent:
+            yield _account_card(session, other, "", decided)
+            other.not_before = None
+
+
+def time_came(session: Session, event: TimeCame | OrderFailed) -> Iterator[Deed]:
+    task = session.task(event.task_id)
+    if task is None or task.not_before is None:
+        return
+    yield _account_card(session, task, "", Decided(what="Goes on", by="the clock", at=event.at))
+    task.not_before = None
+
+
+def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
+    """The cards of all that wait for an account: the same ones again, or with what became of them."""
+    for task in filter(plan.waits_for_account, session.tasks):
+        yield _account_card(session, task, "", decided)
+
+
+def close_limit_card(session: Session, task: Task, decided: Decided) -> Iterator[Deed]:
+    """It waits no longer, for whatever reason."""
+    if task.not_before is not None:
+        yield _account_card(session, task, "", decided)
+        task.not_before = None
+
+
+# Another agent for a task: after its account's limit, after two failures, or because somebody who
+# may approve says so.
+
+OTHERS_WORK = "Another agent worked on this before you. Look at what is there already (git status, git log) and go on from it."
+_MAY_CHANGE_AGENT = plan.HOLDABLE | {TaskState.BLOCKED, TaskState.FAILED}
+
+
+def use_agent_pressed(
+    session: Session, task: Task, runs: str, agent: str, event: Pressed
+) -> Iterator[Deed]:
+    """On the card of a task that is blocked or has failed, or on an offer: until the task has gone on to something else."""
+    runs_now = len(task.runs)
+    # the offer is shown before its own agent tries again
+    current = runs.isdecimal() and runs_now - 1 <= int(runs) <= runs_now
+    if not current or agent not in session.other_agents or _why_not(session, task, agent):
+        yield messages.stale_press(session, event)
+        return
+    yield from take_over(session, task, agent, event)
+
+
+def use_agent(session: Session, event: Commanded) -> Iterator[Deed]:
+    """`use codex for T002`."""
+    agent, wanted = event.command.text.lower(), event.command.argument.lower()
+    task = _task_named(session, wanted)
+    if session.status is not Status.ACTIVE and session.status is not Status.QUEUED:
+        why = f"This session is {session.status.lower()}."
+    elif session.phase is not Phase.EXECUTING:
+        why = "No task is under way here."
+    elif not agent:
+        known = ", ".join((session.agent, *session.other_agents))
+        why = f"Which agent? use codex for T001. I know: {known}."
+    elif task is None:
+        keys = (
+            ", ".join(one.key for one in session.tasks if one.state in _MAY_CHANGE_AGENT) or "none"
+        )
+        why = f"For which task? use {agent} for T001. It can be: {keys}."
+    else:
+        why = _why_not(session, task, agent)
+    if why or task is None:
+        yield messages.privately(event, why)
+        return
+    yield from take_over(session, task, agent, event)
+    # a command is no step of the phase, which would go on by itself
+    blocked.free_dependents(session)
+    next_step.start_tasks(session, event)
+    flags = session.other_agents.get(agent, "") if agent != session.agent else session.agent_flags
+    yield messages.answer(
+        event, f"{task.key} goes to {agent}{f' ({flags})' if flags else ''}, as {event.by} asked"
+    )
+
+
+def _task_named(session: Session, wanted: str) -> Task | None:
+    fits = [
+        task
+        for task in session.tasks
+        if task.state in _MAY_CHANGE_AGENT
+        and wanted in ("", task.key.lower(), f"task-{session.short}-{task.number}")
+    ]
+    return fits[0] if len(fits) == 1 else None
+
+
+def _why_not(session: Session, task: Task, agent: str) -> str:
+    if agent != session.agent and agent not in session.other_agents:
+        known = ", ".join((session.agent, *session.other_agents))
+        return (
+            f"I may not use {agent} here: I know {known}. GWT_OTHER_AGENTS names those that may be offered; "
+            "a session knows those that were named when it began."
+        )
+    if agent == (task.agent or session.agent):
+        return f"{task.key} is with {agent} already."
+    if task.taken_by:
+        return f"{task.taken_by} works in the pane of {task.key}. handback {task.key} comes first."
+    if task.state not in _MAY_CHANGE_AGENT or task.state is TaskState.INTEGRATING:
+        return f"{task.key} is {task.state}: no agent works on it."
+    return ""
+
+
+def take_over(session: Session, task: Task, agent: str, event: FromPerson) -> Iterator[Deed]:
+    """What was done stays; its next run is the other agent's, in a conversation of its own."""
+    decided = messages.decided(f"{agent} takes over", event)
+    yield from close_limit_card(session, task, decided)
+    yield from blocked.close_card(session, task, decided)
+    if agent != session.agent:
+        session.let_agents = tuple(dict.fromkeys((*session.let_agents, agent)))
+    yield from troubles.end_run(task, event.at)
+    task.agent, task.not_before = agent, None
+    if task.state in (TaskState.BLOCKED, TaskState.FAILED):
+        blocked.retry(session, task)
+    if not task.runs:
+        return
+    if task.state is not TaskState.NEEDS_CONTINUATION:
+        task.become(TaskState.NEEDS_CONTINUATION)
+    unmet = task.next_feedback
+    task.go_on(OTHERS_WORK)
+    if unmet and unmet not in task.next_feedback:
+        task.next_feedback = f"{task.next_feedback}\n\n{unmet}"
+    task.next_why = Why.RETRY
+    task.look_again()

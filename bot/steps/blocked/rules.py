@@ -1,0 +1,377 @@
+"""A task failed or cannot go on: a person decides. Nothing that depends on it is left hanging."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bot.core.actions import Deed, Show
+from bot.core.cards import Decided, NeedsYouCard
+from bot.core.choices import Choice, Style, Verb
+from bot.core.events import FromPerson, Happening, OrderFailed, Pressed, SettingsChanged
+from bot.core.runs import Why
+from bot.core.session import Session
+from bot.core.states import Outcome, RunState, TaskState
+from bot.core.task import Counters, Hold, Task, TaskResult
+from bot.core.text import sentences
+from bot.steps import messages, plan
+from bot.steps.blocked import troubles
+from bot.steps.ship import rules as ship
+from bot.steps.verify import test_command
+
+WAITING = "waits for"
+"""How the reason of a task begins that is held up by another."""
+SHOWN_OUTPUT = 1500
+BEGUN_ANEW = "The branch of an earlier try is lost. Begin anew: nothing of it is here."
+ASKED_IN_SCRIPT = (
+    "In a new folder, as the copy is that a script works on, an agent may ask whether it is trusted: --project-mode fixed works in the "
+    "project itself, where that was answered before. claude-print (GWT_AGENT) asks nothing; in the console you can answer."
+)
+"""What helps where nobody was there for what an agent asked."""
+MOST_HINT = 3000
+"""Characters of what somebody tells an agent: each of its tries may bring another."""
+
+
+def fail(session: Session, task: Task, reason: str, event: Happening) -> Iterator[Deed]:
+    task.become(TaskState.FAILED, reason)
+    task.holds += 1
+    task.result = TaskResult(success=False, error=reason)
+    task.completed_at = event.at
+    yield from _ask_person(session, task)
+
+
+def block(
+    session: Session, task: Task, reason: str, event: Happening, held: Hold | None = None
+) -> Iterator[Deed]:
+    """`held`: what kind of reason it is, where a person may let it pass."""
+    task.become(TaskState.BLOCKED, reason)
+    task.held, task.holds = held, task.holds + 1
+    yield from _ask_person(session, task)
+
+
+def hold_refused(session: Session, event: OrderFailed) -> Iterator[Deed]:
+    """The world refused something a task needs."""
+    task = session.task(event.task_id)
+    if task is None:
+        yield from troubles.fail_on_refusal(session, event)
+        return
+    if task.state not in (TaskState.RUNNING, TaskState.VERIFYING) and not task.taking_in:
+        return
+    # also one that was only starting: its pane may stand already
+    stopped = tuple(troubles.end_run(task, event.at, Outcome.FAILED))
+    if stopped and task.run:
+        task.update_run(task.run.model_copy(update={"message": event.reason}))
+    yield from stopped
+    reason = sentences(event.reason, event.remedy)
+    yield from block(session, task, reason, event, Hold.LOST if event.lost else None)
+
+
+def not_started(session: Session, event: SettingsChanged) -> Iterator[Deed]:
+    """What its agent would obey is not what somebody approved."""
+    task = session.task_of_run(event.run_id)
+    if task is None or task.run is None or task.run.state is not RunState.STARTING:
+        return
+    what = ", ".join(event.files[:8])
+    reason = (
+        f"What its agent obeys was changed since you approved: {what}. It can have commands run."
+    )
+    task.update_run(task.run.end(Outcome.FAILED, event.at, message=reason))
+    task.settings_mark = event.mark
+    yield from block(session, task, reason, event, Hold.SETTINGS)
+
+
+def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
+    """The cards of all tasks that wait for a person: the same ones again, or with what became of them."""
+    for task in filter(_waits_for_person, session.tasks):
+        yield card_of(session, task, decided)
+
+
+def close_card(session: Session, task: Task, decided: Decided) -> Iterator[Deed]:
+    """Nobody has to decide about it any more."""
+    if _waits_for_person(task):
+        yield card_of(session, task, decided)
+
+
+def _waits_for_person(task: Task) -> bool:
+    """Whether a person has to decide about it; not where it is only held up by something else."""
+    held = task.state in (TaskState.FAILED, TaskState.BLOCKED)
+    return held and not task.blocked.startswith(WAITING)
+
+
+def _ask_person(session: Session, task: Task) -> Iterator[Deed]:
+    for dependent in dependents(session, task):
+        if dependent.state in (TaskState.PENDING, TaskState.READY):
+            dependent.become(TaskState.BLOCKED, f"{WAITING} {task.key}")
+    yield card_of(session, task)
+
+
+def card_of(session: Session, task: Task, decided: Decided | None = None) -> Show:
+    """From the task alone, so that it can be shown again whenever it was lost."""
+    failed = task.state is TaskState.FAILED
+    title = f"{task.key} failed: {task.blocked}" if failed else f"{task.key} is blocked"
+    if task.held is Hold.TESTS:
+        title = f"How shall {task.key} be tested?"
+    return Show(
+        card=NeedsYouCard(
+            key=f"needs-you:{task.key}:{task.asking}",
+            title=title,
+            reason=_reason(session, task, title),
+            output=_output(task) if failed else "",
+            affected=tuple(f"{d.key} {d.name}" for d in dependents(session, task)),
+            choices=() if decided else _choices(session, task),
+            decided=decided,
+        )
+    )
+
+
+def _reason(session: Session, task: Task, title: str) -> str:
+    """What the title does not say already."""
+    if _asked_in_script(session, task):
+        return sentences(task.blocked, ASKED_IN_SCRIPT)
+    return "" if task.blocked in title else task.blocked
+
+
+def _asked_in_script(session: Session, task: Task) -> bool:
+    """Whether its agent asked something in a script."""
+    asked = task.run is not None and task.run.outcome is Outcome.BLOCKED
+    return session.unattended and asked and task.state is TaskState.BLOCKED
+
+
+def _output(task: Task) -> str:
+    """Of what went wrong last."""
+    if task.run and task.run.outcome is not Outcome.FINISHED:
+        return task.run.message
+    check = task.checks[-1] if task.checks else None
+    return check.output[-SHOWN_OUTPUT:] if check and not check.passed else ""
+
+
+def _choices(session: Session, task: Task) -> tuple[Choice, ...]:
+    about = f"{task.id}:{task.asking}"
+    passing = tuple(_let_pass_choices(session, task, about))
+    style = Style.NORMAL if passing else Style.PRIMARY
+    return (
+        *passing,
+        Choice(label=_retrying(task), verb=Verb.RETRY, about=about, style=style),
+        *_reassign_choice(session, task, about),
+        *_agent_choices(task, about),
+        *(other_agent_choices(session, task) if task.runs else ()),
+        Choice(label="Go on without it", verb=Verb.SKIP, about=about),
+        Choice(
+            label="Give it up, and what depends on it",
+            verb=Verb.GIVE_UP,
+            about=about,
+            style=Style.DANGER,
+            confirm="Give this task up, and all that depends on it?",
+        ),
+    )
+
+
+def _retrying(task: Task) -> str:
+    return "Make it again" if task.held is Hold.LOST else "Retry"
+
+
+def _reassign_choice(session: Session, task: Task, about: str) -> Iterator[Choice]:
+    """Where nobody sees or builds upon what is lost, it may be done without."""
+    if _may_be_reassigned(session, task):
+        yield Choice(label="Begin anew on another branch", verb=Verb.REASSIGN, about=about)
+
+
+def _may_be_reassigned(session: Session, task: Task) -> bool:
+    alone = all(
+        other.id == task.id or not other.runs for other in plan.tasks_on_branch(session, task)
+    )
+    return task.held is Hold.LOST and alone and not task.pull_request
+
+
+def _agent_choices(task: Task, about: str) -> Iterator[Choice]:
+    """Where an agent was at work there is something to read, and something it may not know."""
+    if task.runs:
+        asks = "What should its agent know?"
+        yield Choice(label="Retry with a hint…", verb=Verb.HINT, about=about, asks=asks)
+        yield Choice(label="Show the log", verb=Verb.LOG, about=task.key)
+
+
+def _let_pass_choices(session: Session, task: Task, about: str) -> Iterator[Choice]:
+    """What a person may let pass, having seen it."""
+    if task.held is Hold.TESTS:
+        yield from _test_choices(session, task, about)
+    if task.held is Hold.SETTINGS:
+        confirm = "Start its agent with these settings?"
+        yield Choice(label="Go on with them", verb=Verb.ACCEPT, about=about, confirm=confirm)
+    if task.held is Hold.LIMIT:
+        yield Choice(label="Go on beyond the limit", verb=Verb.ACCEPT, about=about)
+    if task.held in (Hold.FLAGS, Hold.VERDICT):
+        confirm = "Take this work as it is?"
+        yield Choice(label="Accept as it is", verb=Verb.ACCEPT, about=about, confirm=confirm)
+        asks = "What shall its agent do?"
+        yield Choice(label="Send back…", verb=Verb.SEND_BACK, about=about, asks=asks)
+
+
+def _test_choices(session: Session, task: Task, about: str) -> Iterator[Choice]:
+    found = test_command.proposed(session, task)
+    if found:
+        yield Choice(label="Use it", verb=Verb.ACCEPT, about=about, style=Style.PRIMARY)
+    asks = "Which command runs the tests?"
+    yield Choice(label="Use another command…", verb=Verb.TESTS, about=about, asks=asks)
+    if found:
+        base = test_command.for_task(session, task)
+        label = "Test it as the base is" if base else "Do not run tests"
+        yield Choice(label=label, verb=Verb.UNTESTED, about=about)
+
+
+def dependents(session: Session, task: Task) -> list[Task]:
+    """All that depend on it, directly or not, in the order of the plan."""
+    affected = {task.id}
+    grown = True
+    while grown:
+        more = {t.id for t in session.tasks if affected & set(t.dependencies)} - affected
+        affected |= more
+        grown = bool(more)
+    return [t for t in session.tasks if t.id in affected - {task.id}]
+
+
+def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
+    task_id, _, asking = event.about.partition(":")
+    task = session.task(task_id)
+    if task is None or not _waits_for_person(task) or asking != task.asking:
+        yield messages.stale_press(session, event)
+        return
+    title, what = f"{task.key} {task.name}", ""
+    reason = task.blocked
+    match event.verb:
+        case Verb.RETRY:
+            what = "To be tried again"
+            retry(session, task)
+        case Verb.HINT if hint := event.text.strip()[:MOST_HINT]:
+            what = f"To be tried again with the hint “{hint}”"
+            retry(session, task, hint)
+        case Verb.REASSIGN if _may_be_reassigned(session, task):
+            what = "To be begun anew on another branch"
+            reassign(session, task)
+        case Verb.SKIP:
+            what = "Left out"
+            yield from skip(session, task, event)
+        case Verb.GIVE_UP:
+            what = "Given up"
+            yield from give_up(session, task, event)
+        case _:
+            yield messages.stale_press(session, event)
+            return
+    yield decided_card(task, title, reason, what, event, asking)
+
+
+def decided_card(
+    task: Task, title: str, reason: str, what: str, event: FromPerson, asking: str
+) -> Show:
+    card = NeedsYouCard(
+        key=f"needs-you:{task.key}:{asking}",
+        title=title,
+        reason=reason,
+        decided=messages.decided(what, event),
+    )
+    return Show(card=card)
+
+
+def retry(session: Session, task: Task, hint: str = "") -> None:
+    """From where it stood, with fresh counters. A worktree that is gone is made again from its branch.
+
+    A hint is for its agent: then it is not only looked at again.
+    """
+    held_from, held = task.blocked_from, task.held
+    lost = held is Hold.LOST
+    task.counters, task.past = Counters(), ()
+    if hint:
+        told = (task.told, f"A person says about this: {hint}")
+        task.told = "\n\n".join(part for part in told if part)
+    elif task.state is TaskState.BLOCKED and held_from is TaskState.VERIFYING:
+        task.become(TaskState.VERIFYING)
+        task.look_again()
+        if lost or held is Hold.TESTS:
+            # what is run in a new worktree is run in it again
+            _make_again(task)
+        return
+    if task.runs:
+        task.become(TaskState.NEEDS_CONTINUATION)
+        task.next_why = Why.RETRY
+        conflicts = [run.feedback for run in task.runs if run.why is Why.CONFLICT]
+        told = "An earlier try was not successful. Look at what is there and do better."
+        task.next_feedback = "\n\n".join([told, *conflicts[-1:]])
+    else:
+        task.become(TaskState.READY if plan.dependencies_done(session, task) else TaskState.PENDING)
+    _make_again(task)
+
+
+def _make_again(task: Task) -> None:
+    """Its worktree, should it be gone, before anything else is done there."""
+    if task.workspace:
+        task.workspace = task.workspace.model_copy(update={"ready": False})
+
+
+def reassign(session: Session, task: Task) -> None:
+    """What was lost stays as it is, with whatever is left of it; the task gets a branch and an agent that know nothing of it."""
+    plan.separate_branches(session, task)
+    retry(session, task)
+    if task.state is TaskState.VERIFYING:
+        task.become(TaskState.NEEDS_CONTINUATION)
+    if task.runs:
+        task.next_why, task.next_feedback = Why.RETRY, BEGUN_ANEW
+    if task.workspace:
+        task.left = (*task.left, task.workspace)
+    task.workspace = task.work = task.pull_text = None
+    task.look_again()
+
+
+def skip(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
+    """The others go on as if it had never been asked for."""
+    yield from _cancel(session, task, event)
+    for other in session.tasks:
+        if task.id in other.dependencies:
+            other.dependencies = tuple(id for id in other.dependencies if id != task.id)
+
+
+def give_up(session: Session, task: Task, event: FromPerson) -> Iterator[Deed]:
+    for dependent in dependents(session, task):
+        if dependent.state not in plan.SETTLED:
+            given_up = messages.decided(f"Given up with {task.key}", event)
+            yield from close_card(session, dependent, given_up)
+            if dependent.problem:
+                yield ship.not_shipped_card(dependent, given_up)
+            yield from _cancel(session, dependent, event)
+    yield from _cancel(session, task, event)
+
+
+def _cancel(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
+    # it may be at work: what it depends on was done once, and is being done anew
+    yield from troubles.end_run(task, event.at)
+    task.become(TaskState.CANCELLED)
+    task.result = TaskResult(success=False, error="left out by a person")
+    ship.task_gone(session, task)
+
+
+def free_dependents(session: Session) -> None:
+    """Tasks that were held up by another one, and are not any more, only wait for their turn again."""
+    reasons = {task.blocked for task in session.in_state(TaskState.BLOCKED)}
+    for task in session.tasks:
+        reason = f"{WAITING} {task.key}"
+        if reason not in reasons:
+            continue
+        stands = task.state in (TaskState.FAILED, TaskState.BLOCKED)
+        still = {dependent.id for dependent in dependents(session, task)} if stands else set[str]()
+        for other in session.tasks:
+            if other.blocked == reason and other.id not in still:
+                other.become(TaskState.PENDING)
+
+
+# Buttons for other agents.
+
+
+def other_agent_choices(session: Session, task: Task) -> tuple[Choice, ...]:
+    """A button for each, with the flags it would run with: who presses lets it work here."""
+    return tuple(
+        Choice(
+            label=f"Use {agent} instead ({flags})" if flags else f"Use {agent} instead",
+            verb=Verb.USE_AGENT,
+            about=f"{task.id}:{len(task.runs)}:{agent}",
+        )
+        for agent, flags in session.other_agents.items()
+        if agent != (task.agent or session.agent)
+    )

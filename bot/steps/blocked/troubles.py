@@ -1,0 +1,164 @@
+"""What goes wrong outside or inside: people are told of it with a remedy, agents end, and nothing else is affected."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+
+from pydantic import AwareDatetime
+
+from bot.core.actions import Deed, Show, StopRun
+from bot.core.cards import Decided, ProblemCard
+from bot.core.choices import Choice, Style, Verb
+from bot.core.events import (
+    FromPerson,
+    Happening,
+    OrderFailed,
+    RunStopped,
+    TroubleBegan,
+    TroubleEnded,
+)
+from bot.core.llm import AI_SETTINGS, Usage, seems_truncated
+from bot.core.runs import CompletionSource
+from bot.core.session import Session, Trouble
+from bot.core.sheets import Tone
+from bot.core.states import Outcome, Status, TaskState
+from bot.core.task import Task
+from bot.steps import messages, plan
+from bot.steps.dialogs import cards as dialog_cards
+
+BUG = "Something went wrong in the bot itself"
+SET_MODEL = Choice(label="Model and endpoint", verb=Verb.SETTINGS)
+
+
+def fail_on_refusal(session: Session, event: OrderFailed) -> Iterator[Deed]:
+    """Before any task runs, what the world refuses ends the session until a person has mended it."""
+    title = {
+        "survey": "I cannot work here yet",
+        "find_questions": "The model cannot be used",
+        "write_document": "The model cannot be used",
+    }.get(event.what, "I cannot go on")
+    yield from fail(session, event, title, event.reason, event.remedy)
+
+
+def fail(
+    session: Session, event: Happening, title: str, reason: str, remedy: str
+) -> Iterator[Deed]:
+    yield from end_runs(session, event)
+    if session.over:
+        return
+    session.become(Status.FAILED)
+    session.failure = reason
+    yield from close_trouble(session, "I do not try any more.")
+    plan.release_place(session)
+    choices = (
+        Choice(label="Try again", verb=Verb.TRY_AGAIN, style=Style.PRIMARY),
+        Choice(label="Discard", verb=Verb.DISCARD, style=Style.DANGER),
+    )
+    yield messages.problem("failure", title, reason, remedy, *choices)
+
+
+def try_again(session: Session, event: FromPerson) -> Iterator[Deed]:
+    session.become(Status.ACTIVE)
+    yield from close_failure(session, f"I am trying again, as {event.by} asked.")
+
+
+def close_failure(session: Session, reason: str) -> Iterator[Deed]:
+    """Its card has buttons: they go with what they were about."""
+    if session.failure:
+        session.failure = ""
+        yield Show(card=ProblemCard(key="failure", title="a problem", reason=reason, over=True))
+
+
+def end_runs(session: Session, event: Happening) -> Iterator[Deed]:
+    for task in session.tasks:
+        stopped = list(end_run(task, event.at))
+        yield from stopped
+        if stopped and task.state is TaskState.RUNNING:
+            task.become(TaskState.NEEDS_CONTINUATION)
+            task.go_on("You were stopped. Look at what is there already and go on from it.")
+
+
+def end_run(task: Task, at: AwareDatetime, outcome: Outcome = Outcome.KILLED) -> Iterator[Deed]:
+    """No agent goes on unwatched: whoever takes a task out of its run ends that run."""
+    run = task.run
+    if run and run.alive:
+        yield StopRun(run_id=run.id)
+        if run.dialog:
+            gone = Decided(what="Its agent was ended", by="the bot", at=at)
+            yield from dialog_cards.close_dialog(task, run, gone)
+        if run.quiet.shown:
+            yield from dialog_cards.close_quiet_card(
+                task, Decided(what="Its agent was ended", by="the bot", at=at)
+            )
+            run = task.run or run
+        stopped = run.end(outcome, at, ended_by=CompletionSource.STOPPED)
+        task.update_run(stopped.model_copy(update={"dialog": None, "reply": ""}))
+        task.taken_by = ""
+
+
+def trouble(session: Session, event: TroubleBegan | TroubleEnded) -> Iterator[Deed]:
+    if session.over:
+        return
+    others = tuple(one for one in session.troubles if one.order != event.order)
+    if isinstance(event, TroubleEnded):
+        yield from _keep_troubles(session, others, "It works again.")
+        return
+    if not session.troubles:
+        session.outages += 1
+    session.troubles = (*others, Trouble(order=event.order, reason=event.reason, since=event.at))
+    if not others:  # one notice for all that waits for the same
+        yield _notice(session, event.reason, event.remedy, retrying=True)
+
+
+def close_trouble(session: Session, reason: str) -> Iterator[Deed]:
+    """Its card promises that the bot goes on trying: it must not say so any longer than it does."""
+    yield from _keep_troubles(session, (), reason)
+
+
+def no_longer_due(session: Session, due: Container[str]) -> Iterator[Deed]:
+    """Nobody waits for an order that nobody wants any more."""
+    wanted = tuple(one for one in session.troubles if one.order in due)
+    yield from _keep_troubles(session, wanted, "It is not needed any more.")
+
+
+def _keep_troubles(session: Session, troubles: tuple[Trouble, ...], reason: str) -> Iterator[Deed]:
+    was, session.troubles = session.trouble, troubles
+    if was and not troubles:
+        yield _notice(session, was, reason, over=True)
+
+
+def _notice(
+    session: Session, title: str, reason: str, *, retrying: bool = False, over: bool = False
+) -> Show:
+    """Every outage has a card of its own: the last one stands where nobody looks any more."""
+    key = f"trouble:{session.outages}"
+    choices = (SET_MODEL,) if title == AI_SETTINGS and not over else ()
+    card = ProblemCard(
+        key=key, title=title, reason=reason, retrying=retrying, over=over, choices=choices
+    )
+    return Show(card=card)
+
+
+def prompts_cut(session: Session, usage: Usage) -> Iterator[Deed]:
+    """Told once: the answers look as good as any others, and are about half of what was asked."""
+    if session.prompts_cut or not seems_truncated(usage):
+        return
+    session.prompts_cut = True
+    yield messages.problem(
+        "prompts-cut",
+        "The model may not read all that I send",
+        f"Its server counted {usage.prompt_tokens:,} tokens where I sent about {usage.estimated:,}: some servers drop the "
+        "beginning of what does not fit, and say nothing.",
+        "Give the model a larger context window there (in Ollama: num_ctx), or set LLM_CONTEXT_WINDOW to the size it has.",
+    )
+
+
+def survivors(session: Session, event: RunStopped) -> Iterator[Deed]:
+    if event.survivors:
+        pids = ", ".join(str(pid) for pid in event.survivors)
+        yield messages.news(
+            f"survivors:{event.run_id}",
+            "Some processes would not end",
+            f"Still alive after SIGKILL: {pids}. Look at them with ps.",
+            tone=Tone.FAILURE,
+        )

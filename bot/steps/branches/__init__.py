@@ -1,0 +1,1 @@
+"""The branches of a repository, from a chat."""

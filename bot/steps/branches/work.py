@@ -1,0 +1,356 @@
+"""Branch mode: the branches of a repository, looked at, merged and deleted from a chat. It needs no session, no tmux and no model."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from bot.core.cards import AnswerCard
+from bot.core.choices import Verb, Word
+from bot.core.errors import PortError, Refused, Unavailable
+from bot.core.events import Commanded, FromPeople, Pressed
+from bot.core.git import BranchDetails
+from bot.core.naming import worktree_path
+from bot.core.overview import seen_from
+from bot.core.people import Person, Thread
+from bot.core.projections.audit import branch_entry
+from bot.core.repositories import Repositories
+from bot.core.session import Session
+from bot.core.session_commands import Answers
+from bot.core.sheets import Text, Tone
+from bot.core.text import sentences
+from bot.core.world import World
+from bot.steps.branches import cards as branch_cards
+from bot.steps.branches.cards import About, BranchWork, mark_of
+from bot.steps.branches.questions import PATCH, summarise_branch
+from bot.steps.chat import chat_of
+
+# Whose work a branch is: its session and task, as far as somebody may know of them.
+
+ENDED = 200
+"""Sessions that are over and that are asked for their branches: each is read from disk once."""
+
+
+Works = Mapping[str, BranchWork]
+"""By the name of the branch."""
+
+
+@dataclass(frozen=True)
+class BranchOwners:
+    world: World
+    awake: Callable[[], Iterable[Session]]
+    _over: dict[str, tuple[str, Session]] = field(default_factory=dict[str, tuple[str, Session]])
+    """Sessions that were read already, with the moment they changed last."""
+
+    def works(self, repository: str) -> Works:
+        """The newest session counts: a branch may be taken up again."""
+        mine = [one for one in self._known() if one.repository == repository]
+        mine.sort(key=lambda one: (not one.over, one.updated_at))
+        return {name: carried for session in mine for name, carried in _branches_of(session)}
+
+    def needs(self, repository: str, branch: str) -> Session | None:
+        """A session at work that starts from the branch, or has its documents there: without it, it cannot go on."""
+        for session in self.awake():
+            if session.over or session.repository != repository:
+                continue
+            spec = session.spec.workspace.branch if session.spec else ""
+            if branch in (session.base_branch, spec):
+                return session
+        return None
+
+    def _known(self) -> Iterable[Session]:
+        awake = list(self.awake())
+        there = {one.id for one in awake}
+        yield from awake
+        over = [one for one in self.world.store.sessions() if one.id not in there][:ENDED]
+        for gone in self._over.keys() - {one.id for one in over}:
+            del self._over[gone]
+        for listed in over:
+            if session := self._read(listed.id, listed.updated_at.isoformat()):
+                yield session
+
+    def _read(self, session_id: str, changed: str) -> Session | None:
+        known = self._over.get(session_id)
+        if known and known[0] == changed:
+            return known[1]
+        record = self.world.store.find(session_id)
+        if record is None:
+            return None
+        self._over[session_id] = (changed, record.session)
+        return record.session
+
+
+def may_know(thread: Thread, carried: BranchWork | None) -> BranchWork | None:
+    """What two talk of alone is told nowhere else."""
+    return carried if carried and seen_from(thread, carried.session.thread) else None
+
+
+def _branches_of(session: Session) -> Iterable[tuple[str, BranchWork]]:
+    if session.spec:
+        yield session.spec.workspace.branch, BranchWork(session)
+    for task in session.tasks:
+        if task.workspace:
+            yield task.workspace.branch, BranchWork(session, task)
+
+
+log = logging.getLogger("bot.branches")
+
+_WORDS = frozenset({Word.BRANCHES, Word.BRANCH})
+_VERBS = frozenset({Verb.SHOW_BRANCH, Verb.MERGE_BRANCH, Verb.DELETE_BRANCH})
+_READING = "The model is reading it; what it says is added here."
+_REMEMBERED = 200
+"""Summaries: a branch that has not moved is not read again."""
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Somebody looks at one branch: where it lies, and the card that shows it."""
+
+    thread: Thread
+    path: str
+    asked: str
+    name: str
+
+
+@dataclass(frozen=True)
+class BranchMode:
+    """`session_in` finds the session of a thread: its repository is meant there, else the one of the channel."""
+
+    world: World
+    repositories: Repositories
+    whose: BranchOwners
+    answers: Answers
+    session_in: Callable[[Thread], Session | None]
+    _said: OrderedDict[str, str] = field(default_factory=OrderedDict[str, str])
+
+    def concerns(self, event: FromPeople) -> bool:
+        if isinstance(event, Commanded):
+            return event.command.word in _WORDS
+        return isinstance(event, Pressed) and event.verb in _VERBS
+
+    async def answered(self, thread: Thread, event: Commanded | Pressed) -> bool:
+        """Returns when the first card stands, or is late."""
+        await self.answers.give(self._answer(thread, event))
+        return True
+
+    async def _answer(self, thread: Thread, event: Commanded | Pressed) -> None:
+        try:
+            if path := await self._path(thread, event):
+                await self._meant(thread, event, path)
+        except PortError as problem:
+            await self._tell(thread, event, problem.reason, problem.remedy)
+
+    async def _meant(self, thread: Thread, event: Commanded | Pressed, path: str) -> None:
+        if isinstance(event, Pressed) and event.verb is not Verb.SHOW_BRANCH:
+            await self._change(thread, event, path)
+            return
+        name = event.about if isinstance(event, Pressed) else event.command.argument
+        if name:
+            await self._look(_Look(thread, path, mark_of(event.id), name))
+        else:
+            await self._list(thread, event, path)
+
+    async def _path(self, thread: Thread, event: FromPeople) -> str:
+        """Where the repository lies; empty: none is known, and the person was told."""
+        if session := self.session_in(thread):
+            return session.repository
+        if why := self.repositories.problem(thread):
+            await self._tell(thread, event, why)
+            return ""
+        return self.repositories.path_for(thread)
+
+    async def _list(self, thread: Thread, event: FromPeople, path: str) -> None:
+        found = await self.world.repository.branch_list(path)
+        works = self.whose.works(found.repository)
+        body = branch_cards.branch_list(
+            found, lambda name: may_know(thread, works.get(name)), self.world.clock.now()
+        )
+        card = AnswerCard(key=f"answer:{event.id}", title="Branches", body=body)
+        await self._whisper(thread, event, card)
+
+    async def _look(self, look: _Look, done: str = "") -> None:
+        """First what git knows, then what the model makes of it, on the same card. `done`: what was just done to it."""
+        found = await self.world.repository.branch_details(look.path, look.name)
+        known = self._said.get(self._key(look, found))
+        missing = self.world.preferences.model().missing
+        wanted = bool(found.branch.ahead) and known is None and not missing
+        without = f"AI settings are required: {missing}" if missing else ""
+        told = known or (_READING if wanted else without if found.branch.ahead else "")
+        there = await self._show(look, found, told, done)
+        if wanted:
+            await self._show(there, found, await self._summary(there, found), done)
+
+    async def _summary(self, look: _Look, found: BranchDetails) -> str:
+        """Without the model the card is as good as it was, and says why there is no more."""
+        room = self.world.rules.context_window()
+        try:
+            patch = await self.world.repository.branch_patch(look.path, look.name, PATCH)
+            carried = self._known(look, found)
+            session = carried.session if carried else None
+            text, usage = await summarise_branch(self.world.llm, found, patch, room, session)
+        except PortError as problem:
+            return sentences(f"No summary now: {problem.reason}", problem.remedy)
+        self.world.beside.add(usage)
+        self._said[self._key(look, found)] = text
+        while len(self._said) > _REMEMBERED:
+            self._said.popitem(last=False)
+        return text
+
+    async def _show(self, look: _Look, found: BranchDetails, summary: str, done: str) -> _Look:
+        """Where it stands: in a channel itself it begins a thread, so that it can be edited there."""
+        about = About(
+            look.asked,
+            mark_of(found.repository),
+            found.branch.commit,
+            found.lost,
+            found.base,
+            look.name,
+        )
+        carried = self.whose.works(found.repository).get(look.name)
+        needed = needed_by(self.whose, found.repository, look.name)
+        obstacle = why_not_deletable(found, carried, needed)
+        known = may_know(look.thread, carried)
+        now = self.world.clock.now()
+        card = branch_cards.branch_card(
+            found, known, about, summary, now, done=done, obstacle=obstacle
+        )
+        return _Look(await self._put(look.thread, card), look.path, look.asked, look.name)
+
+    async def _change(self, thread: Thread, event: Pressed, path: str) -> None:
+        about = About.read(event.about)
+        found = await self.world.repository.branch_details(path, about.name) if about else None
+        if about is None or found is None or about.where != mark_of(found.repository):
+            await self._tell(thread, event, "That is about another repository; ask for it again.")
+            return
+        look = _Look(thread, path, about.asked, about.name)
+        if (found.branch.commit, found.lost) != (about.commit, about.lost):
+            await self._tell(
+                thread,
+                event,
+                f"{about.name} has changed since that was shown: nothing was done.",
+                "Its card shows how it stands now.",
+            )
+            await self._look(look)
+            return
+        if event.verb is Verb.MERGE_BRANCH:
+            done = await merge_branch(self.world, found.repository, about, event.by)
+            self._audited(thread, event, done)
+            await self._look(look, done)
+        else:
+            await self._delete(look, about, event, found)
+
+    async def _delete(
+        self, look: _Look, about: About, event: Pressed, found: BranchDetails
+    ) -> None:
+        carried = self.whose.works(found.repository).get(look.name)
+        needed = needed_by(self.whose, found.repository, look.name)
+        if why := why_not_deletable(found, carried, needed):
+            await self._tell(look.thread, event, f"{about.name} stays: {why}.")
+            return
+        spare = spare_worktree(found, carried)
+        done = await delete_branch(self.world, about, event.by, found, spare)
+        self._audited(look.thread, event, done)
+        card = AnswerCard(
+            key=about.card,
+            title=branch_cards.title(found),
+            tone=Tone.SUCCESS,
+            body=(Text(text=done),),
+        )
+        await self._put(look.thread, card)
+
+    def _audited(self, thread: Thread, event: Pressed, done: str) -> None:
+        """It is done: with a full disk only the program's log knows that it was."""
+        log.info("a branch was changed", extra={"data": {"by": event.by.id, "done": done}})
+        try:
+            now = self.world.clock.now()
+            self.world.audit.note(branch_entry(thread, event, now, done))
+        except Unavailable as full:
+            log.warning("not noted", extra={"data": {"why": full.reason}})
+
+    async def _put(self, thread: Thread, card: AnswerCard) -> Thread:
+        chat = chat_of(self.world, thread.platform)
+        if not thread.root:
+            return await chat.open(thread, card)
+        await chat.show(thread, card)
+        return thread
+
+    async def _tell(self, thread: Thread, event: FromPeople, *said: str) -> None:
+        text = sentences(*said)
+        key = f"told:{event.id}:{mark_of(text)}"
+        await self._whisper(thread, event, AnswerCard(key=key, title=text))
+
+    async def _whisper(self, thread: Thread, event: FromPeople, card: AnswerCard) -> None:
+        chat = chat_of(self.world, thread.platform)
+        await chat.whisper(thread, event.by, card)
+
+    def _known(self, look: _Look, found: BranchDetails) -> BranchWork | None:
+        return may_know(look.thread, self.whose.works(found.repository).get(look.name))
+
+    def _key(self, look: _Look, found: BranchDetails) -> str:
+        """A summary is of two commits, and of the task where people may know of it."""
+        carried = self._known(look, found)
+        whose = carried.session.id if carried else ""
+        return f"{found.repository}:{found.parted}:{found.branch.commit}:{whose}"
+
+
+# Merges or deletes a branch that somebody has looked at: as it was shown, or not at all.
+
+
+async def merge_branch(world: World, path: str, about: About, by: Person) -> str:
+    """In a worktree of its own; the base moves only forward, and only where nothing of people's can be touched."""
+    scratch = worktree_path(path, f"agent/merge-{about.asked}")
+    try:
+        commit = await _moved_forward(world, path, about, scratch)
+    except Refused as refusal:
+        if refusal.reason != "moved":
+            raise
+        raise Refused("Something has moved since you looked.", refusal.remedy) from refusal
+    finally:
+        await world.worktrees.remove_scratch(path, scratch)
+    return f"Merged into {about.base} by {by}: {commit[:10]}"
+
+
+async def _moved_forward(world: World, path: str, about: About, scratch: str) -> str:
+    """The base, with the branch as it was shown and no other commit."""
+    wanted = {about.name: about.commit}
+    merged = await world.worktrees.merge_all(path, about.base, wanted, scratch)
+    if merged.conflicts:
+        files = ", ".join(merged.conflicts[:8])
+        raise Refused(f"{about.name} and {about.base} collide in {files}.", "Merge by hand.")
+    await world.worktrees.move_base(path, about.base, merged.commit)
+    return merged.commit
+
+
+async def delete_branch(
+    world: World, about: About, by: Person, found: BranchDetails, worktree: str
+) -> str:
+    """`worktree`: of the bot's own, which may go with it."""
+    free = worktree if worktree == found.branch.worktree else ""
+    await world.worktrees.delete_branch(
+        found.repository, about.name, about.commit, about.lost, worktree=free
+    )
+    return f"Deleted by {by}. It stood at {about.commit}; git branch {about.name} {about.commit[:10]} brings it back."
+
+
+def why_not_deletable(found: BranchDetails, carried: BranchWork | None, needed: str) -> str:
+    """Why a branch may not be deleted; empty: it may, once somebody has confirmed it. `needed`: by whom."""
+    if needed:
+        return f"session {needed} is built upon it"
+    where = found.branch.worktree
+    if where and not (where == spare_worktree(found, carried) and not found.uncommitted):
+        return f"it is checked out in {where}"
+    return ""
+
+
+def spare_worktree(found: BranchDetails, carried: BranchWork | None) -> str:
+    """A worktree of the bot's that no session needs any more."""
+    if carried and carried.session.over:
+        return carried.worktree
+    return ""
+
+
+def needed_by(whose: BranchOwners, path: str, branch: str) -> str:
+    session = whose.needs(path, branch)
+    return session.short if session else ""

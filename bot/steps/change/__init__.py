@@ -1,0 +1,1 @@
+"""People change their mind while tasks run."""

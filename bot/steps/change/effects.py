@@ -1,0 +1,263 @@
+"""What a change does to the tasks: what is shown of it, and what becomes of each task when it is confirmed or forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from pydantic import AwareDatetime
+
+from bot.core import approval, naming
+from bot.core.actions import Deed, Show
+from bot.core.cards import ApprovalCard, Decided, PlannedTask
+from bot.core.runs import Why
+from bot.core.session import Change, ChangeStage, Session
+from bot.core.spec_kit import comparison
+from bot.core.spec_kit.drafts import TaskDraft
+from bot.core.states import TaskState
+from bot.core.task import Counters, Task, TaskResult, apply_draft, drafts_of, task_from
+from bot.steps import messages, plan
+from bot.steps.blocked import limits, troubles
+from bot.steps.blocked import rules as blocked
+from bot.steps.ship import rules as ship
+
+GO_ON = "You were stopped for a change that was then forgotten. Look at what is there and go on."
+
+
+def touched_keys(session: Session) -> frozenset[str]:
+    """Of the tasks the change touches."""
+    affected = session.change.affected if session.change else ()
+    return frozenset(task.key for task in map(session.task, (a.task_id for a in affected)) if task)
+
+
+def stops(session: Session) -> tuple[str, ...]:
+    affected = session.change.affected if session.change else ()
+    found = ((session.task(a.task_id), a.why) for a in affected)
+    return tuple(f"{task.key} {task.name} ({why})" for task, why in found if task)
+
+
+def goes_on(session: Session) -> tuple[str, ...]:
+    touched = touched_keys(session)
+    return tuple(
+        f"{task.key} {task.name}"
+        for task in session.tasks
+        if task.key not in touched and task.state not in plan.SETTLED
+    )
+
+
+def edits_only(session: Session, change: Change) -> bool:
+    """No new task and no other agent: what was approved is only put differently."""
+    now = {task.key: task.agent for task in session.tasks}
+    return all(draft.key in now and draft.agent == now[draft.key] for draft in change.drafts)
+
+
+def is_outdated(session: Session, drafts: Iterable[TaskDraft]) -> bool:
+    """Whether a task was cut while they were written: what it was cut into may have the keys of new ones."""
+    cut = {task.key for task in session.in_state(TaskState.REPLACED)}
+    return any(draft.key in cut for draft in drafts)
+
+
+def approval_card(session: Session, change: Change, decided: Decided | None = None) -> Show:
+    return Show(
+        card=ApprovalCard(
+            # a change that was forgotten had the same revision, and its card stands far above
+            key=f"{approval.KEY}:{change.revision}:{naming.short(change.id)}",
+            spec_id=session.spec.id if session.spec else "",
+            revision=change.revision,
+            digest=approval.digest_of_change(session, change),
+            offer=approval.offer_of_change(session, change),
+            base=messages.base_of(session),
+            tasks=tuple(
+                _planned(session, draft)
+                for draft in change.drafts
+                if draft.key not in _gone_keys(session)
+            ),
+            parallelism=change.parallelism,
+            agent_flags=session.agent_flags,
+            test_command=session.test_command,
+            test_source=messages.source(session),
+            usage=session.usage,
+            analysis=change.analysis,
+            difference=comparison.difference(
+                session.documents,
+                change.documents,
+                drafts_of(session.tasks),
+                change.drafts,
+                messages.revision(session),
+            ),
+            approvers=session.approvers if not edits_only(session, change) else 1,
+            asker=messages.asker(session) if not edits_only(session, change) else "",
+            approved_by=tuple(str(given.by) for given in session.approvals),
+            change=change.text,
+            stops=stops(session),
+            held=change.may_stop,
+            goes_on=goes_on(session),
+            edits_only=edits_only(session, change),
+            expires=change.shown_at and change.shown_at + approval.VALID_FOR,
+            decided=decided,
+        )
+    )
+
+
+def _gone_keys(session: Session) -> frozenset[str]:
+    """Keys of tasks that nobody does any more."""
+    return frozenset(task.key for task in session.tasks if task.state in plan.GONE)
+
+
+def _planned(session: Session, draft: TaskDraft) -> PlannedTask:
+    done = any(t.key == draft.key and t.state is TaskState.COMPLETED for t in session.tasks)
+    return PlannedTask(
+        key=draft.key,
+        name=draft.title,
+        after=draft.depends_on,
+        agent=draft.agent or session.agent,
+        done=done and draft.key not in touched_keys(session),
+    )
+
+
+def hold_touched(session: Session, change: Change, at: AwareDatetime) -> Iterator[Deed]:
+    """Also what has begun to move since it was judged: somebody may have had it tried again."""
+    held = [*change.held]
+    for affected in change.affected:
+        task = session.task(affected.task_id)
+        if task is None or task.state not in plan.HOLDABLE:
+            continue
+        if not task.taken_by or change.stage is ChangeStage.AWAITING:
+            # nobody's pane is closed under their hands before somebody has confirmed it
+            yield from troubles.end_run(task, at)
+            task.become(TaskState.BLOCKED, f"{blocked.WAITING} the change {change.by} asked for")
+            held.append(task.id)
+    session.change = change.model_copy(update={"held": tuple(dict.fromkeys(held))})
+
+
+def close_cards(session: Session, change: Change, decided: Decided) -> Iterator[Deed]:
+    """What a person was asked about a task is settled by what becomes of it now."""
+    drafts = {draft.key: draft for draft in change.drafts}
+    old = {draft.key: draft for draft in drafts_of(session.tasks)}
+    for task in (session.task(affected.task_id) for affected in change.affected):
+        if task is None or task.state in plan.GONE or drafts.get(task.key) == old[task.key]:
+            continue
+        yield from blocked.close_card(session, task, decided)
+        if task.problem:
+            yield ship.not_shipped_card(task, decided)
+        if task.key not in drafts:
+            yield from limits.close_limit_card(session, task, decided)
+
+
+def release(session: Session, held: Iterable[str]) -> None:
+    for task in map(session.task, held):
+        if task and task.state is TaskState.BLOCKED:
+            continue_task(task)
+
+
+def continue_task(task: Task) -> None:
+    """The change was forgotten: on with it from where it was held."""
+    match task.blocked_from:
+        case TaskState.RUNNING:
+            task.become(TaskState.NEEDS_CONTINUATION)
+            task.go_on(GO_ON)
+        case TaskState.NEEDS_CONTINUATION:
+            # what it is to be told still waits to be told
+            task.become(TaskState.NEEDS_CONTINUATION)
+        case TaskState.VERIFYING:
+            task.become(TaskState.VERIFYING)
+            task.look_again()
+        case TaskState.INTEGRATING:
+            task.become(TaskState.INTEGRATING)
+        case _:
+            task.become(TaskState.PENDING)
+
+
+def take_over(session: Session, change: Change, at: AwareDatetime) -> None:
+    """The change was confirmed: the tasks become what it says. Those it does not touch stay as they are."""
+    touched = touched_keys(session)
+    drafts = {draft.key: draft for draft in change.drafts}
+    old = {draft.key: draft for draft in drafts_of(session.tasks)}
+    removed = [t for t in session.tasks if t.key in touched and t.key not in drafts]
+    _remove(session, removed)
+    ids = {task.key: task.id for task in session.tasks}
+    for task in session.tasks:
+        draft = drafts.get(task.key)
+        if task.key not in touched or draft is None:
+            continue
+        if draft == old[task.key]:
+            if task.id in change.held and task.state is TaskState.BLOCKED:
+                continue_task(task)
+        else:
+            apply_draft(draft, task, _dependencies(session, draft, ids))
+            _do_again(session, task, change)
+    _add(session, change, drafts.values(), ids, at)
+
+
+def _remove(session: Session, tasks: Iterable[Task]) -> None:
+    gone = frozenset(task.id for task in tasks)
+    for task in tasks:
+        if task.state not in (TaskState.CANCELLED, TaskState.REPLACED):
+            task.become(TaskState.CANCELLED)
+            task.result = TaskResult(success=False, error="no longer wanted")
+            ship.task_gone(session, task)
+    for other in session.tasks:
+        other.dependencies = tuple(id for id in other.dependencies if id not in gone)
+
+
+def _dependencies(session: Session, draft: TaskDraft, ids: Mapping[str, str]) -> tuple[str, ...]:
+    """Nobody waits for what a person has left out since this was planned; what was cut is waited for part by part."""
+    found = (
+        id for key in draft.depends_on if key in ids for id in _replacements(session, ids[key])
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _replacements(session: Session, id: str) -> Iterator[str]:
+    """What stands in its place by now; itself, if it is still wanted."""
+    task = session.task(id)
+    if task and task.state is TaskState.REPLACED:
+        for part in task.replaced_by:
+            yield from _replacements(session, part)
+    elif task is None or task.state is not TaskState.CANCELLED:
+        yield id
+
+
+def _do_again(session: Session, task: Task, change: Change) -> None:
+    """With what it is now. What its agent has done already is kept, and gone on from."""
+    if task.state in (TaskState.CANCELLED, TaskState.REPLACED):
+        return
+    task.counters, task.past, task.result, task.completed_at = Counters(), (), None, None
+    task.pull_text = None
+    if task.pull_request:
+        # whoever wants it merged has not seen what it will be
+        task.pull_request = task.pull_request.model_copy(update={"wanted_by": None})
+    if task.runs:
+        untold = f"\n\n{task.next_feedback}" if task.next_feedback else ""
+        task.become(TaskState.NEEDS_CONTINUATION)
+        task.next_why = Why.CHANGED
+        task.next_feedback = (
+            f"The task has changed since you began: {change.text}\n\nAbove it stands as it is now. "
+            f"Look at what is there already, and change what no longer fits.{untold}"
+        )
+    elif task.state is TaskState.PENDING or not plan.dependencies_done(session, task):
+        if task.state is not TaskState.PENDING:
+            task.become(TaskState.PENDING)
+    else:
+        task.become(TaskState.READY)
+
+
+def _add(
+    session: Session,
+    change: Change,
+    drafts: Iterable[TaskDraft],
+    ids: dict[str, str],
+    at: AwareDatetime,
+) -> None:
+    fresh = [draft for draft in drafts if draft.key not in ids]
+    for draft in fresh:
+        ids[draft.key] = naming.derived_id(session.id, "task", draft.key, str(change.revision))
+    for number, draft in enumerate(fresh, len(session.tasks) + 1):
+        session.tasks.append(
+            task_from(
+                draft,
+                id=ids[draft.key],
+                number=number,
+                dependencies=_dependencies(session, draft, ids),
+                at=at,
+            )
+        )

@@ -1,0 +1,120 @@
+"""Asks the model which tasks a change of mind touches. Tasks that people name themselves are always touched."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from bot.core.llm import Usage
+from bot.core.naming import task_label
+from bot.core.session import Affected, Change, Session
+from bot.core.states import TaskState
+from bot.core.task import Task
+from bot.ports import Llm
+from bot.steps.asking import Answer, ask, parsed
+from bot.steps.prompt_data import Sentence, basics, brief, task_plans, token_share
+
+NAMED = "It is named in the words themselves."
+NOT_TOLD = (
+    "The model could not tell which tasks this touches: only those that are named in it are held."
+)
+LONGEST_WHY = 300
+_KEY = re.compile(
+    r"(?<![A-Za-z0-9-])(?:T|t(?=[0-9]{3}))([0-9]{1,4})([a-z]?)(?![A-Za-z0-9]|\.[A-Za-z0-9])"
+)  # T2 and t002, but not the t2.micro of a cloud
+_LABEL = re.compile(r"(?<![A-Za-z0-9])task-[0-9a-f]{8}-[0-9]{1,4}(?![0-9])", re.IGNORECASE)
+_SETTLED_BY_PEOPLE = frozenset({TaskState.REPLACED, TaskState.CANCELLED})
+
+
+class TouchedTask(Answer):
+    key: str = Field(min_length=1)
+    why: str = ""
+
+
+class ImpactReply(Answer):
+    reason: Sentence = ""
+    affected: list[TouchedTask]
+
+
+@dataclass(frozen=True)
+class Impact:
+    """The tasks that a change touches, in the order of the plan."""
+
+    affected: tuple[Affected, ...]
+    reason: str
+
+
+async def impact(llm: Llm, session: Session, change: Change) -> tuple[Impact, Usage]:
+    """Which tasks a change touches. Keys that are no task's are ignored; a task that is named is always touched."""
+    tasks = [task for task in session.tasks if task.state is not TaskState.REPLACED]
+    data = basics(session, change.text) | {
+        "change": change.text,
+        "tasks": task_plans(session, tasks, token_share(session, 3)),
+    }
+
+    def parse(text: str) -> Impact:
+        found = parsed(ImpactReply)(text)
+        chosen = {one.key.upper(): one.why for one in found.affected}
+        unknown = sorted(chosen.keys() - {task.key.upper() for task in tasks})
+        if chosen and len(unknown) == len(chosen):
+            raise ValueError(f"affected: there is no task {', '.join(unknown)}")
+        return Impact(_touched(session, change, chosen), found.reason)
+
+    def nothing() -> Impact:
+        # Nothing counts before a person has confirmed the difference, so a task that goes on a little longer
+        # costs no more than a run. To hold them all would stop every agent because of one garbled answer.
+        return Impact(_touched(session, change, {}), NOT_TOLD)
+
+    def prose(one: Impact) -> str:
+        return "\n".join([one.reason, *(a.why for a in one.affected if a.why != NAMED)])
+
+    return await ask(llm, "impact", data, parse, nothing, ImpactReply, prose)
+
+
+def _touched(session: Session, change: Change, chosen: dict[str, str]) -> tuple[Affected, ...]:
+    named = set(_tasks_named(session, change.text))
+
+    def why(task: Task) -> str:
+        return brief(chosen.get(task.key.upper(), ""), LONGEST_WHY) or (
+            NAMED if task.id in named else ""
+        )
+
+    return tuple(
+        Affected(task_id=task.id, why=why(task))
+        for task in session.tasks
+        if task.id in named or (task.key.upper() in chosen and task.state not in _SETTLED_BY_PEOPLE)
+    )
+
+
+def _tasks_named(session: Session, text: str) -> Iterator[str]:
+    """Ids of the tasks whose key or label stands in the text; of one that was replaced, its replacements."""
+    plain = unicodedata.normalize("NFKC", text)
+    keys = {_plain_key(*found) for found in _KEY.findall(plain)}
+    labels = {label.lower() for label in _LABEL.findall(plain)}
+    ahead = [
+        task
+        for task in session.tasks
+        if _key_of(task) in keys or (task.number and task_label(session.id, task.number) in labels)
+    ]
+    seen: set[str] = set()
+    while ahead:
+        task = ahead.pop()
+        if task.state is not TaskState.REPLACED:
+            yield task.id
+        elif task.id not in seen:
+            seen.add(task.id)
+            ahead += [one for id in task.replaced_by if (one := session.task(id))]
+
+
+def _key_of(task: Task) -> str:
+    found = _KEY.fullmatch(task.key)
+    return _plain_key(*found.groups()) if found else task.key
+
+
+def _plain_key(digits: str, letter: str) -> str:
+    """T2 is T002."""
+    return f"{int(digits)}{letter}"

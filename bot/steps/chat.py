@@ -1,0 +1,75 @@
+"""The one way out to people. Everything that is shown is masked here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bot.core.actions import ShowLogs
+from bot.core.cards import AnswerCard, Card
+from bot.core.errors import Refused
+from bot.core.masking import Masker
+from bot.core.people import Person, Thread
+from bot.core.projections.task_log_views import log_blocks
+from bot.core.session import Session
+from bot.core.world import World
+from bot.ports import Chat
+
+
+@dataclass(frozen=True)
+class MaskedChat:
+    """A chat as the engine has it: nothing is said there but what was masked."""
+
+    chat: Chat
+    masker: Masker
+
+    async def show(self, thread: Thread, card: Card) -> None:
+        await self.chat.show(thread, self.masker.mask_model(card))
+
+    async def open(self, thread: Thread, card: Card) -> Thread:
+        return await self.chat.open(thread, self.masker.mask_model(card))
+
+    async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
+        await self.chat.whisper(thread, person, self.masker.mask_model(card))
+
+    async def turn_to(self, thread: Thread) -> bool:
+        """A chat that shows one thread at a time is told which one is meant now. Whether it is such a one."""
+        turn_to = getattr(self.chat, "turn_to", None)
+        if turn_to is not None:
+            await turn_to(thread)
+        return turn_to is not None
+
+
+def chat_of(world: World, platform: str) -> MaskedChat:
+    chat = world.chats.get(platform)
+    if chat is None:
+        raise Refused(
+            f"{platform} is not configured any more", "Configure it again, or use another chat."
+        )
+    return MaskedChat(chat, world.masker)
+
+
+def is_at_work(world: World, platform: str) -> bool:
+    return platform in world.chats
+
+
+async def show(world: World, session: Session, card: Card) -> None:
+    """Safe to do twice: a card is known by its key and its content."""
+    await chat_of(world, session.thread.platform).show(session.thread, card)
+
+
+async def whisper(world: World, session: Session, to: Person, card: Card) -> None:
+    """Where they are: whoever runs the bot may have said something about a session of another chat."""
+    there = session.thread
+    if to.platform != there.platform:
+        there = Thread(platform=to.platform, channel="", root="")
+    await chat_of(world, there.platform).whisper(there, to, card)
+
+
+async def show_logs(world: World, session: Session, deed: ShowLogs) -> None:
+    """From the files: what happened to a task is too much to be carried in the session."""
+    body = log_blocks(await world.logbook.read(session.id), deed.task, deed.level)
+    card = AnswerCard(key=f"answer:{deed.about}", title="Logs", body=body)
+    if deed.to:
+        await whisper(world, session, deed.to, card)
+    else:
+        await show(world, session, card)

@@ -1,0 +1,1 @@
+"""What a request leaves open is asked and answered."""

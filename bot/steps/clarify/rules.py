@@ -1,0 +1,254 @@
+"""Questions about a request: one batch, a default for each, answered by button or in words.
+
+Every answer is a decision with a number. What nobody has answered stays open, and is seen to be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+
+from pydantic import AwareDatetime
+
+from bot.core.actions import Deed
+from bot.core.choices import Verb
+from bot.core.events import (
+    AnswersRead,
+    Event,
+    FromPerson,
+    OrderFailed,
+    Pressed,
+    QuestionsFound,
+    Said,
+)
+from bot.core.intent import Intent, Question
+from bot.core.people import Person
+from bot.core.session import Session, Speaker
+from bot.core.states import Phase
+from bot.steps import messages, plan
+from bot.steps.intents import rules as intents
+from bot.steps.talk import rules as talk
+from bot.steps.verify import test_command
+
+_NUMBERED = re.compile(
+    r"(?:(?:^|(?<![\s,;、。])[\s,;、。]+)[DQ]|(?:^|[\n,;、][^\S\n]*))(\d{1,2})\s*[:=.)：）]",
+    re.IGNORECASE,
+)
+"""D1 wherever it stands; a bare number only where a line or a part of it begins. Tried only where what parts them begins: a
+text full of blanks is gone through once."""
+_AROUND = " \t\r\n\u3000\xa0,;、"
+"""What parts an answer from those beside it."""
+_AGREED = frozenset(
+    {"yes", "y", "ok", "okay", "defaults", "default", "recommended", "suggested", "はい"}
+)
+UNCLEAR = "Which question does that answer? Write for instance «D1: yes, D2: the second one»."
+
+
+def decide(session: Session, event: Event) -> Iterator[Deed]:
+    match event:
+        case Pressed(verb=Verb.DEFAULTS):
+            yield from _defaults_taken(session, event)
+        case Pressed(verb=Verb.ANSWER, answers=answers) if answers:
+            yield from _settle(session, answers, event.by, event.at)
+        case Pressed(verb=Verb.ANSWER):
+            yield messages.privately(event, "I cannot read those answers; write them here: D1: …")
+        case Said(text=text):
+            session.say(Speaker.USER, text, event.at)
+            yield from _said(session, event, text)
+        case AnswersRead():
+            yield from _read(session, event)
+        case OrderFailed(what="read_answers"):
+            yield from talk.words_not_judged(session, event)
+        case Pressed():
+            yield messages.stale_press(session, event)
+        case _:
+            pass
+
+
+def _defaults_taken(session: Session, event: Pressed) -> Iterator[Deed]:
+    """Of the questions that were open on the card that was pressed: what was asked since, nobody has seen there."""
+    key, _, names = event.about.partition("#")
+    if key and key != messages.questions(session).card.key:
+        yield messages.stale_press(session, event)
+        return
+    shown = [q.number for q in session.intent.open_questions if q.decision in names.split(",")]
+    defaults = shown if key else _numbers(session)
+    yield from _settle(session, {}, event.by, event.at, defaults=defaults)
+
+
+def take_questions(session: Session, event: QuestionsFound) -> None:
+    """What the request is. Questions that were answered before keep their numbers."""
+    session.asked = True
+    session.dry_run = session.dry_run or event.dry_run
+    settled = session.intent.clarifications
+    asked = tuple(
+        question.model_copy(update={"number": number})
+        for number, question in enumerate(event.questions, len(settled) + 1)
+    )
+    kept = session.intent if session.from_registry else Intent(type="")
+    session.intent = session.intent.model_copy(
+        update={
+            "title": kept.title or event.title or session.title,
+            "type": kept.type or event.type,
+            "risk": intents.worse(kept.risk, event.risk),
+            "risk_reasons": event.risk_reasons,
+            "clarifications": (*settled, *asked),
+        }
+    )
+    session.vague = event.vague is not None and not settled
+
+
+def begin(session: Session, at: AwareDatetime) -> Iterator[Deed]:
+    """Put the questions; without any, plan at once."""
+    known = session.intent.clarifications
+    ask = None if session.vague else test_command.to_ask(session, len(known) + 1)
+    if ask:
+        session.intent = session.intent.model_copy(update={"clarifications": (*known, ask)})
+    questions = session.intent.open_questions
+    if not questions:
+        session.enter(Phase.SPECIFYING)
+        yield messages.news("no-questions", "I have no questions, so I am writing the plan.")
+        return
+    texts = "\n".join(_question_text(question) for question in questions)
+    session.say(Speaker.ASSISTANT, texts, at)
+    if not session.vague:
+        session.enter(Phase.CLARIFYING)
+    yield messages.questions(session)
+
+
+def _question_text(question: Question) -> str:
+    default = f" (default: {question.default})" if question.default else ""
+    return f"{question.decision} {question.text}{default}"
+
+
+def answer(session: Session, event: FromPerson, answers: Mapping[int, str]) -> Iterator[Deed]:
+    yield from _settle(session, answers, event.by, event.at)
+
+
+def specified(session: Session, event: FromPerson, text: str) -> Iterator[Deed]:
+    """A vague request was made clear: it is read again, with what was said."""
+    if not text.strip():
+        yield messages.privately(event, UNCLEAR)
+        return
+    session.say(Speaker.USER, text, event.at)
+    questions = _answered(
+        session, dict.fromkeys(_numbers(session), text.strip()), event.by, event.at
+    )
+    body = f"{session.intent.body}\n\n{text.strip()}"
+    session.intent = session.intent.model_copy(update={"clarifications": questions, "body": body})
+    session.asked = session.vague = False
+    yield messages.questions(session, messages.decided("Answered", event))
+
+
+def _numbers(session: Session) -> list[int]:
+    return [question.number for question in session.intent.open_questions]
+
+
+def _said(session: Session, event: Said, text: str) -> Iterator[Deed]:
+    """What is plain is read here; what is not, the model reads."""
+    questions = session.intent.open_questions
+    if text.strip().lower().rstrip(".!。") in _AGREED and _have_defaults(questions):
+        yield from _settle(session, {}, event.by, event.at, defaults=_numbers(session))
+        return
+    answers = numbered_answers(text, questions) or _only_option(text, questions)
+    if answers:
+        yield from _settle(session, answers, event.by, event.at)
+    else:
+        yield from talk.queue_words(session, event, text)
+
+
+def _have_defaults(questions: tuple[Question, ...]) -> bool:
+    return all(question.default for question in questions)
+
+
+def _only_option(text: str, questions: tuple[Question, ...]) -> dict[int, str]:
+    """The one open question, answered by one of its options or its letter."""
+    if len(questions) != 1 or not questions[0].options:
+        return {}
+    said, question = text.strip(), questions[0]
+    picked = _picked(question, said)
+    option = next((o for o in question.options if o.casefold() == picked.casefold()), None)
+    return {question.number: option} if option else {}
+
+
+def numbered_answers(text: str, questions: tuple[Question, ...]) -> dict[int, str]:
+    """`D1: yes, D2: 2` → answers by number. A bare number or letter picks that option."""
+    marks = list(_NUMBERED.finditer(text))
+    found: dict[int, str] = {}
+    for mark, following in zip(marks, [*marks[1:], None], strict=False):
+        number = int(mark.group(1))
+        said = text[mark.end() : following.start() if following else len(text)].strip(_AROUND)
+        question = next((q for q in questions if q.number == number), None)
+        if question and said:
+            found[number] = _picked(question, said)
+    return found
+
+
+def _picked(question: Question, said: str) -> str:
+    options = question.options
+    if len(said) == 1 and said.isascii() and said.isalnum() and options:
+        index = int(said) - 1 if said.isdigit() else ord(said.lower()) - ord("a")
+        if 0 <= index < len(options):
+            return options[index]
+    return said
+
+
+def _read(session: Session, event: AnswersRead) -> Iterator[Deed]:
+    words = talk.take_words(session, event.words_id)
+    if words is None:
+        return
+    wanted = {question.number for question in session.intent.open_questions}
+    found = {number: text for number, text in event.found.items() if number in wanted and text}
+    if not found and not event.defaults:
+        yield messages.whisper_to(words.by, words.id, UNCLEAR)
+        return
+    unclear = sorted(wanted & set(event.unclear) - set(found))
+    if unclear and not event.defaults:
+        names = ", ".join(f"D{number}" for number in unclear)
+        yield messages.whisper_to(
+            words.by, words.id, f"I cannot tell what {names} shall be; it stays open."
+        )
+    defaults = _numbers(session) if event.defaults else ()
+    yield from _settle(session, found, words.by, event.at, defaults=defaults)
+
+
+def _settle(
+    session: Session,
+    answers: Mapping[int, str],
+    by: Person,
+    at: AwareDatetime,
+    *,
+    defaults: Collection[int] = (),
+) -> Iterator[Deed]:
+    """Write answers down, with the name of who decided. What is still open is shown again. `defaults`: numbers."""
+    rest = {q.number: q.default for q in session.intent.open_questions if q.number in defaults}
+    answers = {**rest, **answers}
+    answers = {number: text for number, text in answers.items() if text.strip()}
+    questions = _answered(session, answers, by, at)
+    session.intent = session.intent.model_copy(update={"clarifications": questions})
+    test_command.take_answer(session)
+    if session.intent.open_questions:
+        yield messages.questions(session)
+        return
+    session.enter(Phase.SPECIFYING)
+    what = "All defaults taken" if defaults and len(answers) == len(questions) else "Answered"
+    yield messages.questions(session, messages.decided_by(what, by, at))
+    if session.documents or session.previous:
+        plan.revise(session, "Decisions were taken anew; the decisions given here count.")
+
+
+def _answered(
+    session: Session, answers: Mapping[int, str], by: Person, at: AwareDatetime
+) -> tuple[Question, ...]:
+    return tuple(
+        question.model_copy(
+            update={
+                "answer": answers[question.number],
+                "answered_by": str(by),
+                "answered_at": at,
+            }
+        )
+        if question.answer is None and question.number in answers
+        else question
+        for question in session.intent.clarifications
+    )

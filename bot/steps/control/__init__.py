@@ -1,0 +1,1 @@
+"""Commands and buttons that are legal at any time."""

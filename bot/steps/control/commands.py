@@ -1,0 +1,394 @@
+"""Answers commands about one session: status, tasks, decisions, what was missed, and the card that waits for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import AwareDatetime
+
+from bot.core import approval
+from bot.core.actions import Deed, Show, ShowLogs, Whisper
+from bot.core.cards import AnswerCard, Decided, StoppedCard
+from bot.core.choices import Word
+from bot.core.events import Commanded
+from bot.core.evidence import CommandSource
+from bot.core.intent import Question
+from bot.core.layout import lay_out
+from bot.core.layout.phrases import ago, counted, duration, state_in_words, usage_in_words
+from bot.core.session import ChangeStage, Session, Speaker, Spoken
+from bot.core.sheets import Bullets, Element, Fields, Table, Text, Tone
+from bot.core.states import Phase, Status, TaskState
+from bot.core.task import Task
+from bot.steps import messages, plan
+from bot.steps.approve import rules as approve
+from bot.steps.blocked import limits
+from bot.steps.blocked import rules as blocked
+from bot.steps.change import effects as change_effects
+from bot.steps.change import rules as change
+from bot.steps.clarify import rules as clarify
+from bot.steps.dialogs import cards as dialog_cards
+from bot.steps.pull_requests import cards as pull_cards
+from bot.steps.ship import rules as ship
+from bot.steps.talk import rules as talk
+from bot.steps.verify import rules as verify
+from bot.steps.verify import test_command
+
+
+def answer(session: Session, event: Commanded) -> Iterator[Deed]:
+    match event.command.word:
+        case Word.STATUS:
+            yield Show(card=messages.status_card(session, event.at, {}, key=f"answer:{event.id}"))
+        case Word.TASKS:
+            yield messages.answer(event, "Tasks", *_tasks(session, event))
+        case Word.USAGE:
+            yield messages.answer(event, "Usage", _usage(session))
+        case Word.INFO:
+            yield messages.answer(event, session.title, _info(session))
+        case Word.DECISIONS:
+            yield messages.answer(event, "Decisions", *decisions_table(session))
+        case Word.CATCH_UP:
+            yield from digest(session, event)
+        case Word.VERBOSITY:
+            yield from talk.set_verbosity(session, event)
+        case Word.TESTS:
+            yield from _tests(session, event)
+        case Word.LOGS:
+            command = event.command
+            yield ShowLogs(about=event.id, task=command.argument, level=command.text)
+        case _:
+            yield messages.privately(event, "I cannot do that here. help lists the commands.")
+
+
+def _tests(session: Session, event: Commanded) -> Iterator[Deed]:
+    """Which command runs the tests; or, from somebody who may approve, which one shall from now on."""
+    said = event.command.text
+    if not said:
+        how = "tests: <command> sets another one for this and later sessions, tests: none runs none in this one."
+        yield messages.answer(event, "Tests", test_command.as_fields(session), Text(text=how))
+    elif session.over:
+        yield messages.privately(event, "This session is over: nothing of it is tested any more.")
+    else:
+        operators = session.tests_from is CommandSource.SETTINGS
+        test_command.set_by_person(session, said)
+        yield from _tested_so(session, event, operators=operators)
+
+
+def _tested_so(session: Session, event: Commanded, *, operators: bool) -> Iterator[Deed]:
+    """`operators`: GWT_TEST_COMMAND was set, which counts again in the next session."""
+    command = session.test_command
+    what = f"The tests of this session run with `{command}`" if command else "No tests are run"
+    done = bool(session.in_state(TaskState.COMPLETED))
+    said = ["What is done already is not tested again."] if done else []
+    if command and not operators:
+        said.append(
+            "Later sessions of this repository begin with it; their approval card names it."
+        )
+    yield messages.answer(event, f"{what} from now on.", *(Text(text=one) for one in said))
+    if session.phase is Phase.APPROVING:  # whoever approves must have seen it
+        session.documents_shown_at, session.approvals = event.at, ()
+        yield messages.approval_wanted(session)
+    yield from verify.check_again(session, messages.decided(what, event))
+
+
+def _tasks(session: Session, event: Commanded) -> Iterator[Element]:
+    if not session.tasks:
+        yield Text(text="There is no plan yet.")
+        return
+    rows = tuple(_task_row(session, task, event) for task in session.tasks)
+    yield Table(head=("Task", "What", "State", "After", "Time", "Branch"), rows=rows)
+
+
+def _task_row(session: Session, task: Task, event: Commanded) -> tuple[str, ...]:
+    after = ", ".join(p.key for p in map(session.task, task.dependencies) if p)
+    branch = task.workspace.branch if task.workspace else ""
+    time = duration(messages.seconds_of(task, event.at))
+    return (task.key, task.name, task.state, after, time, branch)
+
+
+def _usage(session: Session) -> Fields:
+    usage, runs = session.usage, sum(len(task.runs) for task in session.tasks)
+    return Fields(
+        pairs=(
+            ("Model calls", str(usage.calls)),
+            ("Tokens", f"about {usage.prompt_tokens:,} in, {usage.reply_tokens:,} out"),
+            ("Agent runs", str(runs)),
+            (
+                "Agents' own use",
+                ", ".join(usage_in_words(messages.agents_usage(session))) or "they do not say",
+            ),
+        )
+    )
+
+
+def _info(session: Session) -> Fields:
+    spec = f"{session.spec.id}, revision {session.spec.revision}" if session.spec else "none yet"
+    pairs = [
+        ("Session", session.id),
+        ("Status", state_in_words(session.status, session.phase)),
+        ("Repository", session.repository),
+        ("Base", messages.base_of(session)),
+        ("Spec", spec),
+        ("Asked by", str(session.owner)),
+        ("Since", f"{session.created_at:%Y-%m-%d %H:%M} UTC"),
+    ]
+    if session.failure:
+        pairs.append(("Problem", session.failure))
+    return Fields(pairs=tuple(pairs))
+
+
+# The decisions of a session, numbered. Each can be opened again at any time.
+
+
+def decisions_table(session: Session) -> Iterator[Element]:
+    if not session.intent.clarifications:
+        yield Text(text="There are none yet.")
+        return
+    rows = tuple(
+        (q.decision, q.text, q.answer or "still open", q.answered_by or "–")
+        for q in session.intent.clarifications
+    )
+    yield Table(head=("No.", "Question", "Answer", "By"), rows=rows)
+    yield Text(text="reopen D1 and a new answer decides anew; reopen D1 alone asks again.")
+
+
+def reopen_decision(session: Session, event: Commanded) -> Iterator[Deed]:
+    """With a new answer it is decided anew; without, it is asked again. What follows depends on how far the work is."""
+    question = _decision_named(session, event.command.argument)
+    if question is None:
+        name = event.command.argument
+        yield messages.privately(event, f"There is no decision {name}. decisions lists them.")
+        return
+    text = event.command.text.strip()
+    if session.phase is Phase.EXECUTING and not text:
+        wanted = f"Write the new answer behind it: reopen {question.decision} …"
+        yield messages.privately(event, wanted)
+        return
+    match session.phase:
+        case Phase.CLARIFYING:
+            yield from _while_asking(session, event, question, text)
+        case Phase.SPECIFYING | Phase.APPROVING:
+            yield from _while_planning(session, event, question, text)
+        case Phase.EXECUTING if session.change is None:
+            wish, decision = _new_answer(question, text), _with_answer(event, question, text)
+            yield from change.begin(session, talk.words_of(event, wish), decision)
+        case Phase.EXECUTING:
+            yield messages.privately(event, "Settle the change that waits first, then reopen this.")
+        case _:
+            yield messages.privately(
+                event, "Nothing is planned now. Say what you would like instead."
+            )
+
+
+def _decision_named(session: Session, name: str) -> Question | None:
+    number = name.lstrip("dD")
+    return next((q for q in session.intent.clarifications if str(q.number) == number), None)
+
+
+def _while_asking(
+    session: Session, event: Commanded, question: Question, text: str
+) -> Iterator[Deed]:
+    _reopen_question(session, question)
+    if text:
+        yield from clarify.answer(session, event, {question.number: text})
+    else:
+        yield messages.questions(session)
+
+
+def _while_planning(
+    session: Session, event: Commanded, question: Question, text: str
+) -> Iterator[Deed]:
+    if approve.spec_is_over(session):
+        approve.reopen_spec(session)
+    if session.phase is Phase.APPROVING:
+        yield messages.approval_wanted(session, messages.decided("Planned again", event))
+        session.enter(Phase.SPECIFYING)
+    session.say(Speaker.USER, _new_answer(question, text or "open again"), event.at)
+    if text:
+        session.intent = session.intent.with_question(_with_answer(event, question, text))
+        test_command.take_answer(session)
+        plan.revise(session, _new_answer(question, text))
+        yield messages.news(
+            f"revising:{messages.revision(session)}",
+            f"{question.decision} has a new answer, and I am planning again with it.",
+        )
+    else:
+        # the plan is made anew when it is answered
+        _reopen_question(session, question)
+        session.enter(Phase.CLARIFYING)
+        yield messages.questions(session)
+
+
+def _new_answer(question: Question, text: str) -> str:
+    before = f" instead of “{question.answer}”" if question.answer else ""
+    return f"Decision {question.decision} ({question.text}) is now: {text}{before}"
+
+
+def _reopen_question(session: Session, question: Question) -> None:
+    asked = {"answer": None, "answered_by": "", "answered_at": None}
+    session.intent = session.intent.with_question(question.model_copy(update=asked))
+
+
+def _with_answer(event: Commanded, question: Question, text: str) -> Question:
+    decided = {"answer": text, "answered_by": str(event.by), "answered_at": event.at}
+    return question.model_copy(update=decided)
+
+
+# What happened in a session since somebody spoke last: from the session alone, no model is asked.
+
+MOST_LINES = 15
+"""Lines under one heading."""
+
+
+def digest(session: Session, event: Commanded) -> Iterator[Deed]:
+    """For the one who asks, and nobody else: the others were there."""
+    last = session.spoken.get(event.by.id)
+    since = last.at if last else session.created_at
+    title = f"Since {'you spoke last' if last else 'this began'}, {ago(since, event.at)}"
+    body = tuple(_body(session, since, last, event.at))
+    card = AnswerCard(key=f"answer:{event.id}", title=title, body=body)
+    yield Whisper(to=event.by, card=card)
+
+
+def _body(
+    session: Session, since: AwareDatetime, last: Spoken | None, at: AwareDatetime
+) -> Iterator[Element]:
+    sections = (
+        ("Waits for somebody", tuple(waiting_titles(session))),
+        ("Decided", tuple(_decided_since(session, since))),
+        ("Finished", tuple(_finished_since(session, since))),
+        ("Failed", tuple(_failed_since(session, since))),
+        ("Pull requests", tuple(_pulls(session))),
+    )
+    news = [(title, lines) for title, lines in sections if lines]
+    if not any(title != "Pull requests" for title, _ in news):
+        yield Text(text="Nothing was decided, finished or lost, and nothing waits for anybody.")
+    for title, lines in news:
+        more = (f"… and {len(lines) - MOST_LINES} more",) if len(lines) > MOST_LINES else ()
+        yield from (Text(text=title, strong=True), Bullets(items=(*lines[:MOST_LINES], *more)))
+    yield Fields(pairs=tuple(_figures(session, last)))
+
+
+def waiting_titles(session: Session) -> Iterator[str]:
+    """The title of each card that waits for a person."""
+    if session.status is Status.FAILED:
+        yield f"It failed: {session.failure}"
+    for deed in waiting_cards(session):
+        if isinstance(deed, Show) and (laid := lay_out(deed.card)).tone is Tone.NEEDS_YOU:
+            yield laid.title
+
+
+def _decided_since(session: Session, since: AwareDatetime) -> Iterator[str]:
+    for question in session.intent.clarifications:
+        if question.answer is not None and question.answered_at and question.answered_at > since:
+            by = f" ({question.answered_by})" if question.answered_by else ""
+            yield f"{question.decision} {question.text} → {question.answer}{by}"
+    given = session.approval
+    if given and given.at > since:
+        yield f"The plan, revision {given.revision}, was approved by {given.by}"
+
+
+def _finished_since(session: Session, since: AwareDatetime) -> Iterator[str]:
+    for task in session.in_state(TaskState.COMPLETED):
+        if task.completed_at and task.completed_at > since:
+            tests = " · tests pass" if task.checks and task.checks[-1].passed else ""
+            yield f"{task.key} {task.name}{tests}"
+
+
+def _failed_since(session: Session, since: AwareDatetime) -> Iterator[str]:
+    for task in session.tasks:
+        if task.state in (TaskState.FAILED, TaskState.BLOCKED):
+            yield f"{task.key} {task.name}: {task.blocked}"
+        elif failures := _failed_checks(task, since):
+            yield f"{task.key} {task.name}: {counted(failures, 'failed check')}, being mended"
+
+
+def _failed_checks(task: Task, since: AwareDatetime) -> int:
+    if task.state is TaskState.COMPLETED:
+        return 0
+    return sum(not check.passed and check.at > since for check in task.checks)
+
+
+def _pulls(session: Session) -> Iterator[str]:
+    for task in session.tasks:
+        if pull := task.pull_request:
+            yield f"#{pull.number} {task.key} {task.name}{': merged' if pull.merged else ''}"
+
+
+def _figures(session: Session, last: Spoken | None) -> Iterator[tuple[str, str]]:
+    done = len(session.in_state(TaskState.COMPLETED))
+    yield "Now", state_in_words(session.status, session.phase)
+    if session.tasks:
+        yield "Tasks", f"{done} of {len(session.tasks)} done"
+    before = last or Spoken(at=session.created_at)
+    calls = session.usage.calls - before.usage.calls
+    tokens = session.usage.tokens - before.usage.tokens
+    yield "Model", f"{counted(calls, 'call')}, about {tokens:,} tokens since"
+    if agents := usage_in_words(messages.agents_usage(session)):
+        yield "Agents so far", ", ".join(agents)
+
+
+# The cards that wait for a person: from the session alone, so that they can be shown again.
+
+
+def waiting_cards(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
+    """The card that waits for a person: again, should it have been lost; or with what became of it."""
+    if session.over:
+        return
+    if session.status is Status.PAUSED and not decided:
+        yield stopped_card(session)
+    elif session.phase is Phase.INTAKE:
+        yield from _at_first(session, decided)
+    elif session.phase is Phase.CLARIFYING and session.asked:
+        yield messages.questions(session, decided)
+    elif session.phase is Phase.EXECUTING:
+        yield from _at_work(session, decided)
+    elif session.phase is Phase.APPROVING and not approval.is_complete(session):
+        yield messages.approval_wanted(session, decided)
+    elif session.phase is Phase.FINISHING and session.ending is None:
+        yield from _at_the_end(session, decided)
+
+
+def _at_work(session: Session, decided: Decided | None) -> Iterator[Deed]:
+    yield from blocked.waiting(session, decided)
+    yield from dialog_cards.waiting_dialogs(session, decided)
+    yield from dialog_cards.waiting_quiet_cards(session, decided)
+    yield from ship.waiting(session, decided)
+    yield from limits.waiting(session, decided)
+    if session.pulls_problem:
+        yield pull_cards.trouble(session, decided)
+    yield from pull_cards.card(session, decided)
+    if session.change and session.change.stage is ChangeStage.AWAITING:
+        yield change_effects.approval_card(session, session.change, decided)
+
+
+def _at_the_end(session: Session, decided: Decided | None) -> Iterator[Deed]:
+    if session.pulls_problem:
+        yield pull_cards.trouble(session, decided)
+    if pull_cards.with_pull(session):
+        yield from pull_cards.card(session, decided)
+    else:
+        yield messages.merge_offer(session, decided)
+
+
+def _at_first(session: Session, decided: Decided | None) -> Iterator[Deed]:
+    """Where shall it be carried out? Or: what is meant at all?"""
+    if session.earlier:
+        yield messages.earlier_session(session, decided)
+    elif session.parts:
+        yield messages.parts(session, decided)
+    elif session.vague:
+        yield messages.questions(session, decided)
+
+
+def stopped_card(session: Session, decided: Decided | None = None) -> Show:
+    """The same card for the same stop, however often it is shown."""
+    return Show(
+        card=StoppedCard(
+            key=f"stopped:{session.stops}",
+            by=session.stopped_by,
+            reason=session.away,
+            stopped_runs=session.stopped_runs,
+            session=session.short,
+            decided=decided,
+        )
+    )

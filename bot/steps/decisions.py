@@ -1,0 +1,110 @@
+"""What the bot decides. `decide` changes the session as an event demands and returns what is to be done once; `due` says,
+from the state alone, what must be under way now. Neither does anything.
+
+The rules of each phase are in the folder of its step; the table STEPS names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bot.core.actions import Deed, LookAtBase, Order, ReadAnswers
+from bot.core.events import Continued, Edited, Event, OrderFailed, Result, RunStopped, Said
+from bot.core.llm import corrected_scale
+from bot.core.session import Session
+from bot.core.states import Phase, Status
+from bot.steps import plan
+from bot.steps.approve import rules as approve
+from bot.steps.blocked import troubles
+from bot.steps.clarify import rules as clarify
+from bot.steps.control import rules as control
+from bot.steps.execute import rules as execute
+from bot.steps.finish import afterwards
+from bot.steps.finish import rules as finish
+from bot.steps.intake import rules as intake
+from bot.steps.specify import rules as specify
+from bot.steps.talk import rules as talk
+
+OBSERVED = "observe"
+"""Not ordered, but seen when the bot looks around."""
+STEPS = {
+    Phase.INTAKE: intake.decide,
+    Phase.CLARIFYING: clarify.decide,
+    Phase.SPECIFYING: specify.decide,
+    Phase.APPROVING: approve.decide,
+    Phase.EXECUTING: execute.decide,
+    Phase.FINISHING: finish.decide,
+    Phase.DONE: afterwards.decide,
+}
+
+
+def decide(session: Session, event: Event) -> list[Deed]:
+    """Change the session as the event demands; return what is to be done once."""
+    if isinstance(event, Continued) and not session.over:
+        # it goes on already: these are words like any others
+        event = Said(id=event.id, at=event.at, by=event.by, text=event.text)
+    deeds = list(talk.attachment_problems(event))
+    event = talk.with_attachments(event)
+    session.updated_at = max(session.updated_at, event.at)
+    if isinstance(event, Result):
+        session.usage += event.usage
+        session.token_scale = corrected_scale(event.usage, session.token_scale)
+        deeds += troubles.prompts_cut(session, event.usage)
+        if not _is_waited_for(session, event):
+            return deeds
+    before = {task.id: task.state for task in session.tasks}
+    if isinstance(event, Edited):
+        deeds += intake.edited(session, event)
+    elif control.concerns(session, event):
+        deeds += control.decide(session, event)
+    else:
+        deeds += STEPS[session.phase](session, event)
+    talk.note_speaker(session, event)
+    plan.update_place(session, event.at)
+    plan.count_waiting(session, event.at)
+    if session.troubles:
+        deeds += troubles.no_longer_due(session, {order.key for order in due(session)})
+    return list(talk.by_verbosity(session, deeds, before, event))
+
+
+def _is_waited_for(session: Session, event: Result) -> bool:
+    """What answers an order that is no longer due comes late, or twice: it has its cost, and changes nothing."""
+    if isinstance(event, RunStopped):  # answers a deed
+        return True
+    if isinstance(event, OrderFailed) and event.what == OBSERVED:
+        return True
+    return any(order.key == event.answers for order in due(session))
+
+
+def held_back(session: Session, event: Event) -> bool:
+    """Whether an event must wait: while a session is paused, only control events are decided on."""
+    return control.holds_back(session, event)
+
+
+def due(session: Session) -> Iterator[Order]:
+    """Every order the state demands, the ones already under way included."""
+    if session.over:
+        yield from afterwards.due(session)
+    if session.status in (Status.ACTIVE, Status.QUEUED):
+        yield from _due_in_phase(session)
+        yield from talk.due(session)
+
+
+def _due_in_phase(session: Session) -> Iterator[Order]:
+    match session.phase:
+        case Phase.INTAKE:
+            yield from intake.due(session)
+        case Phase.CLARIFYING:
+            if words := talk.next_words(session):
+                yield ReadAnswers(words_id=words.id)
+        case Phase.SPECIFYING:
+            yield from specify.due(session)
+        case Phase.APPROVING:
+            if session.recheck:
+                yield LookAtBase()
+        case Phase.EXECUTING:
+            yield from execute.due(session)
+        case Phase.FINISHING:
+            yield from finish.due(session)
+        case Phase.DONE:
+            return

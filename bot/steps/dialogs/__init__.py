@@ -1,0 +1,1 @@
+"""Agents that need a person while they run."""

@@ -1,0 +1,121 @@
+"""Reads what a program in a pane asks, and types the answer. If the screen cannot be read, the run goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import aclosing
+
+from bot.core.actions import AnswerDialog, AwaitRun, LookIn
+from bot.core.errors import PortError, Refused, Unavailable
+from bot.core.events import DialogAnswered, DialogClosed, DialogOpened, Event, LookedIn
+from bot.core.runs import Run
+from bot.core.session import Session
+from bot.core.world import World
+from bot.steps.dialogs.rules import QUESTION
+from bot.steps.workspaces import task_and_run
+
+log = logging.getLogger("agent.sub")
+SEEN_AGAIN_WITHIN = 8.0
+"""Seconds in which a dialog that was told before a restart is found on the screen, if it still stands there."""
+RETRY_AFTER = 2.0
+"""Seconds until what could not be read, or not be written down, is tried again."""
+
+
+async def watch_dialogs(
+    world: World, order: AwaitRun, run: Run, tell: Callable[[Event], None]
+) -> None:
+    gone = asyncio.create_task(_gone_unless_seen(world, order, run, tell))
+    try:
+        while True:
+            try:
+                await _watch_once(world, order, run, tell, gone)
+            except PortError as trouble:
+                data = {"run": run.id, "why": trouble.reason}
+                log.warning("dialogs not read", extra={"data": data})
+            await world.clock.sleep(RETRY_AFTER)
+    finally:
+        gone.cancel()
+        await asyncio.wait({gone})
+
+
+async def _watch_once(
+    world: World,
+    order: AwaitRun,
+    run: Run,
+    tell: Callable[[Event], None],
+    gone: asyncio.Task[None],
+) -> None:
+    async with aclosing(world.panes.dialogs(run.name)) as dialogs:
+        async for dialog in dialogs:
+            gone.cancel()
+            mark = world.mark()
+            if dialog is None:
+                event = DialogClosed(**mark, answers=order.key, run_id=run.id)
+            else:
+                shown = world.masker.mask_model(dialog)
+                event = DialogOpened(**mark, answers=order.key, run_id=run.id, dialog=shown)
+            await _tell_until_kept(world, tell, event)
+
+
+async def _gone_unless_seen(
+    world: World, order: AwaitRun, run: Run, tell: Callable[[Event], None]
+) -> None:
+    """What was answered in the pane while nobody looked is never seen to go."""
+    if run.dialog is None:
+        return
+    await world.clock.sleep(SEEN_AGAIN_WITHIN)
+    await _tell_until_kept(
+        world, tell, DialogClosed(**world.mark(), answers=order.key, run_id=run.id)
+    )
+
+
+async def _tell_until_kept(world: World, tell: Callable[[Event], None], event: Event) -> None:
+    """With a full disk once there is room again: it is not seen a second time."""
+    while True:
+        try:
+            tell(event)
+        except Unavailable:
+            await world.clock.sleep(RETRY_AFTER)
+        else:
+            return
+
+
+async def look_in(world: World, session: Session, order: LookIn) -> LookedIn:
+    """What git says, and by its terminal, where it reads that, the question whether it is done."""
+    task = session.task_of_run(order.run_id)
+    if task is None or task.run is None or task.workspace is None:
+        raise Refused("that run is no longer part of the plan")
+    work = await world.worktrees.work(task.workspace.path, task.workspace.start)
+    asked, why = False, ""
+    if order.ask:
+        try:
+            await world.panes.paste(task.run.name, QUESTION)
+            asked = True
+        except Refused as refusal:
+            why = world.masker.mask(refusal.reason)
+    return LookedIn(
+        **world.mark(),
+        answers=order.key,
+        run_id=order.run_id,
+        asked=asked,
+        why=why,
+        commits=len(work.commits),
+        uncommitted=len(work.uncommitted),
+    )
+
+
+# Typing an answer.
+
+
+async def answer_dialog(world: World, session: Session, order: AnswerDialog) -> DialogAnswered:
+    """Not safe to do twice, so it never is: after a restart nobody demands it any more."""
+    _, run, _ = task_and_run(session, order.run_id)
+    if run.dialog is None:
+        raise Refused("it is not asked any more")
+    moved = await world.panes.answer(run.name, run.dialog, run.reply)
+    log.info("answered", extra={"data": {"session": session.id, "run": run.id, "moved": moved}})
+    return DialogAnswered(
+        **world.mark(), answers=order.key, run_id=run.id, dialog_id=run.dialog.id, moved=moved
+    )

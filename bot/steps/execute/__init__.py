@@ -1,0 +1,1 @@
+"""Agents carry out the plan."""

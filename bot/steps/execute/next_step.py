@@ -1,0 +1,385 @@
+"""The next step of a task, and which tasks start now. What is legal is worked out here; the model chooses among it.
+
+Where only one thing is legal nobody is asked. Without a usable answer the default is taken, so that work never waits for
+the model. A task that goes in circles is brought before a person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from fnmatch import fnmatchcase
+from functools import partial
+
+from bot.core import naming
+from bot.core.actions import ChooseStep, Deed
+from bot.core.events import CollisionsSeen, Happening, OrderFailed, StepChosen
+from bot.core.git import Collision
+from bot.core.runs import Run, Why
+from bot.core.session import Session
+from bot.core.sheets import Tone
+from bot.core.spec_kit.drafts import TaskType
+from bot.core.states import Status, TaskState
+from bot.core.task import Option, Step, Task
+from bot.steps import messages, plan
+from bot.steps.blocked import rules as blocked
+from bot.steps.blocked.rules import other_agent_choices
+
+MORE = "more"
+AGAIN = Option(
+    id="again", says="Tell its agent what happened; it goes on in the same conversation."
+)
+FRESH = Option(
+    id="fresh", says="A new conversation on the same branch, told to try another approach."
+)
+CUT = Option(id="cut", says="Cut the task into smaller ones, which are done in its place.")
+ASK = Option(id="ask", says="Stop here and ask a person.")
+OTHER_AGENT = "agent:"
+MAX_REPLANS = 3
+
+
+def may_be_cut(session: Session, task: Task) -> bool:
+    """A task, and what it was cut into, may be cut three times in all; never what people see or others build upon already."""
+    first = task.original or task.id
+    cuts = [t for t in session.in_state(TaskState.REPLACED) if (t.original or t.id) == first]
+    seen = task.pull_request is not None and task.pull_request.open
+    built_upon = any(other.runs for other in session.tasks if task.id in other.dependencies)
+    fixed = seen or built_upon or task.type is TaskType.INTEGRATION
+    return len(cuts) < MAX_REPLANS and not fixed
+
+
+def other_agents(session: Session, task: Task) -> Iterator[Option]:
+    """Those that somebody has let work here."""
+    for agent in session.let_agents:
+        if agent != (task.agent or session.agent):
+            says = f"A new conversation on the same branch with another agent, {agent}."
+            yield Option(id=f"{OTHER_AGENT}{agent}", says=says)
+
+
+def offer_steps(
+    session: Session, task: Task, event: Happening, kind: str, happened: str, *options: Option
+) -> Iterator[Deed]:
+    """Something happened to a task: what shall be done about it? `kind` names it in one word, for its history."""
+    if reason := why_in_circles(task.past, kind, happened):
+        yield from blocked.block(session, task, f"{happened} {reason}", event)
+        return
+    id = f"{task.id}:{len(task.runs)}.{len(task.checks)}:{kind}"
+    task.step = Step(id=id, happened=happened, options=options, default=options[0].id)
+    task.past = (*task.past, f"{kind}: {happened}")[-REMEMBERED:]
+    if len(options) == 1:
+        yield from _take_option(session, task, task.step, options[0], "", event)
+
+
+def step_chosen(session: Session, event: StepChosen | OrderFailed) -> Iterator[Deed]:
+    """An option of the list, or its default."""
+    wanted = event.option if isinstance(event, StepChosen) else ""
+    for task in session.tasks:
+        if task.step and _answers(event, task.step):
+            yield from _chosen_for(session, task, task.step, wanted, event)
+    if session.step and _answers(event, session.step):
+        _set_order(session, session.step, wanted)
+
+
+def _answers(event: StepChosen | OrderFailed, step: Step) -> bool:
+    return event.answers == ChooseStep(step_id=step.id).key
+
+
+def _chosen_for(
+    session: Session, task: Task, step: Step, wanted: str, event: StepChosen | OrderFailed
+) -> Iterator[Deed]:
+    option = step.option(wanted)
+    reason = event.reason if option or not event.reason else _no_answer(event.reason)
+    option = option or step.option(step.default) or step.options[0]
+    yield from _take_option(session, task, step, option, reason, event)
+
+
+def _no_answer(why: str) -> str:
+    return f"The model gave no answer ({why}), so the usual step is taken."
+
+
+def _take_option(
+    session: Session, task: Task, step: Step, option: Option, reason: str, event: Happening
+) -> Iterator[Deed]:
+    task.past = (*task.past[:-1], f"{_kind(step)}>{option.id}: {step.happened}")
+    if option.id == ASK.id:
+        yield from blocked.block(session, task, f"{step.happened} {reason}".strip(), event)
+        return
+    run = task.run
+    if option.id == CUT.id:
+        task.step, task.replan_reason = None, step.happened
+    else:
+        _try_again(task, option)
+    yield messages.news(
+        f"step:{task.key}:{step.id.partition(':')[2]}",
+        f"{task.key}: {step.happened}",
+        *(line for line in (_option_in_words(option), reason) if line),
+        tone=Tone.FAILURE,
+        output=_failure_output(task, run),
+    )
+    yield from offer_other_agent(session, task)
+
+
+def _try_again(task: Task, option: Option) -> None:
+    task.become(TaskState.NEEDS_CONTINUATION)
+    if option.id.startswith(OTHER_AGENT):
+        task.agent = option.id.removeprefix(OTHER_AGENT)
+    elif option.id != FRESH.id:
+        return
+    task.next_why = Why.RETRY
+    task.next_feedback = (
+        f"{task.next_feedback}\n\nThe approach taken so far did not work out: try another one."
+    )
+
+
+def _kind(step: Step) -> str:
+    return step.id.rpartition(":")[2]
+
+
+def _option_in_words(option: Option) -> str:
+    if option.id == FRESH.id:
+        return "A new try with another approach."
+    if option.id == CUT.id:
+        return "It is cut into smaller tasks."
+    if option.id.startswith(OTHER_AGENT):
+        return f"A new try by {option.id.removeprefix(OTHER_AGENT)}."
+    return "Sent back to its agent."
+
+
+def _failure_output(task: Task, run: Run | None) -> str:
+    """Of what went wrong."""
+    if task.check and not task.check.passed and task.next_why is not Why.NO_EVIDENCE:
+        return task.check.output[-blocked.SHOWN_OUTPUT :]
+    return run.message if run else ""
+
+
+def start_tasks(session: Session, event: Happening) -> None:
+    """Free what has become free; start what may start, as many at once as the plan says."""
+    if not (session.has_place and session.status is Status.ACTIVE):
+        return
+    for task in session.in_state(TaskState.PENDING):
+        if plan.dependencies_done(session, task):
+            task.become(TaskState.READY)
+    ready = _in_order(session, session.in_state(TaskState.READY))
+    waiting = [*session.in_state(TaskState.NEEDS_CONTINUATION), *ready]
+    waiting = list(without_overlap(session, filter(partial(_can_start, session), waiting)))
+    room = session.parallelism - len(session.in_state(TaskState.RUNNING, TaskState.VERIFYING))
+    if room > 0 and _is_a_choice(session, waiting, room):
+        _ask_which_first(session, waiting, event)
+        waiting = [task for task in waiting if task.state is TaskState.NEEDS_CONTINUATION]
+    elif session.step and len(waiting) <= room:
+        session.step = None
+    for task in waiting[: max(room, 0)]:
+        _start(session, task, event)
+
+
+def _can_start(session: Session, task: Task) -> bool:
+    if task.workspace is None or task.taken_by or task.taking_in:
+        return False
+    return plan.may_begin(session, task) and not plan.account_is_empty(session, task)
+
+
+def _in_order(session: Session, ready: list[Task]) -> list[Task]:
+    """Who was chosen to be first; the others in the order of the plan."""
+    order = {id: place for place, id in enumerate(session.preferred)}
+    return sorted(ready, key=lambda task: order.get(task.id, len(order)))
+
+
+def _is_a_choice(session: Session, waiting: list[Task], room: int) -> bool:
+    """More may start than there is room for, and nobody has said yet which."""
+    ready = [task for task in waiting if task.state is TaskState.READY]
+    resumed = len(waiting) - len(ready)
+    undecided = [task for task in ready if task.id not in session.preferred]
+    return len(ready) > room - resumed > 0 and bool(undecided)
+
+
+def _ask_which_first(session: Session, waiting: list[Task], event: Happening) -> None:
+    ready = [task for task in waiting if task.state is TaskState.READY]
+    options = [Option(id=task.key, says=f"Start {task.key} {task.name} first.") for task in ready]
+    if session.parallelism < session.most_at_once:
+        more = f"Start one more at once than planned ({session.parallelism + 1})."
+        options.append(Option(id=MORE, says=more))
+    id = ":".join(["start", *(task.key for task in ready)])
+    if session.step is None or session.step.id != id:
+        happened = f"{len(ready)} tasks could start, and there is room for fewer."
+        session.step = Step(id=id, happened=happened, options=tuple(options), default=ready[0].key)
+
+
+def _set_order(session: Session, step: Step, choice: str) -> None:
+    session.step = None
+    keys = [option.id for option in step.options if option.id != MORE]
+    if choice == MORE and step.option(MORE):
+        session.parallelism += 1
+    first = choice if choice in keys else step.default
+    wanted = [first, *(key for key in keys if key != first)]
+    ids = {task.key: task.id for task in session.tasks}
+    known = tuple(id for id in session.preferred if id not in {ids.get(key) for key in wanted})
+    session.preferred = (*known, *(ids[key] for key in wanted if key in ids))
+
+
+def _start(session: Session, task: Task, event: Happening) -> None:
+    """A new run, with all its names, before anything of it exists."""
+    former = task.run
+    number = len(task.runs) + 1
+    run_id = naming.derived_id(session.id, task.id, "run", str(number))
+    agent = task.agent or session.agent
+    resumes = former is not None and task.next_why is not Why.RETRY and former.agent == agent
+    task.runs.append(
+        Run(
+            id=run_id,
+            number=number,
+            agent=agent,
+            conversation=former.conversation
+            if former and resumes
+            else naming.derived_id(run_id, "cli"),
+            resumes=resumes,
+            why=task.next_why,
+            feedback=_whole_feedback(task),
+            nonce=naming.derived_nonce(session.id, run_id),
+            started_at=event.at,
+            auto_flag=flags_of(session, agent) or None,
+        )
+    )
+    task.become(TaskState.RUNNING)
+    task.started_at = task.started_at or event.at
+    task.completed_at = None
+    task.next_why, task.next_feedback, task.told = Why.FIRST, "", ""
+
+
+def _whole_feedback(task: Task) -> str:
+    """An agent may remember nothing: what it has to merge is told until it is merged."""
+    told = "\n\n".join(part for part in (task.told, task.next_feedback) if part)
+    first = "" if task.to_merge in told else task.to_merge
+    return "\n\n".join(part for part in (first, told) if part)
+
+
+def flags_of(session: Session, agent: str) -> str:
+    """How a person has let it work."""
+    return session.agent_flags if agent == session.agent else session.other_agents.get(agent, "")
+
+
+# A task goes in circles: too many steps, the same pattern again, or the same words three times.
+# Then a person is asked.
+
+MOST_STEPS = 12
+REMEMBERED = MOST_STEPS
+WINDOW = 3
+OWN_BOUND = frozenset({"check_failed"})
+"""What may happen in the same words: how often is counted elsewhere."""
+ALIKE_FROM = 0.8
+MOST_COMPARED = 600
+"""Characters of what happened that are held against each other."""
+
+
+def why_in_circles(past: Sequence[str], kind: str, happened: str) -> str:
+    """Why no further step is taken, in a sentence; empty: on with it. `past` has `kind>choice: what happened` each."""
+    if len(past) >= MOST_STEPS:
+        return f"These are {MOST_STEPS} steps already."
+    if _repeats([*(_pattern(entry) for entry in past), kind]):
+        return "The same has happened in the same order before."
+    if kind not in OWN_BOUND and _said_before(past, kind, happened):
+        return f"The same has happened {WINDOW} times."
+    return ""
+
+
+def _pattern(entry: str) -> str:
+    return entry.partition(":")[0].partition(">")[0]
+
+
+def _repeats(kinds: Sequence[str]) -> bool:
+    """A, B, A, B: two different things by turns, twice."""
+    last = kinds[-4:]
+    return len(last) == 4 and last[:2] == last[2:] and last[0] != last[1]
+
+
+def _said_before(past: Sequence[str], kind: str, happened: str) -> bool:
+    same = [entry.partition(": ")[2] for entry in past if _pattern(entry) == kind]
+    window = [*same, happened][-WINDOW:]
+    if len(window) < WINDOW:
+        return False
+    return all(_ratio(one, happened) >= ALIKE_FROM for one in window[:-1])
+
+
+def _ratio(one: str, other: str) -> float:
+    return SequenceMatcher(None, one[:MOST_COMPARED], other[:MOST_COMPARED], autojunk=False).ratio()
+
+
+# Tasks that would change the same files do not run at the same time; people learn early of
+# branches that collide all the same.
+
+
+def without_overlap(session: Session, waiting: Iterable[Task]) -> Iterator[Task]:
+    """Those that may start beside what runs already, and beside each other. One that has run before need not fear others'
+    files, its changes are there; but two never work in one worktree."""
+    busy = session.in_state(TaskState.RUNNING, TaskState.VERIFYING)
+    merging = [task for task in session.tasks if task.taking_in]
+    for task in waiting:
+        together = any(_share_worktree(task, other) for other in (*busy, *merging))
+        if not together and (task.runs or not any(overlaps(task, other) for other in busy)):
+            busy.append(task)
+            yield task
+
+
+def _share_worktree(task: Task, other: Task) -> bool:
+    one, two = task.workspace, other.workspace
+    return one is not None and two is not None and one.path == two.path
+
+
+def overlaps(task: Task, other: Task) -> bool:
+    """Whether they have declared the same file, by name or by pattern. Who declares nothing is in nobody's way."""
+    return any(_same_path(one, two) for one in task.files for two in other.files)
+
+
+def _same_path(one: str, two: str) -> bool:
+    one, two = one.strip("./ "), two.strip("./ ")
+    if not one or not two:
+        return False
+    inside = two.startswith(f"{one.rstrip('/*')}/") or one.startswith(f"{two.rstrip('/*')}/")
+    return one == two or inside or fnmatchcase(one, two) or fnmatchcase(two, one)
+
+
+def collisions_seen(session: Session, event: CollisionsSeen) -> Iterator[Deed]:
+    """Each pair once, however often it is looked at."""
+    known = {_pair(collision) for collision in session.collisions}
+    new = [collision for collision in event.collisions if _pair(collision) not in known]
+    if not new:
+        return
+    session.collisions = (*session.collisions, *new)
+    keys = {t.workspace.branch: t.key for t in session.tasks if t.workspace}
+    lines = tuple(
+        f"{keys.get(c.one, c.one)} and {keys.get(c.other, c.other)}: {', '.join(c.files[:6])}"
+        for c in new
+    )
+    yield messages.news(
+        f"collisions:{len(session.collisions)}",
+        "Work in progress would conflict when it is merged",
+        *lines,
+        "The agent that finishes later will be told to resolve it. Say so in the thread if you want it done differently.",
+        tone=Tone.PROGRESS,
+    )
+
+
+def _pair(collision: Collision) -> frozenset[str]:
+    return frozenset((collision.one, collision.other))
+
+
+# Another agent is offered after two failures; the first one goes on meanwhile.
+
+FAILURES = 2
+"""Runs or tests that failed, until another agent is offered."""
+
+
+def offer_other_agent(session: Session, task: Task) -> Iterator[Deed]:
+    """Its own agent goes on meanwhile."""
+    counted = task.counters
+    failures = max(counted.failed_runs, counted.failed_checks)
+    others = other_agent_choices(session, task)
+    if failures != FAILURES or not others or task.state not in plan.MOVING:
+        return
+    agent = task.agent or session.agent
+    yield messages.problem(
+        f"other-agent:{task.key}:{len(task.runs)}",
+        f"{task.key} has failed twice with {agent}",
+        f"{agent} tries again. Another agent can take over on the same branch, if you let it.",
+        "",
+        *others,
+    )

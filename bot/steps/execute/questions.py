@@ -1,0 +1,220 @@
+"""Asks the model which step to take next, and how to cut a task that was too large into smaller ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import PurePosixPath
+from typing import Literal
+
+from pydantic import Field
+
+from bot.core.llm import Usage
+from bot.core.session import Session
+from bot.core.spec_kit.drafts import TaskType
+from bot.core.states import TaskState
+from bot.core.task import Acceptance, SmallerTask, Step, Task
+from bot.ports import Llm
+from bot.steps.asking import Answer, ask, parsed
+from bot.steps.prompt_data import (
+    ReplyText,
+    Sentence,
+    ShortLine,
+    basics,
+    brief,
+    check_data,
+    document_excerpts,
+    shortened,
+    task_plans,
+    task_states,
+    token_share,
+)
+
+HISTORY = 20
+
+
+class StepReply(Answer):
+    """`choice` is empty where the model gave no usable answer."""
+
+    choice: str
+    reason: Sentence = ""
+
+
+async def next_step(
+    llm: Llm, session: Session, step: Step, task: Task | None
+) -> tuple[StepReply, Usage]:
+    """One of the step's options, or none. Where there is nothing to choose nobody is asked."""
+    if len(step.options) == 1:
+        return StepReply(choice=step.options[0].id, reason="There is no other."), Usage()
+    data = basics(session) | {
+        "happened": shortened(step.happened, token_share(session, 6)),
+        "options": [option.model_dump() for option in step.options],
+        "default": step.default,
+        "history": list(task.past[-HISTORY:]) if task else [],
+        "task": _trouble_data(session, task) if task else {},
+        "tasks": task_states(session.tasks),
+    }
+
+    def parse(text: str) -> StepReply:
+        found = parsed(StepReply)(text)
+        if step.option(found.choice) is None:
+            known = ", ".join(option.id for option in step.options)
+            raise ValueError(f"choice: {found.choice!r} is none of {known}")
+        return found.model_copy(update={"reason": brief(found.reason, 500)})
+
+    def nothing() -> StepReply:
+        return StepReply(choice="")
+
+    return await ask(llm, "next_step", data, parse, nothing, StepReply, lambda one: one.reason)
+
+
+def _trouble_data(session: Session, task: Task) -> dict[str, object]:
+    """The task in trouble, with the end of what the tests and the agent said: what went wrong stands there."""
+    tail = token_share(session, 12) * 3
+    told = task_plans(session, [task], token_share(session, 6))[0]
+    if task.check:
+        told["last_check"] = check_data(task.check) | {"output": task.check.output[-tail:]}
+    if task.run:
+        outcome = task.run.outcome.value if task.run.outcome else ""
+        told["last_run"] = {"outcome": outcome, "message": task.run.message[-tail:]}
+    return told
+
+
+# Tasks that the model proposes later on: checked, and put in an order in which each comes after
+# those it waits for.
+
+MOST_FILES = 50
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class Proposed(Answer):
+    """`after` counts from 1."""
+
+    name: ShortLine = Field(min_length=1)
+    description: ReplyText = ""
+    acceptance: list[Sentence] = Field(min_length=1, max_length=30)
+    files: list[str] = Field(default_factory=list[str])
+    type: Literal["implementation", "documentation", "investigation"] = "implementation"
+    after: list[int] = Field(default_factory=list[int], max_length=30)
+
+
+def checked_tasks(
+    proposed: Sequence[Proposed], criterion: Callable[[int, int, str], Acceptance]
+) -> tuple[SmallerTask, ...]:
+    """As facts. A ValueError says what cannot be carried out. `criterion` makes one of a task's number and its own."""
+    names = [one.name.casefold() for one in proposed]
+    if len(set(names)) < len(names):
+        raise ValueError("tasks: two of them have the same name")
+    order = _ordered(proposed)
+    place = {at: new for new, at in enumerate(order)}
+    return tuple(
+        SmallerTask(
+            name=one.name,
+            description=one.description,
+            acceptance=tuple(
+                criterion(new + 1, n, text) for n, text in enumerate(_criteria(one.acceptance), 1)
+            ),
+            files=tuple(_repository_paths(one.files)),
+            type=TaskType(one.type),
+            after=tuple(sorted({place[number - 1] for number in one.after})),
+        )
+        for new, one in enumerate(proposed[at] for at in order)
+    )
+
+
+def _ordered(proposed: Sequence[Proposed]) -> list[int]:
+    """As they were named, as far as each may come after those it waits for."""
+    for number, one in enumerate(proposed, 1):
+        unknown = [other for other in one.after if not 1 <= other <= len(proposed)]
+        if unknown or number in one.after:
+            raise ValueError(f"after: task {number} cannot wait for {(unknown or [number])[0]}")
+    order: list[int] = []
+    left = list(range(len(proposed)))
+    while left:
+        free = [at for at in left if all(number - 1 in order for number in proposed[at].after)]
+        if not free:
+            circle = ", ".join(str(at + 1) for at in left)
+            raise ValueError(f"after: the tasks {circle} wait for each other in a circle")
+        order.append(free[0])
+        left.remove(free[0])
+    return order
+
+
+def _criteria(criteria: Sequence[str]) -> list[str]:
+    found = [text for text in dict.fromkeys(criteria) if text]
+    if not found:
+        raise ValueError("acceptance: a task must say when it is done")
+    return found
+
+
+def _repository_paths(paths: Sequence[str]) -> list[str]:
+    """Only what lies in the repository. It is a hint what not to run at the same time, so the rest may go."""
+    found: list[str] = []
+    for path in dict.fromkeys(one.strip().removeprefix("./") for one in paths):
+        parts = PurePosixPath(path).parts
+        if path and path[0] not in "/~" and not {"..", ".git"} & set(parts):
+            found += [path] if not _CONTROL.search(path) else []
+    return found[:MOST_FILES]
+
+
+def task_texts(tasks: Sequence[SmallerTask]) -> str:
+    return "\n".join(text for one in tasks for text in (one.name, one.description))
+
+
+# A task that was too large is cut into smaller ones that together do all of it. Without a usable
+# answer there are none.
+
+FEWEST, MOST = 2, 5
+
+
+class ReplanReply(Answer):
+    tasks: list[Proposed] = Field(min_length=FEWEST, max_length=MOST)
+
+
+async def replan(
+    llm: Llm, session: Session, task: Task, why: str
+) -> tuple[tuple[SmallerTask, ...], Usage]:
+    """Two to five tasks in its place, each after those it waits for. None: a person has to be asked."""
+    data = basics(session) | {
+        "task": _task_to_cut(session, task),
+        "why": shortened(why, token_share(session, 6)),
+        "commits": [commit.subject for commit in task.commits[:50]],
+        "last_check": check_data(task.check) if task.check else {},
+        "tasks": task_states(one for one in session.tasks if one.state is not TaskState.REPLACED),
+        "documents": document_excerpts(session, token_share(session, 6)),
+    }
+
+    def parse(text: str) -> tuple[SmallerTask, ...]:
+        found = parsed(ReplanReply)(text)
+        _require_all(task, found.tasks)
+        return checked_tasks(found.tasks, lambda at, n, said: _criterion(task, at, n, said))
+
+    return await ask(llm, "replan", data, parse, tuple[SmallerTask, ...], ReplanReply, task_texts)
+
+
+def _task_to_cut(session: Session, task: Task) -> dict[str, object]:
+    told = task_plans(session, [task], token_share(session, 6))[0]
+    return told | {
+        "type": task.type.value,
+        "requirements": list(task.requirements),
+        "acceptance": [{"id": one.id, "text": one.text} for one in task.acceptance],
+    }
+
+
+def _require_all(task: Task, proposed: list[Proposed]) -> None:
+    """Nothing that was to be so may get lost by cutting."""
+    said = {text.casefold() for one in proposed for text in one.acceptance}
+    lost = [one.id for one in task.acceptance if not said & _criterion_names(one)]
+    if lost:
+        raise ValueError(f"acceptance: no task serves {', '.join(lost)}")
+
+
+def _criterion(task: Task, at: int, number: int, said: str) -> Acceptance:
+    """One that the task had, or a new one of the so-many-th smaller task."""
+    had = (one for one in task.acceptance if said.casefold() in _criterion_names(one))
+    return next(had, Acceptance(id=f"{task.key}-S{at}-A{number}", text=said))
+
+
+def _criterion_names(criterion: Acceptance) -> set[str]:
+    """By its id or, as some models do, word for word."""
+    return {criterion.id.casefold(), criterion.text.strip().casefold()}

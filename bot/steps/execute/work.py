@@ -1,0 +1,387 @@
+"""Waits for the repository's place, prepares worktrees, starts agents in panes and waits for their end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+
+from bot.core.actions import (
+    AwaitRun,
+    ChooseStep,
+    HoldPlace,
+    ListBranches,
+    PrepareWorkspace,
+    ReplanTask,
+    StartRun,
+    StopRun,
+    WaitUntil,
+)
+from bot.core.errors import PortError, Refused, Unavailable
+from bot.core.events import (
+    BranchesListed,
+    Event,
+    NameTaken,
+    PlaceAwaited,
+    PlaceGranted,
+    RunEnded,
+    RunStarted,
+    RunStopped,
+    SettingsChanged,
+    StepChosen,
+    TaskReplanned,
+    TimeCame,
+    WorkspaceReady,
+)
+from bot.core.llm import Usage
+from bot.core.projections.registry import parse_observations
+from bot.core.retry import with_retries
+from bot.core.runs import Run
+from bot.core.session import Session
+from bot.core.spec_kit.drafts import TaskType
+from bot.core.states import Status
+from bot.core.task import Step, Task, Workspace
+from bot.core.world import World
+from bot.steps.dialogs.work import watch_dialogs
+from bot.steps.execute import questions
+from bot.steps.execute.instruction import instruction
+from bot.steps.execute.next_step import flags_of
+from bot.steps.execute.rules import unmerged
+from bot.steps.repository_state import settings_changed
+from bot.steps.workspaces import explain_taken, finished_commit, keep_evidence, set_up, task_and_run
+
+log = logging.getLogger("agent.sub")
+SCREEN = 60
+"""Lines of a pane in which an agent's last words are looked for."""
+LONGEST_SLEEP = 60.0
+"""Seconds: the wall clock may jump meanwhile."""
+
+
+async def prepare_workspace(
+    world: World, session: Session, order: PrepareWorkspace
+) -> WorkspaceReady | NameTaken:
+    """Safe to do twice: a worktree of ours is found again, and merging what is merged changes nothing."""
+    task, _, workspace = task_and_run(session, order.run_id)
+    start = session.spec.commit if session.spec else session.base_commit
+    begun = bool(workspace.start)
+    try:
+        await world.worktrees.prepare(session.repository, workspace.branch, workspace.path, start)
+    except Refused as refusal:
+        if refusal.reason != "taken" or begun:
+            raise explain_taken(refusal, workspace) from refusal
+        return NameTaken(
+            **world.mark(),
+            answers=order.key,
+            task_id=task.id,
+            branch=workspace.branch,
+        )
+    if not workspace.ready:
+        await set_up(world, session, workspace.path, task.key, f"the worktree of {task.key}")
+    return await _with_predecessors(world, session, order, task, workspace)
+
+
+async def _with_predecessors(
+    world: World, session: Session, order: PrepareWorkspace, task: Task, workspace: Workspace
+) -> WorkspaceReady:
+    """What it depends on is merged in. A collision is left to the task's own agent, which knows both sides best."""
+    conflicts: tuple[str, ...] = ()
+    conflicting = ""
+    merged = [*workspace.merged]
+    for predecessor in unmerged(session, task):
+        if predecessor.workspace and not conflicts:
+            branch = predecessor.workspace.branch
+            message = f"chore: merge {predecessor.key} ({branch})"
+            plan = session.spec.directory if session.spec else ""
+            commit = finished_commit(predecessor)
+            outcome = await world.worktrees.merge(workspace.path, commit, message, plan=plan)
+            conflicts = outcome.conflicts
+            conflicting = predecessor.id if conflicts else ""
+            merged.append(predecessor.id)
+    head = (await world.worktrees.work(workspace.path, session.base_commit)).head
+    return WorkspaceReady(
+        **world.mark(),
+        answers=order.key,
+        task_id=task.id,
+        workspace=workspace.model_copy(
+            update={"start": workspace.start or head, "merged": tuple(merged), "ready": True}
+        ),
+        conflicts=conflicts,
+        conflicting=conflicting,
+    )
+
+
+async def start_run(
+    world: World, session: Session, order: StartRun
+) -> RunStarted | SettingsChanged:
+    """Safe to do twice: the pane is named after the run, and a run that has ended is not started again."""
+    task, run, workspace = task_and_run(session, order.run_id)
+    await _require_worktree(world, task, workspace)
+    await _end_earlier(world, task, run)
+    _require_approved_flags(world, session, run)
+    _require_sandbox(world, session)
+    if changed := await settings_changed(world, session, order.key, task, run, workspace):
+        return changed
+    before = await world.repository.checkout(session.repository)
+    marked = world.agents.marked(run.agent)
+    kept = world.registrar.registry is not None
+    notebook = world.panes.notebook(run.name) if kept else ""
+    report = world.panes.report(run.name)
+    told = instruction(session, task, run, marked=marked, notebook=notebook, report=report)
+    prompt = world.masker.mask(told)
+    launch = await world.agents.launch(
+        run.agent,
+        cwd=workspace.path,
+        prompt=prompt,
+        conversation=run.conversation,
+        resume=run.resumes,
+        nonce=run.nonce,
+        spool=f"{world.home}/spool/{run.name}",
+    )
+    pane = await world.panes.start(run.name, workspace.path, launch, prompt)
+    _log_run("started", session, task, run, pane=pane.pane_id, pid=pane.pid, why=run.why)
+    return RunStarted(
+        **world.mark(),
+        answers=order.key,
+        run_id=run.id,
+        pane_id=pane.pane_id,
+        pid=pane.pid,
+        attach=world.panes.attach(run.name),
+        before=world.masker.mask_model(before),
+    )
+
+
+def _require_approved_flags(world: World, session: Session, run: Run) -> None:
+    """The settings may have changed since somebody approved how agents are started."""
+    let = run.agent == session.agent or run.agent in session.let_agents
+    if not let or world.agents.flags(run.agent) != flags_of(session, run.agent):
+        raise Refused(
+            f"{run.agent} would be started with other flags than were approved: {world.agents.flags(run.agent)}",
+            "Set GWT_AGENT and GWT_AGENT_COMMAND as they were, or discard this session and ask anew.",
+        )
+
+
+def _require_sandbox(world: World, session: Session) -> None:
+    """Nobody who was told of a sandbox has approved that they run without."""
+    if session.sandboxed and not world.rules.sandboxed:
+        raise Refused(
+            "Its agents were to run in a sandbox, and there is none any more.",
+            "Set SANDBOX=bwrap as it was, or discard this session and ask anew.",
+        )
+
+
+async def _require_worktree(world: World, task: Task, workspace: Workspace) -> None:
+    """Somebody may have removed it by hand."""
+    try:
+        await world.worktrees.work(workspace.path, workspace.start)
+    except Refused as refusal:
+        reason = f"The worktree of {task.key} is gone or cannot be used: {refusal.reason}"
+        raise type(refusal)(reason, refusal.remedy) from refusal
+
+
+async def _end_earlier(world: World, task: Task, run: Run) -> None:
+    """Never two agents in one worktree: one that was to be stopped may live on while tmux could not be asked."""
+    for earlier in task.runs:
+        if earlier.id == run.id or await world.panes.find(earlier.name) is None:
+            continue
+        if survivors := await world.panes.stop(earlier.name):
+            pids = ", ".join(map(str, survivors))
+            raise Unavailable(
+                f"An earlier agent of {task.key} will not end (process {pids}).", "End it by hand."
+            )
+
+
+async def await_run(
+    world: World, session: Session, order: AwaitRun, tell: Callable[[Event], None]
+) -> RunEnded:
+    """Safe to do twice: how a run ended is on disk before anybody hears of it. What it asks meanwhile is told."""
+    task, run, _ = task_and_run(session, order.run_id)
+    asking = asyncio.create_task(watch_dialogs(world, order, run, tell))
+    try:
+        end = await world.panes.ended(run.name)
+    finally:
+        asking.cancel()
+        await asyncio.wait({asking})
+    screen = await world.panes.tail(run.name, SCREEN)
+    end = world.agents.understood(run.agent, end, screen, world.clock.now())
+    _log_run(
+        "ended", session, task, run, outcome=end.outcome, exit_code=end.exit_code, by=end.source
+    )
+    seen = await _keep_observations(world, session, run)
+    log_path = await world.panes.keep_transcript(run.name)
+    report = await _report(world, task, run)
+    summary = f"{task.key}: run {run.number} of {run.agent} ended, {end.outcome} by {end.source}"
+    evidence = await keep_evidence(
+        world, session, task, "run", (run.id,), summary, executor=run.agent, source=log_path
+    )
+    return RunEnded(
+        **world.mark(),
+        answers=order.key,
+        run_id=run.id,
+        end=world.masker.mask_model(end),
+        log_path=log_path,
+        evidence=evidence,
+        report=report,
+        report_evidence=await _keep_report(world, session, task, run, report),
+        noticed=seen,
+    )
+
+
+async def _report(world: World, task: Task, run: Run) -> str:
+    """What an investigation has found. One without a file has said it in its last words."""
+    if task.type is not TaskType.INVESTIGATION:
+        return ""
+    return world.masker.mask(await world.panes.reported(run.name)).strip()
+
+
+async def _keep_report(world: World, session: Session, task: Task, run: Run, report: str) -> str:
+    """The report as a file among the evidence: the session is let go one day."""
+    if not report:
+        return ""
+    summary = f"{task.key}: the report of run {run.number} of {run.agent}"
+    return await keep_evidence(
+        world, session, task, "report", (run.id,), summary, executor=run.agent, raw=report
+    )
+
+
+async def _keep_observations(world: World, session: Session, run: Run) -> tuple[str, ...]:
+    """What its agent has written down for others is kept in the repository. It is worth no trouble: the run has ended."""
+    if world.registrar.registry is None:
+        return ()
+    try:
+        text = await world.panes.noticed(run.name)
+        found = parse_observations(text, run.id, session.intent.id, world.clock.now())
+        await world.registrar.observe(session.repository, found)
+    except PortError as trouble:
+        log.warning("not noted", extra={"data": {"run": run.id, "why": trouble.reason}})
+        return ()
+    return tuple(one.id for one in found)
+
+
+async def wait_until(world: World, order: WaitUntil) -> TimeCame:
+    while (left := (order.at - world.clock.now()).total_seconds()) > 0:
+        await world.clock.sleep(min(left, LONGEST_SLEEP))
+    return TimeCame(**world.mark(), answers=order.key, task_id=order.task_id)
+
+
+async def stop_run(world: World, session: Session, deed: StopRun) -> RunStopped:
+    """Safe to do twice: what is dead stays dead."""
+    survivors = await world.panes.stop(f"run-{deed.run_id}")
+    log.info(
+        "stopped",
+        extra={"data": {"session": session.id, "run": deed.run_id, "survivors": survivors}},
+    )
+    return RunStopped(
+        **world.mark(),
+        answers=deed.key,
+        run_id=deed.run_id,
+        survivors=survivors,
+    )
+
+
+def _log_run(what: str, session: Session, task: Task, run: Run, **more: object) -> None:
+    """The program's log of agents: their starts and ends."""
+    data = {"session": session.id, "task": task.key, "run": run.id, "agent": run.agent, **more}
+    log.info(what, extra={"data": data})
+
+
+# Whose turn it is in the repository, and which branch names are taken.
+
+queue_log = logging.getLogger("bot.perform")
+
+
+async def hold_place(
+    world: World, session: Session, order: HoldPlace, tell: Callable[[Event], None]
+) -> None:
+    """Wait for the place and keep it until called off. The line is kept in memory: everybody stands up anew at a start."""
+
+    async def tell_granted() -> None:
+        tell(PlaceGranted(**world.mark(), answers=order.key))
+
+    async def granted() -> None:
+        """However full the disk is: a place that is let go over that is another session's at once."""
+        await with_retries(world, tell_granted, tell, order=order.key, quiet=True)
+
+    def moved(position: int, waiting: int) -> None:
+        try:
+            tell(
+                PlaceAwaited(**world.mark(), answers=order.key, position=position, waiting=waiting)
+            )
+        except Unavailable:
+            # called while another session lets go: a full disk here must not keep it from that
+            queue_log.warning("position not told", extra={"data": {"id": session.id}})
+
+    await world.places.hold(
+        session.repository,
+        session.id,
+        order.since,
+        granted,
+        moved,
+        held=session.has_place,
+        rework=order.rework,
+    )
+
+
+async def list_branches(world: World, session: Session, order: ListBranches) -> BranchesListed:
+    names = await world.repository.branches(session.repository)
+    names = (*names, *_promised_branches(world, session))
+    return BranchesListed(**world.mark(), answers=order.key, names=names)
+
+
+def _promised_branches(world: World, session: Session) -> Iterator[str]:
+    """Names that other sessions have chosen and not made yet: a stop may lie between the two."""
+    for listed in world.store.sessions():
+        ended = listed.status in (Status.COMPLETED, Status.DISCARDED)
+        if ended or listed.id == session.id or listed.repository != session.repository:
+            continue
+        record = world.store.find(listed.id)
+        for workspace in record.session.workspaces if record else ():
+            yield workspace.branch
+
+
+# The model chooses the next step, or cuts a task. Work never waits for it.
+
+step_log = logging.getLogger("bot.perform")
+
+
+async def choose_step(world: World, session: Session, order: ChooseStep) -> StepChosen:
+    """Work must not wait for the model: while it cannot be asked the flow takes the default."""
+    step, task = _step(session, order.step_id)
+    try:
+        found, usage = await questions.next_step(world.llm, session, step, task)
+    except PortError as trouble:
+        step_log.warning(
+            "step not chosen", extra={"data": {"step": step.id, "why": trouble.reason}}
+        )
+        found, usage = questions.StepReply(choice="", reason=trouble.reason), Usage()
+    return StepChosen(
+        **world.mark(),
+        answers=order.key,
+        usage=usage,
+        step_id=step.id,
+        option=found.choice,
+        reason=world.masker.mask(found.reason),
+    )
+
+
+def _step(session: Session, step_id: str) -> tuple[Step, Task | None]:
+    """The step, and the task it is about; none: it is about the session."""
+    if session.step and session.step.id == step_id:
+        return session.step, None
+    for task in session.tasks:
+        if task.step and task.step.id == step_id:
+            return task.step, task
+    raise Refused("that choice no longer waits")
+
+
+async def replan_task(world: World, session: Session, order: ReplanTask) -> TaskReplanned:
+    task = session.task(order.task_id)
+    if task is None:
+        raise Refused("that task is no longer part of the plan")
+    smaller, usage = await questions.replan(world.llm, session, task, task.replan_reason)
+    return TaskReplanned(
+        **world.mark(),
+        answers=order.key,
+        usage=usage,
+        task_id=task.id,
+        smaller=tuple(world.masker.mask_model(one) for one in smaller),
+    )

@@ -1,0 +1,350 @@
+"""All tasks are settled: offers the merge, cleans up on proof, and says how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bot.core.actions import CleanUp, Deed, JudgeWhole, MergeLocally, Order, Show
+from bot.core.cards import CheckLine, Decided, SummaryCard
+from bot.core.choices import Choice, Style, Verb
+from bot.core.events import (
+    CleanedUp,
+    Event,
+    Happening,
+    MergedLocally,
+    OrderFailed,
+    Pressed,
+    PullMergeTried,
+    PullsSeen,
+    Result,
+    Said,
+    WholeJudged,
+    WordsJudged,
+    WorkDescribed,
+)
+from bot.core.evidence import Judgement, Verdict
+from bot.core.forge import CiState
+from bot.core.results import execution_result, guessing_words, status_of
+from bot.core.session import Ending, Session, Speaker, WordKind
+from bot.core.sheets import Tone
+from bot.core.states import IntentStatus, OverallStatus, Phase, Status, TaskState
+from bot.core.task import Task
+from bot.core.text import sentences
+from bot.steps import messages, plan
+from bot.steps.execute import new_tasks
+from bot.steps.pull_requests import cards as pull_cards
+from bot.steps.pull_requests import feedback as pull_feedback
+from bot.steps.pull_requests import rules as pull_requests
+from bot.steps.ship.rules import due_pull_texts, take_pull_text, without_pull_text
+from bot.steps.talk import rules as talk
+
+
+def begin(session: Session, event: Happening) -> Iterator[Deed]:
+    """Where nothing was completed there is nothing to merge, only to clean up."""
+    yield messages.status(session, event.at)
+    if not session.in_state(TaskState.COMPLETED):
+        session.ending = Ending.KEEP
+    elif pull_cards.with_pull(session):
+        yield from _pulls_settled(session, event)
+        yield from pull_cards.waiting(session)
+    elif session.hosted:
+        # there was nothing to be made a pull request of, or people wanted none
+        session.ending = Ending.KEEP
+    elif not without_pull_text(session):
+        yield messages.merge_offer(session)
+
+
+def decide(session: Session, event: Event) -> Iterator[Deed]:
+    match event:
+        case Pressed():
+            yield from _pressed(session, event)
+        case PullsSeen() | PullMergeTried() | OrderFailed(what="merge_pull" | "watch_pulls"):
+            yield from _about_pulls(session, event)
+        case Said(text=text):
+            yield from talk.message_heard(session, event, text)
+        case Result():
+            yield from _result(session, event)
+        case _:
+            pass
+
+
+def _result(session: Session, event: Result) -> Iterator[Deed]:  # noqa: C901 - one case per event
+    match event:
+        case MergedLocally():
+            yield from _merged_locally(session, event)
+        case WholeJudged(verdict=verdict, proposed=proposed):
+            session.final_verdict, session.proposed = verdict, proposed
+        case OrderFailed(what="judge_whole", reason=reason):
+            session.final_verdict = Verdict(
+                outcome=Judgement.BLOCKED,
+                reasons=(f"Nobody could judge it: {reason}",),
+                at=event.at,
+            )
+        case CleanedUp(removals=removals):
+            session.leftovers, session.cleaned = removals, True
+            session.inventory, session.unlogged = event.evidence, event.unlogged
+            if event.unlogged:
+                title = "I cannot keep the logs of its tasks"
+                yield messages.problem("logs", title, event.unlogged_because, event.unlogged_remedy)
+            yield from end_session(session, event)
+        case OrderFailed(what="merge_locally", reason=reason, remedy=remedy):
+            yield from _not_merged(session, sentences(reason, remedy))
+        case OrderFailed(what="clean_up"):
+            session.cleaned = True
+            yield from end_session(session, event)
+        case WordsJudged():
+            yield from _judged(session, event)
+        case WorkDescribed() | OrderFailed(what="describe_work"):
+            take_pull_text(session, event)
+            if not without_pull_text(session) and not pull_cards.with_pull(session):
+                yield messages.merge_offer(session)
+        case OrderFailed(what="judge_words"):
+            yield from talk.words_not_judged(session, event)
+        case _:
+            pass
+
+
+def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
+    match event.verb:
+        case Verb.MERGE if _may_choose(session, event):
+            yield from _choose(session, event, Ending.MERGE, "Merge chosen")
+        case Verb.KEEP if _may_choose(session, event):
+            yield from _choose(session, event, Ending.KEEP, "Kept on the branches")
+        case verb if verb in pull_requests.VERBS and session.ending is None:
+            yield from pull_requests.pressed(session, event)
+            yield from _pulls_settled(session, event)
+        case _:
+            yield messages.stale_press(session, event)
+
+
+def _may_choose(session: Session, event: Pressed) -> bool:
+    """Not with a button that was about one task."""
+    return session.ending is None and not pull_cards.with_pull(session) and not event.about
+
+
+def _about_pulls(
+    session: Session, event: PullsSeen | PullMergeTried | OrderFailed
+) -> Iterator[Deed]:
+    """They may bring work back: then the session executes again."""
+    yield from pull_requests.decide(session, event)
+    yield from pull_feedback.attend(session, event)
+    if plan.all_settled(session):
+        yield from _pulls_settled(session, event)
+    else:
+        session.enter(Phase.EXECUTING)
+        yield from pull_cards.card(session)
+        yield messages.status(session, event.at)
+
+
+def _pulls_settled(session: Session, event: Happening) -> Iterator[Deed]:
+    """All merged, closed, or declared unneeded: nobody is waited for any more."""
+    yield from pull_cards.card(session)
+    if not pull_cards.still_open(session) and session.ending is None:
+        session.ending = Ending.PULLS
+
+
+def wants_verdict(session: Session) -> bool:
+    """On the whole, once, before anything is cleaned up."""
+    return session.final_verdict is None and bool(session.in_state(TaskState.COMPLETED))
+
+
+def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
+    """Before anything is merged, more can be asked for: it is planned, and built upon what is there."""
+    words = talk.take_words(session, event.words_id)
+    if words is None:
+        return
+    if event.what is not WordKind.CHANGE:
+        yield from talk.answer_words(session, event, words)
+        return
+    more = messages.decided_by("More is wanted first", words.by, event.at)
+    if pull_cards.with_pull(session):
+        yield from pull_cards.card(session, more)
+    else:
+        yield messages.merge_offer(session, more)
+    plan.revise(session, words.text)
+    session.enter(Phase.SPECIFYING)
+    yield messages.planning_again(session, "I am planning what you want in addition.", words.text)
+
+
+def _choose(session: Session, event: Pressed, ending: Ending, what: str) -> Iterator[Deed]:
+    session.ending, session.ending_by, session.ending_problem = ending, event.by, ""
+    session.say(Speaker.USER, what, event.at)
+    yield messages.merge_offer(session, messages.decided(what, event))
+
+
+def _merged_locally(session: Session, event: MergedLocally) -> Iterator[Deed]:
+    if event.conflicts and new_tasks.may_integrate(session):
+        session.ending, session.ending_by = None, None
+        yield from new_tasks.integrate(session, event)
+        session.enter(Phase.EXECUTING)
+        return
+    if event.problem:
+        yield from _not_merged(session, event.problem)
+        return
+    session.merged_commit = event.commit
+    yield messages.news(
+        messages.key_of_plan(session, "merged"),
+        f"Merged into {session.base_branch} at {event.commit[:10]}",
+        _tested(event),
+        tone=Tone.SUCCESS,
+    )
+
+
+def _tested(event: MergedLocally) -> str:
+    if event.check is None:
+        return "No test command is known, so the merged whole was not tested."
+    check = event.check
+    return f"`{check.command}` {check.result} on the merged whole in {check.seconds:.0f} s."
+
+
+def _not_merged(session: Session, problem: str) -> Iterator[Deed]:
+    session.ending, session.ending_by, session.ending_problem = None, None, problem
+    yield messages.merge_offer(session)
+
+
+# A session ends: its result follows from what is known to have happened, and is shown with its
+# evidence.
+
+WARN_FROM = 3
+"""Rounds after which one should ask oneself whether it was the right wish."""
+
+
+def end_session(session: Session, event: Happening) -> Iterator[Deed]:
+    update_result(session)
+    session.intend(_intent_status(session))
+    session.enter(Phase.DONE)
+    session.become(Status.COMPLETED)
+    overall = session.result.overall_status if session.result else "INCOMPLETE"
+    session.say(Speaker.ASSISTANT, f"Ended: {overall}", event.at)
+    yield messages.status(session, event.at)
+    yield summary(session, event)
+
+
+def update_result(session: Session) -> None:
+    """The result from what is known now. What the model says of it at last is a claim, too."""
+    asked = {
+        "selected_provider": session.usage.provider or None,
+        "selected_model": session.usage.model or None,
+    }
+    result = execution_result(session, session.inventory)
+    session.result = result.model_copy(update=asked)
+
+
+def _intent_status(session: Session) -> IntentStatus:
+    wanted = [task for task in session.tasks if task.state is not TaskState.REPLACED]
+    done = [
+        task
+        for task in session.in_state(TaskState.COMPLETED)
+        if status_of(session, task) is not OverallStatus.INCOMPLETE
+    ]
+    if len(done) == len(wanted):
+        return IntentStatus.DONE
+    return IntentStatus.BLOCKED if done else IntentStatus.ERROR
+
+
+def summary(session: Session, event: Happening, decided: Decided | None = None) -> Show:
+    return Show(
+        card=SummaryCard(
+            key=messages.key_of_plan(session, "summary"),
+            title=session.title,
+            result=session.result or execution_result(session, session.inventory),
+            tasks=tuple(messages.task_line(task, event.at, {}) for task in session.tasks),
+            checks=tuple(_check_line(task) for task in session.tasks if task.check),
+            evidence=tuple(_evidence_line(task) for task in session.tasks if task.work),
+            violations=tuple(line for task in session.tasks for line in _violation_lines(task)),
+            guesses=tuple(line for task in session.tasks for line in _guess_lines(task)),
+            merged=_merged(session),
+            kept=tuple(f"{r.branch}: {r.reason}" for r in session.leftovers if r.reason),
+            usage=session.usage,
+            agent_runs=sum(len(task.runs) for task in session.tasks),
+            agent_usage=messages.agents_usage(session),
+            seconds=int((event.at - session.created_at).total_seconds()),
+            pulls=tuple(line for task in session.tasks for line in _pull_line(task)),
+            verdict=session.final_verdict,
+            proposed=tuple(f"{one.name}: {one.description}"[:300] for one in session.proposed),
+            choices=() if decided else tuple(_choices(session)),
+            decided=decided,
+        )
+    )
+
+
+def _merged(session: Session) -> str:
+    if session.merged_commit:
+        return f"merged into {session.base_branch} at {session.merged_commit[:10]}"
+    pulls = [task.pull_request for task in session.tasks if task.pull_request]
+    merged = sum(pull.merged for pull in pulls)
+    return f"{merged} of {len(pulls)} pull requests merged" if pulls else ""
+
+
+_BY_PEOPLE = {
+    CiState.FAILED: " though a check had failed",
+    CiState.PENDING: " before its checks had ended",
+}
+"""The bot merges nothing like that; people may."""
+
+
+def _pull_line(task: Task) -> Iterator[str]:
+    if pull := task.pull_request:
+        became = "merged" if pull.merged else "left open" if pull.open else "closed"
+        if pull.merged and pull.seen:
+            became += _BY_PEOPLE.get(pull.seen.ci, "")
+        yield f"{task.key}: #{pull.number} {became} {pull.url}".strip()
+
+
+def _choices(session: Session) -> Iterator[Choice]:
+    """What is missing can be done in a further round, as often as that is allowed."""
+    if session.proposed and session.continues < plan.MOST_CONTINUES:
+        rounds = session.continues + 1
+        warning = f" This would be round {rounds}." if rounds >= WARN_FROM else ""
+        yield Choice(
+            label="Continue with what is missing",
+            verb=Verb.MORE,
+            about=session.id,
+            style=Style.PRIMARY,
+            confirm=f"Plan {len(session.proposed)} more tasks in this session?{warning}",
+        )
+
+
+def _check_line(task: Task) -> CheckLine:
+    check = task.checks[-1]
+    return CheckLine(
+        task=task.key,
+        command=check.command,
+        commit=check.commit,
+        result=check.result,
+        tries=len(task.checks),
+    )
+
+
+def _violation_lines(task: Task) -> Iterator[str]:
+    for one in task.violations:
+        what = one.limit_type.removeprefix("max_")
+        yield f"{task.key}: {one.actual_value:g} {what}, {one.limit_value:g} were allowed"
+
+
+def _guess_lines(task: Task) -> Iterator[str]:
+    """Words that guess where a report should know. They are shown; what counts is the evidence."""
+    if task.run and (words := guessing_words(task.run.message)):
+        yield f"{task.key}: {', '.join(words)}"
+
+
+def _evidence_line(task: Task) -> str:
+    commits = ", ".join(f"{c.sha[:10]} {c.subject}" for c in task.commits)
+    files = len([file for file in task.verified_files if file.exists])
+    seen = "1 file" if files == 1 else f"{files} files"
+    return f"{task.key}: {seen} seen on disk; {commits}"
+
+
+# What must be under way at the end.
+
+
+def due(session: Session) -> Iterator[Order]:
+    if session.ending is None:
+        yield from due_pull_texts(session)
+        yield from pull_requests.due(session)
+    if session.ending is Ending.MERGE and not session.merged_commit:
+        yield MergeLocally()
+    elif session.ending and wants_verdict(session):
+        yield JudgeWhole(number=session.continues + 1)
+    elif session.ending and not session.cleaned:
+        yield CleanUp()

@@ -1,0 +1,272 @@
+"""The end of a session's work: merged in a scratch worktree, tested as a whole, and only then the base moves."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+from bot.core.actions import CleanUp, JudgeWhole, MergeLocally, SumUp
+from bot.core.errors import PortError, Refused
+from bot.core.events import CleanedUp, MergedLocally, SummedUp, WholeJudged
+from bot.core.evidence import Check
+from bot.core.git import Removal
+from bot.core.llm import Usage
+from bot.core.naming import worktree_path
+from bot.core.session import Session
+from bot.core.spec_kit.drafts import TaskType
+from bot.core.states import Status, TaskState
+from bot.core.task import PullRequest, Task, Workspace
+from bot.core.world import World
+from bot.ports.stores import IndexedSession
+from bot.steps.finish import questions
+from bot.steps.finish.questions import sum_up as summed_up
+from bot.steps.plan import pull_request_of
+from bot.steps.verify import rules as verify
+from bot.steps.verify import test_command
+from bot.steps.verify.work import run_tests
+from bot.steps.workspaces import evidence_inventory, finished_commit
+
+log = logging.getLogger("bot.perform")
+
+
+async def merge_locally(world: World, session: Session, order: MergeLocally) -> MergedLocally:
+    """Safe to do twice: merging what is merged makes no commit, and the base moves forward only."""
+    scratch = worktree_path(session.repository, f"agent/merge-{session.short}")
+    try:
+        return await _merged_and_tested(world, session, order, scratch)
+    finally:
+        await world.worktrees.remove_scratch(session.repository, scratch)
+
+
+async def _merged_and_tested(
+    world: World, session: Session, order: MergeLocally, scratch: str
+) -> MergedLocally:
+    done = [task for task in session.in_state(TaskState.COMPLETED) if task.workspace]
+    # in a task that settled conflicts the others are settled already
+    done.sort(key=lambda task: task.type is not TaskType.INTEGRATION)
+    branches = tuple(dict.fromkeys(t.workspace.branch for t in done if t.workspace))
+    judged = {one: await _judged_head(world, session, one, done) for one in branches}
+    if moved := [_judged_at(one, done) for one, head in judged.items() if not head]:
+        problem = f"{', '.join(moved)} is not what was tested and judged: it holds other commits, or lacks some. Put it back, or merge by hand."
+        return _answer(world, order, problem=problem)
+    try:
+        outcome = await world.worktrees.merge_all(
+            session.repository, session.base_branch, judged, scratch
+        )
+    except Refused as refusal:
+        if refusal.reason != "moved":
+            raise
+        return _answer(world, order, problem=refusal.remedy)
+    if outcome.conflicts:
+        problem = f"the branches collide in {', '.join(outcome.conflicts)}."
+        return _answer(world, order, problem=problem, conflicts=outcome.conflicts)
+    check = None
+    if command := test_command.for_whole(session):
+        log = f"{world.home}/runs/check-{session.short}-merged.log"
+        accepted = [flag for task in done for flag in verify.accepted(session, task)]
+        check = await run_tests(world, session, command, scratch, outcome.commit, 1, log, accepted)
+        if problem := _unproven(session, check):
+            return _answer(world, order, check=check, problem=problem)
+    try:
+        await world.worktrees.move_base(session.repository, session.base_branch, outcome.commit)
+    except Refused as refusal:
+        if refusal.reason != "moved":
+            raise
+        problem = f"{session.base_branch} has moved meanwhile; merge once more."
+        return _answer(world, order, check=check, problem=problem)
+    return _answer(world, order, commit=outcome.commit, check=check)
+
+
+def _unproven(session: Session, check: Check) -> str:
+    """Why the merged whole must not become the base; empty: its tests have passed, and ran as at the base."""
+    if not check.passed:
+        return f"`{check.command}` fails on the merged whole (see {check.output_path})."
+    let_pass = any(":tests:" in one for task in session.tasks for one in task.accepted)
+    signs = check.tests.signs if check.tests and not let_pass else ()
+    return (
+        f"`{check.command}` proves nothing on the merged whole. {' '.join(signs)}" if signs else ""
+    )
+
+
+async def _judged_head(world: World, session: Session, branch: str, done: list[Task]) -> str:
+    """The commit it stands at; empty if it holds more than what its last task was done with, or less than any."""
+    log_of, heads = world.worktrees.log, _heads(branch, done)
+    lacks = [head for head in heads if await log_of(session.repository, branch, head)]
+    just = [head for head in heads if not await log_of(session.repository, head, branch)]
+    if lacks or not just:
+        return ""
+    return (
+        just[-1]
+        if just[-1] != branch
+        else await world.repository.tip(session.repository, branch) or ""
+    )
+
+
+def _judged_at(branch: str, done: list[Task]) -> str:
+    """Its name and where it stood."""
+    return f"{branch} (judged at {_heads(branch, done)[-1][:10]})"
+
+
+def _heads(branch: str, done: list[Task]) -> list[str]:
+    return [finished_commit(t) for t in done if t.workspace and t.workspace.branch == branch]
+
+
+def _answer(
+    world: World,
+    order: MergeLocally,
+    *,
+    commit: str = "",
+    check: Check | None = None,
+    problem: str = "",
+    conflicts: tuple[str, ...] = (),
+) -> MergedLocally:
+    return MergedLocally(
+        **world.mark(),
+        answers=order.key,
+        commit=commit,
+        check=check,
+        problem=problem,
+        conflicts=conflicts,
+    )
+
+
+async def sum_up(world: World, session: Session, order: SumUp) -> SummedUp:
+    """The end is told already: the model's words only come on top, and nobody waits for them."""
+    try:
+        text, usage = await summed_up(world.llm, session)
+    except PortError as trouble:
+        log.info("not summed up", extra={"data": {"id": session.id, "why": trouble.reason}})
+        text, usage = "", Usage()
+    text = world.masker.mask(text)
+    return SummedUp(**world.mark(), answers=order.key, usage=usage, text=text)
+
+
+async def clean_up(world: World, session: Session, order: CleanUp) -> CleanedUp:
+    """Safe to do twice: what is gone is gone. Nothing goes without proof that it is safe."""
+    for task in session.tasks:
+        if task.run:
+            await world.panes.stop(task.run.name)
+    base = await _where_it_is_merged(world, session)
+    removals = [
+        await _removed(world, session, workspace, base, pull)
+        for workspace, pull in _workspaces(session)
+    ]
+    await _release_held_commits(world, session)
+    lost = await world.logbook.settle(session)
+    why = next(iter(lost.values()), None)
+    return CleanedUp(
+        **world.mark(),
+        answers=order.key,
+        removals=tuple(removals),
+        evidence=await evidence_inventory(world, session),
+        unlogged=tuple(lost),
+        unlogged_because=why.reason if why else "",
+        unlogged_remedy=why.remedy if why else "",
+    )
+
+
+async def _release_held_commits(world: World, session: Session) -> None:
+    """Commits of the host's that no other session begins from are held no longer."""
+    records = (
+        world.store.find(one.id) for one in world.store.sessions() if _is_unfinished(one, session)
+    )
+    needed = frozenset(record.session.base_commit for record in records if record)
+    try:
+        await world.worktrees.let_go(session.repository, needed)
+    except Refused as refusal:
+        log.warning("not let go", extra={"data": {"id": session.id, "why": refusal.reason}})
+
+
+def _is_unfinished(other: IndexedSession, session: Session) -> bool:
+    ended = other.status in (Status.COMPLETED, Status.DISCARDED)
+    return not ended and other.id != session.id and other.repository == session.repository
+
+
+def _workspaces(session: Session) -> Iterator[tuple[Workspace, PullRequest | None]]:
+    """Each once, also what an order had only begun when it was called off; the spec's at the end."""
+    begun = {t.workspace.branch: t for t in session.tasks if t.workspace and t.runs}
+    for task in begun.values():
+        if task.workspace:
+            yield task.workspace, pull_request_of(session, task)
+    for task in session.tasks:
+        yield from ((workspace, None) for workspace in task.left)
+    if session.spec and (session.documents or session.spec.revision > 1):
+        yield session.spec.workspace, None
+
+
+async def _where_it_is_merged(world: World, session: Session) -> str | None:
+    """The commit or branch that proves what is merged; none: nothing says that anything is."""
+    if session.status is Status.DISCARDED:
+        return None
+    if session.merged_commit:
+        return session.base_branch
+    merged = any(task.pull_request and task.pull_request.merged for task in session.tasks)
+    if not merged or world.forge is None or session.hosted is None:
+        return None
+    try:
+        fetched = await world.forge.fetch(session.hosted.slug, session.base_branch)
+        await world.worktrees.take_in(session.repository, fetched.path, fetched.commit)
+    except Refused as refusal:
+        log.warning("base not fetched", extra={"data": {"id": session.id, "why": refusal.reason}})
+        return None
+    return fetched.commit
+
+
+async def _removed(
+    world: World, session: Session, workspace: Workspace, base: str | None, pull: PullRequest | None
+) -> Removal:
+    tip = pull.head if pull and pull.merged else ""
+    plan = session.spec.directory if session.spec and workspace == session.spec.workspace else ""
+    try:
+        removal = await world.worktrees.remove(
+            session.repository,
+            workspace.path,
+            workspace.branch,
+            base if base and (pull is None or tip) else None,
+            merged_tip=tip,
+            plan=plan,
+        )
+        return await _removed_there(world, session, removal, pull)
+    except Refused as refusal:
+        return Removal(
+            branch=workspace.branch,
+            path=workspace.path,
+            worktree_gone=False,
+            branch_gone=False,
+            reason=refusal.reason,
+        )
+
+
+async def _removed_there(
+    world: World, session: Session, removal: Removal, pull: PullRequest | None
+) -> Removal:
+    """Its branch on the forge, too, once the pull request is merged: only there where the bot has put it."""
+    if world.forge is None or session.hosted is None or pull is None or not pull.merged:
+        return removal
+    try:
+        left = await world.forge.unpublish(session.hosted.slug, removal.branch, pull.head)
+    except Refused as refusal:
+        left = refusal.reason
+    reason = "; ".join(part for part in (removal.reason, left and f"on GitHub: {left}") if part)
+    return removal.model_copy(update={"reason": reason})
+
+
+# The verdict on the whole. Where the model cannot be used, facts decide.
+
+
+async def judge_whole(world: World, session: Session, order: JudgeWhole) -> WholeJudged:
+    """Facts decide where the model cannot be used: the end never waits for its opinion."""
+    try:
+        verdict, proposed, usage = await questions.judge_whole(
+            world.llm, session, world.clock.now()
+        )
+    except Refused as refusal:
+        log.warning("whole not judged", extra={"data": {"id": session.id, "why": refusal.reason}})
+        verdict, proposed, usage = questions.plain_verdict(session, world.clock.now()), (), Usage()
+    return WholeJudged(
+        **world.mark(),
+        answers=order.key,
+        usage=usage,
+        verdict=world.masker.mask_model(verdict),
+        proposed=tuple(world.masker.mask_model(one) for one in proposed),
+    )

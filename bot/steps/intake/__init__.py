@@ -1,0 +1,1 @@
+"""The first message becomes a request that is understood."""

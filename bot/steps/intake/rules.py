@@ -1,0 +1,295 @@
+"""From the first message to a request that is understood: where the work starts from, and whether it is one plan at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bot.core import naming
+from bot.core.actions import Deed, FindQuestions, OpenSession, Order, PassOn, ScanRepository, Survey
+from bot.core.choices import Verb
+from bot.core.events import (
+    Begun,
+    Edited,
+    Event,
+    Happening,
+    OrderFailed,
+    PassedOn,
+    Pressed,
+    QuestionsFound,
+    Said,
+    Scanned,
+    SessionOpened,
+    Surveyed,
+)
+from bot.core.git import Base
+from bot.core.intent import Intent
+from bot.core.people import ChosenDestination, Destination, Part
+from bot.core.session import Session, Speaker, Spec, Words
+from bot.core.sheets import Pointer, Text, Tone
+from bot.core.states import IntentStatus, Phase, Status
+from bot.core.task import Workspace
+from bot.steps import messages
+from bot.steps.blocked import troubles
+from bot.steps.clarify import rules as clarify
+from bot.steps.talk import rules as talk
+from bot.steps.verify import test_command
+
+
+def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - one case per event
+    match event:
+        case Said(text=text) if not session.intent.body:
+            session.intent = Intent(id=session.short, body=text, created_at=event.at)
+            session.say(Speaker.USER, text, event.at)
+            yield from messages.requested(session)
+        case Begun():
+            _take_request(session, event)
+            yield from messages.requested(session)
+        case Said(text=text) if session.vague:
+            yield from clarify.specified(session, event, text)
+        case Pressed(verb=Verb.ANSWER, answers=answers) if answers and session.vague:
+            yield from clarify.specified(session, event, "\n".join(answers.values()))
+        case Said(text=text):
+            yield from talk.noted(session, event, text)
+        case Surveyed():
+            _take_survey(session, event)
+            yield messages.received(session)
+        case Scanned(scan=scan):
+            session.scan = scan
+            test_command.take_scan(session, scan)
+        case QuestionsFound():
+            yield from _understood(session, event)
+        case Pressed(verb=Verb.SPLIT | Verb.WHOLE | Verb.THERE | Verb.HERE):
+            yield from _place_chosen(session, event)
+        case SessionOpened() | PassedOn():
+            yield from part_arrived(session, event)
+        case OrderFailed(what="pass_on"):
+            yield from _not_passed_on(session, event)
+        case OrderFailed():
+            yield from troubles.fail_on_refusal(session, event)
+        case Pressed():
+            yield messages.stale_press(session, event)
+        case _:
+            pass
+
+
+EDITED = "I have read your edited request, and plan with what it says now."
+EDITED_LATER = (
+    "You edited a message that I have read already. I go on with what it said before. "
+    "If something should be different, write it here as a new message."
+)
+
+
+def edited(session: Session, event: Edited) -> Iterator[Deed]:
+    """Until the plan is written a request may be edited; of any other edit its author learns how to ask for a change."""
+    early = session.phase in (Phase.INTAKE, Phase.CLARIFYING) and not session.over
+    is_request = event.of == session.request_id and event.text.strip()
+    if not (early and is_request):
+        yield messages.whisper_to(event.by, f"edited:{event.of}", EDITED_LATER)
+        return
+    if event.text == session.intent.body:
+        return
+    if session.vague:
+        yield from clarify.specified(session, event, event.text)
+        return
+    session.intent = session.intent.model_copy(update={"body": event.text})
+    session.say(Speaker.USER, f"I have edited my request. It now says:\n{event.text}", event.at)
+    yield from messages.requested(session)
+    yield messages.privately(event, EDITED)
+
+
+def _not_passed_on(session: Session, event: OrderFailed) -> Iterator[Deed]:
+    session.going = None
+    yield messages.news(
+        f"not-passed-on:{event.id}",
+        "It cannot go on there.",
+        event.reason,
+        event.remedy,
+        tone=Tone.FAILURE,
+    )
+    yield messages.earlier_session(session)
+
+
+def _take_request(session: Session, event: Begun) -> None:
+    """By another session, or from the registry: what it was begun with stands in place of somebody's words."""
+    session.intent = event.intent or Intent(
+        id=session.short,
+        title=event.title,
+        body=event.text,
+        parent=event.parent,
+        created_at=event.at,
+    )
+    session.say(Speaker.USER, event.text, event.at)
+
+
+def _take_survey(session: Session, event: Surveyed) -> None:
+    """Fix where the work starts from. The names are chosen here, before anything of them exists."""
+    base = event.base
+    session.repository = base.repository
+    session.base_branch, session.base_commit = base.branch, base.commit
+    session.base_uncommitted, session.upstream = base.uncommitted, base.upstream
+    session.agent, session.agent_flags = event.agent.agent, event.agent_flags
+    session.context_window, session.most_at_once = event.context_window, event.most_at_once
+    session.limits, session.hosted = event.limits, event.hosted
+    session.unattended = session.unattended or event.unattended
+    session.brought = event.brought
+    session.sandboxed, session.runs_as = event.sandboxed, event.user
+    session.other_agents = event.other_agents
+    session.warnings = (*event.agent.warnings, *_git_under_way(event.base))
+    if session.spec is None:
+        spec_id = naming.spec_id_from(naming.derived_id(session.id, "spec"))
+        branch = f"agent/{spec_id.lower()}"
+        workspace = Workspace(
+            branch=branch,
+            path=naming.worktree_path(session.repository, branch),
+            created_at=event.at,
+        )
+        session.spec = Spec(id=spec_id, workspace=workspace)
+
+
+def _git_under_way(base: Base) -> Iterator[str]:
+    if base.under_way:
+        what = f"{base.under_way[0].upper()}{base.under_way[1:]}"
+        yield f"{what} is under way in your checkout. I leave it alone; before I could merge there, it has to be over."
+
+
+def _understood(session: Session, event: QuestionsFound) -> Iterator[Deed]:
+    """Where it shall be carried out is settled before anything is asked about it."""
+    clarify.take_questions(session, event)
+    if session.spec_only:
+        yield from clarify.begin(session, event.at)
+    elif event.earlier and session.going is None and session.intent.parent is None:
+        session.earlier = event.earlier
+        yield messages.earlier_session(session)
+    elif len(event.parts) > 1 and session.going is None and session.intent.parent is None:
+        session.parts = parts_of(session, event)
+        yield messages.parts(session)
+    else:
+        yield from clarify.begin(session, event.at)
+
+
+def _place_chosen(session: Session, event: Pressed) -> Iterator[Deed]:
+    if session.going is not None or not (session.parts or session.earlier):
+        yield messages.stale_press(session, event)
+        return
+    wanted = {
+        Verb.SPLIT: Destination.SPLIT,
+        Verb.THERE: Destination.ELSEWHERE,
+        Verb.WHOLE: Destination.HERE,
+        Verb.HERE: Destination.HERE,
+    }
+    yield from _go_on_there(session, event, wanted[event.verb])
+
+
+def _go_on_there(session: Session, event: Pressed, going: Destination) -> Iterator[Deed]:
+    offered = Destination.ELSEWHERE if session.earlier else Destination.SPLIT
+    if going not in (offered, Destination.HERE):
+        yield messages.stale_press(session, event)
+        return
+    session.going = ChosenDestination(where=going, by=str(event.by), at=event.at)
+    yield messages.earlier_session(session) if session.earlier else messages.parts(session)
+    if going is Destination.HERE:
+        session.parts, session.earlier = (), None
+        yield from clarify.begin(session, event.at)
+
+
+# Work that goes on in another session: parts of a large request, a new request after the end,
+# more of an earlier one.
+
+
+def parts_of(session: Session, event: QuestionsFound) -> tuple[Part, ...]:
+    """Their ids are chosen here, so that opening them twice opens them once."""
+    return tuple(
+        Part(
+            session=naming.derived_id(session.id, "part", str(number)),
+            title=part.title,
+            body=part.body,
+            by=session.owner,
+        )
+        for number, part in enumerate(event.parts, 1)
+    )
+
+
+def new_wish(session: Session, words: Words) -> Part:
+    """What somebody asks for in the thread of a session that is over."""
+    first_line = words.text.strip().partition("\n")[0]
+    return Part(
+        session=naming.derived_id(session.id, "wish", words.id),
+        title=first_line[:72],
+        body=words.text,
+        by=words.by,
+        child=False,
+    )
+
+
+def part_arrived(session: Session, event: SessionOpened | PassedOn) -> Iterator[Deed]:
+    """When the last of them is there, nothing is left to do here."""
+    if isinstance(event, SessionOpened):
+        session.parts = tuple(
+            part.model_copy(update={"thread": event.thread})
+            if part.session == event.session
+            else part
+            for part in session.parts
+        )
+        yield messages.parts(session)
+        if any(part.thread is None for part in session.parts):
+            return
+    yield from _over_to_others(session, event)
+
+
+def part_not_opened(session: Session, event: OrderFailed) -> None:
+    """It is not tried again; the others are."""
+    session.parts = tuple(
+        part for part in session.parts if event.answers != OpenSession(session=part.session).key
+    )
+
+
+def part_opened(session: Session, event: SessionOpened) -> Iterator[Deed]:
+    """A new wish has its own thread now: say where."""
+    for part in session.parts:
+        if part.session == event.session and part.thread is None:
+            pointer = Pointer(text=part.title, thread=event.thread)
+            yield messages.answer_card(
+                f"opened:{part.session}", "That is a session of its own now", pointer
+            )
+    session.parts = tuple(part for part in session.parts if part.session != event.session)
+
+
+def _over_to_others(session: Session, event: Happening) -> Iterator[Deed]:
+    """It was never carried out here, and it is no failure: its intent lives on elsewhere."""
+    for status in (IntentStatus.APPROVED, IntentStatus.EXECUTING, IntentStatus.DONE):
+        session.intend(status)
+    session.enter(Phase.FINISHING)
+    session.enter(Phase.DONE)
+    session.become(Status.COMPLETED)
+    session.summary = ""
+    session.say(Speaker.SYSTEM, "Carried out in other sessions", event.at)
+    if session.earlier:
+        text = f"This goes on in the session “{session.earlier.title}”."
+    else:
+        text = f"{len(session.parts)} sessions carry this out; each asks and reports in its own thread."
+    yield messages.answer_card(
+        "elsewhere", "Over to other sessions", Text(text=text), tone=Tone.SUCCESS
+    )
+
+
+# What must be under way until the request is understood.
+
+
+def due(session: Session) -> Iterator[Order]:
+    going = session.going
+    if not session.base_commit:
+        yield Survey()
+    elif session.scan is None:
+        yield ScanRepository()
+    elif not session.asked:
+        yield FindQuestions()
+    elif going and going.where is Destination.SPLIT:
+        yield from sessions_to_open(session)
+    elif going and going.where is Destination.ELSEWHERE and session.earlier:
+        yield PassOn(session=session.earlier.session)
+
+
+def sessions_to_open(session: Session) -> Iterator[Order]:
+    for part in session.parts:
+        if part.thread is None:
+            yield OpenSession(session=part.session)

@@ -1,0 +1,1 @@
+"""Work that is written down and not begun."""

@@ -1,0 +1,271 @@
+"""Reflection proposes intents from recorded facts; an audit lists intents that are out of date."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import TypeGuard
+
+from bot.core.cards import AnswerCard
+from bot.core.choices import Word
+from bot.core.errors import PortError
+from bot.core.events import Commanded, FromPerson
+from bot.core.intent import Intent, Source
+from bot.core.layout.phrases import counted
+from bot.core.llm import Usage
+from bot.core.naming import slug
+from bot.core.people import Person, Thread
+from bot.core.projections.registry import (
+    FiledIntent,
+    IntentEdit,
+    Observation,
+    RegistryContents,
+    files_to_check,
+    find_stale,
+)
+from bot.core.session import Session
+from bot.core.sheets import Bullets, Element, Text, Tone
+from bot.core.states import IntentStatus
+from bot.core.world import World
+from bot.ports import Registry
+from bot.steps.intents import questions
+from bot.steps.intents.rules import button_about
+from bot.steps.intents.work import NOT_KEPT, Intents
+
+log = logging.getLogger("bot.knowledge")
+
+MOST = 20
+LONGEST_NAME = 48
+MOST_ESTIMATES = 10
+"""Intents whose kind and risk are estimated after one look."""
+MOST_JUDGED = 2_000
+"""Of which it is remembered that they were."""
+WhisperCall = Callable[[Thread, Person, AnswerCard], Awaitable[object]]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Whoever has one closes it. `whisper` tells one person."""
+
+    world: World
+    intents: Intents
+    whisper: WhisperCall
+    _at_work: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+    _alone: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Two reflections at once would propose the same twice."""
+    _judged: set[str] = field(default_factory=set[str])
+    """Intents that were estimated: a file that does not take it would be asked about at every look."""
+
+    def concerns(self, event: FromPerson) -> TypeGuard[Commanded]:
+        words = (Word.REFLECT, Word.AUDIT)
+        return isinstance(event, Commanded) and event.command.word in words
+
+    def answer(self, thread: Thread, event: Commanded) -> AnswerCard | None:
+        """What is said at once; the rest is told when it is done. None: nothing need be said yet."""
+        if self.world.registrar.registry is None:
+            return AnswerCard(key=f"answer:{event.id}", title=NOT_KEPT)
+        work = self._reflected if event.command.word is Word.REFLECT else self._audited
+        self._begin(self._told(thread, event.by, f"answer:{event.id}", work(thread, event)))
+        return None
+
+    def estimate_later(self, repository: str, shelf: RegistryContents) -> None:
+        """What nobody has said of a wish is estimated, and nobody waits for it."""
+        unknown = [
+            one
+            for one in shelf.intents
+            if _is_unknown(one) and _mark(repository, one) not in self._judged
+        ]
+        if unknown and not self._at_work:
+            self._begin(self._estimated(repository, unknown[:MOST_ESTIMATES]))
+
+    def session_ended(self, session: Session) -> None:
+        """Where the operator wants it so, its observations are read at once."""
+        if self.world.rules.reflect_after:
+            event = FromPerson(
+                id=f"reflect:{session.id}", at=self.world.clock.now(), by=session.owner
+            )
+            work = self._reflected(session.thread, event, session.repository)
+            self._begin(self._told(session.thread, session.owner, event.id, work, quiet=True))
+
+    async def close(self) -> None:
+        """What was not done is done when somebody asks again."""
+        for task in self._at_work:
+            task.cancel()
+        await asyncio.gather(*self._at_work, return_exceptions=True)
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work, name="knowledge")
+        self._at_work.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._at_work.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            # a task nobody waits for: a bug here must be seen
+            log.error("knowledge failed", exc_info=error)
+
+    async def _told(
+        self,
+        thread: Thread,
+        to: Person,
+        key: str,
+        work: Awaitable[AnswerCard | None],
+        *,
+        quiet: bool = False,
+    ) -> None:
+        try:
+            card = await work
+        except PortError as problem:
+            log.warning("knowledge", extra={"data": {"why": problem.reason}})
+            body = (Text(text=problem.remedy),) if problem.remedy else ()
+            card = AnswerCard(key=key, title=problem.reason, tone=Tone.FAILURE, body=body)
+        if card is not None and not (quiet and card.tone is Tone.PLAIN):
+            await self.whisper(thread, to, card.model_copy(update={"key": key}))
+
+    async def _estimated(self, repository: str, unknown: list[FiledIntent]) -> None:
+        registry = self.world.registrar.required()
+        for filed in unknown:
+            intent = filed.intent
+            try:
+                found, usage = await questions.estimate(self.world.llm, intent)
+                self.world.beside.add(usage)
+            except PortError:
+                found = questions.plain_estimate(intent)
+            if len(self._judged) >= MOST_JUDGED:
+                self._judged.clear()
+            self._judged.add(_mark(repository, filed))
+            edit = IntentEdit(type=intent.type or found.type, risk=intent.risk or found.risk)
+            try:
+                await registry.change(repository, intent.id, edit)
+            except PortError as trouble:
+                log.warning("not estimated", extra={"data": {"why": trouble.reason}})
+
+    async def _reflected(
+        self, thread: Thread, event: FromPerson, repository: str = ""
+    ) -> AnswerCard:
+        async with self._alone:
+            registry, repository, shelf = await self._looked(thread, repository)
+            noticed = await registry.noticed(repository)
+            if noticed.problem:
+                return _problem(noticed.problem)
+            used = {id for filed in shelf.intents for id in filed.observations}
+            waiting = [one for one in noticed.observations if not one.processed]
+            new = [one for one in waiting if one.id not in used][: questions.MOST_READ]
+            if not waiting:
+                return _card("Nothing was noticed that nobody has read yet.")
+            filed = await self._proposed(repository, new, [one.intent for one in shelf.intents])
+            read = [one.id for one in (*new, *(w for w in waiting if w.id in used))]
+            await registry.mark(repository, read)
+            return await self._proposals(thread, event, repository, filed, len(read))
+
+    async def _proposed(
+        self, repository: str, new: list[Observation], intents: list[Intent]
+    ) -> list[FiledIntent]:
+        """Each in a file of its own before the observations count as read: a crash in between loses none."""
+        try:
+            proposals, usage = (
+                await questions.reflect(self.world.llm, new, intents) if new else ((), Usage())
+            )
+            self.world.beside.add(usage)
+        except PortError:
+            proposals = questions.plain_proposals(new)
+        filed: list[FiledIntent] = []
+        for one in proposals:
+            intent = Intent(
+                id=_name(one),
+                title=one.title,
+                body=one.body,
+                type=one.type,
+                risk=one.risk,
+                source=Source.REFLECTION,
+                created_at=self.world.clock.now(),
+            )
+            told = FiledIntent(intent=intent, observations=one.observations)
+            id = await self.world.registrar.file(repository, told)
+            filed.append(told.model_copy(update={"intent": intent.model_copy(update={"id": id})}))
+        return filed
+
+    async def _proposals(
+        self,
+        thread: Thread,
+        event: FromPerson,
+        repository: str,
+        filed: list[FiledIntent],
+        read: int,
+    ) -> AnswerCard:
+        """Nothing starts alone, unless the operator lets such intents."""
+        lines: list[str] = []
+        for one in filed:
+            ran = self.intents.alone(one)
+            if ran:
+                await self.intents.run(thread, event, repository, one)
+            state = "runs already, by the operator's rule" if ran else "waits for approval"
+            lines.append(f"{one.intent.id} ({one.intent.type}, {one.intent.risk} risk): {state}")
+        seen = counted(read, "observation")
+        what = f"{counted(len(filed), 'intent')} proposed of {seen}" if filed else f"{seen} read"
+        body: list[Element] = [Bullets(items=tuple(lines))] if lines else []
+        if filed:
+            body.append(
+                Text(text="intent show <name> tells more of one; intent approve or reject decides.")
+            )
+        else:
+            body.append(Text(text="None of them asks for work of its own."))
+        tone = Tone.NEEDS_YOU if filed else Tone.PLAIN
+        return _card(what, *body, tone=tone)
+
+    async def _audited(self, thread: Thread, event: FromPerson) -> AnswerCard:
+        registry, repository, shelf = await self._looked(thread)
+        noticed = await registry.noticed(repository)
+        if noticed.problem:
+            return _problem(noticed.problem)
+        seen = noticed.observations
+        ages = await self.world.repository.last_changed(repository, files_to_check(seen))
+        histories = await registry.histories(repository)
+        found = find_stale(seen, shelf.intents, histories, ages, self.world.clock.now())
+        told = {one.id for one in seen}
+        new = [one for one in found if one.id not in told]
+        await self.world.registrar.observe(repository, new)
+        if not found:
+            return _card("Nothing that is known here is out of date.")
+        lines = tuple(one.content for one in found[:MOST])
+        return _card(
+            f"{len(found)} out of date, {len(new)} of them new",
+            Bullets(items=lines),
+            Text(text="They are noted as observations. reflect makes proposed intents of them."),
+        )
+
+    async def _looked(
+        self, thread: Thread, repository: str = ""
+    ) -> tuple[Registry, str, RegistryContents]:
+        registry = self.world.registrar.required()
+        repository = repository or await self.intents.repository(thread)
+        return registry, repository, await registry.shelf(repository)
+
+
+def _is_unknown(filed: FiledIntent) -> bool:
+    """A session judges its own intent."""
+    intent = filed.intent
+    waits = intent.status is IntentStatus.PROPOSED and not filed.session
+    return waits and not (intent.type and intent.risk)
+
+
+def _mark(repository: str, filed: FiledIntent) -> str:
+    """The intent in the words it has now: in others it is another one."""
+    return f"{repository}:{button_about(filed)}"
+
+
+def _name(one: questions.Proposal) -> str:
+    """The first words of its title, as far as they can name a file."""
+    whole = slug(one.title)
+    cut = whole if len(whole) <= LONGEST_NAME else whole[:LONGEST_NAME].rpartition("-")[0]
+    return cut.strip("-_") or f"noticed-{one.observations[0][:8]}"
+
+
+def _card(title: str, *body: Element, tone: Tone = Tone.PLAIN) -> AnswerCard:
+    return AnswerCard(key="", title=title, tone=tone, body=body)
+
+
+def _problem(problem: str) -> AnswerCard:
+    return _card("The observations cannot be read", Text(text=problem), tone=Tone.FAILURE)

@@ -1,0 +1,457 @@
+"""The cards and short messages that several steps send, made from the session alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pydantic import AwareDatetime
+
+from bot.core import approval
+from bot.core.actions import Show, Whisper
+from bot.core.cards import (
+    AnswerCard,
+    ApprovalCard,
+    Decided,
+    DocumentCard,
+    EarlierCard,
+    NewsCard,
+    OfferCard,
+    PartsCard,
+    PlannedTask,
+    ProblemCard,
+    QuestionsCard,
+    ReceivedCard,
+    StatusCard,
+    TaskLine,
+    WherePart,
+)
+from bot.core.checks import recognised_runners
+from bot.core.choices import Choice, Style, Verb
+from bot.core.events import FromPerson, Pressed
+from bot.core.evidence import CommandSource
+from bot.core.layout.phrases import counted
+from bot.core.people import Destination, Person
+from bot.core.runs import AgentUsage
+from bot.core.session import Ending, Session
+from bot.core.sheets import Element, Tone
+from bot.core.states import Phase, RunState, Status, TaskState
+from bot.core.task import Task
+from bot.core.text import sentences, shortened
+from bot.steps import plan
+
+SHOWN = 2000
+"""Characters of a request on the first card. It fits into one block of Slack together with the note of what is left out."""
+MOST_QUOTED = 600
+"""Characters of what somebody said, where a card repeats it."""
+
+
+def requested(session: Session) -> Iterator[Show]:
+    """The first card; and the request itself, where the card can show only the beginning of it."""
+    yield received(session)
+    body = session.intent.body
+    # files that were attached stand in the thread already
+    if len(body.partition("\n\nAttached, ")[0]) > SHOWN:
+        title = "The request in full"
+        yield Show(card=DocumentCard(key="request", title=title, name="request.md", text=body))
+
+
+def received(session: Session) -> Show:
+    spec_branch = session.spec.workspace.branch if session.spec else ""
+    notes = (f"Spec, plan and tasks go to the branch {spec_branch}.",) if spec_branch else ()
+    if session.base_commit:
+        notes = (*notes, *_upstream_notes(session), _pull_request_note(session))
+        notes = (*notes, *session.warnings, *session.brought)
+    return Show(
+        card=ReceivedCard(
+            key="received",
+            session=session.short,
+            request=shortened(session.intent.body, SHOWN),
+            repository=session.repository if session.base_commit else "",
+            branch=branch_of(session),
+            commit=session.base_commit,
+            uncommitted=session.base_uncommitted,
+            agent=session.agent,
+            sandboxed=session.sandboxed,
+            user=session.runs_as,
+            notes=notes,
+        )
+    )
+
+
+def branch_of(session: Session) -> str:
+    """The base branch, and where it is meant."""
+    upstream = session.upstream
+    return session.base_branch + (f" on {upstream.host}" if upstream and upstream.used else "")
+
+
+def base_of(session: Session) -> str:
+    return f"{branch_of(session)} at {session.base_commit[:10]}"
+
+
+def _upstream_notes(session: Session) -> tuple[str, ...]:
+    """How the base branch on its host differs from the one people have before them."""
+    if (there := session.upstream) is None:
+        return ()
+    branch, host = session.base_branch, there.host
+    if there.problem:
+        reason = f"I could not see where {branch} stands on {host}: {there.problem}"
+        return (sentences(reason, "I plan from yours, and look again before work begins"),)
+    if there.missing:
+        return (
+            f"{branch} is not on {host}. I build on yours; push it, as pull requests need it there.",
+        )
+    if not there.used:
+        ahead = f"is {counted(there.ahead, 'commit')} ahead" if there.ahead else "is ahead"
+        return (
+            f"{branch} at {host} {ahead} of yours. I build on yours: pull first if it matters.",
+        )
+    unpushed = counted(there.unpushed, "commit")
+    if there.ahead and there.unpushed:
+        ahead = counted(there.ahead, "commit")
+        apart = f"{branch} on {host} and yours have parted: {ahead} there, {unpushed} here."
+        return (f"{apart} I build on {host}'s. Push yours if they should be part of this.",)
+    if there.unpushed:
+        return (
+            f"Your {branch} has {unpushed} that {host} lacks: not part of this unless you push.",
+        )
+    if there.ahead:
+        ahead = counted(there.ahead, "commit")
+        return (f"{branch} on {host} is {ahead} ahead of yours: I build on {host}'s.",)
+    return ()
+
+
+def _pull_request_note(session: Session) -> str:
+    hosted = session.hosted
+    if hosted is None:
+        return (
+            "No GitHub is configured: the work stays on its branches, and I offer to merge it here."
+        )
+    if hosted.problem:
+        return sentences(
+            f"Pull requests would go to {hosted.slug}, but: {hosted.problem}", hosted.remedy
+        )
+    return f"Pull requests go to {hosted.slug}."
+
+
+def questions(session: Session, decided: Decided | None = None) -> Show:
+    """Those of a plan that is there already are asked for the next one."""
+    planned = bool(session.documents or session.previous)
+    return Show(
+        card=QuestionsCard(
+            key=_key_of("questions", revision(session) + planned),
+            questions=session.intent.clarifications,
+            decided=decided,
+        )
+    )
+
+
+def key_of_plan(session: Session, name: str) -> str:
+    """Of a card that has its turn once a plan: the next plan's is a new message, below what was said meanwhile."""
+    return _key_of(name, revision(session))
+
+
+def _key_of(name: str, plan: int) -> str:
+    return name if plan <= 1 else f"{name}:{plan}"
+
+
+def parts(session: Session, decided: Decided | None = None) -> Show:
+    """Once they are opened, each with the way to its thread."""
+    where = tuple(WherePart(title=p.title, body=p.body, thread=p.thread) for p in session.parts)
+    return Show(
+        card=PartsCard(key="parts", parts=where, decided=decided or _where_it_goes_on(session))
+    )
+
+
+def earlier_session(session: Session, decided: Decided | None = None) -> Show:
+    found = session.earlier
+    return Show(
+        card=EarlierCard(
+            key="earlier",
+            session=found.session[:8] if found else "",
+            title=found.title if found else "",
+            reason=found.reason if found else "",
+            decided=decided or _where_it_goes_on(session),
+        )
+    )
+
+
+_GOING_TO = {
+    Destination.SPLIT: "Opened as sessions of their own",
+    Destination.ELSEWHERE: "Goes on there",
+    Destination.HERE: "Planned here",
+}
+
+
+def _where_it_goes_on(session: Session) -> Decided | None:
+    going = session.going
+    return Decided(what=_GOING_TO[going.where], by=going.by, at=going.at) if going else None
+
+
+def revision(session: Session) -> int:
+    return session.spec.revision if session.spec else 0
+
+
+def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
+    return Show(
+        card=ApprovalCard(
+            key=f"{approval.KEY}:{revision(session)}",
+            spec_id=session.spec.id if session.spec else "",
+            revision=revision(session),
+            digest=approval.digest(session),
+            offer=approval.offer(session),
+            base=base_of(session),
+            tasks=tuple(
+                _planned(session, task) for task in session.tasks if task.state not in plan.GONE
+            ),
+            parallelism=session.parallelism,
+            agent_flags=session.agent_flags,
+            test_command=session.test_command,
+            test_source=source(session),
+            test_problem=session.test_problem,
+            test_unseen=unseen(session),
+            usage=session.usage,
+            risk=session.intent.risk or "",
+            risk_reasons=session.intent.risk_reasons,
+            brought=session.brought,
+            analysis=session.analysis,
+            forecast=session.forecast,
+            difference=session.difference,
+            dry_run=session.dry_run,
+            kept=_where_documents_are(session) if session.spec_only else "",
+            approvers=session.approvers,
+            asker=asker(session),
+            approved_by=tuple(str(given.by) for given in session.approvals),
+            expires=session.documents_shown_at and session.documents_shown_at + approval.VALID_FOR,
+            decided=decided,
+        )
+    )
+
+
+def asker(session: Session) -> str:
+    """Whose yes does not count for it; empty: everybody's does who may approve."""
+    return str(session.owner) if session.others_approve else ""
+
+
+def _where_documents_are(session: Session) -> str:
+    """Where the documents are, as people find them."""
+    spec = session.spec
+    return f"{spec.directory} on the branch {spec.workspace.branch}" if spec else ""
+
+
+def _planned(session: Session, task: Task) -> PlannedTask:
+    after = tuple(p.key for p in map(session.task, task.dependencies) if p)
+    return PlannedTask(
+        key=task.key,
+        name=task.name,
+        after=after,
+        agent=task.agent or session.agent,
+        done=task.state is TaskState.COMPLETED,
+    )
+
+
+def merge_offer(session: Session, decided: Decided | None = None) -> Show:
+    return Show(
+        card=OfferCard(
+            key=key_of_plan(session, "offer"),
+            base=session.base_branch,
+            branches=tuple(
+                f"{task.key} {task.name}: {task.workspace.branch}{_pull_title(task)}"
+                for task in session.in_state(TaskState.COMPLETED)
+                if task.workspace
+            ),
+            problem=session.ending_problem,
+            decided=decided,
+        )
+    )
+
+
+def _pull_title(task: Task) -> str:
+    """What a pull request of it would be called."""
+    return f" — {task.pull_text.title}" if task.pull_text else ""
+
+
+def news(key: str, title: str, *lines: str, tone: Tone = Tone.PROGRESS, output: str = "") -> Show:
+    return Show(card=NewsCard(key=key, title=title, tone=tone, lines=lines, output=output))
+
+
+def planning_again(session: Session, title: str, wish: str) -> Show:
+    """A new revision is being written; what is wanted of it stands on the card."""
+    return news(f"revising:{revision(session)}", title, f"“{shortened(wish.strip(), MOST_QUOTED)}”")
+
+
+def problem(key: str, title: str, reason: str, remedy: str, *choices: Choice) -> Show:
+    card = ProblemCard(key=key, title=title, reason=reason, remedy=remedy, choices=choices)
+    return Show(card=card)
+
+
+def privately(event: FromPerson, text: str) -> Whisper:
+    """A word to the one who tried something that does nothing."""
+    return whisper_to(event.by, event.id, text)
+
+
+def whisper_to(person: Person, about: str, text: str) -> Whisper:
+    """A word to one person, about something they said or pressed."""
+    return Whisper(to=person, card=AnswerCard(key=f"private:{about}", title=text))
+
+
+def answer(event: FromPerson, title: str, *body: Element) -> Show:
+    return answer_card(f"answer:{event.id}", title, *body)
+
+
+def answer_card(key: str, title: str, *body: Element, tone: Tone = Tone.PLAIN) -> Show:
+    return Show(card=AnswerCard(key=key, title=title, tone=tone, body=body))
+
+
+def stale_press(session: Session, event: Pressed) -> Whisper:
+    """Why a press did nothing."""
+    if event.verb is Verb.APPROVE and session.approval:
+        given = session.approval
+        return privately(event, f"Already approved by {given.by}, {given.at:%Y-%m-%d %H:%M} UTC.")
+    if event.verb in (Verb.MERGE, Verb.KEEP) and session.ending and session.ending_by:
+        done = "a merge" if session.ending is Ending.MERGE else "to keep the branches"
+        return privately(event, f"{session.ending_by} has already chosen {done}.")
+    return privately(event, "That button is no longer current; nothing was changed.")
+
+
+def decided(what: str, event: FromPerson) -> Decided:
+    return decided_by(what, event.by, event.at)
+
+
+def decided_by(what: str, by: Person, at: AwareDatetime) -> Decided:
+    return Decided(what=what, by=str(by), at=at)
+
+
+# The live status of a session.
+
+SILENT_FROM = 10
+"""Minutes without anything new on its screen, until it is told."""
+STOP = Choice(label="Stop", verb=Verb.STOP, style=Style.DANGER)
+LOG = Choice(label="Show the log", verb=Verb.LOG)
+
+
+def status(
+    session: Session,
+    at: AwareDatetime,
+    tails: Mapping[str, str] | None = None,
+    *,
+    anew: bool = False,
+) -> Show:
+    card = status_card(session, at, tails or {})
+    return Show(card=card.model_copy(update={"anew": True}) if anew else card)
+
+
+def status_card(
+    session: Session, at: AwareDatetime, tails: Mapping[str, str], key: str = "status"
+) -> StatusCard:
+    return StatusCard(
+        key=key,
+        title=session.title,
+        session=session.short,
+        status=session.status,
+        phase=session.phase,
+        queue_position=session.queue_position or None,
+        waiting=session.queue_waiting,
+        tasks=tuple(task_line(task, at, tails) for task in session.tasks),
+        usage=session.usage,
+        agent_usage=agents_usage(session),
+        trouble=session.trouble,
+        at=at,
+        choices=(STOP, LOG) if key == "status" and stoppable(session) else (),
+    )
+
+
+def agents_usage(session: Session) -> AgentUsage:
+    """Of all its agents together, as far as they say."""
+    return sum((task.usage for task in session.tasks), AgentUsage())
+
+
+def stoppable(session: Session) -> bool:
+    return session.phase is Phase.EXECUTING and session.status in (Status.ACTIVE, Status.QUEUED)
+
+
+def task_line(task: Task, at: AwareDatetime, tails: Mapping[str, str]) -> TaskLine:
+    run = task.run
+    tail = tails.get(run.id, "") if run and run.alive else ""
+    return TaskLine(
+        key=task.key,
+        name=task.name,
+        state=task.state,
+        note=_task_note(task, at),
+        seconds=seconds_of(task, at),
+        tail=tail,
+    )
+
+
+def _task_note(task: Task, at: AwareDatetime) -> str:
+    if task.blocked:
+        return task.blocked
+    if task.problem:
+        return f"no pull request: {task.problem}"
+    if waits := _waits_for(task):
+        return waits
+    if quiet := _silent_for(task, at):
+        return f"silent for {quiet} min"
+    if (
+        task.state in (TaskState.RUNNING, TaskState.NEEDS_CONTINUATION)
+        and task.counters.failed_checks
+    ):
+        return f"tests failed {task.counters.failed_checks}×, being mended"
+    if task.pull_request:
+        return f"#{task.pull_request.number}{' merged' if task.pull_request.merged else ''}"
+    if task.state is TaskState.COMPLETED and task.workspace:
+        return task.workspace.branch
+    return ""
+
+
+def _silent_for(task: Task, at: AwareDatetime) -> int:
+    """Minutes, once they are worth telling."""
+    run = task.run
+    if run is None or not run.alive or run.silent_since is None:
+        return 0
+    minutes = int((at - run.silent_since).total_seconds() // 60)
+    return minutes if minutes >= SILENT_FROM else 0
+
+
+def _waits_for(task: Task) -> str:
+    """For a person at its pane, for an answer, for time to pass."""
+    if task.taken_by:
+        return f"{task.taken_by} works in its pane"
+    if task.run and task.run.state is RunState.WAITING_INPUT and task.run.dialog:
+        return f"asks: {task.run.dialog.title}"
+    if task.not_before:
+        return f"its account's limit is reached; goes on at {task.not_before:%H:%M} UTC"
+    return ""
+
+
+def seconds_of(task: Task, at: AwareDatetime) -> int | None:
+    """Seconds of work on it, by its agents and by the bot: its clock stands still while it waits."""
+    if task.started_at is None:
+        return None
+    now = task.waits_since or task.completed_at or at
+    return max(0, int((now - task.started_at).total_seconds() - task.waited))
+
+
+UNSEEN = "I cannot see which tests this command runs: only its exit code counts."
+PERHAPS_UNSEEN = "I do not know what this command starts: perhaps only its exit code counts."
+_SOURCES = {
+    CommandSource.FOUND: "found in the repository",
+    CommandSource.SETTINGS: "set by the operator (GWT_TEST_COMMAND)",
+    CommandSource.PERSON: "said in this thread",
+    CommandSource.EARLIER: "said in an earlier session of this repository",
+}
+
+
+def unseen(session: Session) -> str:
+    """That its runner does not tell which tests ran, as the base has shown or the command lets expect; empty: it does."""
+    command, known = session.test_command, session.base_check
+    if known and known.command == command:
+        return "" if known.tests and known.tests.seen else UNSEEN
+    # what a package script starts stands in the manifests
+    manifests = session.scan.project_meta if session.scan else ""
+    return PERHAPS_UNSEEN if command and not recognised_runners(command, manifests) else ""
+
+
+def source(session: Session) -> str:
+    """Where the command is from, in a few words."""
+    known = session.test_command and session.tests_from
+    return _SOURCES[session.tests_from] if known and session.tests_from else ""

@@ -1,0 +1,224 @@
+"""The plan as all rules see it: which tasks may move, who works on whose branch, and when a new revision begins."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import AwareDatetime
+
+from bot.core.session import Session
+from bot.core.states import Phase, RunState, Status, TaskState
+from bot.core.task import PullRequest, Strategy, Task, Workspace, drafts_of
+
+# The repository's place: one executing session per repository, first come, first served. It is
+# wanted while some task can go on without a person, and released as soon as none can.
+
+MOVING = frozenset(
+    {
+        TaskState.READY,
+        TaskState.RUNNING,
+        TaskState.VERIFYING,
+        TaskState.NEEDS_CONTINUATION,
+        TaskState.INTEGRATING,
+    }
+)
+HOLDABLE = MOVING | {TaskState.PENDING}
+"""What can be held for a change."""
+_TO_BE_STARTED = frozenset({TaskState.PENDING, TaskState.READY, TaskState.NEEDS_CONTINUATION})
+MOST_CONTINUES = 10
+"""Rounds in one session."""
+SETTLED = frozenset({TaskState.COMPLETED, TaskState.CANCELLED, TaskState.REPLACED})
+
+
+def update_place(session: Session, at: AwareDatetime) -> None:
+    """Ask for the place, or let it go, as the tasks demand."""
+    alive = session.status in (Status.ACTIVE, Status.QUEUED)
+    if not alive or session.phase is not Phase.EXECUTING or not can_move(session):
+        release_place(session)
+        if session.status is Status.QUEUED:
+            session.become(Status.ACTIVE)
+    elif session.wants_place_since is None:
+        session.wants_place_since = at
+        if session.status is Status.ACTIVE:
+            session.become(Status.QUEUED)
+
+
+def release_place(session: Session) -> None:
+    session.wants_place_since = None
+    session.has_place = False
+    session.queue_position, session.queue_waiting = None, 0
+
+
+def can_move(session: Session) -> bool:
+    """Whether some task can go on without a person."""
+    return any(_can_go_on(session, task) for task in session.tasks)
+
+
+def _can_go_on(session: Session, task: Task) -> bool:
+    if task.taken_by or (task.state is TaskState.INTEGRATING and task.problem):
+        return False  # it waits for a person
+    if task.state in _TO_BE_STARTED and account_is_empty(session, task):
+        return False  # it waits for time to pass
+    if task.state is TaskState.PENDING:
+        return dependencies_done(session, task)
+    return task.state in MOVING
+
+
+def account_is_empty(session: Session, task: Task) -> bool:
+    """Its agent's account has nothing left: that is known from whichever task met it first."""
+    agent = task.agent or session.agent
+    return not task.taking_in and any(
+        waits_for_account(other) and (other.agent or session.agent) == agent
+        for other in session.tasks
+    )
+
+
+def waits_for_account(task: Task) -> bool:
+    return task.state is TaskState.NEEDS_CONTINUATION and task.not_before is not None
+
+
+def dependencies_done(session: Session, task: Task) -> bool:
+    """Whether everything the task depends on is done."""
+    predecessors = [session.task(id) for id in task.dependencies]
+    return all(p is None or p.state is TaskState.COMPLETED for p in predecessors)
+
+
+def may_begin(session: Session, task: Task) -> bool:
+    """A branch of its own starts from the committed plan, on a base that was looked at; one that is there already goes on."""
+    committed = session.spec is None or bool(session.spec.commit)
+    return (committed and not session.recheck) or bool(
+        task.runs and task.workspace and task.workspace.start
+    )
+
+
+def all_settled(session: Session) -> bool:
+    return all(task.state in SETTLED for task in session.tasks)
+
+
+# Tasks that follow each other on one branch and in one worktree: one pull request for all of
+# them, opened by the last.
+
+GONE = frozenset({TaskState.CANCELLED, TaskState.REPLACED})
+_AT_WORK = frozenset({TaskState.RUNNING, TaskState.VERIFYING, TaskState.NEEDS_CONTINUATION})
+
+
+def workspace_for(session: Session, task: Task) -> Workspace | None:
+    """The predecessor's, where the plan says so and nobody else has it; else a task gets one of its own.
+
+    A chain only: of two successors the first goes on in it. What people see as a pull request already is not built on.
+    """
+    if task.worktree_strategy is not Strategy.SHARED or len(task.dependencies) != 1:
+        return None
+    predecessor = session.task(task.dependencies[0])
+    if predecessor is None or predecessor.workspace is None or predecessor.state in GONE:
+        return None
+    if predecessor.pull_request or predecessor.state is TaskState.INTEGRATING:
+        return None
+    if any(other.id != task.id for other in later_on_branch(session, predecessor)):
+        return None
+    there = predecessor.workspace
+    ids = (*there.task_ids, task.id)
+    return there.model_copy(update={"task_ids": ids, "start": "", "ready": False})
+
+
+def later_on_branch(session: Session, task: Task) -> list[Task]:
+    """Who works on its branch after it."""
+    return [
+        other
+        for other in tasks_on_branch(session, task)
+        if other.id != task.id and other.workspace and task.id in other.workspace.task_ids
+    ]
+
+
+def is_last_on_branch(session: Session, task: Task) -> bool:
+    """Nobody goes on with its branch: it makes the pull request."""
+    return not later_on_branch(session, task)
+
+
+def branch_is_busy(session: Session, task: Task) -> bool:
+    """Somebody else is at work on its branch, or about to be."""
+    return any(
+        other.state in _AT_WORK for other in tasks_on_branch(session, task) if other.id != task.id
+    )
+
+
+def separate_branches(session: Session, task: Task) -> None:
+    """Its branch is not what it was to be: who has not begun there gets another one."""
+    for other in tasks_on_branch(session, task):
+        if other.id != task.id and not other.runs:
+            other.workspace = None
+
+
+def tasks_on_branch(session: Session, task: Task) -> list[Task]:
+    """All tasks whose work is on that branch, in the order of the plan."""
+    if task.workspace is None:
+        return [task]
+    branch = task.workspace.branch
+    return [
+        other
+        for other in session.tasks
+        if other.workspace and other.workspace.branch == branch and other.state not in GONE
+    ]
+
+
+def pull_request_of(session: Session, task: Task) -> PullRequest | None:
+    """That of its branch, whoever made it."""
+    return next((t.pull_request for t in tasks_on_branch(session, task) if t.pull_request), None)
+
+
+# A new revision of the plan: what led to it, and what people compare it with.
+
+MAX_REPAIRS = 2
+"""So often a plan with critical findings is mended before people see it."""
+
+
+def revise(session: Session, wish: str) -> None:
+    """A new revision. What is half written is forgotten; what people have not seen, they need not compare with."""
+    if session.spec is None:
+        return
+    unread = session.change_request if not session.documents_shown_at else ""
+    session.change_request = "\n\n".join(part for part in (unread, wish) if part)
+    if session.documents_shown_at:
+        session.seen, session.seen_tasks = session.documents, drafts_of(session.tasks)
+        session.previous = session.documents
+    session.documents, session.documents_shown_at = (), None
+    session.analysis, session.analysed, session.repairs = None, False, 0
+    session.approvals = ()
+    session.recheck = session.recheck or session.hosted is not None
+    session.spec = session.spec.model_copy(
+        update={"revision": session.spec.revision + 1, "commit": ""}
+    )
+
+
+# The clock of a task.
+
+
+def count_waiting(session: Session, at: datetime) -> None:
+    """After each event: the clock of a task stands still while nobody works on it."""
+    for task in session.tasks:
+        if task.started_at is None:
+            continue
+        run, since, busy = task.run, task.waits_since, _is_worked_on(session, task)
+        at_its_pane = bool(
+            since and run and run.started_at <= since and (run.alive or run.ended_at == at)
+        )
+        if since and (busy or at_its_pane):
+            span = max(0.0, (at - since).total_seconds())
+            task.waited, task.waits_since = task.waited + span, None
+            if at_its_pane and run:
+                task.update_run(run.model_copy(update={"waited": run.waited + span}))
+        if not busy:
+            task.waits_since = task.waits_since or task.completed_at or at
+
+
+def _is_worked_on(session: Session, task: Task) -> bool:
+    """By its agent, or by the bot that tests, judges and ships it."""
+    if session.status is not Status.ACTIVE:
+        return False
+    if task.state is TaskState.RUNNING:
+        return not task.taken_by and not (
+            task.run and task.run.state is RunState.WAITING_INPUT and not task.run.reply
+        )
+    if task.state is TaskState.INTEGRATING:
+        return not task.problem
+    return task.state is TaskState.VERIFYING

@@ -1,0 +1,357 @@
+"""What the model is told of a session: the request, the repository, decisions, documents, tasks and talk.
+
+It is cut to what the model can take. What people asked for and decided is never cut.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Annotated, cast
+
+from pydantic import AfterValidator
+
+from bot.core.diffs import shorten_patch
+from bot.core.evidence import Check
+from bot.core.intent import Question
+from bot.core.llm import BYTES_PER_TOKEN, estimate_tokens, token_budget
+from bot.core.plan import Document, DocumentKind
+from bot.core.session import KEPT_VERBATIM, Change, Message, Session, Speaker
+from bot.core.states import Phase, TaskState
+from bot.core.task import Task, drafts_of
+from bot.core.text import language_of
+from bot.steps.asking import prompt
+
+# The data of the large questions: planning, and reading what people wrote.
+
+REPLY_TOKENS = 4_000
+"""Tokens that are kept free for the answer, of a small window a quarter."""
+SHORTENED = "… (shortened)"
+_CUT_FIRST = (
+    "source_overview",
+    "directory_tree",
+    "project_meta",
+    "specs_summary",
+    "conventions",
+)
+_SETTLED = (TaskState.COMPLETED, TaskState.CANCELLED, TaskState.REPLACED)
+_NEVER_DONE = (TaskState.CANCELLED, TaskState.REPLACED)
+
+
+def question_data(session: Session, name: str, **more: object) -> dict[str, object]:
+    """The data of one question, cut to what the model can take beside the prompt of that name."""
+    data = {**material(session), **more}
+    return fitted(data, room(session, prompt(name)), session.token_scale)
+
+
+def room(session: Session, system: str) -> int:
+    """How many tokens of data go with a system message."""
+    most = token_budget(session.context_window)
+    return most - min(REPLY_TOKENS, most // 4) - estimate_tokens(system, session.token_scale)
+
+
+def material(session: Session) -> dict[str, object]:
+    """What every question may need. While a change is drafted, its documents are the current ones."""
+    documents = current_documents(session)
+    return {
+        "request": session.intent.body,
+        "language": language_of(session.intent.body),
+        "title": session.title,
+        "spec_id": session.spec.id if session.spec else "",
+        "base_branch": session.base_branch,
+        "repository": session.scan.model_dump(mode="json") if session.scan else {},
+        "decisions": decisions_data(session),
+        "open_questions": open_questions(session),
+        "change_request": change_request(session),
+        "previous": former_documents(session),
+        "spec": documents.get("spec", ""),
+        "plan": documents.get("plan", ""),
+        "conversation": [
+            {"role": message.role.value, "content": message.content}
+            for message in session.conversation
+        ],
+        # they may not ask for anything: what they said is here to be known, not to be done
+        "overheard": [{"by": str(words.by), "said": words.text} for words in session.overheard],
+    }
+
+
+def open_questions(session: Session) -> list[dict[str, object]]:
+    return [
+        {"id": q.decision, "text": q.text, "options": list(q.options), "default": q.default}
+        for q in session.intent.open_questions
+    ]
+
+
+def decisions(session: Session) -> tuple[Question, ...]:
+    """As they are; while a change is drafted, with the one that it takes anew."""
+    change = live_change(session)
+    intent = session.intent
+    if change and change.decision:
+        intent = intent.with_question(change.decision)
+    return intent.clarifications
+
+
+def decisions_data(session: Session) -> list[dict[str, object]]:
+    return [
+        {"id": q.decision, "question": q.text, "answer": q.answer}
+        for q in decisions(session)
+        if q.answer is not None
+    ]
+
+
+def live_change(session: Session) -> Change | None:
+    """The change that is made while tasks run."""
+    return session.change if session.phase is Phase.EXECUTING else None
+
+
+def change_request(session: Session) -> str:
+    change = live_change(session)
+    return change.text if change else session.change_request
+
+
+def former_documents(session: Session) -> dict[str, str]:
+    """The documents that are written anew, by their kind."""
+    return _texts(session.documents if live_change(session) else session.previous)
+
+
+def current_documents(session: Session) -> dict[str, str]:
+    """The documents so far, by their kind. While a change is drafted, its own."""
+    change = live_change(session)
+    return _texts(change.documents if change else session.documents)
+
+
+def kept_tasks(session: Session) -> list[Task]:
+    """The tasks that a new tasks.md is written around: all of a running plan; later on what was begun."""
+    if live_change(session):
+        return list(session.tasks)
+    return [task for task in session.tasks if task.runs or task.state in _SETTLED]
+
+
+def affected_keys(session: Session) -> frozenset[str]:
+    """Of the tasks that a live change touches."""
+    change = live_change(session)
+    ids = {affected.task_id for affected in change.affected} if change else set[str]()
+    return frozenset(task.key for task in session.tasks if task.id in ids)
+
+
+def tasks_now(session: Session) -> list[dict[str, object]]:
+    """The kept tasks as the model sees them, with how far they are."""
+    kept, affected = kept_tasks(session), affected_keys(session)
+    shown = {"key", "title", "description", "acceptance", "files", "depends_on", "requirements"}
+    return [
+        {
+            **draft.model_dump(mode="json", include=shown),
+            "state": task.state.value,
+            "affected": task.key in affected,
+        }
+        for task, draft in zip(kept, drafts_of(kept), strict=True)
+    ]
+
+
+def findings(session: Session) -> list[dict[str, object]]:
+    """What the analysis found in the last version, while that is mended."""
+    change = live_change(session)
+    analysis = change.analysis if change else session.analysis if session.repairs else None
+    return [finding.model_dump(mode="json") for finding in analysis.findings] if analysis else []
+
+
+def is_gone(task: Task) -> bool:
+    """Nobody will do it any more."""
+    return task.state in _NEVER_DONE
+
+
+def _texts(documents: Sequence[Document]) -> dict[str, str]:
+    return {document.kind.value: document.text for document in documents}
+
+
+def fitted(data: dict[str, object], tokens: int, scale: float = 1.0) -> dict[str, object]:
+    """The same data in at most so many tokens, as far as that goes.
+
+    Shortened are, in this order: what was read of the repository, old talk, the former documents. Never what people
+    asked for, decided and said last, nor the tasks and documents as they are now.
+    """
+    most = int(tokens * BYTES_PER_TOKEN / scale)
+    cuts = [partial(_shortened, "repository", field) for field in _CUT_FIRST]
+    cuts += [_without_old_talk]
+    cuts += [partial(_shortened, "previous", kind) for kind in ("tasks", "plan", "spec")]
+    for cut in cuts:
+        over = _size(data) - most
+        if over <= 0:
+            break
+        data = cut(data, over)
+    return data
+
+
+def _size(value: object) -> int:
+    return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def _shortened(name: str, field: str, data: dict[str, object], over: int) -> dict[str, object]:
+    holder = cast("dict[str, object]", data.get(name, {}))
+    if not holder.get(field):
+        return data
+    return {**data, name: {**holder, field: _cut(str(holder[field]), over)}}
+
+
+def _cut(text: str, over: int) -> str:
+    """`over` bytes less, if it has so many; never in the middle of a character."""
+    raw = text.encode("utf-8", "replace")
+    left = max(0, len(raw) - over - len(f"\\n{SHORTENED}".encode()))  # as JSON writes it
+    start = raw[:left].decode("utf-8", "ignore").rstrip()
+    return f"{start}\n{SHORTENED}" if start else SHORTENED
+
+
+def _without_old_talk(data: dict[str, object], over: int) -> dict[str, object]:
+    """The oldest messages go first. What a summary says of still older ones is the last to be shortened."""
+    talk = cast("list[dict[str, str]]", data.get("conversation", []))
+    kept: list[dict[str, str]] = []
+    for message in talk[:-KEPT_VERBATIM]:
+        if over > 0 and message["role"] != Speaker.SYSTEM.value:
+            over -= _size(message)
+        else:
+            kept.append(message)
+    for at, message in enumerate(kept):
+        if over > 0:
+            short = {**message, "content": _cut(message["content"], over)}
+            over -= _size(message) - _size(short)
+            kept[at] = short
+    return {**data, "conversation": [*kept, *talk[-KEPT_VERBATIM:]]}
+
+
+# The data of the small questions: how a session stands, in few words. Long texts are shortened;
+# what was asked for and decided never is.
+
+MOST_TOKENS = 24_000
+"""Tokens."""
+LAST_MESSAGES = 12
+"""So many of the last messages tell what somebody's words refer to."""
+LONGEST_REPLY = 3000
+"""Characters. Nobody reads a longer answer in a chat, and some chats take none."""
+LONGEST_SENTENCE = 600
+LONGEST_LINE = 200
+
+
+def basics(session: Session, said: str = "") -> dict[str, object]:
+    """What every question begins with. `said` tells the language where the request does not."""
+    return {
+        "request": session.intent.body,
+        "title": session.title,
+        "language": language_of(session.intent.body) or language_of(said),
+        "decisions": decisions_data(session),
+    }
+
+
+def task_states(tasks: Iterable[Task]) -> list[dict[str, object]]:
+    """Each task in a line, and what is known of how far it is."""
+    return [_state(task) for task in tasks]
+
+
+def _state(task: Task) -> dict[str, object]:
+    known: dict[str, object] = {
+        "blocked_because": task.blocked,
+        "branch": task.workspace.branch if task.workspace and task.workspace.ready else "",
+        "commits": len(task.commits),
+        "runs": len(task.runs),
+        "last_check": check_data(task.check) if task.check else None,
+    }
+    told = {name: value for name, value in known.items() if value}
+    return {"key": task.key, "name": task.name, "state": task.state.value, **told}
+
+
+def task_plans(session: Session, tasks: Iterable[Task], tokens: int) -> list[dict[str, object]]:
+    """Each task with what it is to do; they share so many tokens for their descriptions."""
+    chosen = list(tasks)
+    keys = {task.id: task.key for task in session.tasks}
+    share = tokens // max(1, len(chosen))
+    return [
+        {
+            "key": task.key,
+            "name": task.name,
+            "description": shortened(task.description, share),
+            "state": task.state.value,
+            "acceptance": [acceptance.text for acceptance in task.acceptance],
+            "files": list(task.files),
+            "depends_on": [keys[id] for id in task.dependencies if id in keys],
+        }
+        for task in chosen
+    ]
+
+
+def check_data(check: Check) -> dict[str, object]:
+    """`result` is one word where they passed: whoever reads it compares it. What that proves stands beside it."""
+    told = {"command": check.command, "commit": check.commit[:12]}
+    if not check.passed:
+        return {**told, "result": check.result}
+    proof = {"proof": check.result} if check.result != "passed" else {}
+    return {**told, "result": "passed", **proof}
+
+
+def document_excerpts(session: Session, tokens: int) -> dict[str, str]:
+    """Specification and plan, each within so many tokens."""
+    written = {kind: session.document(kind) for kind in (DocumentKind.SPEC, DocumentKind.PLAN)}
+    return {kind.value: shortened(one.text, tokens) for kind, one in written.items() if one}
+
+
+def talk_data(messages: Iterable[Message], tokens: int) -> list[dict[str, object]]:
+    """Messages that share so many tokens."""
+    chosen = list(messages)
+    share = tokens // max(1, len(chosen))
+    return [
+        {"role": message.role.value, "content": shortened(message.content, share)}
+        for message in chosen
+    ]
+
+
+def token_share(session: Session, part: int) -> int:
+    """Tokens: the so-many-th part of what such a question may take, however much the model could."""
+    return int(min(MOST_TOKENS, token_budget(session.context_window)) / part / session.token_scale)
+
+
+def brief(text: str, longest: int = LONGEST_REPLY) -> str:
+    """A text for people, short enough to be read."""
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
+def shortened(text: str, tokens: int) -> str:
+    """The beginning of a text, never a part of a character."""
+    whole = text.encode("utf-8", "replace")
+    most = max(0, tokens) * BYTES_PER_TOKEN
+    if len(whole) <= most:
+        return text
+    return whole[:most].decode("utf-8", "ignore") + SHORTENED
+
+
+def _short_reply(text: str) -> str:
+    return brief(text)
+
+
+def _short_sentence(text: str) -> str:
+    return brief(text, LONGEST_SENTENCE)
+
+
+def _short_line(text: str) -> str:
+    return brief(" ".join(text.split()), LONGEST_LINE)
+
+
+ReplyText = Annotated[str, AfterValidator(_short_reply)]
+"""What people read as a text."""
+Sentence = Annotated[str, AfterValidator(_short_sentence)]
+"""What a model says in a sentence or two, whatever it takes that to be."""
+ShortLine = Annotated[str, AfterValidator(_short_line)]
+"""A name or a choice: it stands on buttons, in lists and in titles."""
+
+
+# What a question tells of one task, and of what it changed.
+
+
+def task_data(session: Session, task: Task) -> dict[str, object]:
+    told = task_plans(session, [task], token_share(session, 6))[0]
+    return told | {"type": task.type.value, "requirements": list(task.requirements)}
+
+
+def diff_excerpt(session: Session, diff: str) -> str:
+    """A third of what the model is told; where characters take several bytes, so many fewer of them."""
+    most = token_share(session, 3) * BYTES_PER_TOKEN
+    size = len(diff.encode("utf-8", "replace"))
+    return shorten_patch(diff, most * len(diff) // size if size else 0)

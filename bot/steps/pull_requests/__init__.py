@@ -1,0 +1,1 @@
+"""Open pull requests are followed until they are merged or closed."""

@@ -1,0 +1,202 @@
+"""Where the repository and its base branch stand, and what the repository makes agents do."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import PurePath
+
+from bot.core.actions import LookAtBase, Relink
+from bot.core.approval import sha256
+from bot.core.errors import Away, PortError, Refused
+from bot.core.events import BaseSeen, Relinked, SettingsChanged
+from bot.core.forge import Hosted
+from bot.core.git import Base, Divergence, Upstream
+from bot.core.runs import Run
+from bot.core.session import Session
+from bot.core.task import Task, Workspace
+from bot.core.text import sentences
+from bot.core.world import World
+from bot.ports import Forge
+
+# The base branch is read on its host where there is one, else in the checkout, with a look at its
+# `origin`. Pull requests are merged into the host's branch, so work begins from it. Its commits
+# come into the repository below `refs/gwt-bot/`; people's branches and files stay as they are.
+# Nobody waits for a host that cannot be reached: work goes on from the commit that is known, and
+# people are told.
+
+log = logging.getLogger("bot.perform")
+HOST, ORIGIN = "GitHub", "origin"
+
+
+async def base_of(world: World, base: Base, hosted: Hosted | None) -> Base:
+    """The base as it is in the checkout, and what its host makes of it. Safe to do twice."""
+    if hosted is None or world.forge is None:
+        return base.model_copy(update={"upstream": await _origin(world, base)})
+    try:
+        there = await _fetched_base(world, world.forge, hosted.slug, base)
+    except Away:
+        raise
+    except PortError as trouble:
+        problem = sentences(trouble.reason, trouble.remedy)
+        log.warning("base not fetched", extra={"data": {"why": problem}})
+        there = Upstream(host=HOST, local=base.commit, problem=problem)
+    there = world.masker.mask_model(there)
+    return base.model_copy(update={"upstream": there, "commit": there.commit or base.commit})
+
+
+async def _fetched_base(world: World, forge: Forge, slug: str, base: Base) -> Upstream:
+    """An empty commit of the base: the checkout has no such branch any more."""
+    tip = await forge.tip(slug, base.branch)
+    if not tip:
+        return Upstream(host=HOST, local=base.commit, missing=True)
+    if tip != base.commit:
+        fetched = await forge.fetch(slug, base.branch, near=base.repository)
+        await world.worktrees.take_in(base.repository, fetched.path, fetched.commit)
+        tip = fetched.commit
+    apart = Divergence(ahead=0, behind=0)
+    if base.commit:
+        apart = await world.repository.apart(base.repository, base.commit, tip)
+    return Upstream(
+        host=HOST,
+        commit=tip,
+        local=base.commit,
+        ahead=apart.ahead,
+        unpushed=apart.behind,
+        used=True,
+    )
+
+
+async def _origin(world: World, base: Base) -> Upstream | None:
+    """Nothing is fetched: without a host people bring their branches up to date themselves."""
+    try:
+        tip = await world.repository.origin_tip(base.repository, base.branch)
+        if not tip or tip == base.commit:
+            return None
+        ahead = None
+        if await world.repository.commit_exists(base.repository, tip):
+            ahead = (await world.repository.apart(base.repository, base.commit, tip)).ahead
+    except Refused as refusal:
+        log.warning("origin not asked", extra={"data": {"why": refusal.reason}})
+        return None
+    if ahead == 0:
+        return None
+    return Upstream(host=ORIGIN, commit=tip, local=base.commit, ahead=ahead)
+
+
+async def look_at_base(world: World, session: Session, order: LookAtBase) -> BaseSeen:
+    """Of the branch the session began on, also where somebody has checked out another one since."""
+    seen = await _of_checkout(world, session)
+    if session.hosted is not None:
+        seen = await base_of(world, seen, session.hosted)
+        if seen.upstream is None or not seen.upstream.used:
+            # it cannot be seen where it stands there: what was known stays
+            seen = seen.model_copy(update={"commit": session.base_commit})
+    agents = (session.agent, *session.other_agents)
+    moved = seen.commit != session.base_commit
+    apart, scan = Divergence(ahead=0, behind=0), None
+    if moved and session.hosted is not None:
+        apart = await world.repository.apart(session.repository, session.base_commit, seen.commit)
+        scan = await world.repository.scan(session.repository, seen.commit)
+    return BaseSeen(
+        **world.mark(),
+        answers=order.key,
+        base=seen,
+        brought=await repository_settings(world, session.repository, seen.commit, agents),
+        commits=apart.ahead,
+        files=apart.files,
+        scan=world.masker.mask_model(scan) if scan else None,
+    )
+
+
+async def _of_checkout(world: World, session: Session) -> Base:
+    """Where there is a host, a checkout that is on no branch just now, or has another one, is no obstacle."""
+    uncommitted = session.base_uncommitted
+    try:
+        uncommitted = (await world.repository.base(session.repository)).uncommitted
+        commit = await world.repository.tip(session.repository, session.base_branch)
+    except Away:
+        raise
+    except Refused:
+        if session.hosted is None:
+            raise
+        commit = ""
+    return Base(
+        repository=session.repository,
+        branch=session.base_branch,
+        commit=commit,
+        uncommitted=uncommitted,
+    )
+
+
+# Files and git settings that make agents or git run something before anybody has looked: told
+# when a session begins, asked about when they change.
+
+
+async def repository_settings(
+    world: World, repository: str, commit: str, agents: tuple[str, ...]
+) -> tuple[str, ...]:
+    """A sentence for each such file, of all agents that may be used; and for programs that git is to run there."""
+    told: dict[str, None] = {}
+    for agent in agents:
+        names = world.agents.settings(agent)
+        files = await world.repository.read(repository, commit, names) if names else {}
+        told |= dict.fromkeys(world.agents.brought(agent, files) if files else ())
+    # names of files may hold anything
+    ran = await world.repository.programs(repository)
+    return (*told, *(world.masker.mask(one) for one in ran))
+
+
+async def settings_changed(
+    world: World, session: Session, order_key: str, task: Task, run: Run, workspace: Workspace
+) -> SettingsChanged | None:
+    """They look otherwise in the worktree than where it began, and nobody has let that pass as it is now."""
+    names = world.agents.settings(run.agent)
+    found = await world.worktrees.changed(workspace.path, session.base_commit, names)
+    mark = sha256("\n".join(f"{path}:{found[path]}" for path in sorted(found)))
+    if not found or mark in task.accepted:
+        return None
+    files = tuple(world.masker.mask(path) for path in sorted(found))
+    return SettingsChanged(**world.mark(), answers=order_key, run_id=run.id, files=files, mark=mark)
+
+
+# A repository that is not where it was: how that is told from other trouble, and how it is found
+# again.
+
+
+async def explain_if_moved(world: World, session: Session, refusal: Refused) -> Refused:
+    """Whatever was refused: where the repository is gone, that is why. Who never saw one cannot lose it."""
+    if not session.base_commit:
+        return Refused(refusal.reason, refusal.remedy) if isinstance(refusal, Away) else refusal
+    try:
+        await world.repository.require(session.repository, session.base_commit)
+    except Away as away:
+        return away
+    except PortError:
+        return refusal
+    return refusal
+
+
+async def relink(world: World, session: Session, deed: Relink) -> Relinked:
+    """Safe to do twice: what has followed the repository stays where it is."""
+    try:
+        path = await _repository_at(world, session, deed.path)
+        await world.worktrees.relink(session.repository, path)
+    except Refused as refusal:
+        problem = world.masker.mask(sentences(refusal.reason, refusal.remedy))
+        return Relinked(**world.mark(), by=deed.by, problem=problem)
+    return Relinked(**world.mark(), by=deed.by, path=path)
+
+
+async def _repository_at(world: World, session: Session, path: str) -> str:
+    """It is the same if it has the commit that the session began from, with all that came before; and is hosted there."""
+    if not PurePath(path).is_absolute():
+        raise Refused("That is no whole path", "Write relink and the path, from / on")
+    top = await world.repository.top(path)
+    await world.repository.require(top, session.base_commit)
+    hosted = await world.forge.find(top) if world.forge and session.hosted else None
+    if session.hosted and (hosted is None or hosted.slug != session.hosted.slug):
+        raise Refused(
+            f"The repository at {top} is not hosted at {session.hosted.slug} any more",
+            "Set its remote as it was, and write relink again",
+        )
+    return top

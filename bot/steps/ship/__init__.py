@@ -1,0 +1,1 @@
+"""Finished work becomes a pull request."""

@@ -1,0 +1,284 @@
+"""A task is done: its branch and its pull request go to the forge, where there is one. What cannot be made waits, and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bot.core.actions import Deed, DescribeWork, OpenPull, Order, Show
+from bot.core.cards import Decided, DocumentCard, NeedsYouCard
+from bot.core.choices import Choice, Style, Verb
+from bot.core.events import Happening, OrderFailed, Pressed, PullOpened, WorkDescribed
+from bot.core.session import Session
+from bot.core.sheets import Tone
+from bot.core.spec_kit.drafts import TaskType
+from bot.core.states import TaskState
+from bot.core.task import PullRequest, PullText, Task, TaskResult
+from bot.core.text import sentences, shortened
+from bot.steps import messages, plan
+from bot.steps.verify import test_command
+
+MOST_SAID = 300
+"""Characters of a report beside the report itself."""
+
+
+def begin(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
+    """It passed everything. Without a forge its branch is all there is to make."""
+    task.become(TaskState.INTEGRATING)
+    task.problem = ""
+    if not wants_pull(session, task):
+        yield from complete(session, task, event)
+
+
+def wants_pull(session: Session, task: Task) -> bool:
+    """An investigation has nothing to merge; of a shared branch the last task makes the pull request."""
+    if session.hosted is None or not task.commits:
+        return False
+    return task.type is not TaskType.INVESTIGATION and plan.is_last_on_branch(session, task)
+
+
+def complete(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
+    _look_at_later_work(session, task)
+    task.become(TaskState.COMPLETED)
+    task.completed_at = event.at
+    summary = _summary(session, task)
+    task.result = TaskResult(success=True, summary=summary)
+    if task.type is TaskType.INVESTIGATION:
+        yield _report(task)
+    yield messages.news(
+        f"completed:{task.key}:{len(task.runs)}",
+        f"{task.key} is done: {task.name}",
+        summary,
+        *_suggested(task),
+        tone=Tone.SUCCESS,
+    )
+
+
+def _suggested(task: Task) -> Iterator[str]:
+    """What the judge would have better; people may ask for it."""
+    verdict = task.verdicts[-1] if task.verdicts else None
+    if verdict and verdict.suggestions:
+        yield sentences(f"Could be better, and is not required: {'; '.join(verdict.suggestions)}")
+
+
+def _look_at_later_work(session: Session, task: Task) -> None:
+    """What was built upon it on the same branch has never been tested with it as it is now."""
+    for other in plan.later_on_branch(session, task):
+        if other.state in (TaskState.COMPLETED, TaskState.INTEGRATING) and other.runs:
+            _look_again(other)
+
+
+def task_gone(session: Session, task: Task) -> None:
+    """It is not wanted any more. Who comes before it on its branch makes the pull request instead."""
+    plan.separate_branches(session, task)
+    before = task.workspace.task_ids if task.workspace else ()
+    for other in plan.tasks_on_branch(session, task):
+        done = other.state is TaskState.COMPLETED and other.pull_request is None
+        if done and other.id in before and wants_pull(session, other):
+            if task.runs:
+                _look_again(other)
+            else:
+                other.become(TaskState.NEEDS_CONTINUATION)
+                other.become(TaskState.INTEGRATING)
+
+
+def _look_again(task: Task) -> None:
+    """There is more on its branch than it has left there itself."""
+    task.become(TaskState.NEEDS_CONTINUATION)
+    task.become(TaskState.VERIFYING)
+    task.look_again()
+    task.completed_at = None
+    if task.pull_request:
+        task.pull_request = task.pull_request.model_copy(update={"wanted_by": None})
+
+
+def _summary(session: Session, task: Task) -> str:
+    parts: list[str] = []
+    if task.workspace and task.commits:
+        commits = len(task.commits)
+        parts.append(f"{commits} commit{'s' if commits != 1 else ''} on {task.workspace.branch}")
+    check = task.check
+    if check and check.passed and task.commits:
+        parts.append(f"`{check.command}` {check.result} in {check.seconds:.0f} s")
+    elif not test_command.for_task(session, task) and task.commits:
+        parts.append("no test command is known, so nothing was tested")
+    if task.type is TaskType.INVESTIGATION:
+        parts.append(shortened(task.report.strip().partition("\n\n")[0], MOST_SAID))
+    return "; ".join(parts)
+
+
+def _report(task: Task) -> Show:
+    """The work of an investigation, in full and as a file."""
+    return Show(
+        card=DocumentCard(
+            key=f"report:{task.key}:{len(task.runs)}",
+            title=f"{task.key}: what was found",
+            name=f"report-{task.key}.md",
+            text=task.report,
+        )
+    )
+
+
+def pull_opened(session: Session, event: PullOpened) -> Iterator[Deed]:
+    task = session.task(event.task_id)
+    if task is None or task.state is not TaskState.INTEGRATING:
+        return
+    former = task.pull_request
+    task.pull_request = _pull_request(former, event)
+    task.problem = ""
+    task.note_evidence(event.evidence)
+    pull = event.pull
+    if former is None or former.number != pull.number:
+        yield messages.news(
+            f"pull:{task.key}" if former is None else f"pull:{task.key}:{pull.number}",
+            f"{task.key}: pull request #{pull.number} is open{' as a draft' if pull.draft else ''}",
+            task.pull_text.title if task.pull_text else task.name,
+            *([pull.url] if pull.url else []),
+            tone=Tone.SUCCESS,
+        )
+    yield from complete(session, task, event)
+
+
+def _pull_request(former: PullRequest | None, event: PullOpened) -> PullRequest:
+    """What was delivered stays delivered. Wanted stays wanted: what came back from people or checks has ended that already."""
+    pull = event.pull
+    known = former if former and former.number == pull.number else None
+    return PullRequest(
+        number=pull.number,
+        url=pull.url,
+        merged=pull.merged,
+        seen=pull,
+        head=event.commit,
+        delivered=known.delivered if known else (),
+        wanted_by=known.wanted_by if known else None,
+        taken_in=known.taken_in if known else (),
+        checks=known.checks if known else (),
+        checks_since=known.checks_since if known and known.head == event.commit else event.at,
+        unchecked=known.unchecked if known else "",
+        times_asked=known.times_asked if known else 0,
+        without_checks=known.without_checks if known else "",
+    )
+
+
+def pull_not_opened(session: Session, event: OrderFailed) -> Iterator[Deed]:
+    """It stays where it is; what is done stays done, and a button tries again."""
+    task = session.task(event.task_id)
+    if task is None or task.state is not TaskState.INTEGRATING:
+        return
+    task.problem = sentences(event.reason, event.remedy)
+    task.holds += 1
+    yield not_shipped_card(task)
+
+
+def not_shipped_card(task: Task, decided: Decided | None = None) -> Show:
+    about = f"{task.id}:{task.asking}"
+    choices = (
+        Choice(label="Try again", verb=Verb.SHIP_AGAIN, about=about, style=Style.PRIMARY),
+        Choice(label="Leave it on its branch", verb=Verb.KEEP, about=about),
+    )
+    return Show(
+        card=NeedsYouCard(
+            key=f"not-shipped:{task.key}:{task.asking}",
+            title=f"{task.key} is done, but its pull request cannot be made",
+            reason=task.problem,
+            choices=() if decided else choices,
+            decided=decided,
+        )
+    )
+
+
+def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
+    task_id, _, asking = event.about.partition(":")
+    task = session.task(task_id)
+    if task is None or not task.problem or asking != task.asking:
+        yield messages.stale_press(session, event)
+        return
+    if task.state is not TaskState.INTEGRATING:
+        yield messages.stale_press(session, event)
+        return
+    if event.verb is Verb.SHIP_AGAIN:
+        yield not_shipped_card(task, messages.decided("Tried again", event))
+        _ship_again(task)
+    else:
+        yield not_shipped_card(task, messages.decided("Left on its branch", event))
+        task.problem = ""
+        yield from complete(session, task, event)
+
+
+def _ship_again(task: Task) -> None:
+    """Somebody may have mended it by hand: what lies there is looked at again, and tested again if it is another commit."""
+    task.tries += 1
+    task.become(TaskState.NEEDS_CONTINUATION)
+    task.become(TaskState.VERIFYING)
+    task.work_of = ""
+
+
+def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
+    """The cards of all that cannot be shipped: the same ones again, or with what became of them."""
+    for task in session.in_state(TaskState.INTEGRATING):
+        if task.problem:
+            yield not_shipped_card(task, decided)
+
+
+def depends_on(session: Session, task: Task) -> tuple[int, ...]:
+    """The open pull requests whose work is in its branch: it stays a draft until they are merged."""
+    found: dict[int, None] = {}
+    seen: set[str] = set()
+    todo = [*task.dependencies]
+    while todo:
+        other = session.task(todo.pop(0))
+        if other is None or other.id in seen:
+            continue
+        seen.add(other.id)
+        todo += other.dependencies
+        pull = plan.pull_request_of(session, other)
+        if (
+            pull
+            and pull.open
+            and not pull.unneeded
+            and pull is not plan.pull_request_of(session, task)
+        ):
+            found[pull.number] = None
+    return tuple(sorted(found))
+
+
+# The words of a pull request. Until they are there, it is neither opened nor offered to be
+# merged.
+
+
+def without_pull_text(session: Session) -> list[Task]:
+    """Those whose pull request has no words yet: it is not made, or offered to be merged, before it has."""
+    done = session.in_state(TaskState.COMPLETED, TaskState.INTEGRATING)
+    return [
+        task
+        for task in done
+        if task.pull_text is None
+        and task.run
+        and task.commits
+        and plan.is_last_on_branch(session, task)
+    ]
+
+
+def take_pull_text(session: Session, event: WorkDescribed | OrderFailed) -> None:
+    """What its pull request says; what the task itself says, where nobody could tell more."""
+    if task := session.task(event.task_id):
+        plain = PullText(title=task.name, body=task.description)
+        task.pull_text = event.text if isinstance(event, WorkDescribed) else plain
+
+
+# What must be under way to ship a task.
+
+
+def due(session: Session, task: Task) -> Iterator[Order]:
+    """Its pull request, once there are words for it; not while it waits for a person to mend something, or for who comes
+    before it on its branch."""
+    if task.problem or not task.work or plan.branch_is_busy(session, task):
+        return
+    if task.pull_text:
+        yield OpenPull(task_id=task.id, commit=task.work.head, number=task.tries)
+
+
+def due_pull_texts(session: Session) -> Iterator[Order]:
+    """What a pull request of it would say."""
+    for task in without_pull_text(session):
+        if task.run:
+            yield DescribeWork(task_id=task.id, run_id=task.run.id)

@@ -1,0 +1,228 @@
+"""Opens, watches and merges pull requests on the forge, and brings what was merged there into branches that go on."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import partial
+
+from bot.core import pull_text
+from bot.core.actions import DescribeWork, MergePull, OpenPull, TakeInBase, WatchPulls
+from bot.core.errors import PortError, Refused
+from bot.core.events import BaseTakenIn, Event, PullMergeTried, PullOpened, PullsSeen, WorkDescribed
+from bot.core.forge import WAITS_FOR, ChecksWanted, Obstacle, Pull, PullWanted
+from bot.core.llm import Usage
+from bot.core.retry import with_retries
+from bot.core.session import Session
+from bot.core.task import PullText, Task
+from bot.core.world import World
+from bot.ports import Forge
+from bot.steps.pull_requests.cards import merged_below, with_pull
+from bot.steps.ship import questions
+from bot.steps.ship.rules import depends_on
+from bot.steps.workspaces import keep_evidence, require_head, task_in
+
+
+def _forge(world: World, session: Session) -> tuple[Forge, str]:
+    if world.forge is None or session.hosted is None:
+        raise Refused(
+            "There is no access to GitHub any more.",
+            "Give the bot its token again (GITHUB_TOKEN), then try again.",
+        )
+    return world.forge, session.hosted.slug
+
+
+async def open_pull(world: World, session: Session, order: OpenPull) -> PullOpened:
+    """Safe to do twice: a branch that stands there stands there, and an open pull request of it is found."""
+    forge, slug = _forge(world, session)
+    task, workspace = task_in(session, order.task_id)
+    await _require_proof(world, session, task, order.commit)
+    await forge.publish(session.repository, slug, workspace.branch, order.commit)
+    after = depends_on(session, task)
+    text = task.pull_text
+    wanted = PullWanted(
+        branch=workspace.branch,
+        commit=order.commit,
+        base=session.base_branch,
+        title=world.masker.mask(text.title if text else task.name),
+        body=world.masker.mask(pull_text.pull_body(session, task, after)),
+        draft=bool(after),
+    )
+    pull = await forge.open(slug, wanted)
+    summary = f"{task.key}: pull request #{pull.number} of {workspace.branch} at {order.commit}"
+    evidence = await keep_evidence(
+        world, session, task, "pull_request", (order.commit,), summary, raw=wanted.body
+    )
+    return PullOpened(
+        **world.mark(),
+        answers=order.key,
+        task_id=task.id,
+        commit=order.commit,
+        pull=world.masker.mask_model(pull),
+        evidence=evidence,
+    )
+
+
+async def _require_proof(world: World, session: Session, task: Task, commit: str) -> None:
+    """What goes out is what was looked at: clean, committed, and on that very commit."""
+    _, workspace = task_in(session, task.id)
+    work = await require_head(world, task, workspace, commit)
+    if work.uncommitted:
+        raise Refused(
+            f"The worktree of {task.key} has uncommitted changes: {', '.join(work.uncommitted[:5])}.",
+            "Commit them or take them away, then try again.",
+        )
+
+
+async def watch_pulls(
+    world: World, session: Session, order: WatchPulls, tell: Callable[[Event], None]
+) -> None:
+    """Look again and again until called off; told is only what looks otherwise than before."""
+    forge, slug = _forge(world, session)
+    known = {
+        task.pull_request.number: task.pull_request.seen
+        for task in with_pull(session)
+        if task.pull_request
+    }
+    while True:
+        changed: list[Pull] = []
+        for number in order.numbers:
+            # patient here: what failed once is told to work again, though this order goes on for days
+            found = await with_retries(
+                world, partial(forge.look, slug, number), tell, order=order.key, quiet=False
+            )
+            pull = world.masker.mask_model(_heard(found))
+            if pull != known.get(number):
+                known[number] = pull
+                changed.append(pull)
+        if changed:
+            tell(PullsSeen(**world.mark(), answers=order.key, pulls=tuple(changed)))
+        await world.clock.sleep(world.rules.poll_seconds)
+
+
+def _heard(pull: Pull) -> Pull:
+    """Strangers' words are neither told to anybody nor kept: there may be any number of them."""
+    return pull.model_copy(update={"notes": tuple(one for one in pull.notes if one.trusted)})
+
+
+async def merge_pull(
+    world: World, session: Session, order: MergePull, tell: Callable[[Event], None]
+) -> PullMergeTried:
+    """Merge it as soon as nothing is in its way that passes by itself. Safe to do twice: what is merged is merged."""
+    forge, slug = _forge(world, session)
+    task, _ = task_in(session, order.task_id)
+    title = world.masker.mask(task.pull_text.title if task.pull_text else task.name)
+    since = (task.pull_request and task.pull_request.checks_since) or world.clock.now()
+    told = ""
+    while True:
+        tried = await forge.merge(
+            slug,
+            order.number,
+            order.head,
+            f"{title} (#{order.number})",
+            _checks_wanted(session, task, order),
+        )
+        waited = (world.clock.now() - since).total_seconds() >= world.rules.checks_seconds
+        overdue = tried.obstacle is Obstacle.CHECKS_MISSING and waited and not order.anyway
+        event = PullMergeTried(
+            **world.mark(),
+            answers=order.key,
+            task_id=task.id,
+            tried=world.masker.mask_model(tried),
+            overdue=overdue,
+        )
+        if overdue or tried.obstacle not in WAITS_FOR:
+            return event
+        if tried.reason != told:
+            told = tried.reason
+            tell(event)
+        await world.clock.sleep(world.rules.poll_seconds)
+
+
+def _checks_wanted(session: Session, task: Task, order: MergePull) -> ChecksWanted:
+    pulls = [one.pull_request for one in session.tasks if one.pull_request]
+    return ChecksWanted(
+        names=task.pull_request.checks if task.pull_request else (),
+        expected=any(pull.checks for pull in pulls),
+        anyway=order.anyway,
+    )
+
+
+async def take_in_base(world: World, session: Session, order: TakeInBase) -> BaseTakenIn:
+    """Safe to do twice: merging what is merged changes nothing. A collision is left to the task's agent."""
+    forge, slug = _forge(world, session)
+    task, workspace = task_in(session, order.task_id)
+    before = await world.worktrees.work(workspace.path, workspace.start)
+    fetched = await forge.fetch(slug, session.base_branch)
+    await world.worktrees.take_in(session.repository, fetched.path, fetched.commit)
+    heads = await _merged_heads(world, session, task)
+    base = await world.worktrees.with_history(session.repository, fetched.commit, heads)
+    message = f"chore: merge {session.base_branch}"
+    plan = session.spec.directory if session.spec else ""
+    merged = await world.worktrees.merge(workspace.path, base, message, plan=plan)
+    # only upon what was judged is it nothing but the bot's own merge; a merge done before a crash is judged once more
+    own = task.work is not None and before.head == task.work.head
+    return BaseTakenIn(
+        **world.mark(),
+        answers=order.key,
+        task_id=order.task_id,
+        base=base,
+        head=merged.commit if own else "",
+        conflicts=merged.conflicts,
+    )
+
+
+async def _merged_heads(world: World, session: Session, task: Task) -> tuple[str, ...]:
+    """Where the pull requests stood that it is built on when they were merged, perhaps squashed, into the base."""
+    forge, slug = _forge(world, session)
+    found: list[str] = []
+    for pull in merged_below(session, task):
+        head = pull.seen.head if pull.seen else ""
+        if head and not await world.repository.commit_exists(session.repository, head):
+            # people have pushed to it before it was merged
+            try:
+                fetched = await forge.fetch_head(slug, pull.number)
+            except Refused:
+                continue
+            await world.worktrees.take_in(session.repository, fetched.path, fetched.commit)
+            head = fetched.commit
+        if head:
+            found.append(head)
+    return tuple(found)
+
+
+# Title and text of a pull request. A finished task never waits for them.
+
+log = logging.getLogger("bot.perform")
+
+LONGEST_DIFF = 100_000
+"""Characters that are read of a patch; what the model is shown of it is much less."""
+
+
+async def describe_work(world: World, session: Session, order: DescribeWork) -> WorkDescribed:
+    """A finished task never waits for its description: without the model or the worktree facts will do."""
+    task = session.task(order.task_id)
+    if task is None:
+        raise Refused("that task is no longer part of the plan")
+    try:
+        text, usage = await _pull_text(world, session, task)
+    except PortError as trouble:
+        log.warning("work not described", extra={"data": {"task": task.id, "why": trouble.reason}})
+        text, usage = questions.plain_pull_text(session, task, task.checks[-1:]), Usage()
+    return WorkDescribed(
+        **world.mark(),
+        answers=order.key,
+        usage=usage,
+        task_id=task.id,
+        text=world.masker.mask_model(text),
+    )
+
+
+async def _pull_text(world: World, session: Session, task: Task) -> tuple[PullText, Usage]:
+    workspace = task.workspace
+    if workspace is None:
+        raise Refused("it never had a worktree")
+    diff = await world.worktrees.diff(workspace.path, workspace.start, LONGEST_DIFF)
+    # before it is cut: half a key would not be known for one
+    masked = world.masker.mask(diff)
+    return await questions.describe(world.llm, session, task, masked, task.checks[-1:])

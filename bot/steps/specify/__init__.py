@@ -1,0 +1,1 @@
+"""Specification, implementation plan and tasks are written."""

@@ -1,0 +1,227 @@
+"""Asks the model to cut the plan into tasks. They are graded, and written once more if the grade is poor; the better version counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from pydantic import Field
+
+from bot.core.llm import Usage
+from bot.core.session import Session
+from bot.core.spec_kit import drafts, spec, tasks_reader, tasks_writer
+from bot.core.spec_kit.drafts import TaskDraft
+from bot.core.spec_kit.spec import coverage, requirement_ids
+from bot.core.task import drafts_of
+from bot.ports import Llm
+from bot.steps.asking import Answer, ask, parsed, unfenced
+from bot.steps.prompt_data import (
+    LONGEST_LINE,
+    Sentence,
+    affected_keys,
+    brief,
+    change_request,
+    current_documents,
+    findings,
+    is_gone,
+    kept_tasks,
+    question_data,
+    tasks_now,
+)
+
+MAX_PARALLEL = 10
+MAX_TASKS = 100
+"""Beside those that are there already. Nobody approves more of them with open eyes."""
+GOOD = 70
+"""Of 100. What is worse is made again once before anybody sees it."""
+
+
+class Breakdown(Answer):
+    parallelism: int = Field(default=2, ge=1, le=MAX_PARALLEL)
+    tasks: list[TaskDraft]
+
+
+class Quality(Answer):
+    score: int = Field(ge=0, le=100)
+    issues: list[Sentence] = Field(default_factory=list[Sentence], max_length=50)
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A breakdown, what is plainly wrong with it, and what the model thinks of it."""
+
+    breakdown: Breakdown
+    own: tuple[str, ...]
+    score: int | None
+    issues: tuple[str, ...]
+
+    @property
+    def poor(self) -> bool:
+        return bool(self.own) or (self.score is not None and self.score < GOOD)
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        return (-len(self.own), self.score or 0)
+
+
+async def break_down(llm: Llm, session: Session) -> tuple[Graded, Usage]:
+    """The tasks. Without a usable answer a single one does all of it."""
+    spec = spec_text(session)
+    data = _breakdown_data(session)
+    found, usage = await _ask_for_tasks(llm, session, data, lambda: None)
+    if found is None:
+        return Graded(_single_task(session, spec), (), None, ()), usage
+    first, judging = await _graded(llm, session, found, spec)
+    usage += judging
+    if not first.poor:
+        return first, usage
+    wrong = [*first.own, *first.issues]
+    shown = [draft.model_dump(mode="json") for draft in found.tasks]
+    again, asking = await _ask_for_tasks(
+        llm, session, {**data, "issues": wrong, "your_last_tasks": shown}, lambda: None
+    )
+    usage += asking
+    if again is None or again == found:
+        return first, usage
+    second, judging = await _graded(llm, session, again, spec)
+    return max(first, second, key=lambda one: one.rank), usage + judging
+
+
+def spec_text(session: Session) -> str:
+    """The specification as it is now."""
+    return current_documents(session).get("spec", "")
+
+
+def _breakdown_data(session: Session) -> dict[str, object]:
+    now = tasks_now(session)
+    existing = {"tasks_now": now} if now else {}
+    return question_data(session, "tasks", findings=findings(session), **existing)
+
+
+async def _ask_for_tasks(
+    llm: Llm, session: Session, data: dict[str, object], otherwise: Callable[[], Breakdown | None]
+) -> tuple[Breakdown | None, Usage]:
+    return await ask(
+        llm, "tasks", data, partial(_parse, session), otherwise, Breakdown, prose=_read_by_people
+    )
+
+
+def _parse(session: Session, text: str) -> Breakdown | None:
+    try:
+        breakdown = parsed(Breakdown)(text)
+    except ValueError:
+        # some models write the tasks.md itself
+        drafts = tasks_reader.drafts_from(unfenced(text))
+        if not drafts:
+            raise
+        breakdown = Breakdown(tasks=list(drafts))
+    return _with_kept_tasks(session, breakdown)
+
+
+def _with_kept_tasks(session: Session, breakdown: Breakdown) -> Breakdown:
+    """With the tasks that stay as they are. A ValueError says what cannot be carried out."""
+    kept = _kept(session)
+    proposed = _proposed(kept, breakdown.tasks)
+    tasks = list(drafts.merge_breakdown(kept, proposed, affected_keys(session)))
+    gone = {task.key for task in kept_tasks(session) if is_gone(task)}
+    problems = [
+        f"{draft.key} was another task before; use a new key"
+        for draft in tasks
+        if draft.key in gone
+    ]
+    if len(tasks) > len(kept) + MAX_TASKS:
+        raise ValueError(f"there are {len(tasks)} tasks; at most {MAX_TASKS} new ones are allowed")
+    problems += drafts.draft_problems(tasks)
+    if not tasks:
+        problems = ["there is no task"]
+    if problems:
+        raise ValueError("; ".join(problems))
+    return breakdown.model_copy(update={"tasks": tasks})
+
+
+def _proposed(kept: list[TaskDraft], drafts: list[TaskDraft]) -> list[TaskDraft]:
+    """What the model may say of a task. Which agent carries it out is for people to say."""
+    agents = {draft.key: draft.agent for draft in kept}
+    return [
+        draft.model_copy(
+            update={
+                "title": brief(" ".join(draft.title.split()), LONGEST_LINE),
+                "agent": agents.get(draft.key, ""),
+            }
+        )
+        for draft in drafts
+    ]
+
+
+def _kept(session: Session) -> list[TaskDraft]:
+    """Nobody waits for a task that nobody does."""
+    kept = kept_tasks(session)
+    return list(drafts_of([task for task in kept if not is_gone(task)]))
+
+
+def _read_by_people(breakdown: Breakdown | None) -> str:
+    tasks = breakdown.tasks if breakdown else []
+    return "\n".join(
+        text for task in tasks for text in (task.title, task.description, *task.acceptance)
+    )
+
+
+async def _graded(
+    llm: Llm, session: Session, breakdown: Breakdown, spec: str
+) -> tuple[Graded, Usage]:
+    """What anybody can see first; a judgement that cannot be had counts for nothing."""
+    scan = session.scan
+    tests = bool(session.test_command or (scan and scan.has_tests))
+    settled = tuple(
+        task.key for task in kept_tasks(session) if task.key not in affected_keys(session)
+    )
+    own = [
+        issue
+        for issue in drafts.breakdown_issues(breakdown.tasks, spec, has_tests=tests)
+        if not issue.startswith(settled)  # what stays as it is cannot be mended here
+    ]
+    shown = [draft.model_dump(mode="json") for draft in breakdown.tasks]
+    quality, usage = await ask(
+        llm,
+        "breakdown",
+        question_data(session, "breakdown", tasks=shown),
+        parsed(Quality),
+        lambda: None,
+        Quality,
+    )
+    issues = tuple(quality.issues) if quality else ()
+    return Graded(breakdown, tuple(own), quality.score if quality else None, issues), usage
+
+
+def _single_task(session: Session, spec: str) -> Breakdown:
+    """One task for all that is wanted; tasks that are there already stay."""
+    now = _kept(session)
+    wish = change_request(session) if now else ""
+    used = [int(re.sub("[^0-9]", "", task.key) or 0) for task in kept_tasks(session)]
+    draft = TaskDraft(
+        key=f"T{max(used, default=0) + 1:03}",
+        title=wish.partition("\n")[0][:72] or session.title,
+        description=wish or session.intent.body,
+        acceptance=("The tests written for this pass.",),
+        requirements=_unserved(spec, now),
+    )
+    return Breakdown(parallelism=session.parallelism if now else 1, tasks=[*now, draft])
+
+
+def _unserved(spec: str, now: list[TaskDraft]) -> tuple[str, ...]:
+    open_ones = [c.requirement for c in coverage(spec, now) if not c.tasks]
+    return tuple(open_ones) or requirement_ids(spec)
+
+
+def rendered(session: Session, breakdown: Breakdown, today: str) -> str:
+    """The tasks.md of it."""
+    return tasks_writer.render_tasks(
+        session.title,
+        session.spec.id if session.spec else "",
+        breakdown.tasks,
+        session.intent.body,
+        today,
+        spec.story_titles(spec_text(session)),
+    )

@@ -1,0 +1,326 @@
+"""What people say while something is under way, the files they attach, and who reads along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from bot.core.actions import Deed, JudgeWords, Order, Show, SummariseTalk
+from bot.core.cards import NewsCard
+from bot.core.choices import Verb, Word
+from bot.core.events import (
+    Attached,
+    Commanded,
+    Event,
+    FromPerson,
+    OrderFailed,
+    Overheard,
+    Pressed,
+    Said,
+    TalkSummarised,
+    WordsJudged,
+)
+from bot.core.people import Verbosity
+from bot.core.session import (
+    ChangeStage,
+    Feedback,
+    Message,
+    Session,
+    Speaker,
+    Spoken,
+    WordKind,
+    Words,
+    messages_to_summarise,
+)
+from bot.core.sheets import Text, Tone
+from bot.core.states import Phase, TaskState
+from bot.core.text import clean, sentences
+from bot.steps import messages
+
+# Words of people wait for the model's judgement. Then they are answered, taken in, or left alone.
+
+MOST_WAITING = 20
+"""Words that wait. More than this nobody says while the model is away."""
+MOST_OVERHEARD = 10
+NOT_UNDERSTOOD = (
+    "I could not tell what that asks of me; nothing was changed. Please put it differently."
+)
+"""What is understood comes with a reason."""
+
+
+def noted(session: Session, event: Said, text: str) -> Iterator[Deed]:
+    """Before the plan is made nothing has to be judged: it goes into the plan."""
+    session.say(Speaker.USER, text, event.at)
+    yield messages.privately(event, "Noted. I will take it into account in the plan.")
+
+
+def message_heard(session: Session, event: Said, text: str) -> Iterator[Deed]:
+    session.say(Speaker.USER, text, event.at)
+    yield from queue_words(session, event, text)
+
+
+def queue_words(session: Session, event: Said, text: str) -> Iterator[Deed]:
+    """Until the model has judged it."""
+    if len(session.words) >= MOST_WAITING:
+        yield messages.privately(
+            event, "I am still reading earlier messages. Please say that again later."
+        )
+        return
+    session.words = (*session.words, words_of(event, text, mention=event.mention))
+
+
+def words_of(event: FromPerson, text: str, *, mention: bool = True) -> Words:
+    return Words(
+        id=event.id,
+        by=event.by,
+        at=event.at,
+        text=text,
+        mention=mention,
+        may_stop=event.may_stop,
+    )
+
+
+def overheard(session: Session, event: Overheard) -> None:
+    """The last of what others said: the model may know it, and nothing follows from it."""
+    words = Words(id=event.id, by=event.by, at=event.at, text=event.text)
+    session.overheard = (*session.overheard, words)[-MOST_OVERHEARD:]
+
+
+def next_words(session: Session) -> Words | None:
+    """Who named the bot is heard first; otherwise first come, first served."""
+    return min(session.words, key=lambda words: not words.mention, default=None)
+
+
+def take_words(session: Session, words_id: str) -> Words | None:
+    """The words, which wait no longer."""
+    found = next((words for words in session.words if words.id == words_id), None)
+    session.words = tuple(words for words in session.words if words.id != words_id)
+    return found
+
+
+def words_not_judged(session: Session, event: OrderFailed) -> Iterator[Deed]:
+    """The model refuses for good. Nothing under way ends over that; the one who spoke is told."""
+    words = take_words(session, event.answers.partition(":")[2])
+    if words:
+        told = sentences(f"I could not read that: {event.reason}", event.remedy)
+        yield messages.whisper_to(words.by, words.id, told)
+
+
+def answer_words(session: Session, event: WordsJudged, words: Words) -> Iterator[Deed]:
+    """Talk and questions. Talk among people needs no answer."""
+    if event.what is WordKind.QUESTION:
+        reply = event.reply or "I do not know. status tells how things stand."
+        session.say(Speaker.ASSISTANT, reply, event.at)
+        yield messages.answer_card(f"reply:{words.id}", f"To {words.by}", Text(text=reply))
+    elif not event.reason:
+        yield messages.whisper_to(words.by, words.id, NOT_UNDERSTOOD)
+    elif words.mention and event.reply:
+        yield messages.whisper_to(words.by, words.id, event.reply)
+
+
+def summarised(session: Session, event: TalkSummarised | OrderFailed) -> None:
+    """One message stands for the oldest; what came since stays word for word."""
+    if isinstance(event, TalkSummarised):
+        messages, told = event.messages, event.summary
+    else:
+        messages = messages_to_summarise(session, session.context_window)
+        told = f"{messages} earlier messages are left out."
+    last = session.conversation[messages - 1].timestamp
+    summary = Message(role=Speaker.SYSTEM, content=told, timestamp=last)
+    session.conversation[:messages] = [summary]
+    session.summarised += 1
+
+
+# Who reads along: how much is said to them, when they spoke last, and what they thought of the
+# result.
+
+MOST_LISTENERS = 50
+"""People whose last word is remembered."""
+VERBOSITY_SET = {
+    Verbosity.QUIET: "Quiet: you hear of what waits for somebody, what failed, and how it ends.",
+    Verbosity.NORMAL: "As usual: you also hear what was finished and what changed.",
+    Verbosity.FULL: "In full: you hear of every task whenever it is in another state.",
+}
+_LOOKING = frozenset(
+    {
+        Word.CATCH_UP,
+        Word.STATUS,
+        Word.LOGS,
+        Word.TASKS,
+        Word.INFO,
+        Word.USAGE,
+        Word.DECISIONS,
+    }
+)
+_CALM = (Tone.PLAIN, Tone.PROGRESS, Tone.SUCCESS)
+
+
+def note_speaker(session: Session, event: Event) -> None:
+    """Somebody speaks. Asking what was missed does not count: else nobody could ask twice."""
+    if not isinstance(event, FromPerson) or _looks_only(event):
+        return
+    last = session.spoken.get(event.by.id)
+    if last and last.at > event.at:
+        return  # said before, and heard late
+    spoken = {id: one for id, one in session.spoken.items() if id != event.by.id}
+    spoken[event.by.id] = Spoken(at=event.at, usage=session.usage)
+    session.spoken = dict(list(spoken.items())[-MOST_LISTENERS:])
+
+
+def _looks_only(event: FromPerson) -> bool:
+    match event:
+        case Commanded(command=command):
+            return command.word in _LOOKING
+        case Pressed(verb=verb):
+            return verb is Verb.LOG
+        case Overheard():  # they may not ask what they missed
+            return True
+        case _:
+            return False
+
+
+def by_verbosity(
+    session: Session, deeds: Iterable[Deed], before: Mapping[str, TaskState], event: Event
+) -> Iterator[Deed]:
+    """What is said of it, as much as the thread wants."""
+    if session.verbosity is Verbosity.FULL:
+        yield from _state_changes(session, before, event)
+    for deed in deeds:
+        if session.verbosity is not Verbosity.QUIET or not _is_calm_news(deed):
+            yield deed
+
+
+def _is_calm_news(deed: Deed) -> bool:
+    return isinstance(deed, Show) and isinstance(deed.card, NewsCard) and deed.card.tone in _CALM
+
+
+def _state_changes(
+    session: Session, before: Mapping[str, TaskState], event: Event
+) -> Iterator[Deed]:
+    moved = [
+        f"{task.key} {task.name}: {before[task.id]} → {task.state}"
+        for task in session.tasks
+        if before.get(task.id, task.state) is not task.state
+    ]
+    if moved:
+        first, *others = moved
+        yield messages.news(f"moved:{event.id}", first, *others, tone=Tone.PLAIN)
+
+
+def set_verbosity(session: Session, event: Commanded) -> Iterator[Deed]:
+    wanted = event.command.argument.lower()
+    if wanted not in set(Verbosity):
+        yield messages.privately(
+            event,
+            f"This thread is {session.verbosity}. verbosity quiet, normal or full changes that.",
+        )
+        return
+    session.verbosity = Verbosity(wanted)
+    yield messages.privately(event, VERBOSITY_SET[session.verbosity])
+
+
+def take_feedback(session: Session, event: Pressed) -> Iterator[Deed]:
+    """The last word of each person counts."""
+    helpful = event.verb is Verb.HELPFUL
+    others = tuple(one for one in session.feedback if one.by != event.by.id)
+    session.feedback = (
+        *others[-MOST_LISTENERS:],
+        Feedback(by=event.by.id, helpful=helpful, at=event.at),
+    )
+    if helpful:
+        yield messages.privately(event, "Thank you, noted.")
+    else:
+        yield messages.privately(
+            event, "Noted. Say in this thread what should be different, and I go on with it."
+        )
+
+
+# Files that came with a message: their text belongs to what was said, and people learn what could
+# not be read.
+
+MOST_ATTACHED = 20_000
+"""Characters of all files together: a request is read by a model, again and again."""
+LONGEST_FILE_NAME = 80
+"""Characters of a file's name."""
+
+
+def with_attachments(event: Event) -> Event:
+    """The same event, its files written below its words."""
+    if not isinstance(event, Said) or not event.files:
+        return event
+    return event.model_copy(update={"text": _text_with_files(event.text, event.files), "files": ()})
+
+
+def attachment_problems(event: Event) -> Iterator[Deed]:
+    """A word to whoever sent what could not be read."""
+    if not isinstance(event, Said):
+        return
+    if told := (*unread_attachments(event.files), *_shortened(event.files)):
+        yield messages.privately(event, "Of what you attached: " + "; ".join(told))
+
+
+def unread_attachments(files: tuple[Attached, ...]) -> tuple[str, ...]:
+    """What could not be read, and why."""
+    return tuple(f"{_name(file)}: {file.problem}" for file in files if file.problem)
+
+
+def _text_with_files(text: str, files: tuple[Attached, ...]) -> str:
+    parts = [text]
+    for file, read in _read(files):
+        if read:
+            fence = "`" * max(3, _longest_run(read) + 1)
+            parts.append(f"Attached, {_name(file)}:\n{fence}\n{read}\n{fence}")
+    return "\n\n".join(part for part in parts if part)
+
+
+def _shortened(files: tuple[Attached, ...]) -> Iterator[str]:
+    for file, read in _read(files):
+        if len(read) < len(file.text):
+            how = "I read only the beginning of it" if read else "there was no room left for it"
+            yield f"{_name(file)}: {how}"
+
+
+def _read(files: tuple[Attached, ...]) -> Iterator[tuple[Attached, str]]:
+    """Each with as much of it as there is room for."""
+    room = MOST_ATTACHED
+    for file in files:
+        read = file.text[:room]
+        room -= len(read)
+        yield file, read
+
+
+def _name(file: Attached) -> str:
+    """Whoever named it must not be able to write anything else below the words of the request."""
+    return " ".join(clean(file.name).split())[:LONGEST_FILE_NAME] or "a file"
+
+
+def _longest_run(text: str) -> int:
+    """Of backticks: what is quoted cannot end its quote."""
+    longest = run = 0
+    for char in text:
+        run = run + 1 if char == "`" else 0
+        longest = max(longest, run)
+    return longest
+
+
+# What must be under way for what people say, and when the talk grows too long for the model.
+
+
+def due(session: Session) -> Iterator[Order]:
+    """What people say while the work goes on; and when the talk grows too long for the model."""
+    judged = (Phase.SPECIFYING, Phase.APPROVING, Phase.EXECUTING, Phase.FINISHING)
+    words = next_words(session)
+    if (
+        words
+        and session.phase in judged
+        and session.ending is None
+        and may_be_judged(session, words)
+    ):
+        yield JudgeWords(words_id=words.id)
+    if messages := messages_to_summarise(session, session.context_window):
+        yield SummariseTalk(number=session.summarised + 1, messages=messages)
+
+
+def may_be_judged(session: Session, words: Words) -> bool:
+    """Who names the bot is heard at once; the others wait until the change under way has been put to people."""
+    change = session.change
+    return words.mention or change is None or change.stage is ChangeStage.AWAITING

@@ -1,0 +1,1 @@
+"""What an agent has done is looked at, tested and judged."""

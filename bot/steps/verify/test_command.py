@@ -1,0 +1,262 @@
+"""Which command runs the tests: set, said by a person, or found in the repository and seen by one; and how they run at the base.
+
+What nobody has seen is never run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from bot.core.actions import Deed
+from bot.core.events import BaseChecked
+from bot.core.evidence import Check, CommandSource
+from bot.core.git import Scan
+from bot.core.intent import Question
+from bot.core.session import Session
+from bot.core.sheets import Fields, Tone
+from bot.core.spec_kit.drafts import TaskType
+from bot.core.task import Task
+from bot.steps import messages
+from bot.steps.messages import source
+
+NONE_YET = "There are no tests yet; T001 sets them up"
+NOT_RUN = "Go on without running any"
+WITHOUT = "none"
+"""What is said for a command where no tests shall be run."""
+
+
+def take_scan(session: Session, scan: Scan) -> None:
+    """What is found at the base counts until somebody says otherwise; the approval card shows it."""
+    if scan.test_command and _may_be_found(session):
+        session.test_command, session.tests_from = scan.test_command, CommandSource.FOUND
+
+
+def as_approved(session: Session, scan: Scan) -> Scan:
+    """Of a base that moved after the approval. Its command is not the one people have seen: it is proposed with a task's tree."""
+    if not _may_be_found(session):
+        return scan
+    return scan.model_copy(update={"test_command": _found_at_base(session)})
+
+
+def _may_be_found(session: Session) -> bool:
+    """Sessions of an earlier version do not say where their command is from: it stays as it is."""
+    if session.tests_from is None:
+        return not session.test_command
+    return session.tests_from is CommandSource.FOUND
+
+
+def to_ask(session: Session, number: int) -> Question | None:
+    """The question for the command, where none was found. None: there is nothing to ask."""
+    asked = any(question.tests for question in session.intent.clarifications)
+    if asked or session.spec_only or session.scan is None or not _may_be_found(session):
+        return None
+    if session.test_command:
+        return None
+    usual = NOT_RUN if session.scan.has_tests else NONE_YET
+    return Question(
+        number=number,
+        text="Which command runs the tests of this repository? I found none.",
+        why="I run it on each task's work before I believe that the task is done.",
+        options=(usual,),
+        default=usual,
+        tests=True,
+    )
+
+
+def take_answer(session: Session) -> None:
+    """The decision on it counts as it stands now, also where it was taken anew."""
+    question = next((q for q in session.intent.clarifications if q.tests), None)
+    if question is None or question.answer is None:
+        return
+    said = question.answer.strip().strip("`").strip()
+    if question.answer in question.options:
+        if session.tests_from is CommandSource.PERSON:
+            session.test_command, session.tests_from = "", None
+    elif said != session.test_command:
+        set_by_person(session, said)
+
+
+def for_task(session: Session, task: Task) -> str:
+    """What runs the tests of this task's work; empty: nothing that may be run is known.
+
+    What is found in its own tree counts once a person has seen it; until then it is tested as the base is.
+    """
+    if not _may_be_found(session):
+        return session.test_command
+    found = task.tests_found
+    return found if found and found in _seen_by_people(session) else _found_at_base(session)
+
+
+def for_whole(session: Session) -> str:
+    """What runs the tests of everything together: as the task has it that was done last, and has brought a command."""
+    done = sorted(
+        (task for task in session.tasks if task.completed_at),
+        key=lambda task: task.completed_at or session.created_at,
+    )
+    found = [task.tests_found for task in done if task.tests_found in session.tests_accepted]
+    return found[-1] if found and _may_be_found(session) else at_base(session)
+
+
+def at_base(session: Session) -> str:
+    """What runs the tests there; what a task has brought is of no use at the base."""
+    return _found_at_base(session) if _may_be_found(session) else session.test_command
+
+
+def is_looked_for(session: Session, task: Task) -> bool:
+    """Whether its tree is looked through for the command."""
+    return _may_be_found(session) and task.type is not TaskType.INVESTIGATION
+
+
+def proposed(session: Session, task: Task) -> str:
+    """The command found in its tree that nobody has decided about; empty: there is none."""
+    found = task.tests_found
+    known = (*_seen_by_people(session), *session.tests_refused)
+    return found if is_looked_for(session, task) and found not in known else ""
+
+
+def _seen_by_people(session: Session) -> tuple[str, ...]:
+    return ("", _found_at_base(session), *session.tests_accepted)
+
+
+def _found_at_base(session: Session) -> str:
+    """The plan was approved with it."""
+    return session.scan.test_command if session.scan else ""
+
+
+def question_about(session: Session, task: Task, problem: str) -> str:
+    """What a person is asked about the command that was found in its tree."""
+    found, base = proposed(session, task), _found_at_base(session)
+    begins = (
+        f"{task.key} has changed how the tests are run: with `{found}` instead of `{base}`."
+        if base
+        else f"{task.key} has set up tests: `{found}` runs them."
+    )
+    where = "in the sandbox" if session.sandboxed else "on this machine, without a sandbox"
+    asks = f"Shall I run it {where}, for this task and for those that build on it?"
+    return " ".join(part for part in (begins, problem, asks) if part)
+
+
+def accept(session: Session, command: str) -> None:
+    """Somebody has seen what was found."""
+    session.tests_accepted = (*session.tests_accepted, command)
+    session.test_command, session.tests_from = command, CommandSource.FOUND
+
+
+def refuse(session: Session, command: str) -> str:
+    """It is not asked about again. What is done instead, in a few words."""
+    session.tests_refused = (*session.tests_refused, command)
+    base = _found_at_base(session)
+    return f"Tested with `{base}` as before" if base else "Not tested"
+
+
+def set_by_person(session: Session, said: str) -> None:
+    command = said.strip().strip("`").strip()
+    session.test_command = "" if command.lower() == WITHOUT else command
+    session.tests_from, session.test_problem = CommandSource.PERSON, ""
+    session.tests_changed += 1
+
+
+def as_fields(session: Session) -> Fields:
+    pairs = (
+        ("Command", session.test_command or "none is known"),
+        ("Where from", source(session)),
+        ("Problem", session.test_problem),
+    )
+    return Fields(pairs=tuple((name, value) for name, value in pairs if value))
+
+
+_UNABLE: tuple[tuple[re.Pattern[str], str], ...] = (
+    (
+        re.compile(r"^\S*sh: (?:line \d+: |\d+: )?(\S+): (?:command )?not found$", re.MULTILINE),
+        "there is no program `{}` where they run",
+    ),
+    (
+        re.compile(r"^\S*python[\d.]*: No module named (pytest|tox|nox|unittest)$", re.MULTILINE),
+        "{} is not installed for that Python",
+    ),
+    (
+        re.compile(
+            r"^\s*(?:error: Failed to (?:fetch|download)|npm (?:ERR!|error) code (?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED)"
+            r"|error: failed to (?:download|get `)|\[ERROR\].*Could not transfer artifact"
+            r"|ERROR: Could not find a version that satisfies the requirement)(.{0,80})",
+            re.MULTILINE,
+        ),
+        "what it needs could not be downloaded{}",
+    ),
+)
+"""How programs say that they could not begin, as lines of their own: tests may print anything else."""
+_OUTPUT_READ = 4000
+
+
+def why_not_run(exit_code: int | None, output: str) -> str:
+    """Why the tests were not run at all, as their output says; empty: they were."""
+    if not exit_code:
+        return ""
+    end = output[-_OUTPUT_READ:]
+    for pattern, says in _UNABLE:
+        if found := pattern.search(end):
+            return says.format(found[1].rstrip())
+    return ""
+
+
+# The tests at the base run once before any agent starts, so that only new failures count.
+
+SHOWN_OUTPUT = 1500
+
+
+def base_check_wanted(session: Session) -> bool:
+    """Whether the tests have to be run at the base, by this command, before an agent may start."""
+    known = session.base_check
+    if not at_base(session):
+        return False
+    return known is None or known.command != at_base(session) or known.commit != session.base_commit
+
+
+def base_tests_seen(session: Session) -> bool:
+    """Whether the runner tells which tests ran, also in a worktree that was only made for them."""
+    tests = session.base_check.tests if session.base_check else None
+    return not base_check_wanted(session) and tests is not None and tests.seen
+
+
+def base_checked(session: Session, event: BaseChecked) -> Iterator[Deed]:
+    check = event.check
+    if check.command != at_base(session) or check.commit != session.base_commit:
+        return
+    session.base_check = check
+    title, *lines = _base_report(check, event.problem)
+    if title:
+        yield messages.news(
+            f"base-check:{check.commit[:12]}:{len(at_base(session))}",
+            title,
+            *lines,
+            tone=Tone.PLAIN if check.passed else Tone.FAILURE,
+            output="" if check.passed else check.output[-SHOWN_OUTPUT:],
+        )
+
+
+def _base_report(check: Check, problem: str) -> tuple[str, ...]:
+    """A title and what it means; where all is well nobody has to read anything."""
+    where = f"`{check.command}` at the base ({check.commit[:10]})"
+    tests = check.tests
+    if problem:
+        means = "I cannot compare what the tasks do with the base: every failure counts."
+        return "I could not try the tests at the base", f"{where}: {problem}", means
+    if tests is None or not tests.seen:
+        blind = "I cannot see which tests ran: only the exit code of this command counts."
+        if check.passed:
+            return "I cannot see which tests run", f"{where} passed.", blind
+        ended = (
+            "reached its time limit" if check.exit_code is None else f"ended with {check.exit_code}"
+        )
+        means = "A task whose tests still fail that way goes back to its agent, then to you."
+        return "The tests fail at the base already", f"{where} {ended}. {blind}", means
+    if tests.new_failures:
+        means = "Only new failures count. Tests that fail here already are left as they are."
+        return "The tests fail at the base already", f"{where}: {tests.failing}.", means
+    if not check.passed:
+        means = (
+            "All its tests pass, so something else in the command fails: that counts for each task."
+        )
+        return "The tests fail at the base already", f"{where} {check.result}.", means
+    return ("",)

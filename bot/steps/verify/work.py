@@ -1,0 +1,342 @@
+"""What really came of a run: git is asked, the tests are run, a judge reads the changes. Each leaves a piece of evidence."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Sequence
+
+from bot.core.actions import CheckBase, JudgeWork, LookAtWork, RunCheck
+from bot.core.checks import compare, not_run
+from bot.core.errors import PortError, Refused
+from bot.core.events import BaseChecked, CheckRan, WorkJudged, WorkSeen
+from bot.core.evidence import Check, VerifiedFile
+from bot.core.git import Work
+from bot.core.llm import Usage
+from bot.core.naming import worktree_path
+from bot.core.repositories import Repositories
+from bot.core.runs import Executed
+from bot.core.session import Session
+from bot.core.spec_kit.drafts import TaskType
+from bot.core.states import TaskState
+from bot.core.tampering.signs import Flag, explained, flags, unplanned
+from bot.core.task import Task, Workspace
+from bot.core.text import sentences
+from bot.core.world import World
+from bot.steps.plan import pull_request_of
+from bot.steps.verify import questions, test_command
+from bot.steps.verify import rules as verify
+from bot.steps.workspaces import (
+    finished_commit,
+    keep_evidence,
+    require_head,
+    set_up,
+    task_in,
+)
+
+log = logging.getLogger("bot.perform")
+LARGE_DIFF = 50_000
+LONGEST_DIFF = 2_000_000
+"""Characters of a diff in which signs of tampering are looked for."""
+MOST_TOLD = 10_000
+"""Files of a kind, and commits, that are told of one task: with more of them every save of its session would take seconds."""
+LONGEST_SUBJECT = 200
+OUR_FILES = (".claude/settings.local.json",)
+
+
+async def look_at_work(world: World, session: Session, order: LookAtWork) -> WorkSeen:
+    task, workspace = task_in(session, order.task_id)
+    if not workspace.ready:  # it was lost, and a person wants it made again
+        start = session.spec.commit if session.spec else session.base_commit
+        await world.worktrees.prepare(session.repository, workspace.branch, workspace.path, start)
+        await set_up(world, session, workspace.path, task.key, f"the worktree of {task.key}")
+    found = await world.worktrees.work(workspace.path, workspace.start, OUR_FILES)
+    work = world.masker.mask_model(_bounded_work(found))
+    now = world.clock.now()
+    files = tuple(
+        VerifiedFile(path=path, exists=path not in work.deleted_files, detected_at=now)
+        for path in (*work.created_files, *work.changed_files, *work.deleted_files)
+    )
+    summary = f"{task.key}: {len(work.commits)} commits, {len(files)} files at {work.head}"
+    executor = task.agent or session.agent
+    diff = await world.worktrees.diff(workspace.path, workspace.start, LONGEST_DIFF, found.head)
+    command, problem = await _tests_in(world, session, task, workspace, found)
+    evidence = await keep_evidence(
+        world, session, task, "commits", (order.run_id,), summary, executor=executor, raw=diff
+    )
+    signs = await _signs_in(session, diff, found)
+    return WorkSeen(
+        id=world.clock.new_id(),
+        at=now,
+        answers=order.key,
+        task_id=task.id,
+        work=work,
+        unmerged=await _unmerged(world, session, task, found.head),
+        flags=tuple(world.masker.mask_model(sign) for sign in signs),
+        touched=await _touched(world, session, task),
+        verified_files=files,
+        evidence=evidence,
+        tests_found=command,
+        tests_problem=problem,
+    )
+
+
+async def _tests_in(
+    world: World, session: Session, task: Task, workspace: Workspace, found: Work
+) -> tuple[str, str]:
+    """What runs the tests as the tree looks now, and why that will not work here. Nothing of the tree is started.
+
+    A tree that cannot be looked through in time keeps the command of before: the work is not held up for that.
+    """
+    if not found.commits or not test_command.is_looked_for(session, task):
+        return "", ""
+    try:
+        scan = world.masker.mask_model(await world.repository.scan(session.repository, found.head))
+    except PortError as trouble:
+        log.warning("no tests looked for", extra={"data": {"why": trouble.reason}})
+        return task.tests_found, task.tests_problem
+    if not scan.test_command:
+        return "", ""
+    return scan.test_command, await world.commands.problem(workspace.path, scan.test_command)
+
+
+async def _signs_in(session: Session, diff: str, found: Work) -> tuple[Flag, ...]:
+    """A large patch takes seconds to read. What people have approved names files; what a plan was cut into later does not count."""
+    large = len(diff) > LARGE_DIFF
+    signs = await asyncio.to_thread(flags, diff, found) if large else flags(diff, found)
+    approved = [
+        one for one in session.tasks if not one.parent and one.type is not TaskType.INTEGRATION
+    ]
+    return (*signs, *unplanned(found, [path for one in approved for path in one.files]))
+
+
+def _bounded_work(work: Work) -> Work:
+    """What is kept of it: an agent can commit any number of files, with a book for a subject."""
+    lists = ("changed_files", "created_files", "deleted_files", "uncommitted")
+    kept: dict[str, object] = {name: getattr(work, name)[:MOST_TOLD] for name in lists}
+    commits = tuple(
+        one.model_copy(update={"subject": one.subject[:LONGEST_SUBJECT]})
+        for one in work.commits[:MOST_TOLD]
+    )
+    return work.model_copy(update={**kept, "commits": commits})
+
+
+async def _touched(world: World, session: Session, task: Task) -> tuple[str, ...]:
+    """Files of the main checkout that look otherwise than when the run began."""
+    before = task.run.before if task.run else None
+    if before is None:
+        return ()
+    now = world.masker.mask_model(await world.repository.checkout(session.repository))
+    return now.touched_since(before)
+
+
+async def _unmerged(world: World, session: Session, task: Task, head: str) -> tuple[str, ...]:
+    """What has commits that are not in it: an agent was told to merge it, and did not."""
+    branches: list[str] = []
+    start = task.workspace.start if task.workspace else ""
+    if start and await world.worktrees.log(session.repository, head, start):
+        branches.append(start[:10])
+    for merged in task.workspace.merged if task.workspace else ():
+        other = session.task(merged)
+        if other is None or other.workspace is None or _came_with_the_base(session, task, other):
+            continue
+        if other.state is TaskState.COMPLETED:
+            branch = other.workspace.branch
+            if await world.worktrees.log(session.repository, head, finished_commit(other)):
+                branches.append(branch)
+    return tuple(branches)
+
+
+def _came_with_the_base(session: Session, task: Task, other: Task) -> bool:
+    """Squashed, perhaps, and then nothing of its branch is in the base: the merge of its pull request is."""
+    own, pull = pull_request_of(session, task), pull_request_of(session, other)
+    if own is None or pull is None or pull.seen is None:
+        return False
+    return pull.merged and pull.seen.merge_commit in own.taken_in
+
+
+async def run_check(world: World, session: Session, order: RunCheck) -> CheckRan:
+    """Safe to do twice: a test run changes nothing that counts, and it is numbered."""
+    task, workspace = task_in(session, order.task_id)
+    log = f"{world.home}/runs/check-{session.short}-{task.key}-{order.number}.log"
+    await require_head(world, task, workspace, order.commit)
+    command, accepted = test_command.for_task(session, task), verify.accepted(session, task)
+    if order.restored:
+        since = workspace.start
+        check = await run_tests_restored(
+            *(world, session, command, order.commit, order.number, log, since, order.restored),
+            accepted=accepted,
+        )
+    else:
+        check = await run_tests(
+            world, session, command, workspace.path, order.commit, order.number, log, accepted
+        )
+    # whoever moved it meanwhile had something else tested
+    await require_head(world, task, workspace, order.commit)
+    summary = f"{task.key}: `{check.command}` {check.result} on {check.commit}"
+    evidence = await keep_evidence(
+        world, session, task, "check", (str(order.number),), summary, source=check.output_path
+    )
+    return CheckRan(
+        id=world.clock.new_id(),
+        at=check.at,
+        answers=order.key,
+        task_id=task.id,
+        check=check,
+        evidence=evidence,
+        problem=await _not_run(world, session, workspace, check),
+    )
+
+
+async def _not_run(world: World, session: Session, workspace: Workspace, check: Check) -> str:
+    """Why the tests could not even begin, and what helps; empty: they were run, as far as can be told."""
+    if not check.exit_code:
+        return ""
+    why = await world.commands.problem(workspace.path, check.command)
+    why = why or test_command.why_not_run(check.exit_code, check.output)
+    set_up = session.scan.set_up if session.scan else ""
+    wanted = set_up and not Repositories(world).set_up_for(session.repository)
+    return sentences(why, f"Perhaps GWT_SET_UP={set_up} helps." if why and wanted else "")
+
+
+# The tests run at the base, once and kept, and at a commit of a task, compared with the base.
+
+
+async def check_base(world: World, session: Session, order: CheckBase) -> BaseChecked:
+    """Safe to do twice: what was kept is not run again. What cannot be tried stops nobody."""
+    executed, problem = Executed(exit_code=None, seconds=0, output=""), ""
+    try:
+        executed = await _tests_at_base(world, session)
+    except Refused as refusal:
+        problem = world.masker.mask(refusal.reason)
+    check = Check(
+        number=0,
+        command=order.command,
+        commit=order.commit,
+        exit_code=executed.exit_code,
+        seconds=executed.seconds,
+        output=world.masker.mask(executed.output),
+        output_path=executed.output_path,
+        at=world.clock.now(),
+        tests=world.masker.mask_model(compare(executed.report, None)),
+    )
+    return BaseChecked(**world.mark(), answers=order.key, check=check, problem=problem)
+
+
+async def _tests_at_base(world: World, session: Session) -> Executed:
+    """As it was kept for this commit and command; else it is run in a worktree of its own."""
+    commit, command = session.base_commit, test_command.at_base(session)
+    name = hashlib.sha256(f"{session.repository}\0{command}".encode()).hexdigest()[:12]
+    kept = f"{world.home}/runs/base-{commit[:16]}-{name}.log"
+    scratch = worktree_path(session.repository, f"agent/base-{session.short}")
+    if found := await world.commands.tested(kept):
+        # a bot that was killed after it had kept them has left it
+        await world.worktrees.remove_scratch(session.repository, scratch)
+        return found
+    try:
+        await world.worktrees.scratch(session.repository, scratch, commit)
+        await set_up(world, session, scratch, "base", "the worktree of the base")
+        return await world.commands.test(
+            scratch, command, seconds=world.rules.check_seconds, log=kept
+        )
+    finally:
+        await world.worktrees.remove_scratch(session.repository, scratch)
+
+
+async def run_tests(
+    world: World,
+    session: Session,
+    command: str,
+    path: str,
+    commit: str,
+    number: int,
+    log_path: str,
+    accepted: Sequence[Flag] = (),
+) -> Check:
+    """The tests in a worktree, held against those of the base, where that has any of that command.
+
+    `accepted`: signs that a person has let pass; tests that do not run because of them are not missed.
+    """
+    executed = await world.commands.test(
+        path, command, seconds=world.rules.check_seconds, log=log_path
+    )
+    base = None
+    try:
+        if command == test_command.at_base(session):
+            base = await _tests_at_base(world, session)
+    except Refused as refusal:
+        log.warning("no tests of the base", extra={"data": {"why": refusal.reason}})
+    now, before = executed.report, base.report if base else None
+    seen = explained(accepted, not_run(now, before)) if now and before else ()
+    found = compare(now, before, seen)
+    return Check(
+        number=number,
+        command=command,
+        commit=commit,
+        exit_code=executed.exit_code,
+        seconds=executed.seconds,
+        output=world.masker.mask(executed.output),
+        output_path=executed.output_path,
+        at=world.clock.now(),
+        tests=world.masker.mask_model(found),
+    )
+
+
+async def run_tests_restored(
+    world: World,
+    session: Session,
+    command: str,
+    commit: str,
+    number: int,
+    log_path: str,
+    since: str,
+    restored: tuple[str, ...],
+    accepted: Sequence[Flag] = (),
+) -> Check:
+    """The tests of a commit in a throwaway worktree, with files that decide how they are run as they were at `since`."""
+    scratch = worktree_path(session.repository, f"agent/restored-{session.short}")
+    try:
+        await world.worktrees.scratch(
+            session.repository, scratch, commit, restored=restored, since=since
+        )
+        await set_up(world, session, scratch, "restored", "a worktree made for the tests")
+        check = await run_tests(
+            world, session, command, scratch, commit, number, log_path, accepted
+        )
+    finally:
+        await world.worktrees.remove_scratch(session.repository, scratch)
+    return check.model_copy(update={"restored": restored})
+
+
+# The judge. It sees the commit that will be published, whatever is checked out by now.
+
+LONGEST_JUDGED_DIFF = 100_000
+"""Characters that are read of a patch; what the model is shown of it is much less."""
+
+
+async def judge_work(world: World, session: Session, order: JudgeWork) -> WorkJudged:
+    """While the model does not answer it is waited for; one that cannot be used leaves the verdict to the facts."""
+    task = session.task(order.task_id)
+    if task is None or task.workspace is None:
+        raise Refused("that task is no longer part of the plan")
+    where, since = task.workspace.path, task.workspace.start
+    # of that commit, whatever is checked out by now: it is what will be published
+    diff = await world.worktrees.diff(where, since, LONGEST_JUDGED_DIFF, order.commit)
+    # before it is cut: half a key would not be known for one
+    masked = world.masker.mask(diff)
+    try:
+        reply, usage = await questions.judge(
+            world.llm, session, task, masked, task.flags, task.report
+        )
+    except Refused as refusal:
+        log.warning("not judged", extra={"data": {"task": task.id, "why": refusal.reason}})
+        reply, usage = questions.plain_verdict(task), Usage()
+    return WorkJudged(
+        **world.mark(),
+        answers=order.key,
+        usage=usage,
+        task_id=task.id,
+        commit=order.commit,
+        verdict=world.masker.mask_model(reply.at(world.clock.now())),
+    )
