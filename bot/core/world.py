@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PurePath
-from typing import TypedDict
+from typing import Any, TypedDict, TypeVar
 
+from bot.core.actions import Wish
 from bot.core.errors import PortError
-from bot.core.events import Begun, Continued
+from bot.core.events import Begun, Continued, Event
 from bot.core.evidence import TaskLimits
 from bot.core.intent import Source
 from bot.core.llm import Usage
@@ -21,6 +22,7 @@ from bot.core.projections.console_state_writer import ConsoleState
 from bot.core.projections.registry_writer import RegistryWriter
 from bot.core.projections.task_log_writer import TaskLogWriter
 from bot.core.repository_queue import RepositoryQueue
+from bot.core.session import Session
 from bot.ports import (
     Agents,
     Archive,
@@ -241,3 +243,48 @@ class World:
     def mark(self) -> EventStamp:
         """What every event of the bot's own begins with."""
         return {"id": self.clock.new_id(), "at": self.clock.now()}
+
+
+# Who does what: each function that does an action is marked with the class of it.
+
+A = TypeVar("A", bound=Wish)
+E = TypeVar("E", bound=Event | None)
+Tell = Callable[[Event], None]
+"""Hands an event to the session while its action is still under way."""
+Performer = Callable[[World, Session, A], Coroutine[Any, Any, E]]
+TellingPerformer = Callable[[World, Session, A, Tell], Coroutine[Any, Any, E]]
+PERFORMERS: dict[type[Wish], TellingPerformer[Any, Event | None]] = {}
+"""Filled by the marks below, once, as the modules of the steps are imported."""
+
+
+def performs(action: type[A]) -> Callable[[Performer[A, E]], Performer[A, E]]:
+    """Marks the function that does this action and returns what came of it."""
+
+    def marked(function: Performer[A, E]) -> Performer[A, E]:
+        def without_tell(
+            world: World, session: Session, action: A, tell: Tell
+        ) -> Coroutine[Any, Any, E]:
+            return function(world, session, action)
+
+        _register(action, without_tell)
+        return function
+
+    return marked
+
+
+def performs_telling(
+    action: type[A],
+) -> Callable[[TellingPerformer[A, E]], TellingPerformer[A, E]]:
+    """The same for an action that takes long, and tells events before it ends."""
+
+    def marked(function: TellingPerformer[A, E]) -> TellingPerformer[A, E]:
+        _register(action, function)
+        return function
+
+    return marked
+
+
+def _register(action: type[Wish], performer: TellingPerformer[Any, Event | None]) -> None:
+    if action in PERFORMERS:
+        raise TypeError(f"{action.__name__} has a performer already")
+    PERFORMERS[action] = performer

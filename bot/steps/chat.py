@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.core.actions import ShowLogs
+from bot.core.actions import Show, ShowLogs, Whisper
 from bot.core.cards import AnswerCard, Card
 from bot.core.errors import Refused
 from bot.core.masking import Masker
 from bot.core.people import Person, Thread
 from bot.core.projections.task_log_views import log_blocks
 from bot.core.session import Session
-from bot.core.world import World
+from bot.core.world import World, performs
 from bot.ports import Chat
 
 
@@ -65,6 +65,17 @@ async def whisper(world: World, session: Session, to: Person, card: Card) -> Non
     await chat_of(world, there.platform).whisper(there, to, card)
 
 
+@performs(Show)
+async def perform_show(world: World, session: Session, deed: Show) -> None:
+    await show(world, session, deed.card)
+
+
+@performs(Whisper)
+async def perform_whisper(world: World, session: Session, deed: Whisper) -> None:
+    await whisper(world, session, deed.to, deed.card)
+
+
+@performs(ShowLogs)
 async def show_logs(world: World, session: Session, deed: ShowLogs) -> None:
     """From the files: what happened to a task is too much to be carried in the session."""
     body = log_blocks(await world.logbook.read(session.id), deed.task, deed.level)

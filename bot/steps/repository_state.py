@@ -15,7 +15,7 @@ from bot.core.runs import Run
 from bot.core.session import Session
 from bot.core.task import Task, Workspace
 from bot.core.text import sentences
-from bot.core.world import World
+from bot.core.world import World, performs
 from bot.ports import Forge
 
 # The base branch is read on its host where there is one, else in the checkout, with a look at its
@@ -83,6 +83,7 @@ async def _origin(world: World, base: Base) -> Upstream | None:
     return Upstream(host=ORIGIN, commit=tip, local=base.commit, ahead=ahead)
 
 
+@performs(LookAtBase)
 async def look_at_base(world: World, session: Session, order: LookAtBase) -> BaseSeen:
     """Of the branch the session began on, also where somebody has checked out another one since."""
     seen = await _of_checkout(world, session)
@@ -176,6 +177,7 @@ async def explain_if_moved(world: World, session: Session, refusal: Refused) -> 
     return refusal
 
 
+@performs(Relink)
 async def relink(world: World, session: Session, deed: Relink) -> Relinked:
     """Safe to do twice: what has followed the repository stays where it is."""
     try:

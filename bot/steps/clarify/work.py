@@ -10,7 +10,7 @@ from bot.core.events import AnswersRead, QuestionsFound, WishPart
 from bot.core.people import Earlier, Thread
 from bot.core.plan import DocumentKind
 from bot.core.session import Session
-from bot.core.world import World
+from bot.core.world import World, performs
 from bot.steps.clarify import questions
 from bot.steps.clarify.questions import EarlierSession
 from bot.steps.specify.work import document_text, finished_sessions
@@ -20,6 +20,7 @@ LONGEST_EXCERPT = 600
 """Of the specification of an earlier session."""
 
 
+@performs(FindQuestions)
 async def find_questions(world: World, session: Session, order: FindQuestions) -> QuestionsFound:
     earlier = _earlier_sessions(world, session)
     found, usage = await questions.understand(world.llm, session, earlier)
@@ -71,6 +72,7 @@ def _excerpt(past: Session) -> str:
     return document_text(past, DocumentKind.SPEC)[:LONGEST_EXCERPT]
 
 
+@performs(ReadAnswers)
 async def read_answers(world: World, session: Session, order: ReadAnswers) -> AnswersRead:
     words = next((words for words in session.words if words.id == order.words_id), None)
     if words is None:

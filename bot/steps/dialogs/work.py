@@ -12,7 +12,7 @@ from bot.core.errors import PortError, Refused, Unavailable
 from bot.core.events import DialogAnswered, DialogClosed, DialogOpened, Event, LookedIn
 from bot.core.runs import Run
 from bot.core.session import Session
-from bot.core.world import World
+from bot.core.world import World, performs
 from bot.steps.dialogs.rules import QUESTION
 from bot.steps.workspaces import task_and_run
 
@@ -82,6 +82,7 @@ async def _tell_until_kept(world: World, tell: Callable[[Event], None], event: E
             return
 
 
+@performs(LookIn)
 async def look_in(world: World, session: Session, order: LookIn) -> LookedIn:
     """What git says, and by its terminal, where it reads that, the question whether it is done."""
     task = session.task_of_run(order.run_id)
@@ -109,6 +110,7 @@ async def look_in(world: World, session: Session, order: LookIn) -> LookedIn:
 # Typing an answer.
 
 
+@performs(AnswerDialog)
 async def answer_dialog(world: World, session: Session, order: AnswerDialog) -> DialogAnswered:
     """Not safe to do twice, so it never is: after a restart nobody demands it any more."""
     _, run, _ = task_and_run(session, order.run_id)

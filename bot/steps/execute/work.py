@@ -41,7 +41,7 @@ from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.states import Status
 from bot.core.task import Step, Task, Workspace
-from bot.core.world import World
+from bot.core.world import World, performs, performs_telling
 from bot.steps.dialogs.work import watch_dialogs
 from bot.steps.execute import questions
 from bot.steps.execute.instruction import instruction
@@ -57,6 +57,7 @@ LONGEST_SLEEP = 60.0
 """Seconds: the wall clock may jump meanwhile."""
 
 
+@performs(PrepareWorkspace)
 async def prepare_workspace(
     world: World, session: Session, order: PrepareWorkspace
 ) -> WorkspaceReady | NameTaken:
@@ -110,6 +111,7 @@ async def _with_predecessors(
     )
 
 
+@performs(StartRun)
 async def start_run(
     world: World, session: Session, order: StartRun
 ) -> RunStarted | SettingsChanged:
@@ -190,6 +192,7 @@ async def _end_earlier(world: World, task: Task, run: Run) -> None:
             )
 
 
+@performs_telling(AwaitRun)
 async def await_run(
     world: World, session: Session, order: AwaitRun, tell: Callable[[Event], None]
 ) -> RunEnded:
@@ -257,12 +260,14 @@ async def _keep_observations(world: World, session: Session, run: Run) -> tuple[
     return tuple(one.id for one in found)
 
 
-async def wait_until(world: World, order: WaitUntil) -> TimeCame:
+@performs(WaitUntil)
+async def wait_until(world: World, session: Session, order: WaitUntil) -> TimeCame:
     while (left := (order.at - world.clock.now()).total_seconds()) > 0:
         await world.clock.sleep(min(left, LONGEST_SLEEP))
     return TimeCame(**world.mark(), answers=order.key, task_id=order.task_id)
 
 
+@performs(StopRun)
 async def stop_run(world: World, session: Session, deed: StopRun) -> RunStopped:
     """Safe to do twice: what is dead stays dead."""
     survivors = await world.panes.stop(f"run-{deed.run_id}")
@@ -289,6 +294,7 @@ def _log_run(what: str, session: Session, task: Task, run: Run, **more: object) 
 queue_log = logging.getLogger("bot.perform")
 
 
+@performs_telling(HoldPlace)
 async def hold_place(
     world: World, session: Session, order: HoldPlace, tell: Callable[[Event], None]
 ) -> None:
@@ -321,6 +327,7 @@ async def hold_place(
     )
 
 
+@performs(ListBranches)
 async def list_branches(world: World, session: Session, order: ListBranches) -> BranchesListed:
     names = await world.repository.branches(session.repository)
     names = (*names, *_promised_branches(world, session))
@@ -343,6 +350,7 @@ def _promised_branches(world: World, session: Session) -> Iterator[str]:
 step_log = logging.getLogger("bot.perform")
 
 
+@performs(ChooseStep)
 async def choose_step(world: World, session: Session, order: ChooseStep) -> StepChosen:
     """Work must not wait for the model: while it cannot be asked the flow takes the default."""
     step, task = _step(session, order.step_id)
@@ -373,6 +381,7 @@ def _step(session: Session, step_id: str) -> tuple[Step, Task | None]:
     raise Refused("that choice no longer waits")
 
 
+@performs(ReplanTask)
 async def replan_task(world: World, session: Session, order: ReplanTask) -> TaskReplanned:
     task = session.task(order.task_id)
     if task is None:

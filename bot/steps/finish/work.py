@@ -16,7 +16,7 @@ from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.states import Status, TaskState
 from bot.core.task import PullRequest, Task, Workspace
-from bot.core.world import World
+from bot.core.world import World, performs
 from bot.ports.stores import IndexedSession
 from bot.steps.finish import questions
 from bot.steps.finish.questions import sum_up as summed_up
@@ -29,6 +29,7 @@ from bot.steps.workspaces import evidence_inventory, finished_commit
 log = logging.getLogger("bot.perform")
 
 
+@performs(MergeLocally)
 async def merge_locally(world: World, session: Session, order: MergeLocally) -> MergedLocally:
     """Safe to do twice: merging what is merged makes no commit, and the base moves forward only."""
     scratch = worktree_path(session.repository, f"agent/merge-{session.short}")
@@ -130,6 +131,7 @@ def _answer(
     )
 
 
+@performs(SumUp)
 async def sum_up(world: World, session: Session, order: SumUp) -> SummedUp:
     """The end is told already: the model's words only come on top, and nobody waits for them."""
     try:
@@ -141,6 +143,7 @@ async def sum_up(world: World, session: Session, order: SumUp) -> SummedUp:
     return SummedUp(**world.mark(), answers=order.key, usage=usage, text=text)
 
 
+@performs(CleanUp)
 async def clean_up(world: World, session: Session, order: CleanUp) -> CleanedUp:
     """Safe to do twice: what is gone is gone. Nothing goes without proof that it is safe."""
     for task in session.tasks:
@@ -254,6 +257,7 @@ async def _removed_there(
 # The verdict on the whole. Where the model cannot be used, facts decide.
 
 
+@performs(JudgeWhole)
 async def judge_whole(world: World, session: Session, order: JudgeWhole) -> WholeJudged:
     """Facts decide where the model cannot be used: the end never waits for its opinion."""
     try:

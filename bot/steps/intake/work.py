@@ -15,13 +15,14 @@ from bot.core.people import Part
 from bot.core.runs import AgentReady
 from bot.core.session import Session, Speaker
 from bot.core.text import sentences
-from bot.core.world import World
+from bot.core.world import World, performs
 from bot.steps.chat import chat_of
 from bot.steps.repository_state import base_of, repository_settings
 
 log = logging.getLogger("bot.perform")
 
 
+@performs(Survey)
 async def survey(world: World, session: Session, order: Survey) -> Surveyed:
     """Safe to do twice: it only looks. Everything is asked for before anything is begun."""
     if not session.spec_only:
@@ -83,6 +84,7 @@ async def _other_agents(world: World, agent: str, repository: str) -> dict[str, 
     return {other.agent: world.agents.flags(other.agent) for other in found if other.ok}
 
 
+@performs(ScanRepository)
 async def scan(world: World, session: Session, order: ScanRepository) -> Scanned:
     found = await world.repository.scan(session.repository, session.base_commit)
     if session.test_command and session.tests_from is not CommandSource.FOUND:
@@ -95,6 +97,7 @@ async def scan(world: World, session: Session, order: ScanRepository) -> Scanned
 # in their thread.
 
 
+@performs(OpenSession)
 async def open_session(world: World, session: Session, order: OpenSession) -> SessionOpened:
     """Safe to do twice: the root message is known by its key, and the session by its id."""
     part = next((part for part in session.parts if part.session == order.session), None)
@@ -146,6 +149,7 @@ def _with_additions(body: str, besides: list[str]) -> str:
     return "\n\n".join([body, *besides])
 
 
+@performs(PassOn)
 async def pass_on(world: World, session: Session, order: PassOn) -> PassedOn:
     """Safe to do twice: the word has an id of its own, and is heard once."""
     record = world.store.find(order.session)

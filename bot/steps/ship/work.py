@@ -15,7 +15,7 @@ from bot.core.llm import Usage
 from bot.core.retry import with_retries
 from bot.core.session import Session
 from bot.core.task import PullText, Task
-from bot.core.world import World
+from bot.core.world import World, performs, performs_telling
 from bot.ports import Forge
 from bot.steps.pull_requests.cards import merged_below, with_pull
 from bot.steps.ship import questions
@@ -32,6 +32,7 @@ def _forge(world: World, session: Session) -> tuple[Forge, str]:
     return world.forge, session.hosted.slug
 
 
+@performs(OpenPull)
 async def open_pull(world: World, session: Session, order: OpenPull) -> PullOpened:
     """Safe to do twice: a branch that stands there stands there, and an open pull request of it is found."""
     forge, slug = _forge(world, session)
@@ -74,6 +75,7 @@ async def _require_proof(world: World, session: Session, task: Task, commit: str
         )
 
 
+@performs_telling(WatchPulls)
 async def watch_pulls(
     world: World, session: Session, order: WatchPulls, tell: Callable[[Event], None]
 ) -> None:
@@ -105,6 +107,7 @@ def _heard(pull: Pull) -> Pull:
     return pull.model_copy(update={"notes": tuple(one for one in pull.notes if one.trusted)})
 
 
+@performs_telling(MergePull)
 async def merge_pull(
     world: World, session: Session, order: MergePull, tell: Callable[[Event], None]
 ) -> PullMergeTried:
@@ -148,6 +151,7 @@ def _checks_wanted(session: Session, task: Task, order: MergePull) -> ChecksWant
     )
 
 
+@performs(TakeInBase)
 async def take_in_base(world: World, session: Session, order: TakeInBase) -> BaseTakenIn:
     """Safe to do twice: merging what is merged changes nothing. A collision is left to the task's agent."""
     forge, slug = _forge(world, session)
@@ -199,6 +203,7 @@ LONGEST_DIFF = 100_000
 """Characters that are read of a patch; what the model is shown of it is much less."""
 
 
+@performs(DescribeWork)
 async def describe_work(world: World, session: Session, order: DescribeWork) -> WorkDescribed:
     """A finished task never waits for its description: without the model or the worktree facts will do."""
     task = session.task(order.task_id)

@@ -17,7 +17,7 @@ from bot.core.session import Session
 from bot.core.states import Status
 from bot.core.tampering.runners import reaches_further
 from bot.core.task import Workspace
-from bot.core.world import Rules, World
+from bot.core.world import Rules, World, performs
 from bot.steps.specify import questions
 from bot.steps.workspaces import explain_taken
 
@@ -38,6 +38,7 @@ def finished_sessions(
             yield record.session
 
 
+@performs(WriteDocument)
 async def write_document(world: World, session: Session, order: WriteDocument) -> DocumentWritten:
     today = world.clock.now().date()
     written, usage = await questions.document(world.llm, session, order.document, today)
@@ -55,6 +56,7 @@ async def write_document(world: World, session: Session, order: WriteDocument) -
     )
 
 
+@performs(AnalysePlan)
 async def analyse_plan(world: World, session: Session, order: AnalysePlan) -> PlanAnalysed:
     analysis, usage = await questions.analyse(world.llm, session)
     return PlanAnalysed(
@@ -98,6 +100,7 @@ def policy(rules: Rules, session: Session) -> Policy:
     )
 
 
+@performs(CommitDocuments)
 async def commit_documents(
     world: World, session: Session, order: CommitDocuments
 ) -> DocumentsCommitted:

@@ -9,13 +9,14 @@ from bot.core.errors import Refused
 from bot.core.events import ContinuationJudged, ImpactJudged, TalkSummarised, WordsJudged
 from bot.core.llm import Usage
 from bot.core.session import Session, Words
-from bot.core.world import World
+from bot.core.world import World, performs
 from bot.steps.change.questions import impact
 from bot.steps.talk import questions
 
 log = logging.getLogger("bot.perform")
 
 
+@performs(JudgeWords)
 async def judge_words(world: World, session: Session, order: JudgeWords) -> WordsJudged:
     words = _words(session, order.words_id)
     found, usage = await questions.judge_words(world.llm, session, words)
@@ -31,6 +32,7 @@ async def judge_words(world: World, session: Session, order: JudgeWords) -> Word
     )
 
 
+@performs(JudgeImpact)
 async def judge_impact(world: World, session: Session, order: JudgeImpact) -> ImpactJudged:
     change = session.change
     if change is None or change.id != order.change_id:
@@ -46,6 +48,7 @@ async def judge_impact(world: World, session: Session, order: JudgeImpact) -> Im
     )
 
 
+@performs(JudgeContinuation)
 async def judge_continuation(
     world: World, session: Session, order: JudgeContinuation
 ) -> ContinuationJudged:
@@ -70,6 +73,7 @@ def _words(session: Session, words_id: str) -> Words:
     return found
 
 
+@performs(SummariseTalk)
 async def summarise_talk(world: World, session: Session, order: SummariseTalk) -> TalkSummarised:
     """Nothing may fail over it: should the model refuse, the beginnings of what was said will do."""
     messages = session.conversation[: order.messages]

@@ -23,7 +23,7 @@ from bot.core.states import TaskState
 from bot.core.tampering.signs import Flag, explained, flags, unplanned
 from bot.core.task import Task, Workspace
 from bot.core.text import sentences
-from bot.core.world import World
+from bot.core.world import World, performs
 from bot.steps.plan import pull_request_of
 from bot.steps.verify import questions, test_command
 from bot.steps.verify import rules as verify
@@ -45,6 +45,7 @@ LONGEST_SUBJECT = 200
 OUR_FILES = (".claude/settings.local.json",)
 
 
+@performs(LookAtWork)
 async def look_at_work(world: World, session: Session, order: LookAtWork) -> WorkSeen:
     task, workspace = task_in(session, order.task_id)
     if not workspace.ready:  # it was lost, and a person wants it made again
@@ -156,6 +157,7 @@ def _came_with_the_base(session: Session, task: Task, other: Task) -> bool:
     return pull.merged and pull.seen.merge_commit in own.taken_in
 
 
+@performs(RunCheck)
 async def run_check(world: World, session: Session, order: RunCheck) -> CheckRan:
     """Safe to do twice: a test run changes nothing that counts, and it is numbered."""
     task, workspace = task_in(session, order.task_id)
@@ -203,6 +205,7 @@ async def _not_run(world: World, session: Session, workspace: Workspace, check: 
 # The tests run at the base, once and kept, and at a commit of a task, compared with the base.
 
 
+@performs(CheckBase)
 async def check_base(world: World, session: Session, order: CheckBase) -> BaseChecked:
     """Safe to do twice: what was kept is not run again. What cannot be tried stops nobody."""
     executed, problem = Executed(exit_code=None, seconds=0, output=""), ""
@@ -315,6 +318,7 @@ LONGEST_JUDGED_DIFF = 100_000
 """Characters that are read of a patch; what the model is shown of it is much less."""
 
 
+@performs(JudgeWork)
 async def judge_work(world: World, session: Session, order: JudgeWork) -> WorkJudged:
     """While the model does not answer it is waited for; one that cannot be used leaves the verdict to the facts."""
     task = session.task(order.task_id)
