@@ -259,6 +259,60 @@ def test_links_between_pages_lead_somewhere() -> None:
     assert broken == []
 
 
+PATH_IN_TEXT = re.compile(
+    r"(?<![\w/.~:-])(?:bot|adapters|tests|benchmarks|docs)/(?:[\w./-]|<name>|<step>)*(?:[\w/]|<name>|<step>)"
+)
+FILE_IN_TEXT = re.compile(r"`(\w+\.py)`")
+WALK_LINE = re.compile(r"^\| \d+ \| `([\w/]+\.py)` \| ([^|]+) \|", re.MULTILINE)
+
+
+def pages() -> list[Path]:
+    """What is written for readers of the code. The history in CHANGELOG.md is not: it names what was there then."""
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def is_there(path: str) -> bool:
+    """A file, a folder, or a module without its ending; `<name>` and `<step>` stand for any name."""
+    if "<" in path:
+        return any(ROOT.glob(re.sub(r"<\w+>", "*", path.rstrip("/"))))
+    return (ROOT / path).exists() or (ROOT / f"{path}.py").exists()
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_every_path_that_a_page_names_is_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert [path for path in PATH_IN_TEXT.findall(text) if not is_there(path)] == []
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md", "docs/adding.md"])
+def test_every_file_that_is_named_without_its_folder_is_there(page: str) -> None:
+    known = {path.name for path in sources("bot", "adapters", "tests", "benchmarks")}
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert [name for name in FILE_IN_TEXT.findall(text) if name not in known] == []
+
+
+def test_the_walk_in_the_architecture_names_functions_that_are_there() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    lines = WALK_LINE.findall(text)
+    assert len(lines) > 30
+    missing = [
+        f"{file}: {name}"
+        for file, names in lines
+        for name in re.findall(r"`(\w+)`", names)
+        if name not in defined_in(ROOT / file)
+    ]
+    assert missing == []
+
+
+def defined_in(path: Path) -> set[str]:
+    """The names of all functions and methods of a file."""
+    return {
+        node.name
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+
+
 def test_what_doctor_says_in_the_readme_is_what_it_says() -> None:
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     table = page.partition("| doctor says | do |")[2].partition("\n\n")[0]
