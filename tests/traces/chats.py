@@ -46,6 +46,9 @@ _MATRIX = {
     "time": r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?\+00:00",
 }
 
+_WHENEVER = ("/sync?", "/typing/")
+"""In Matrix: they come as time goes by, whatever else is asked meanwhile."""
+
 
 async def _used(room: Room, requests: Requests) -> None:
     """Everything is shown; a person asks for something, presses a button, and says more."""
@@ -97,7 +100,7 @@ async def matrix(home: Path) -> list[str]:
                 await _used(room, requests)
             await people.close()
             for seen, body in zip(proxy.seen, proxy.bodies, strict=True):
-                if "/sync?" not in seen:
+                if not any(one in seen for one in _WHENEVER):
                     keys = "/keys/" in seen  # of encryption: they are made by chance
                     requests.tell(unquote(seen), _said(b"" if keys else body))
     return requests.lines
