@@ -1,9 +1,10 @@
-"""The command line."""
+"""The command line. Only what a command is made of is imported, and for `--help` nothing of the bot at all: pydantic's models
+take longer to make than most commands take to run.
+"""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import logging
 import signal
 import sys
@@ -18,21 +19,23 @@ from bot.cli.process import (
     say,
     until_reader_is_gone,
 )
-from bot.core.choices import Word
 from bot.core.errors import BotError
-from bot.os_errors import as_unavailable, denied
 
 
 def main() -> None:
     """Entry point. Exit code 1 and one clear message when the bot cannot do what was asked."""
-    umask = keep_to_itself()
-    logging.lastResort = EarlyLog(logging.WARNING)
     with ending_with_its_reader():
-        _run(umask)
+        arguments = parsed()
+        umask = keep_to_itself()
+        logging.lastResort = EarlyLog(logging.WARNING)
+        _run(arguments, umask)
 
 
-def _run(umask: int) -> None:
-    arguments = parsed()
+def _run(arguments: argparse.Namespace, umask: int) -> None:
+    import asyncio
+
+    from bot.os_errors import as_unavailable, denied
+
     work = _chosen(arguments, umask)
     if arguments.command in ("console", "demo", "run", "continue", "resume"):
         work = until_reader_is_gone(work)  # the others end soon, or say nothing there
@@ -94,6 +97,7 @@ def _archive(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
 
 def _single(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int | None]:
     from bot.cli import one_shots as single
+    from bot.core.choices import Word
 
     match chosen.command:
         case "run":
@@ -132,6 +136,8 @@ def _look(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
 
 async def until_terminated(work: Coroutine[None, None, int | None]) -> int | None:
     """SIGTERM and SIGHUP end the bot as its own end does: agents work on, everything is on disk. The exit code."""
+    import asyncio
+
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):

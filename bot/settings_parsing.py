@@ -18,7 +18,6 @@ from pydantic import BeforeValidator
 from pydantic_settings import NoDecode
 
 from bot.core.errors import SettingsError
-from bot.core.masking import Masker
 
 # Lines of .env files, and which of them cannot be read.
 
@@ -157,6 +156,8 @@ def _id_list(pattern: str, what: str, where: str) -> Callable[[object], object]:
         ids = frozenset(part.strip() for part in value.split(",") if part.strip())
         if wrong := sorted(id for id in ids if not shape.fullmatch(id)):
             # somebody may have put a token into the wrong line
+            from bot.core.masking import Masker
+
             named = Masker({}).mask(", ".join(wrong))
             raise ValueError(f"{named}: {what}. {where}".strip())
         return ids

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
-from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypedDict
-
-from bot.core.choices import is_handle
-from bot.core.console import ExitCode, ProjectMode, ReplOptions
 
 # What can be written behind `gwt-bot`, and its help. Wrong arguments are told with what to write
 # instead.
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bot.core.console import ReplOptions
+
     Commands = argparse._SubParsersAction["_Parser"]  # pyright: ignore[reportPrivateUsage]
 
 
+PROJECT_MODES = ("temp", "fixed")
+"""The values of ProjectMode, without its module: that would be half of the time `--help` takes."""
+ERROR = 1
+"""Not argparse's own 2: to a script that says that its work is not complete."""
 _UNKNOWN = re.compile(r"argument COMMAND: invalid choice: '?([^']*)'? \(choose from (.*)\)")
 
 
@@ -30,9 +34,18 @@ class _Parser(argparse.ArgumentParser):
         if unknown := _UNKNOWN.match(message):
             close = get_close_matches(unknown[1], re.findall(r"[a-z]+", unknown[2]), 1)
             message = f"there is no command {unknown[1]}" + (f"; {close[0]}?" if close else "")
-        # not argparse's own 2: to a script that says that its work is not complete
         told = f"{self.prog}: {message}\n  {self.prog} --help tells what can be written.\n"
-        self.exit(ExitCode.ERROR, told)
+        self.exit(ERROR, told)
+
+
+class _Version(argparse.Action):
+    """Looks for the version when it is asked for: that reads all metadata of the installation."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> NoReturn:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"{version('gwt-bot')}\n")
+        parser.exit()
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -40,6 +53,8 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def repl_options(chosen: argparse.Namespace) -> ReplOptions:
+    from bot.core.console import ProjectMode, ReplOptions
+
     mode = ProjectMode(chosen.project_mode) if chosen.project_mode else None
     return ReplOptions(
         project=chosen.project,
@@ -54,7 +69,7 @@ def repl_options(chosen: argparse.Namespace) -> ReplOptions:
 
 def _parser() -> _Parser:
     parser = _Parser(prog="gwt-bot", **_help(ABOUT, BEGIN))
-    parser.add_argument("--version", action="version", version=version("gwt-bot"))
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and end")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parser(
         "serve",
@@ -111,7 +126,7 @@ def _add_console(commands: Commands) -> None:
     )
     where.add_argument(
         "--project-mode",
-        choices=[mode.value for mode in ProjectMode],
+        choices=PROJECT_MODES,
         help="temp: in a fresh copy of the project, the default of scripts; fixed: in --project-root itself",
     )
     where.add_argument(
@@ -201,13 +216,13 @@ def _add_archives(commands: Commands) -> None:
         ),
     )
     export.add_argument("session", type=_id, help="its id, or the beginning of it")
-    export.add_argument("--to", type=Path, metavar="FILE", help="what to write; never over a file")
+    export.add_argument("--to", type=_path, metavar="FILE", help="what to write; never over a file")
     replay = commands.add_parser(
         "replay",
         help="hear an archive once more: does the same come of it?",
         **_help("Nothing is done. Exit code 1 where it differs, and the step that does."),
     )
-    replay.add_argument("archive", type=Path, help="what export has written")
+    replay.add_argument("archive", type=_path, help="what export has written")
 
 
 def _add_looking(commands: Commands) -> None:
@@ -262,7 +277,15 @@ def _checked_text(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
+def _path(text: str) -> Path:
+    from pathlib import Path
+
+    return Path(text)
+
+
 def _id(text: str) -> str:
+    from bot.core.choices import is_handle
+
     if text and not is_handle(text):
         raise argparse.ArgumentTypeError(
             f"{text!r} is no id of a session; gwt-bot sessions lists them"

@@ -34,10 +34,11 @@ from adapters.store import (
 )
 from adapters.tmux import TmuxPanes
 from bot.cli.models import ChosenLlm, EnvPreferences
-from bot.cli.process import LearningMasker, canary, refuse_open, secrets_in
+from bot.cli.process import canary, refuse_open, secrets_in
 from bot.core.desk import Desk
 from bot.core.errors import PortError, SettingsError, Unavailable
 from bot.core.gate import Gate
+from bot.core.masking import LearningMasker
 from bot.core.projections.console_state_writer import ConsoleState
 from bot.core.projections.registry_writer import RegistryWriter
 from bot.core.projections.task_log_writer import TaskLogWriter

@@ -23,10 +23,10 @@ from bot import settings
 from bot.cli.assemble import forge_of, listed, panes_of, sandbox_of
 from bot.cli.chats import configured_chats, wanted
 from bot.cli.models import ChosenLlm, access
-from bot.cli.process import LearningMasker, refuse_open, secrets_in
+from bot.cli.process import refuse_open, secrets_in
 from bot.cli.read_settings import refuse_foreign
 from bot.core.errors import BotError, PortError, Refused
-from bot.core.masking import Masker
+from bot.core.masking import LearningMasker, Masker
 from bot.core.repositories import test_command_of
 from bot.core.world import Rules
 from bot.settings import Provider, Settings, pane_environment

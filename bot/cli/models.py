@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 from adapters.llm import CLAUDE_CODE, CODEX, CliLlm, Formats, LlmAccess, OpenAiLlm
 from adapters.store.disk import Disk, disk_error, make_private
-from bot.cli.process import LearningMasker
 from bot.core.errors import Refused, SettingsError, Unavailable
 from bot.core.llm import AI_SETTINGS, ModelChoice, Reply, Usage
+from bot.core.masking import LearningMasker
 from bot.ports import Llm
 from bot.settings import Provider, Settings
 

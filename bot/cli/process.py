@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
-import ctypes
-import getpass
 import logging
 import os
 import re
-import secrets
 import select
 import signal
 import stat
 import sys
 from collections.abc import Coroutine, Generator, Mapping
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
-from typing import TextIO, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
-from bot import settings
 from bot.core.errors import SettingsError
-from bot.core.masking import Masker
-from bot.core.people import Person
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bot.core.people import Person
+
+# Everything begins here, `--help` too: what takes long to import is imported where it is used.
 
 # What the program says on its terminal, which is often somebody's journal: in plain lines, and
 # masked like everything else.
 
 
 def say(*lines: str) -> None:
+    if not lines:
+        return
+    from bot.core.masking import Masker
+
     masker = Masker(_known())
     for line in lines:
         sys.stderr.write(f"{masker.mask(line)}\n")
@@ -59,6 +62,8 @@ def ending_with_its_reader() -> Generator[None, None, None]:
 
 async def until_reader_is_gone(work: Coroutine[None, None, int | None]) -> int | None:
     """A pipe that nobody reads any more ends it as a terminal does that is closed: agents work on, everything is on disk."""
+    import asyncio
+
     task, loop, out = asyncio.ensure_future(work), asyncio.get_running_loop(), sys.stdout.fileno()
     watched = stat.S_ISFIFO(os.fstat(out).st_mode)
     if watched:
@@ -93,6 +98,8 @@ def _is_unread(stream: TextIO) -> bool:
 
 
 def _known() -> dict[str, str]:
+    from bot import settings
+
     known = secrets_in(os.environ)
     try:
         return {**known, **settings.load().secrets}
@@ -114,14 +121,6 @@ def secrets_in(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-class LearningMasker(Masker):
-    """A masker that can be told of a new secret while it is in use everywhere."""
-
-    def learn(self, more: Mapping[str, str]) -> None:
-        known = self.with_known(more)
-        self.__dict__.update(known.__dict__)
-
-
 # What the bot does for its own safety when it starts: what it keeps and what it holds in memory
 # is nobody else's to read.
 
@@ -137,6 +136,8 @@ def keep_to_itself() -> int:
     starts are not concerned; root can read everything all the same.
     """
     if sys.platform == "linux":
+        import ctypes
+
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     search_whole_paths()
     return os.umask(0o077)
@@ -153,6 +154,8 @@ def whole_paths(search: str) -> str:
     Where `./node_modules/.bin` leads is decided by the folder a program is started in, and git is started in worktrees of
     agents: with `.` in the PATH a repository would say what `git` is.
     """
+    from pathlib import PurePosixPath
+
     paths = map(PurePosixPath, search.split(os.pathsep))
     kept = [str(one) for one in paths if one.is_absolute() and ".worktrees" not in one.parts]
     return os.pathsep.join(kept) or os.defpath
@@ -173,6 +176,8 @@ def refuse_open(home: Path) -> None:
 @contextmanager
 def canary(environ: Mapping[str, str]) -> Generator[dict[str, str], None, None]:
     """Into the environment of the bot itself, where nothing that it starts may find it. One that was set is kept."""
+    import secrets
+
     before = os.environ.get(CANARY)
     value = environ.get(CANARY) or secrets.token_hex(16)
     os.environ[CANARY] = value
@@ -195,4 +200,8 @@ def _open(path: Path) -> bool:
 
 def me() -> Person:
     """Whoever runs this, and nobody else."""
+    import getpass
+
+    from bot.core.people import Person
+
     return Person(platform="console", id=f"local:{os.getuid()}", name=getpass.getuser())

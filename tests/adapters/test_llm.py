@@ -21,9 +21,9 @@ from pydantic import SecretStr
 
 from adapters.llm import Formats, LlmAccess, OpenAiLlm
 from bot.cli.models import ChosenLlm
-from bot.cli.process import LearningMasker
 from bot.core.errors import PortError, Refused, Unavailable
 from bot.core.llm import Usage
+from bot.core.masking import LearningMasker
 from bot.settings import Settings
 from tests.fakes.llm_server import (
     Behaviour,

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli.doctor import CheckResult, look
-from bot.cli.process import LearningMasker
+from bot.core.masking import LearningMasker
 from tests.beds.slack import APP_TOKEN, BOT_TOKEN, MIKA, PUBLIC, TEAM, SlackBed
 from tests.beds.synapse import Homeserver, People
 from tests.fakes.llm_server import Behaviour, LlmServer, fails, says

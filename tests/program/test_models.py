@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from bot.cli.models import ChosenLlm, access
-from bot.cli.process import LearningMasker
 from bot.core.errors import SettingsError, Unavailable
 from bot.core.llm import Usage
+from bot.core.masking import LearningMasker
 from bot.settings import Provider, Settings
 from tests.fakes.llm_programs import LlmPrograms, says
 from tests.fakes.llm_server import LlmServer, fails

@@ -106,6 +106,14 @@ class Masker:
         return make(masked)
 
 
+class LearningMasker(Masker):
+    """A masker that can be told of a new secret while it is in use everywhere."""
+
+    def learn(self, more: Mapping[str, str]) -> None:
+        known = self.with_known(more)
+        self.__dict__.update(known.__dict__)
+
+
 # What looks like a secret: tokens by their shape, values by the label in front of them or by the
 # command they stand in.
 
