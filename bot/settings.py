@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic import (
     AliasChoices,
@@ -23,8 +23,6 @@ from pydantic import (
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bot.core.errors import SettingsError
-from bot.core.evidence import TaskLimits
-from bot.core.intent import Source
 from bot.settings_parsing import (
     BadLine,
     MatrixPeople,
@@ -33,6 +31,10 @@ from bot.settings_parsing import (
     SlackPlaces,
     read_env_files,
 )
+
+if TYPE_CHECKING:
+    from bot.core.evidence import TaskLimits
+    from bot.core.intent import Source
 
 _SECRET = (
     "openai_api_key",
@@ -319,6 +321,10 @@ class Settings(BaseSettings):
     @property
     def limits(self) -> TaskLimits:
         """What a task may use up before a person is asked. 0 in the settings: no limit."""
+        from bot.core.evidence import (
+            TaskLimits,  # each command reads the settings, few ask for limits
+        )
+
         return TaskLimits(
             max_files=self.gwt_most_files or None,
             max_tests=self.gwt_most_tests or None,
@@ -363,6 +369,8 @@ def paths_in(text: str) -> tuple[str, ...]:
 
 def sources_in(text: str) -> frozenset[Source]:
     """`human, reflection`."""
+    from bot.core.intent import Source
+
     told = {part.strip() for part in text.split(",")} - {""}
     if unknown := sorted(told - set(Source)):
         raise ValueError(f"can be {', '.join(Source)}; {unknown[0]!r} is neither")

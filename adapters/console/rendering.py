@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from io import StringIO
-from typing import ClassVar, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
-from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
 from rich.padding import Padding
 from rich.segment import Segment
 from rich.styled import Styled
@@ -18,7 +17,6 @@ from rich.table import Table as Grid
 from rich.text import Text as Words
 from rich.theme import Theme
 
-from bot.core.cards import Decided
 from bot.core.choices import Choice, Style, typed_equivalent
 from bot.core.errors import Refused
 from bot.core.people import Person, Thread
@@ -37,6 +35,9 @@ from bot.core.sheets import (
     Tone,
 )
 from bot.core.text import clean
+
+if TYPE_CHECKING:
+    from bot.core.cards import Decided
 
 # A sheet for a terminal. Only the title and the choices begin at the left edge, so no text on a
 # card can pass for them.
@@ -153,6 +154,9 @@ def _element(element: Element, name: SessionName) -> RenderableType:
         case Code(text=text):
             return BarredText(clean(text))
         case Prose(markdown=markdown):
+            # rich.markdown and its parser take longer to import than a list takes to show
+            from adapters.console.documents import render_document
+
             return render_document(markdown)
         case Pointer():
             return _pointer(element, name)
@@ -246,46 +250,8 @@ def render_reminder(sheet: Sheet) -> RenderableType:
     return Group(title_line(sheet.title, sheet.tone), ChoiceLine(sheet.choices))
 
 
-# A document that somebody wrote in Markdown: in full, with nothing hidden in it and nothing to
-# click.
-
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
-
-
-def render_document(markdown: str) -> Markdown:
-    """The document, drawn. Links show where they lead; HTML is shown as it was written."""
-    text = _FRONT_MATTER.sub(r"~~~yaml\n\1\n~~~\n\n", clean(markdown), count=1)
-    drawn = _Document(text, hyperlinks=False)
-    _show_hidden_parts(drawn.parsed)
-    return drawn
-
-
 def on_one_line(text: str) -> str:
     return " ".join(clean(text).split())
-
-
-class _Token(Protocol):
-    type: str
-    content: str
-
-    @property
-    def attrs(self) -> Mapping[str, object]: ...
-
-    @property
-    def children(self) -> Sequence[_Token] | None: ...
-
-
-def _show_hidden_parts(tokens: Sequence[_Token]) -> None:
-    """HTML would be left out: `List<String>` in a plan must not lose half of itself. Nor an image's address."""
-    for token in tokens:
-        if token.type == "html_inline":
-            token.type = "text"
-        elif token.type == "image":
-            token.type, token.content = "text", f"![{token.content}]({token.attrs.get('src', '')})"
-        elif token.type == "html_block":
-            token.type = "code_block"
-        if token.children:
-            _show_hidden_parts(token.children)
 
 
 class BarredText:
@@ -301,28 +267,6 @@ class BarredText:
             yield bar
             yield from line
             yield Segment.line()
-
-
-class _LeftHeading(Heading):
-    """Headings begin at the left, however important."""
-
-    LEVEL_ALIGN: ClassVar = dict.fromkeys(Heading.LEVEL_ALIGN, "left")
-
-
-class _BarredCode(CodeBlock):
-    """Code without a background of its own, which would be wrong on every other terminal."""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield BarredText(str(self.text))
-
-
-class _Document(Markdown):
-    elements: ClassVar[dict[str, type[MarkdownElement]]] = {
-        **Markdown.elements,
-        "heading_open": _LeftHeading,
-        "fence": _BarredCode,
-        "code_block": _BarredCode,
-    }
 
 
 # Where the console writes: as wide and as colourful as the terminal is, and plain text in a pipe.

@@ -12,26 +12,34 @@ from pydantic import JsonValue, ValidationError
 
 from adapters.local import protocol
 from adapters.local.chat import LocalSeat
+from adapters.local.handshake import (
+    LONGEST_SENT,
+    SocketAnswer,
+    SocketFailure,
+    TellRequest,
+    Welcome,
+    bot_ended,
+    connected_socket,
+    encode_line,
+    error_of,
+    greeted,
+)
 from bot.core.console import ThreadStanding
-from bot.core.errors import PortError, Refused, Unavailable
 from bot.core.events import Commanded, FromPeople, Pressed, Said
 from bot.core.facts import Fact
 from bot.core.people import Person, Thread
-
-PATIENCE = 10.0
-"""Seconds in which a bot that is alive says hello."""
 
 
 @asynccontextmanager
 async def connect_to_bot(home: Path, person: Person) -> AsyncGenerator[BotConnection | None, None]:
     """None: no bot is at work there. Raises Refused where one is that speaks another language."""
-    calling = await asyncio.to_thread(protocol.connected_socket, home)
+    calling = await asyncio.to_thread(connected_socket, home)
     if calling is None:
         yield None
         return
-    reader, writer = await asyncio.open_unix_connection(sock=calling, limit=protocol.LONGEST_SENT)
+    reader, writer = await asyncio.open_unix_connection(sock=calling, limit=LONGEST_SENT)
     try:
-        welcome = await _handshake(reader, writer)
+        welcome = await greeted(reader, writer)
         there = BotConnection(reader, writer, person, welcome)
         hearing = asyncio.create_task(there.hear(), name="joined")
         try:
@@ -45,34 +53,13 @@ async def connect_to_bot(home: Path, person: Person) -> AsyncGenerator[BotConnec
             await writer.wait_closed()
 
 
-async def _handshake(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> protocol.Welcome:
-    writer.write(protocol.encode_line(protocol.Hello(gwt_bot=protocol.VERSION)))
-    try:
-        async with asyncio.timeout(PATIENCE):
-            await writer.drain()
-            welcome = protocol.Welcome.model_validate_json(await reader.readline())
-    except (OSError, ValueError, TimeoutError) as error:
-        raise Refused(
-            "The bot at work here does not answer on its socket.",
-            "Look at what it says; perhaps it must be started again.",
-        ) from error
-    if welcome.gwt_bot != protocol.VERSION:
-        raise Refused(
-            f"The bot at work here is of version {welcome.version}, which this one cannot talk to.",
-            "Start it again, so that both are of the same version.",
-        )
-    return welcome
-
-
 class BotConnection:
     def __init__(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         person: Person,
-        welcome: protocol.Welcome,
+        welcome: Welcome,
     ) -> None:
         self.welcome = welcome
         self._reader = reader
@@ -103,25 +90,25 @@ class BotConnection:
 
     async def tell(self, about: str, of: str = "") -> JsonValue:
         request = {"id": next(self._numbers), "about": about, "of": of}
-        return await self._ask(protocol.TellRequest.model_validate(request))
+        return await self._ask(TellRequest.model_validate(request))
 
     async def _ask(
         self,
         request: protocol.DeliverRequest
         | protocol.LookRequest
         | protocol.RestRequest
-        | protocol.TellRequest,
+        | TellRequest,
     ) -> JsonValue:
         if self.gone.is_set():
-            raise _bot_ended()
+            raise bot_ended()
         answer = asyncio.get_running_loop().create_future()
         self._waiting[request.id] = answer
         try:
-            self._writer.write(protocol.encode_line(request))
+            self._writer.write(encode_line(request))
             await self._writer.drain()
             return await answer
         except OSError as error:
-            raise _bot_ended() from error
+            raise bot_ended() from error
         finally:
             self._waiting.pop(request.id, None)
 
@@ -136,16 +123,16 @@ class BotConnection:
             self.gone.set()
             for answer in self._waiting.values():
                 if not answer.done():
-                    answer.set_exception(_bot_ended())
+                    answer.set_exception(bot_ended())
 
     async def _heard(self, sent: Fact) -> None:
         match sent:
-            case protocol.SocketAnswer(id=id, answer=answer):
+            case SocketAnswer(id=id, answer=answer):
                 if (waiting := self._waiting.get(id)) and not waiting.done():
                     waiting.set_result(answer)
-            case protocol.SocketFailure(id=id):
+            case SocketFailure(id=id):
                 if (waiting := self._waiting.get(id)) and not waiting.done():
-                    waiting.set_exception(_error_of(sent))
+                    waiting.set_exception(error_of(sent))
             case _ if self._seat:
                 await self._shown(self._seat, sent)
             case _:
@@ -163,12 +150,3 @@ class BotConnection:
                 await seat.turn_to(thread)
             case _:
                 pass
-
-
-def _error_of(failure: protocol.SocketFailure) -> PortError:
-    kind = Unavailable if failure.again else Refused
-    return kind(failure.reason, failure.remedy)
-
-
-def _bot_ended() -> Unavailable:
-    return Unavailable("The bot has ended.", "Agents go on; start it again to go on with it.")

@@ -19,7 +19,7 @@ from typing import Protocol, Self
 import psutil
 from pydantic import JsonValue, ValidationError
 
-from adapters.local import protocol
+from adapters.local import handshake, protocol
 from adapters.local.chat import LocalChat
 from bot.core.cards import Card
 from bot.core.console import ThreadStanding
@@ -50,18 +50,18 @@ class BotQueries(Protocol):
 
 @asynccontextmanager
 async def serve_socket(
-    home: Path, chat: LocalChat, behind: BotQueries, welcome: protocol.Welcome
+    home: Path, chat: LocalChat, behind: BotQueries, welcome: handshake.Welcome
 ) -> AsyncGenerator[None, None]:
     """The bot can be spoken to over its socket. Where there can be none it is told in the log, and all else works."""
     try:
-        listening = protocol.listening_socket(home)
+        listening = handshake.listening_socket(home)
     except (OSError, PortError) as problem:
         log.warning("no local socket", extra={"data": {"why": str(problem)}})
         yield
         return
     door = _SocketServer(chat, behind, welcome)
     server = await asyncio.start_unix_server(
-        door.come, sock=listening, limit=protocol.LONGEST_REQUEST, start_serving=False
+        door.come, sock=listening, limit=handshake.LONGEST_REQUEST, start_serving=False
     )
     try:
         # up to here nothing waits: whoever is cancelled finds something that can be closed
@@ -71,11 +71,11 @@ async def serve_socket(
         server.close()
         await door.close()
         with suppress(OSError):
-            protocol.socket_path(home).unlink()
+            handshake.socket_path(home).unlink()
 
 
 class _SocketServer:
-    def __init__(self, chat: LocalChat, behind: BotQueries, welcome: protocol.Welcome) -> None:
+    def __init__(self, chat: LocalChat, behind: BotQueries, welcome: handshake.Welcome) -> None:
         self._chat = chat
         self._behind = behind
         self._welcome = welcome
@@ -110,12 +110,12 @@ class _SocketServer:
     async def _is_welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         try:
             async with asyncio.timeout(PATIENCE):
-                hello = protocol.Hello.model_validate_json(await reader.readline())
+                hello = handshake.Hello.model_validate_json(await reader.readline())
         except (ValidationError, ValueError, TimeoutError):
             return False
-        writer.write(protocol.encode_line(self._welcome))
+        writer.write(handshake.encode_line(self._welcome))
         await writer.drain()
-        return hello.gwt_bot == protocol.VERSION
+        return hello.gwt_bot == handshake.VERSION
 
     async def close(self) -> None:
         for task in self._peers:
@@ -157,7 +157,7 @@ class _Peer:
             except ValueError:
                 # no JSON, no request, or a line without end
                 self._send(
-                    protocol.SocketFailure(id=0, reason="That is no request of this version.")
+                    handshake.SocketFailure(id=0, reason="That is no request of this version.")
                 )
                 await self._drained()
                 return
@@ -171,7 +171,7 @@ class _Peer:
                 await self._answer(request.id, self._deliver(request))
             case protocol.LookRequest():
                 await self._answer(request.id, self._look(request))
-            case protocol.TellRequest():
+            case handshake.TellRequest():
                 await self._answer(request.id, self._tell(request))
             case protocol.RestRequest():
                 if len(self._tasks) >= MOST_AT_ONCE:
@@ -183,10 +183,10 @@ class _Peer:
 
     async def _answer(self, id: int, work: Awaitable[JsonValue]) -> None:
         try:
-            self._send(protocol.SocketAnswer(id=id, answer=await work))
+            self._send(handshake.SocketAnswer(id=id, answer=await work))
         except PortError as problem:
             again = isinstance(problem, Unavailable)
-            told = protocol.SocketFailure(
+            told = handshake.SocketFailure(
                 id=id, reason=problem.reason, remedy=problem.remedy, again=again
             )
             self._send(told)
@@ -208,7 +208,7 @@ class _Peer:
         standing = await self._behind.rest(request.thread)
         return standing.model_dump(mode="json")
 
-    async def _tell(self, request: protocol.TellRequest) -> JsonValue:
+    async def _tell(self, request: handshake.TellRequest) -> JsonValue:
         return await self._behind.tell(request.about, request.of)
 
     async def show(self, thread: Thread, card: Card) -> None:
@@ -227,7 +227,7 @@ class _Peer:
     def _send(self, fact: Fact) -> None:
         """Nobody waits for a peer: one that is too far behind is let go."""
         try:
-            self._arrears.put_nowait(protocol.encode_line(fact))
+            self._arrears.put_nowait(handshake.encode_line(fact))
         except asyncio.QueueFull:
             log.warning("a peer reads too slowly")
             self._writing.cancel()

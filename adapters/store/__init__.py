@@ -1,12 +1,29 @@
-"""Where records live, who may use them, and how they are kept private."""
+"""Where records live, who may use them, and how they are kept private. A name is imported when it is asked for, so that
+who needs the lock of a home does not import the models of sessions.
+"""
 
-from adapters.store.audit import AuditFile
-from adapters.store.disk import Disk, keep_private
-from adapters.store.evidence import EvidenceFiles
-from adapters.store.state_files import BindingsFile, InstanceLock, ReplFile
-from adapters.store.store import JournalStore
-from adapters.store.task_logs import TaskLogFiles
+from importlib import import_module
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from adapters.store.audit import AuditFile
+    from adapters.store.disk import Disk, InstanceLock, keep_private
+    from adapters.store.evidence import EvidenceFiles
+    from adapters.store.state_files import BindingsFile, ReplFile
+    from adapters.store.store import JournalStore
+    from adapters.store.task_logs import TaskLogFiles
+
+_MODULES = {
+    "AuditFile": "audit",
+    "BindingsFile": "state_files",
+    "Disk": "disk",
+    "EvidenceFiles": "evidence",
+    "InstanceLock": "disk",
+    "JournalStore": "store",
+    "ReplFile": "state_files",
+    "TaskLogFiles": "task_logs",
+    "keep_private": "disk",
+}
 __all__ = [
     "AuditFile",
     "BindingsFile",
@@ -18,3 +35,9 @@ __all__ = [
     "TaskLogFiles",
     "keep_private",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

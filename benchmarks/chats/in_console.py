@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from adapters.local.chat import LocalChat
-from adapters.local.protocol import VERSION, Welcome
+from adapters.local.handshake import VERSION, Welcome
 from adapters.local.server import serve_socket
 from benchmarks.chats.work import Syncs, at_the_desk, until_asked_to_end
 from bot.core.desk import Desk

@@ -11,7 +11,7 @@ from dataclasses import replace
 from importlib.metadata import version
 
 from adapters.local.chat import LocalChat
-from adapters.local.protocol import VERSION, Welcome
+from adapters.local.handshake import VERSION, Welcome
 from adapters.local.server import serve_socket
 from bot import settings
 from bot.cli.assemble import Plan, running_desk

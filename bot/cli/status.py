@@ -7,27 +7,27 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from pydantic import JsonValue
 
 from adapters.console.rendering import ConsoleScreen, render_sheet
-from adapters.git import GitRepository
-from adapters.local.client import connect_to_bot
-from adapters.registry import ForgeFolder
-from adapters.store import InstanceLock, JournalStore, TaskLogFiles
+from adapters.local.handshake import ask_bot
+from adapters.store import InstanceLock
 from bot import settings
-from bot.cli.process import me, secrets_in
+from bot.cli.process import secrets_in
 from bot.cli.read_settings import read_settings
-from bot.core import status_data
 from bot.core.errors import Refused
-from bot.core.layout.phrases import duration, state_in_words
-from bot.core.masking import Masker
-from bot.core.projections.task_log_views import find_log
-from bot.core.projections.task_log_views import log_blocks as shown
-from bot.core.projections.task_logs import Visibility
 from bot.core.sheets import Bullets, Element, Fields, Sheet, Table, Text
 from bot.settings import pane_environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from adapters.store import JournalStore
+
+# These commands are asked for often, also by scripts: the models of sessions are imported only where a session must be read
+# from the disk.
 
 TableRow = Mapping[str, JsonValue]
 MOST = 50
@@ -118,6 +118,12 @@ async def info(session: str, *, as_json: bool) -> None:
 
 async def logs(session: str, task: str, *, full: bool, as_json: bool) -> None:
     """Of the session that was named, or of the last one; they are read from the disk, where nobody waits for them."""
+    from adapters.store import TaskLogFiles
+    from bot.core.masking import Masker
+    from bot.core.projections.task_log_views import find_log
+    from bot.core.projections.task_log_views import log_blocks as shown
+    from bot.core.projections.task_logs import Visibility
+
     if session and not _HEX.issuperset(session.lower()):
         # no id of a session: it is the task that was named
         session, task, full = "", session, full or task == Visibility.FULL
@@ -147,6 +153,8 @@ async def _last() -> str:
 
 
 def _info(told: TableRow, whole: TableRow) -> Iterable[Element]:
+    from bot.core.layout.phrases import state_in_words
+
     commit = _text(whole, "base_commit")[:10]
     pairs = (
         ("Session", _text(whole, "id")),
@@ -171,6 +179,8 @@ def _task(task: TableRow) -> tuple[str, ...]:
 
 
 def _table(lines: Iterable[TableRow], *, waits: bool = False) -> Table:
+    from bot.core.layout.phrases import state_in_words
+
     rows = tuple(
         (
             short(one),
@@ -189,6 +199,8 @@ def _waits(line: TableRow) -> str:
 
 
 def _ago(at: str) -> str:
+    from bot.core.layout.phrases import duration
+
     seconds = (datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds()
     return f"{duration(max(0, int(seconds)))} ago"
 
@@ -210,10 +222,14 @@ async def _rows(about: str) -> tuple[list[TableRow], int | None]:
 async def _fetched(about: str, of: str = "") -> tuple[JsonValue, int | None]:
     """By the bot at work, with its process; else from the disk, which then belongs to nobody else for this moment."""
     home = (await read_settings()).gwt_home
-    async with connect_to_bot(home, me()) as there:
-        if there:
-            return await there.tell(about, of), there.welcome.pid
+    if told := await ask_bot(home, about, of):
+        return told
     with InstanceLock(home):
+        if about in ("status", "sessions", "usage") and not _has_sessions(home):
+            return [], None
+        from adapters.store import JournalStore
+        from bot.core import status_data
+
         store = JournalStore(home)
         try:
             if about == "inbox":
@@ -223,7 +239,17 @@ async def _fetched(about: str, of: str = "") -> tuple[JsonValue, int | None]:
             store.close()
 
 
+def _has_sessions(home: Path) -> bool:
+    """Whether anything lies where sessions are kept, readable or not."""
+    return any(not found.is_dir() for found in (home / "sessions").rglob("*"))
+
+
 async def _inbox(store: JournalStore) -> JsonValue:
+    from adapters.git import GitRepository
+    from adapters.registry import ForgeFolder
+    from bot.core import status_data
+    from bot.core.masking import Masker
+
     current = await read_settings()
     masker = Masker({**secrets_in(os.environ), **current.secrets})
     registry = ForgeFolder() if current.gwt_intents else None

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from bot.cli.arguments import parsed, repl_options
+from bot.cli.arguments import ERROR, PROJECT_MODES, parsed, repl_options
+from bot.core.console import ExitCode, ProjectMode
 
 
 @pytest.mark.parametrize(
@@ -54,6 +56,11 @@ def test_a_request_in_another_encoding_can_be_sent_all_the_same() -> None:
     assert said.encode()
 
 
+def test_what_the_arguments_say_without_the_models_is_what_the_models_say() -> None:
+    assert set(PROJECT_MODES) == {mode.value for mode in ProjectMode}
+    assert ERROR == ExitCode.ERROR
+
+
 def test_what_was_not_said_is_left_to_what_follows() -> None:
     said_nothing = repl_options(parsed(["console"]))
     assert (said_nothing.wait, said_nothing.exit_on_eof, said_nothing.project_mode) == (
@@ -64,19 +71,45 @@ def test_what_was_not_said_is_left_to_what_follows() -> None:
     assert repl_options(parsed(["console", "--no-wait"])).wait is False
 
 
-@pytest.mark.parametrize(
-    ("loaded", "spared"),
-    [
-        ("bot.__main__", {"bot.core.session", "asyncinotify", "rich"}),
-        ("bot.cli.status", {"bot.core.desk", "libtmux", "openai", "apscheduler"}),
-    ],
+ROOT = Path(__file__).resolve().parents[2]
+BOT = "bot.core.session bot.core.events bot.core.cards bot.core.masking bot.core.desk bot.steps"
+ADAPTERS = (
+    "adapters.git adapters.registry adapters.slack adapters.matrix adapters.tmux adapters.llm"
 )
-def test_help_and_a_look_load_no_bot(loaded: str, spared: set[str]) -> None:
+
+
+@pytest.mark.parametrize(
+    ("arguments", "spared"),
+    [
+        (["--help"], "pydantic asyncio bot.settings adapters"),
+        (["status", "--help"], "pydantic asyncio bot.settings adapters"),
+        (["--version"], "pydantic asyncio bot.settings adapters"),
+        (["status"], f"{BOT} {ADAPTERS} adapters.store.store rich.markdown"),
+        (["status", "--json"], f"{BOT} {ADAPTERS} adapters.store.store rich.markdown"),
+        (["sessions"], f"{BOT} {ADAPTERS} adapters.store.store rich.markdown"),
+    ],
+    ids=" ".join,
+)
+def test_help_and_status_import_only_what_they_use(
+    arguments: list[str], spared: str, tmp_path: Path
+) -> None:
+    program = """
+import sys
+from bot.__main__ import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+print("imported:", *sys.modules)
+"""
     said = subprocess.run(
-        [sys.executable, "-c", f"import sys, {loaded}; print(*sys.modules)"],
+        [sys.executable, "-c", program, *arguments],
         capture_output=True,
         text=True,
         check=True,
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)},
     )
-    assert loaded in said.stdout.split()
-    assert spared & set(said.stdout.split()) == set()
+    imported = set(said.stdout.rpartition("imported:")[2].split())
+    assert "bot.__main__" in imported
+    assert set(spared.split()) & imported == set()

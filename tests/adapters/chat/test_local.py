@@ -20,7 +20,7 @@ from pydantic import JsonValue
 from adapters.local import server
 from adapters.local.chat import LocalChat
 from adapters.local.client import BotConnection, connect_to_bot
-from adapters.local.protocol import VERSION, Welcome, listening_socket, socket_path
+from adapters.local.handshake import VERSION, Welcome, listening_socket, socket_path
 from adapters.local.server import MOST_PEERS, serve_socket
 from bot.core.cards import Card
 from bot.core.choices import Command, Word

@@ -1,0 +1,189 @@
+"""How the bot at work on a home is found and greeted, and asked how things stand. What is shown and delivered is in `protocol`,
+which imports the models of cards and events; commands that only look have no use for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
+
+from bot.core.errors import PortError, Refused, Unavailable
+from bot.core.facts import Fact
+
+VERSION = 4
+LONGEST_REQUEST = 4 * 1024 * 1024
+"""Bytes of a line that the bot reads: a request is a text somebody typed or pasted."""
+LONGEST_SENT = 512 * 1024 * 1024
+"""Bytes of a line that the bot sends: all sessions there are, or one as a whole. It is believed."""
+PATIENCE = 10.0
+"""Seconds in which a bot that is alive says hello."""
+
+
+class Hello(Fact):
+    gwt_bot: int
+
+
+class Welcome(Fact):
+    gwt_bot: int
+    version: str
+    pid: int
+    repository: str
+    """The usual one."""
+
+
+class TellRequest(Fact):
+    """How things stand, for a program to read."""
+
+    ask: Literal["tell"] = "tell"
+    id: int
+    about: Literal["status", "sessions", "session", "usage", "inbox"]
+    of: str = ""
+
+
+class SocketAnswer(Fact):
+    kind: Literal["answer"] = "answer"
+    id: int
+    answer: JsonValue = None
+
+
+class SocketFailure(Fact):
+    """`again`: it may work later."""
+
+    kind: Literal["failure"] = "failure"
+    id: int
+    reason: str
+    remedy: str = ""
+    again: bool = False
+
+
+_ANSWER: TypeAdapter[SocketAnswer | SocketFailure] = TypeAdapter(
+    Annotated[SocketAnswer | SocketFailure, Field(discriminator="kind")]
+)
+
+
+async def ask_bot(home: Path, about: str, of: str = "") -> tuple[JsonValue, int] | None:
+    """What the bot at work there tells, and its process. None: no bot is at work there."""
+    calling = await asyncio.to_thread(connected_socket, home)
+    if calling is None:
+        return None
+    reader, writer = await asyncio.open_unix_connection(sock=calling, limit=LONGEST_SENT)
+    try:
+        welcome = await greeted(reader, writer)
+        writer.write(encode_line(TellRequest.model_validate({"id": 1, "about": about, "of": of})))
+        await writer.drain()
+        # nobody has asked to be shown anything, so the next line is the answer
+        told = _ANSWER.validate_json(await reader.readline())
+    except (OSError, ValidationError) as error:
+        raise bot_ended() from error
+    finally:
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+    if isinstance(told, SocketFailure):
+        raise error_of(told)
+    return told.answer, welcome.pid
+
+
+async def greeted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Welcome:
+    """Says hello, and hears who answers. Refused where that is another version."""
+    writer.write(encode_line(Hello(gwt_bot=VERSION)))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await writer.drain()
+            welcome = Welcome.model_validate_json(await reader.readline())
+    except (OSError, ValueError, TimeoutError) as error:
+        raise Refused(
+            "The bot at work here does not answer on its socket.",
+            "Look at what it says; perhaps it must be started again.",
+        ) from error
+    if welcome.gwt_bot != VERSION:
+        raise Refused(
+            f"The bot at work here is of version {welcome.version}, which this one cannot talk to.",
+            "Start it again, so that both are of the same version.",
+        )
+    return welcome
+
+
+def error_of(failure: SocketFailure) -> PortError:
+    kind = Unavailable if failure.again else Refused
+    return kind(failure.reason, failure.remedy)
+
+
+def bot_ended() -> Unavailable:
+    return Unavailable("The bot has ended.", "Agents go on; start it again to go on with it.")
+
+
+def encode_line(fact: Fact) -> bytes:
+    return fact.model_dump_json().encode() + b"\n"
+
+
+# Where the socket is: in the bot's home, private like everything there. A path may be longer than
+# a socket's name can be.
+
+SOCKET_NAME = "socket"
+LONGEST_SOCKET_NAME = 100
+"""Bytes that a socket's name may have everywhere."""
+
+
+def socket_path(home: Path) -> Path:
+    return home / SOCKET_NAME
+
+
+@contextmanager
+def short_socket_name(home: Path) -> Iterator[str]:
+    """A name for the socket that is short enough, for as long as it is needed to bind or connect."""
+    path = socket_path(home)
+    if len(os.fsencode(path)) <= LONGEST_SOCKET_NAME:
+        yield str(path)
+        return
+    try:
+        folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise Refused(f"{home} cannot be opened: {error.strerror}.") from error
+    try:
+        short = Path(f"/proc/self/fd/{folder}")
+        if not short.exists():
+            raise Refused(
+                f"The path of {path} is too long for a socket.", "Choose a shorter GWT_HOME."
+            )
+        yield str(short / SOCKET_NAME)
+    finally:
+        os.close(folder)
+
+
+def listening_socket(home: Path) -> socket.socket:
+    """Listening, for its owner alone. Whoever holds the home's lock may do this: what stands there is a left-over."""
+    socket_path(home).unlink(missing_ok=True)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with short_socket_name(home) as name:
+            # the home is closed to others; a umask would hold for all that the bot makes meanwhile
+            listening.bind(name)
+            Path(name).chmod(0o600)
+        listening.listen(16)
+        listening.setblocking(False)
+    except BaseException:
+        listening.close()
+        raise
+    return listening
+
+
+def connected_socket(home: Path) -> socket.socket | None:
+    """To the bot that is at work there; None: there is none."""
+    calling = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    calling.settimeout(5)
+    try:
+        with short_socket_name(home) as name:
+            calling.connect(name)
+    except (OSError, Refused):
+        calling.close()
+        return None
+    calling.setblocking(False)
+    return calling
