@@ -6,6 +6,7 @@ Synapse is a program here like any other: started, asked over HTTP, ended. Nothi
 from __future__ import annotations
 
 import base64
+import fcntl
 import hashlib
 import hmac
 import json
@@ -15,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -22,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
-from typing import Self, cast
+from typing import IO, Self, cast
 
 from tests.beds.synapse import config
 
@@ -34,6 +36,8 @@ _PATIENCE = 60
 """Seconds to come up, or to go."""
 _FIRST_PORT, _PORTS = 20_000, 12_000
 """Below those the kernel gives to outgoing connections: a client that knocks at a closed port could else meet itself."""
+_CLAIMS = Path(tempfile.gettempdir(), "gwt-bot-tests-ports")
+_claimed: list[IO[str]] = []
 _MORTAL = """
 import ctypes, os, sys
 prctl = getattr(ctypes.CDLL(None), "prctl", None)
@@ -215,16 +219,33 @@ class Homeserver:
 
 
 def free_port() -> int:
-    """A port nobody listens on, and that no outgoing connection will be given."""
+    """A port nobody listens on, that no outgoing connection will be given, and that no other test on this machine takes.
+
+    A server needs seconds until it listens. So the port is claimed by a lock on a file that this process keeps open:
+    without it two runs of the tests met, now and then, at the homeserver of one of them ("HMAC incorrect").
+    """
     while True:
         port = _FIRST_PORT + secrets.randbelow(_PORTS)
         with socket.socket() as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 trial.bind(("127.0.0.1", port))
+                _claim(port)
             except OSError:
                 continue
             return port
+
+
+def _claim(port: int) -> None:
+    """Raise OSError if another process holds the port; the lock ends with this process."""
+    _CLAIMS.mkdir(exist_ok=True)
+    file = (_CLAIMS / str(port)).open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise
+    _claimed.append(file)
 
 
 def _login(answer: Json, password: str) -> Login:
