@@ -12,6 +12,7 @@
 #   make test-oracle   encrypted rooms of Matrix read by the client that Element is made of: fetches it first
 #   make test-deaths   the bot on Matrix, killed 15 times and its homeserver 3 times while it is asked 60 things, twice over
 #   make check     what CI does: style, types, import rules, dependencies, tests
+#   make pages     write docs/data-model.md and docs/traceability.md from the models and the marks of the tests
 #   make pictures  photograph every card of Slack in build/pictures; needs chromium (ARGS=--all, ARGS=--docs)
 #   make terminal   photograph the demo at a terminal for docs/pictures; needs chromium and fonts-dejavu-core
 #   make nheko     photograph the bot in nheko, a client of Matrix, for docs/pictures; needs nheko and a screen of Xvfb
@@ -37,7 +38,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 LOCK := $(UV) pip compile --quiet pyproject.toml --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links $(UPGRADE)
 
-.PHONY: help demo run serve test test-agents test-oracle test-deaths traces faults lint check pictures terminal nheko lock bench needs
+.PHONY: help demo run serve test test-agents test-oracle test-deaths traces faults lint check pages pictures terminal nheko lock bench needs
 .DELETE_ON_ERROR:
 
 help:
@@ -88,6 +89,10 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/deptry .
 
 check: lint test
+
+pages: $(VENV)/.installed-dev
+	@$(BIN)/python -m tests.data_model
+	@$(BIN)/python -m tests.traceability
 
 pictures: $(VENV)/.installed-dev
 	@$(BIN)/python -m tests.looks $(ARGS)

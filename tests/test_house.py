@@ -157,6 +157,7 @@ def test_every_adapter_is_in_the_rule_that_keeps_them_apart() -> None:
     assert sorted(ours) == sorted({name.removesuffix(".*") for name in rule["modules"]})
 
 
+@pytest.mark.covers("B-LAYOUT")
 def test_every_phase_is_decided_in_a_module_of_its_own() -> None:
     assert set(STEPS) == set(Phase)
     modules = [decide.__module__ for decide in STEPS.values()]
@@ -168,6 +169,7 @@ def module_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
+@pytest.mark.covers("G-MODULE-5", "B-LAYOUT")
 def test_nouns_and_rules_touch_nothing_of_the_world() -> None:
     """They import each other only, so none of them reaches the world through another either."""
     shell = {one for one in map(module_of, sources("bot/core", "bot/steps")) if in_shell(one)}
@@ -188,6 +190,9 @@ def in_shell(module: str) -> bool:
     return module in SHELL or module.endswith((".work", ".questions"))
 
 
+@pytest.mark.covers(
+    "G-RULE-SPECKIT-1", "G-RULE-SPECKIT-2", "G-RULE-SPECKIT-3", "G-RULE-SPECKIT-4", "G-FR-017"
+)
 def test_prompts_are_packaged_and_each_is_asked() -> None:
     files = {one.stem for one in (ROOT / "bot" / "prompts").glob("*.md")}
     packaged = {
@@ -204,6 +209,7 @@ def test_prompts_are_packaged_and_each_is_asked() -> None:
     assert [name for name in sorted(files) if f'"{name}"' not in asking] == []
 
 
+@pytest.mark.covers("O-C16")
 def test_fixed_texts_are_english() -> None:
     japanese = re.compile("[\u3041-\u30ff\u4e00-\u9fff]")
     found = [

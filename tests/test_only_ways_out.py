@@ -20,6 +20,8 @@ import pytest
 from bot.cli.process import EarlyLog, say
 from tests.test_only_way_in import calls, trees
 
+pytestmark = pytest.mark.covers("R-PROPERTY-24")
+
 STARTERS = {"create_subprocess_exec", "create_subprocess_shell", "Popen", "run", "check_output"}
 INHERITING = {
     "adapters.agents.screen.run": "runs inside the pane, which has its chosen environment",

@@ -74,6 +74,7 @@ def given(monkeypatch: pytest.MonkeyPatch, home: Path) -> Given:
     return given_by(monkeypatch, home)
 
 
+@pytest.mark.covers("R-SECRET-RULE-3")
 def test_keys_tell_which_are_set_and_never_what_they_are(given: Given) -> None:
     found = given(**SLACK, **MATRIX)
     kept = found.keys()
@@ -90,6 +91,7 @@ def test_keys_tell_which_are_set_and_never_what_they_are(given: Given) -> None:
     assert not [token for token in TOKENS if token in f"{found!r}{found}{kept}"]
 
 
+@pytest.mark.covers("R-ENTITY-Session")
 def test_what_the_logs_tell_of_the_settings_holds_no_secret_and_nobodys_id(given: Given) -> None:
     found = given(**SLACK, **MATRIX, GWT_AGENT="codex")
     told = found.told()

@@ -1,20 +1,23 @@
-"""docs/traceability.md is kept true: every requirement has its row, every row of a part that is done its test."""
+"""docs/traceability.md is what the requirements and the marks of the tests make of it; every row of a done part is proven."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "traceability.md"
-
-ROW_ID = re.compile(r"[GBRFO]-[A-Za-z0-9_.-]+")
-CELL_EDGE = re.compile(r"(?<!\\)\|")
-OPEN = "—"
+from tests import traceability
+from tests.traceability import (
+    CELL_EDGE,
+    OPEN,
+    PAGE,
+    ROOT,
+    ROW_ID,
+    covered,
+    covered_in,
+)
 
 
 @dataclass(frozen=True)
@@ -55,29 +58,10 @@ def parts_done(page: str) -> set[str]:
     return set(re.findall(r"\d+", line[1]))
 
 
-def fault(test: str, root: Path) -> str:
-    """Why a named test does not exist; empty when it does."""
-    path, _, name = test.partition("::")
-    if not path.startswith(("tests/", "benchmarks/")) or not (root / path).exists():
-        return f"{path} does not exist"
-    if name and not _defines(root / path, name):
-        return f"{path} has no {name}"
-    return ""
-
-
-def _defines(path: Path, name: str) -> bool:
-    defined = rf"^\s*(?:async\s+)?def\s+{re.escape(name)}\("
-    return path.is_file() and bool(re.search(defined, path.read_text("utf-8"), re.MULTILINE))
-
-
-def unproven(page: str, root: Path) -> list[str]:
-    """Rows of parts that are done without a test, and tests named anywhere that do not exist."""
+def unproven(page: str) -> list[str]:
+    """Rows of parts that are done without a test."""
     done = parts_done(page)
-    complaints = [f"{row}: no test" for row in rows(page) if row.part in done and not row.tests]
-    for row in rows(page):
-        faults = (fault(test, root) for test in row.tests)
-        complaints += [f"{row}: {one}" for one in faults if one]
-    return complaints
+    return [str(row) for row in rows(page) if row.part in done and not row.tests]
 
 
 def _numbered(prefix: str, last: int, suffixed: str = "") -> set[str]:
@@ -146,6 +130,11 @@ def page() -> str:
     return PAGE.read_text("utf-8")
 
 
+@pytest.fixture(scope="module")
+def marked() -> dict[str, list[str]]:
+    return covered(ROOT / "tests")
+
+
 def test_every_id_stands_once(page: str) -> None:
     again = [id_ for id_, times in Counter(row.id for row in rows(page)).items() if times > 1]
     assert again == []
@@ -182,40 +171,67 @@ def test_every_deliberate_difference_a_row_names_is_told(page: str) -> None:
     assert told == {str(n) for n in range(1, 18)}
 
 
-def test_every_row_of_a_done_part_is_proven_and_every_named_test_exists(page: str) -> None:
-    assert unproven(page, ROOT) == []
+def test_every_row_of_a_done_part_is_proven(page: str) -> None:
+    assert unproven(page) == []
 
 
-SAMPLE = """Parts done: 1
+def test_a_row_without_a_test_is_found() -> None:
+    row = "| G-X-1 | A rule. | C1 | {part} | {test} |"
+    lines = ["Parts done: 1", row.format(part=1, test=OPEN), row.format(part=2, test=OPEN)]
+    assert unproven("\n".join(lines)) == ["line 2, G-X-1"]
+    assert unproven(lines[0] + "\n" + row.format(part=1, test="tests/test_a.py")) == []
 
-| Id | Rule | Spec | Part | Test |
-|---|---|---|---|---|
-| G-X-1 | A rule with a \\| in it. | C1 | 1 | {first} |
-| G-X-2 | A rule of later. | C1 | 2 | {second} |
-"""
+
+def test_the_page_is_what_the_list_and_the_marks_make_of_it(
+    page: str, marked: dict[str, list[str]]
+) -> None:
+    written = traceability.page(traceability.REQUIREMENTS.read_text("utf-8"), marked)
+    assert page == written, "run `python -m tests.traceability`"
+
+
+def test_every_mark_names_a_requirement_of_the_list(
+    page: str, marked: dict[str, list[str]]
+) -> None:
+    assert sorted(set(marked) - {row.id for row in rows(page)}) == []
+
+
+def test_every_benchmark_that_is_named_is_there(page: str) -> None:
+    named = {test for row in rows(page) for test in row.tests if test.startswith("benchmarks/")}
+    assert named
+    assert [path for path in sorted(named) if not (ROOT / path).is_file()] == []
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "complaint"),
+    ("source", "found"),
     [
-        ("`tests/a.py`<br>`tests/a.py::test_it_holds`", "—", ""),
-        ("tests/a.py::test_it_waits", "tests/a.py", ""),
-        ("—", "—", "G-X-1: no test"),
-        ("TODO-TEST", "—", "G-X-1: TODO-TEST does not exist"),
-        ("tests/b.py", "—", "G-X-1: tests/b.py does not exist"),
-        ("tests/a.py::test_it", "—", "G-X-1: tests/a.py has no test_it"),
-        ("tests/a.py", "tests/b.py", "G-X-2: tests/b.py does not exist"),
+        ("@pytest.mark.covers('A', 'B')\ndef test_it(): ...", [("A", "test_it"), ("B", "test_it")]),
+        (
+            "@pytest.mark.slow\n@pytest.mark.covers('A')\nasync def test_it(): ...",
+            [("A", "test_it")],
+        ),
+        ("pytestmark = pytest.mark.covers('A')", [("A", "")]),
+        ("pytestmark = [pytest.mark.slow, pytest.mark.covers('A')]", [("A", "")]),
+        ("@pytest.mark.parametrize('A', ['B'])\ndef test_it(a): ...", []),
     ],
 )
-def test_a_missing_or_wrong_test_is_found(
-    tmp_path: Path, first: str, second: str, complaint: str
+def test_what_a_test_covers_is_read_from_its_marks(
+    source: str, found: list[tuple[str, str]]
 ) -> None:
-    (tmp_path / "tests").mkdir()
-    body = "def test_it_holds() -> None: ...\n\n\nasync def test_it_waits() -> None: ...\n"
-    (tmp_path / "tests" / "a.py").write_text(body, "utf-8")
-    found = unproven(SAMPLE.format(first=first, second=second), tmp_path)
-    assert len(found) == bool(complaint)
-    assert all(complaint in one for one in found)
+    assert list(covered_in(source)) == found
+
+
+def test_a_row_has_the_tests_that_are_marked_and_the_benchmarks_of_the_list() -> None:
+    listed = """| Id | Rule | Spec | Part |
+|---|---|---|---|
+| G-X-1 | A rule with a \\| in it. | C1 | 1 |
+| G-X-2 | Another. | C1 | 1 | benchmarks/a.py |
+| G-X-3 | A third. | C1 | 2 |"""
+    written = traceability.page(listed, {"G-X-1": ["tests/a.py::test_it"], "G-X-2": ["tests/b.py"]})
+    assert [row.tests for row in rows(written)] == [
+        ("tests/a.py::test_it",),
+        ("tests/b.py", "benchmarks/a.py"),
+        (),
+    ]
 
 
 def test_a_row_with_too_few_cells_is_found() -> None:

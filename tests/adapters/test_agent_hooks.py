@@ -63,6 +63,7 @@ def stop(transcript: Path | str, said: str = "Done.") -> str:
     return json.dumps({"transcript_path": str(transcript), "last_assistant_message": said})
 
 
+@pytest.mark.covers("G-US4.1", "G-FR-006")
 @pytest.mark.parametrize("event", HOOK_EVENTS)
 def test_every_event_is_kept_whole_and_nothing_is_said_back(spool: Path, event: str) -> None:
     told = json.dumps({"hook_event_name": event, "text": "x" * 200_000})
@@ -81,6 +82,7 @@ def test_their_names_sort_by_time(spool: Path) -> None:
     assert [json.loads(one.read_text())["number"] for one in names] == [0, 1, 2]
 
 
+@pytest.mark.covers("G-DEP-4")
 @pytest.mark.parametrize("event", HOOK_EVENTS)
 def test_a_hook_that_cannot_do_its_work_stops_nobody(spool: Path, event: str) -> None:
     for name in ("started", "settings.json"):

@@ -27,6 +27,7 @@ def utc(day: int, hour: int, minute: int = 0, *, month: int = 11, year: int = 20
     return datetime(year, month, day, hour, minute, tzinfo=UTC)
 
 
+@pytest.mark.covers("O-X14")
 @pytest.mark.parametrize(
     ("agent", "says", "until"),
     [
@@ -63,6 +64,7 @@ def test_a_limit_is_understood_with_its_end(agent: str, says: str, until: dateti
     assert limit.says.split()[0] in says
 
 
+@pytest.mark.covers("O-X14")
 @pytest.mark.parametrize("agent", ["claude", "claude-print", "codex", "gemini", "opencode"])
 @pytest.mark.parametrize(
     "message",

@@ -48,6 +48,7 @@ def set_up(programs: AgentPrograms, **settings: object) -> None:
     write(programs.bin.parent / ".claude.json", json.dumps(settings))
 
 
+@pytest.mark.covers("G-ASSUME-2", "R-EXECUTOR-2")
 @pytest.mark.parametrize("agent", NAMES)
 async def test_a_cli_nobody_has_logged_in_to_is_not_ready(
     programs: AgentPrograms, repository: Path, agent: str
@@ -93,6 +94,7 @@ def _nothing_to_ask(repository: Path) -> dict[str, object]:
     }
 
 
+@pytest.mark.covers("O-X6")
 @pytest.mark.parametrize(
     ("known", "warned"),
     [
@@ -115,6 +117,7 @@ async def test_what_claude_will_ask_is_told_beforehand_and_refuses_nothing(
     assert (await AgentClis(programs.environ).ready("claude-print", str(repository))).warnings == ()
 
 
+@pytest.mark.covers("O-X6")
 @pytest.mark.parametrize(
     ("known", "helps"),
     [
@@ -206,6 +209,7 @@ async def test_a_known_cli_tells_its_version_in_an_empty_folder(
     assert not list(folder.parent.glob(folder.name))
 
 
+@pytest.mark.covers("O-X20")
 @pytest.mark.parametrize("where", ["command", "folder", "link"])
 async def test_a_program_that_is_not_known_or_of_the_repository_is_not_started_to_be_looked_at(
     programs: AgentPrograms, repository: Path, where: str

@@ -171,6 +171,7 @@ def test_what_a_cli_streams_is_readable_in_the_pane(programs: AgentPrograms, eve
     assert start(programs, events).shown.splitlines() == ["not json", *SHOWN[events]]
 
 
+@pytest.mark.covers("G-RULE-COST-2")
 @pytest.mark.parametrize(
     ("events", "conversation", "cost"),
     [
@@ -226,6 +227,7 @@ FAILURES: dict[str, tuple[Json, str]] = {
 }
 
 
+@pytest.mark.covers("G-LIMIT-2")
 @pytest.mark.parametrize("events", FAILURES)
 def test_a_failure_is_one_whatever_the_exit_code_says(programs: AgentPrograms, events: str) -> None:
     event, words = FAILURES[events]

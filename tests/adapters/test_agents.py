@@ -44,6 +44,7 @@ async def launch(
     )
 
 
+@pytest.mark.covers("G-US3.2")
 @pytest.mark.parametrize("agent", NAMES[1:])
 @pytest.mark.parametrize("resume", [False, True])
 async def test_the_prompt_arrives_byte_for_byte_however_long(
@@ -54,6 +55,7 @@ async def test_the_prompt_arrives_byte_for_byte_however_long(
     assert programs.start(begun, PROMPT).stdin == PROMPT
 
 
+@pytest.mark.covers("G-RULE-END-6")
 @pytest.mark.parametrize("resume", [False, True])
 async def test_claude_in_its_pane_gets_the_prompt_as_its_last_argument(
     programs: AgentPrograms, resume: bool
@@ -104,6 +106,7 @@ async def test_a_conversation_the_cli_has_never_heard_of_is_begun(
     )
 
 
+@pytest.mark.covers("G-RULE-END-6", "G-RULE-END-7", "G-RULE-END-8", "G-RULE-END-9")
 @pytest.mark.parametrize("agent", NAMES)
 async def test_the_flags_shown_to_people_are_those_that_are_used(
     programs: AgentPrograms, agent: str
@@ -151,6 +154,7 @@ async def test_a_missing_program_is_told_with_its_name(tmp_path: Path) -> None:
     assert ready.remedy
 
 
+@pytest.mark.covers("G-ASSUME-2")
 @pytest.mark.parametrize(("sandbox", "ok"), [("", False), ("0", False), ("1", True)])
 async def test_claude_as_root_wants_a_sandbox(
     programs: AgentPrograms, sandbox: str, ok: bool
@@ -207,6 +211,7 @@ async def test_a_program_in_the_repository_is_not_taken_for_the_agent(
     assert claude.argv[0] == str(programs.bin / "claude")
 
 
+@pytest.mark.covers("G-RULE-END-9")
 @pytest.mark.parametrize(
     ("command", "argument", "stdin"),
     [
@@ -274,6 +279,7 @@ def test_the_played_agent_starts_from_anywhere_and_refuses_a_foreign_place(
     assert "sample repository" in done.stderr
 
 
+@pytest.mark.covers("G-ASSUME-2")
 @pytest.mark.parametrize("agent", NAMES)
 async def test_a_version_without_the_options_is_not_enough(
     programs: AgentPrograms, agent: str

@@ -50,6 +50,7 @@ def put(spool: Spool, name: str, value: object) -> None:
     (spool.path / name).write_text(json.dumps(value), encoding="utf-8")
 
 
+@pytest.mark.covers("G-RULE-COST-2")
 @pytest.mark.parametrize(
     ("code", "outcome", "message"),
     [(0, Outcome.FINISHED, "Built."), (1, Outcome.FAILED, "It broke.")],
@@ -92,6 +93,7 @@ def test_a_link_in_its_place_is_not_followed(spool: Spool, tmp_path: Path) -> No
     assert spool.report.message == ""
 
 
+@pytest.mark.covers("G-RULE-END-1")
 @pytest.mark.parametrize(
     "at_work",
     [

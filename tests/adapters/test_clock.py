@@ -75,12 +75,14 @@ def test_time_never_runs_backwards() -> None:
     assert machine.clock.now() >= before + HOUR
 
 
+@pytest.mark.covers("G-VALID-1", "B-ID-1")
 def test_ids_are_fresh_uuids_of_version_four() -> None:
     ids = {SystemClock().new_id() for _ in range(100)}
     assert len(ids) == 100
     assert {uuid.UUID(one).version for one in ids} == {4}
 
 
+@pytest.mark.covers("G-RULE-PROGRESS-1")
 async def test_ticks_come_in_time_and_each_once() -> None:
     machine = Machine()
     begun = time.monotonic()
@@ -90,6 +92,7 @@ async def test_ticks_come_in_time_and_each_once() -> None:
     assert moments == sorted(moments)
 
 
+@pytest.mark.covers("G-FR-023")
 @pytest.mark.parametrize("jump", [-HOUR, HOUR, -3 * 365 * 24 * HOUR, 30 * 365 * 24 * HOUR])
 async def test_ticks_go_on_when_the_wall_clock_jumps(jump: timedelta) -> None:
     machine = Machine()

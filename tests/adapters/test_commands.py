@@ -60,6 +60,7 @@ async def test_standard_input_is_empty(commands: ShellCommands, tmp_path: Path) 
     assert done.output == "end\n"
 
 
+@pytest.mark.covers("R-SECRET-RULE-1")
 async def test_secrets_are_masked_in_the_answer_and_in_the_log(
     commands: ShellCommands, tmp_path: Path
 ) -> None:

@@ -16,6 +16,8 @@ from adapters.commands.shell import ShellCommands
 from bot.core.checks import compare
 from bot.core.runs import Executed
 
+pytestmark = pytest.mark.covers("O-X18")
+
 PYTHON_TREE = {
     "shop.py": "def total(prices):\n    return sum(prices)\n",
     "tests/__init__.py": "",

@@ -72,6 +72,7 @@ async def failure(server: LlmServer, behaviour: Behaviour, limit: float = 30) ->
     return error.value
 
 
+@pytest.mark.covers("G-RULE-SCAN-7")
 async def test_the_system_text_and_the_data_go_as_two_messages_with_model_and_key(
     server: LlmServer,
 ) -> None:
@@ -109,6 +110,7 @@ async def test_text_that_is_no_unicode_is_asked_all_the_same(server: LlmServer) 
     assert server.asked[0].texts == ("s", "name ?")
 
 
+@pytest.mark.covers("G-RULE-LOG-1", "G-SEC-1", "R-SECRET-RULE-1")
 async def test_secrets_reach_neither_the_endpoint_nor_the_log(
     server: LlmServer, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -419,6 +421,7 @@ async def test_nobody_at_the_address_is_unavailable() -> None:
 # --- settings ---
 
 
+@pytest.mark.covers("G-US1.3", "G-RULE-AI-1", "G-RULE-AI-2", "G-RULE-AI-3", "G-ASSUME-1")
 async def test_without_settings_it_names_them_and_goes_on_as_soon_as_they_are_there(
     server: LlmServer,
 ) -> None:
@@ -439,6 +442,7 @@ async def test_without_settings_it_names_them_and_goes_on_as_soon_as_they_are_th
         assert server.asked[-1].headers["authorization"] == f"Bearer {key}"
 
 
+@pytest.mark.covers("G-RULE-AI-1", "G-SEC-1")
 @pytest.mark.parametrize(
     ("url", "key"),
     [
@@ -461,6 +465,7 @@ async def test_settings_that_cannot_work_are_refused_without_telling_the_key(
     assert key not in str(error.value) + error.value.remedy
 
 
+@pytest.mark.covers("G-SEC-1")
 def test_a_key_is_not_shown_with_its_settings() -> None:
     assert KEY not in repr(LlmAccess("http://127.0.0.1/v1", "m", KEY))
 
@@ -571,6 +576,7 @@ async def test_a_plain_text_question_says_nothing_about_the_formats(server: LlmS
     assert [asked.format for asked in server.asked] == ["", "", "", "", "json_schema"]
 
 
+@pytest.mark.covers("G-FR-013")
 async def test_an_endpoint_that_turns_everything_down_is_refused(server: LlmServer) -> None:
     server.then(fails(400, message="response_format it is not"))
     with pytest.raises(Refused):
@@ -581,6 +587,7 @@ async def test_an_endpoint_that_turns_everything_down_is_refused(server: LlmServ
 # --- the log, the start ---
 
 
+@pytest.mark.covers("G-RULE-LOG-1", "G-RULE-LOG-2", "G-FR-025", "B-STORE-5")
 async def test_every_call_is_one_record_with_prompt_and_reply(
     server: LlmServer, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -601,6 +608,7 @@ async def test_every_call_is_one_record_with_prompt_and_reply(
     assert KEY not in str([vars(one) for one in caplog.records])
 
 
+@pytest.mark.covers("G-RULE-LOG-1")
 async def test_a_call_given_up_is_in_the_log_too(
     server: LlmServer, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -82,6 +82,7 @@ async def failure(
 # --- what it is given ---
 
 
+@pytest.mark.covers("R-ENUM-Provider")
 async def test_the_rules_go_in_a_file_and_the_data_on_its_input(
     cli: MasterCli, programs: LlmPrograms
 ) -> None:

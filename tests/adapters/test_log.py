@@ -57,6 +57,7 @@ def text(log: LogFile) -> str:
     return "".join(file.read_text() for file in log.directory.iterdir())
 
 
+@pytest.mark.covers("G-RULE-LOG-4")
 def test_a_record_is_one_json_object_a_line(log: LogFile) -> None:
     PROGRAM.info("RunEnded\nwith %d lines", 2, extra={"data": {"run": "r1", "codes": (0, None)}})
     PROGRAM.warning("日本語")
@@ -110,6 +111,7 @@ LEAKS: dict[str, Callable[[], None]] = {
 }
 
 
+@pytest.mark.covers("R-SECRET-RULE-1")
 @pytest.mark.parametrize("way", LEAKS)
 def test_no_secret_reaches_the_file_by(way: str, log: LogFile) -> None:
     LEAKS[way]()
@@ -182,6 +184,7 @@ def test_a_link_in_the_place_of_the_file_is_not_followed(log: LogFile, tmp_path:
     assert not aim.exists()
 
 
+@pytest.mark.covers("G-RULE-LOG-4")
 def test_the_day_changes_at_midnight_utc(log: LogFile) -> None:
     midnight = datetime(2026, 3, 1, tzinfo=UTC).timestamp()
     for moment in (midnight - 0.5, midnight + 0.5):
@@ -345,6 +348,7 @@ def test_threads_do_not_mix_their_lines(log: LogFile) -> None:
     assert all(len(set(event)) == 1 for event in events)
 
 
+@pytest.mark.covers("G-RULE-LOG-4")
 def test_each_working_directory_has_a_log_of_its_own(tmp_path: Path) -> None:
     paths = ["/home/me/repo", "/home/me-repo", "/home-me/repo", "/sessions", "/", "/home/me/レポ"]
     paths += ["/home/me/repo.", "/x" * 300, "/x" * 301, "/..", "/home/me/re po", "/HOME/me/repo"]

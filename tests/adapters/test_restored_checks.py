@@ -6,6 +6,8 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
 from adapters.commands.shell import ShellCommands
 from bot.core.checks import compare
 from tests.adapters.git.worlds import RealWorld
@@ -18,6 +20,7 @@ def files_of(folder: str) -> set[str]:
     return {one.name for one in Path(folder).glob("*")}
 
 
+@pytest.mark.covers("O-X18")
 async def test_settings_of_tests_are_as_they_were_and_a_fake_is_caught(tmp_path: Path) -> None:
     world = RealWorld(tmp_path)
     first = (await world.repository.base(world.path)).commit

@@ -23,6 +23,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.covers("G-RULE-END-1")
 async def test_a_turn_that_ends_while_work_goes_on_in_the_background_is_no_end(
     bench: Bench, model: Model
 ) -> None:
@@ -53,6 +54,7 @@ async def test_a_question_for_permission_is_told_at_once_and_is_no_end(
     assert (await bench.end(run)).outcome is Outcome.KILLED
 
 
+@pytest.mark.covers("G-DEP-4")
 async def test_a_repository_cannot_silence_the_hooks(bench: Bench, model: Model) -> None:
     folder = bench.place.worktree / ".claude"
     folder.mkdir()
@@ -71,6 +73,7 @@ async def test_a_prompt_too_long_for_an_argument_is_read_from_its_file(
     assert str(bench.spool(run.name) / "prompt.md") in model.asked[0].text
 
 
+@pytest.mark.covers("G-RULE-END-1")
 async def test_a_killed_process_is_no_finished_work(bench: Bench, model: Model) -> None:
     model.plays(Wait())
     run = await bench.start("Think.")

@@ -30,6 +30,9 @@ async def test_it_can_run_here_and_tells_its_version(bench: Bench) -> None:
     assert ready.version
 
 
+@pytest.mark.covers(
+    "G-US4.1", "G-RULE-END-6", "G-RULE-END-7", "G-RULE-END-8", "G-FR-006", "G-FR-007"
+)
 async def test_it_writes_a_file_commits_it_and_ends(
     bench: Bench, model: Model, latency: list[str]
 ) -> None:
@@ -136,6 +139,7 @@ async def test_no_secret_of_the_bot_is_in_any_process_of_the_run(
     assert not [name for name, value in CANARIES.items() if value in everything]
 
 
+@pytest.mark.covers("O-X14")
 async def test_a_limit_of_its_account_is_understood(bench: Bench, model: Model) -> None:
     if bench.agent == "opencode":
         pytest.skip("OpenCode waits for the end of a limit by itself, and says nothing meanwhile")

@@ -15,6 +15,8 @@ from bot.ports import Agents
 from tests.adapters.agent_programs import CONVERSATION, NAMES, AgentPrograms
 from tests.fakes.agents import FakeAgents
 
+pytestmark = pytest.mark.covers("R-EXECUTOR-1")
+
 
 @pytest.fixture(params=["fake", "real"])
 def agents(request: pytest.FixtureRequest, tmp_path: Path) -> Agents:
@@ -27,6 +29,7 @@ def agents(request: pytest.FixtureRequest, tmp_path: Path) -> Agents:
     return AgentClis(programs.environ)
 
 
+@pytest.mark.covers("G-ASSUME-2", "R-EXECUTOR-2")
 @pytest.mark.parametrize("agent", NAMES)
 async def test_an_installed_agent_is_ready_and_tells_its_version(
     agents: Agents, agent: str
@@ -36,6 +39,7 @@ async def test_an_installed_agent_is_ready_and_tells_its_version(
     assert ready.version
 
 
+@pytest.mark.covers("G-ASSUME-2", "R-EXECUTOR-2")
 async def test_an_unknown_agent_is_not_ready_and_the_remedy_is_told(agents: Agents) -> None:
     ready = await agents.ready("hal9000", "/repository")
     assert not ready.ok
@@ -65,6 +69,7 @@ async def test_the_prompt_reaches_the_agent_by_file_or_standard_input(
     assert not any("do the thing" in word for word in started.argv)
 
 
+@pytest.mark.covers("G-RULE-END-9")
 @pytest.mark.parametrize("agent", NAMES)
 async def test_people_are_told_its_flags_and_its_end_needs_no_marker(
     agents: Agents, agent: str

@@ -21,6 +21,7 @@ async def with_work(world: World, name: str = "feature/a") -> str:
     return world.person_commits(name, {"new.py": "new = 1\n"})
 
 
+@pytest.mark.covers("G-RULE-BRANCHMODE-1")
 async def test_branches_of_people_and_agents_are_listed_alike(world: World) -> None:
     tip = await with_work(world)
     start = world.tip("main") or ""
@@ -69,6 +70,7 @@ async def test_what_is_no_branch_is_said_to_be_none(world: World, name: str) -> 
         await world.repository.branch_details(world.path, name)
 
 
+@pytest.mark.covers("G-RULE-BRANCHMODE-2")
 async def test_a_branch_goes_once_what_would_be_lost_was_seen(world: World) -> None:
     tip = await with_work(world)
     with pytest.raises(Refused, match="nowhere else"):

@@ -115,6 +115,7 @@ async def test_a_command_is_delivered_as_one(room: Room, desk: Desk) -> None:
     assert event.command.word is Word.STATUS
 
 
+@pytest.mark.covers("G-RULE-SCOPE-1")
 async def test_one_thread_is_one_conversation(room: Room, desk: Desk) -> None:
     await room.say("Add a dark mode")
     await room.say("and a light one")
@@ -136,6 +137,7 @@ async def test_a_press_tells_what_it_is_about(room: Room, desk: Desk) -> None:
     assert (event.verb, event.about) == (Verb.APPROVE, cards.DIGEST)
 
 
+@pytest.mark.covers("G-RULE-UI-2")
 async def test_a_card_shown_twice_stands_there_once(room: Room) -> None:
     for card in (cards.RECEIVED, cards.NEWS, cards.NEWS, cards.RECEIVED):
         await room.chat.show(room.thread, card)
@@ -227,6 +229,7 @@ async def test_a_reply_in_a_thread_opened_before_a_restart_is_delivered_with_it(
     assert isinstance(event, Said)
 
 
+@pytest.mark.covers("G-RULE-UI-1")
 async def test_every_kind_of_card_can_be_shown_and_whispered(room: Room) -> None:
     for card in cards.EVERY_KIND:
         await room.chat.show(room.thread, card)

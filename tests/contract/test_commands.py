@@ -24,6 +24,7 @@ def commands(request: pytest.FixtureRequest) -> Commands:
     return ShellCommands({"PATH": "/usr/bin:/bin"}, lambda text: text)
 
 
+@pytest.mark.covers("G-US5.1", "G-RULE-VERIFY-1")
 async def test_the_exit_code_and_the_output_are_told(commands: Commands, tmp_path: Path) -> None:
     log = str(tmp_path / "check.log")
     good = await commands.run(str(tmp_path), "echo fine", seconds=10, log=log)

@@ -88,6 +88,7 @@ async def test_work_of_others_on_the_branch_is_never_overwritten(
     assert world.tip(BRANCH) == theirs
 
 
+@pytest.mark.covers("G-RULE-PR-4")
 async def test_only_branches_of_agents_are_ever_written(world: ForgeWorld) -> None:
     main = world.tip("main")
     assert main
@@ -110,6 +111,9 @@ async def test_a_commit_the_branch_no_longer_holds_is_not_published(world: Forge
     assert world.tip(BRANCH) is None
 
 
+@pytest.mark.covers(
+    "G-US5.2", "G-RULE-PR-4", "G-FR-008", "B-FLOW-RUN-16", "B-OP-createPullRequest", "O-I2"
+)
 async def test_a_pull_request_is_made_once(world: ForgeWorld, commit: str, pull: Pull) -> None:
     again = await world.forge.open(world.slug, wanted(commit))
     assert again.number == pull.number
@@ -121,6 +125,7 @@ async def test_a_pull_request_is_made_once(world: ForgeWorld, commit: str, pull:
     assert "What it does" in body
 
 
+@pytest.mark.covers("B-OP-createPullRequest", "O-I2")
 async def test_a_lost_answer_makes_no_second_pull_request(world: ForgeWorld, commit: str) -> None:
     world.loses_next_answer("open")
     with contextlib.suppress(Unavailable):
@@ -129,6 +134,7 @@ async def test_a_lost_answer_makes_no_second_pull_request(world: ForgeWorld, com
     assert len(world.numbers()) == 1
 
 
+@pytest.mark.covers("G-RULE-PR-2")
 async def test_a_branch_without_work_of_its_own_is_refused(
     world: ForgeWorld, commit: str, pull: Pull
 ) -> None:
@@ -158,6 +164,7 @@ async def test_texts_follow_the_bot_until_people_change_them(
     assert world.texts(pull.number) == ("Ours now", "Our own words")
 
 
+@pytest.mark.covers("O-I1a")
 async def test_a_draft_is_made_ready(world: ForgeWorld, commit: str) -> None:
     draft = await world.forge.open(world.slug, wanted(commit, draft=True))
     assert draft.draft
@@ -197,6 +204,7 @@ async def test_looking_tells_what_people_say_and_whom_to_trust(
     assert len({one.key for one in notes}) == 4
 
 
+@pytest.mark.covers("G-US5.4", "G-FR-008")
 async def test_merging_puts_the_work_into_the_base(
     world: ForgeWorld, commit: str, pull: Pull
 ) -> None:
@@ -227,6 +235,7 @@ async def test_what_people_have_merged_is_merged(
     assert (tried.merged, tried.commit) == (True, theirs)
 
 
+@pytest.mark.covers("G-FR-009")
 async def test_a_conflict_is_an_obstacle(world: ForgeWorld, commit: str, pull: Pull) -> None:
     world.person_pushes("main", {"login.py": "another one\n"})
     assert (await world.forge.look(world.slug, pull.number)).merge_state is MergeState.CONFLICT
@@ -242,6 +251,7 @@ async def test_a_head_that_moved_is_an_obstacle(world: ForgeWorld, commit: str, 
     assert (await world.forge.look(world.slug, pull.number)).head == moved
 
 
+@pytest.mark.covers("O-M16")
 async def test_only_a_head_whose_checks_have_passed_is_merged(
     world: ForgeWorld, commit: str, pull: Pull
 ) -> None:
@@ -310,6 +320,7 @@ async def test_a_branch_is_fetched_as_it_is_there(world: ForgeWorld) -> None:
         await world.forge.fetch(world.slug, "nowhere")
 
 
+@pytest.mark.covers("G-RULE-FINISH-7")
 async def test_a_branch_is_removed_only_where_it_is_known_to_stand(
     world: ForgeWorld, commit: str
 ) -> None:

@@ -20,6 +20,8 @@ from bot.ports import Panes
 from tests.adapters.tmux.own_server import OwnServer, own_server, until
 from tests.fakes.panes import FakePanes
 
+pytestmark = pytest.mark.covers("G-FR-005", "G-OUT-1", "G-MODULE-6", "R-EXECUTOR-1")
+
 
 class World(Protocol):
     """A Panes port, and a hand on what runs in it."""
@@ -119,6 +121,7 @@ async def _start(world: World, run: str, folder: Path) -> None:
     await world.panes.start(run, str(folder), world.launch(run), "Do it.")
 
 
+@pytest.mark.covers("G-US3.1", "G-US3.4", "G-OUT-4", "B-FLOW-RUN-10")
 async def test_a_started_run_has_a_pane_of_its_name(world: World, tmp_path: Path) -> None:
     await _start(world, "run-1", tmp_path)
 
@@ -139,6 +142,7 @@ async def test_starting_twice_finds_the_same_pane(world: World, tmp_path: Path) 
     assert await world.panes.names() == ("run-1",)
 
 
+@pytest.mark.covers("G-US4.2", "G-MOVE-RUN-2", "G-MOVE-RUN-3")
 @pytest.mark.parametrize(("code", "outcome"), [(0, Outcome.FINISHED), (7, Outcome.FAILED)])
 async def test_the_exit_code_decides_between_finished_and_failed(
     world: World, tmp_path: Path, code: int, outcome: Outcome
@@ -152,6 +156,7 @@ async def test_the_exit_code_decides_between_finished_and_failed(
     assert (end.outcome, end.exit_code) == (outcome, code)
 
 
+@pytest.mark.covers("G-US4.4")
 async def test_an_end_is_told_to_all_who_ask_and_stays_the_same(
     world: World, tmp_path: Path
 ) -> None:
@@ -181,6 +186,7 @@ async def test_who_stops_waiting_takes_nothing_from_the_others(
     assert (await patient).outcome is Outcome.FINISHED
 
 
+@pytest.mark.covers("G-US3.4", "G-DEP-2")
 async def test_the_end_of_one_run_is_not_the_end_of_another(world: World, tmp_path: Path) -> None:
     await _start(world, "run-1", tmp_path)
     await _start(world, "run-2", tmp_path)
@@ -194,11 +200,13 @@ async def test_the_end_of_one_run_is_not_the_end_of_another(world: World, tmp_pa
     assert (await first).exit_code == 5
 
 
+@pytest.mark.covers("G-RULE-END-4")
 async def test_an_unknown_run_has_vanished(world: World) -> None:
     assert (await world.panes.ended("run-nobody-knows")).outcome is Outcome.VANISHED
     assert await world.panes.find("run-nobody-knows") is None
 
 
+@pytest.mark.covers("G-US4.2", "G-RULE-END-2")
 async def test_a_pane_that_is_taken_away_has_vanished(world: World, tmp_path: Path) -> None:
     await _start(world, "run-1", tmp_path)
     waiting = asyncio.create_task(world.panes.ended("run-1"))
@@ -208,6 +216,7 @@ async def test_a_pane_that_is_taken_away_has_vanished(world: World, tmp_path: Pa
     assert await world.panes.find("run-1") is None
 
 
+@pytest.mark.covers("B-OP-executeTask")
 async def test_an_ended_run_is_never_started_again(world: World, tmp_path: Path) -> None:
     await _start(world, "run-1", tmp_path)
     await world.finish("run-1", 0)
@@ -220,6 +229,7 @@ async def test_an_ended_run_is_never_started_again(world: World, tmp_path: Path)
     assert await world.panes.names() == ()
 
 
+@pytest.mark.covers("G-RULE-STOP-2", "G-FR-024")
 async def test_a_stop_ends_the_run_and_leaves_nothing(world: World, tmp_path: Path) -> None:
     await _start(world, "run-1", tmp_path)
     waiting = asyncio.create_task(world.panes.ended("run-1"))
@@ -253,6 +263,7 @@ async def test_a_stop_does_not_change_how_a_run_has_ended(world: World, tmp_path
     assert (await world.panes.ended("run-1")).outcome is Outcome.FINISHED
 
 
+@pytest.mark.covers("B-STORE-4")
 async def test_a_transcript_can_be_kept_twice_and_the_pane_goes(
     world: World, tmp_path: Path
 ) -> None:
@@ -287,6 +298,7 @@ async def _standing(dialogs: AsyncGenerator[Dialog | None]) -> Dialog:
     return dialog
 
 
+@pytest.mark.covers("G-MOVE-RUN-4", "O-C12")
 async def test_what_a_program_asks_is_told_and_its_answer_typed(
     world: World, tmp_path: Path
 ) -> None:
@@ -369,6 +381,7 @@ async def test_a_run_without_a_pane_has_an_empty_screen(world: World) -> None:
     assert await world.panes.tail("run-1", 10) == ""
 
 
+@pytest.mark.covers("B-ID-5")
 async def test_what_is_not_the_name_of_a_run_is_refused(world: World, tmp_path: Path) -> None:
     for name in ("", "run-", "gwt-bot", "run-1\n", "run-../x", "run-A", "run-１", "-t run-1"):
         with pytest.raises(Refused):

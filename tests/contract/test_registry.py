@@ -66,6 +66,7 @@ def observation(id: str = "o1", **more: object) -> Observation:
     return Observation.model_validate({"id": id, **told, **more})
 
 
+@pytest.mark.covers("F-REGISTRY-2")
 async def test_where_there_is_nothing_nothing_is_found(place: Place) -> None:
     shelf = await place.registry.shelf(place.repository)
     assert (shelf.intents, shelf.drafts, shelf.problems) == ((), (), ())
@@ -121,6 +122,7 @@ async def test_an_edit_changes_what_it_names_and_nothing_else(place: Place) -> N
     assert (told.type, told.risk) == ("fix", Risk.LOW)  # the type was said already
 
 
+@pytest.mark.covers("F-INTENT-OPEN")
 async def test_an_answer_that_stands_there_is_left_alone(place: Place) -> None:
     asked = (Question(number=1, text="Which?", answer="a"), Question(number=2, text="When?"))
     await place.registry.add(place.repository, FiledIntent(intent=intent(clarifications=asked)))
@@ -156,6 +158,7 @@ async def test_a_draft_is_put_aside_once(place: Place) -> None:
     assert (await place.registry.shelf(place.repository)).drafts == ()
 
 
+@pytest.mark.covers("F-ENTITY-Observation", "F-OBSERVE-1", "F-OBSERVE-5")
 async def test_observations_are_appended_once_and_marked(place: Place) -> None:
     first, second = observation(), observation("o2", content="Dead code.", evidence=())
     for new in ((first,), (first, second), (second,)):
@@ -165,6 +168,7 @@ async def test_observations_are_appended_once_and_marked(place: Place) -> None:
     assert found == (first, second.model_copy(update={"processed": True}))
 
 
+@pytest.mark.covers("F-ENTITY-History")
 async def test_a_history_is_kept_and_brought_up_to_date(place: Place) -> None:
     history = History(
         intent_id="add-discounts",

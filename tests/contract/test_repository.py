@@ -10,18 +10,22 @@ from bot.core.errors import Away, Refused
 from bot.core.git import Divergence
 from tests.adapters.git.worlds import FakeWorld, RealWorld, World
 
+pytestmark = pytest.mark.covers("G-MODULE-4")
+
 
 @pytest.fixture(params=["fake", "real"])
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
     return FakeWorld() if request.param == "fake" else RealWorld(tmp_path)
 
 
+@pytest.mark.covers("G-RULE-BRANCH-9")
 async def test_a_session_starts_from_what_is_checked_out(world: World) -> None:
     base = await world.repository.base(world.path)
     assert (base.repository, base.branch, base.uncommitted) == (world.path, "main", 0)
     assert base.commit == world.tip("main")
 
 
+@pytest.mark.covers("O-X2")
 async def test_uncommitted_files_are_counted_and_left_alone(world: World) -> None:
     world.person_leaves({"code.py": "one = 5\n", "new.py": "n\n"})
     assert (await world.repository.base(world.path)).uncommitted == 2
@@ -33,6 +37,7 @@ async def test_a_branch_named_agent_is_refused(world: World) -> None:
         await world.repository.base(world.path)
 
 
+@pytest.mark.covers("G-RULE-SCAN-8", "G-DATA-RepositoryScanResult")
 async def test_a_scan_is_of_its_commit(world: World) -> None:
     first = world.tip("main") or ""
     world.person_commits("main", {"CLAUDE.md": "Be brief.\n"})

@@ -14,6 +14,8 @@ from bot.ports import Store
 from tests.adapters.store.samples import busy, copied, record, said, show
 from tests.fakes.store import MemoryStore
 
+pytestmark = pytest.mark.covers("G-MODULE-3")
+
 
 @pytest.fixture(params=["memory", "journal"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
@@ -25,6 +27,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     store.close()
 
 
+@pytest.mark.covers("G-US7.4", "G-FR-011", "B-STORE-2", "B-STORE-3")
 def test_what_was_saved_is_loaded(store: Store) -> None:
     store.save(busy())
     assert store.load() == [busy()]

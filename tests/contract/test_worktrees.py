@@ -36,6 +36,7 @@ def tips(world: World, *branches: str) -> dict[str, str]:
     return {name: world.tip(name) or "" for name in branches}
 
 
+@pytest.mark.covers("G-US2.2", "G-RULE-BRANCH-9", "G-FR-004", "G-DEP-3", "B-FLOW-RUN-9")
 async def test_a_prepared_worktree_stands_on_its_branch_at_the_start(
     world: World, first: str
 ) -> None:
@@ -63,6 +64,7 @@ async def test_a_path_with_another_branch_is_taken(world: World, path: str, firs
         await world.worktrees.prepare(world.path, "agent/other", path, first)
 
 
+@pytest.mark.covers("G-DEP-3")
 async def test_a_worktree_that_vanished_is_made_again_with_its_commits(
     world: World, path: str, first: str
 ) -> None:
@@ -78,6 +80,7 @@ async def test_work_in_a_missing_worktree_is_refused(world: World, path: str, fi
         await world.worktrees.work(path, first)
 
 
+@pytest.mark.covers("R-ENTITY-VerifiedFile", "R-PROPERTY-31")
 async def test_work_tells_what_lies_there(world: World, path: str, first: str) -> None:
     one = world.agent_commits(path, {"login.py": "x\n", "code.py": "one = 2\n"}, "feat: login")
     world.agent_leaves(path, {"notes.txt": "n\n", "build/out.o": "o\n"})
@@ -139,6 +142,7 @@ async def test_a_file_outside_the_worktree_is_refused(
     assert (await world.worktrees.work(path, first)).uncommitted == ()
 
 
+@pytest.mark.covers("G-US2.3", "G-RULE-MERGE-3")
 async def test_a_merge_brings_the_other_branch(world: World, path: str, first: str) -> None:
     other = world.at("agent-other")
     await world.worktrees.prepare(world.path, "agent/other", other, first)
@@ -152,6 +156,7 @@ async def test_a_merge_brings_the_other_branch(world: World, path: str, first: s
     assert await world.worktrees.merge(path, "agent/other", "Merge other") == merged
 
 
+@pytest.mark.covers("G-RULE-MERGE-4")
 async def test_a_conflict_is_told_and_leaves_nothing(world: World, path: str, first: str) -> None:
     other = world.at("agent-other")
     await world.worktrees.prepare(world.path, "agent/other", other, first)
@@ -175,6 +180,7 @@ async def test_a_merge_over_uncommitted_changes_is_refused(
     assert (await world.worktrees.work(path, first)).uncommitted == ("code.py",)
 
 
+@pytest.mark.covers("G-RULE-FINISH-5", "G-DEP-3")
 async def test_a_clean_merged_worktree_and_its_branch_are_removed(
     world: World, path: str, first: str
 ) -> None:
@@ -188,6 +194,7 @@ async def test_a_clean_merged_worktree_and_its_branch_are_removed(
     assert world.tip(BRANCH) is None
 
 
+@pytest.mark.covers("G-RULE-FINISH-4", "G-RULE-FINISH-6", "F-MOVE-7")
 async def test_unmerged_commits_are_never_removed(world: World, path: str, first: str) -> None:
     commit = world.agent_commits(path, {"login.py": "x\n"})
     removal = await world.worktrees.remove(world.path, path, BRANCH, "main")
@@ -196,6 +203,7 @@ async def test_unmerged_commits_are_never_removed(world: World, path: str, first
     assert world.tip(BRANCH) == commit
 
 
+@pytest.mark.covers("G-RULE-FINISH-4", "G-RULE-FINISH-5")
 async def test_uncommitted_work_is_never_removed(world: World, path: str, first: str) -> None:
     world.agent_leaves(path, {"notes.txt": "n\n"})
     removal = await world.worktrees.remove(world.path, path, BRANCH, "main")
@@ -204,6 +212,7 @@ async def test_uncommitted_work_is_never_removed(world: World, path: str, first:
     assert (await world.worktrees.work(path, first)).uncommitted == ("notes.txt",)
 
 
+@pytest.mark.covers("G-RULE-FINISH-6")
 async def test_without_a_merge_the_branch_is_kept_and_can_be_prepared_again(
     world: World, path: str, first: str
 ) -> None:
@@ -215,6 +224,7 @@ async def test_without_a_merge_the_branch_is_kept_and_can_be_prepared_again(
     assert await world.worktrees.prepare(world.path, BRANCH, path, first) == commit
 
 
+@pytest.mark.covers("B-FLOW-RUN-14", "B-OP-integrateTasks")
 async def test_branches_are_merged_onto_the_base_without_moving_it(
     world: World, path: str, first: str
 ) -> None:
@@ -242,6 +252,7 @@ async def test_a_branch_that_is_not_where_it_was_proved_is_not_merged(
     assert world.tip("main") == first
 
 
+@pytest.mark.covers("B-OP-integrateTasks")
 async def test_a_conflict_among_branches_is_told(world: World, path: str, first: str) -> None:
     other, scratch = world.at("agent-other"), world.at("scratch")
     await world.worktrees.prepare(world.path, "agent/other", other, first)
@@ -261,6 +272,7 @@ async def test_a_task_s_worktree_is_no_scratch(world: World, path: str, first: s
     assert (await world.worktrees.work(path, first)).head == first
 
 
+@pytest.mark.covers("B-FLOW-RUN-14")
 async def test_the_base_is_moved_forward_once(world: World, path: str) -> None:
     commit = world.agent_commits(path, {"login.py": "x\n"})
     for _ in range(2):
@@ -269,6 +281,7 @@ async def test_the_base_is_moved_forward_once(world: World, path: str) -> None:
     assert (await world.repository.base(world.path)).uncommitted == 0
 
 
+@pytest.mark.covers("O-I4")
 async def test_a_base_that_moved_meanwhile_is_not_moved_over(world: World, path: str) -> None:
     commit = world.agent_commits(path, {"login.py": "x\n"})
     theirs = world.person_commits("main", {"theirs.py": "t\n"})
@@ -277,6 +290,7 @@ async def test_a_base_that_moved_meanwhile_is_not_moved_over(world: World, path:
     assert world.tip("main") == theirs
 
 
+@pytest.mark.covers("O-I4")
 async def test_a_main_checkout_with_changes_is_not_moved(
     world: World, path: str, first: str
 ) -> None:

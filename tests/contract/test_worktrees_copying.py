@@ -37,6 +37,7 @@ async def path(world: World, first: str) -> str:
     return here
 
 
+@pytest.mark.covers("O-X4")
 @pytest.mark.parametrize(
     ("pattern", "copied"),
     [

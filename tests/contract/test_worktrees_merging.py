@@ -86,6 +86,7 @@ async def test_documents_of_no_plan_or_another_one_collide_as_ever(
     assert merged.conflicts == (f"{PLAN}/plan.md",)
 
 
+@pytest.mark.covers("G-EDGE-2")
 async def test_branches_that_would_collide_are_told_pair_by_pair(
     world: World, path: str, other: str, first: str
 ) -> None:

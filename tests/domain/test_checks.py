@@ -253,6 +253,7 @@ SIGNS: list[tuple[dict[str, ReportedOutcome] | None, str]] = [
 ]
 
 
+@pytest.mark.covers("O-X18")
 @pytest.mark.parametrize(("tests", "sign"), SIGNS)
 def test_tests_that_no_longer_run_are_a_sign(
     tests: dict[str, ReportedOutcome] | None, sign: str
@@ -286,6 +287,7 @@ def test_tests_whose_end_somebody_has_accepted_are_not_missed_and_others_are(
     assert compare(now, BASE, {"t.py::b"}).base_ran == 3
 
 
+@pytest.mark.covers("O-X18")
 def test_only_what_did_not_fail_at_the_base_is_a_new_failure() -> None:
     now = Report(tests={"t.py::a": "failed", "t.py::b": "failed", "t.py::c": "passed"})
     found = compare(now, BASE)

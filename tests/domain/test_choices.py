@@ -7,12 +7,14 @@ import pytest
 from bot.core.choices import STOP_WORDS, Command, Word, parse_command
 
 
+@pytest.mark.covers("O-C14")
 @pytest.mark.parametrize("word", sorted(set(Word) - {Word.STOP, Word.REOPEN}))
 def test_a_command_alone_is_a_command(word: Word) -> None:
     for text in (word, f"/{word}", f"!{word}", word.upper(), f" {word}. "):
         assert parse_command(text) == Command(word=word)
 
 
+@pytest.mark.covers("G-RULE-APPROVAL-5")
 @pytest.mark.parametrize(
     "text",
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bot.core.pull_text import (
     MOST_FILES_NAMED,
     base_conflict_instructions,
@@ -10,6 +12,7 @@ from bot.core.pull_text import (
 from tests.flow.scenes import task
 
 
+@pytest.mark.covers("G-EDGE-6")
 def test_both_intents_and_the_way_are_told() -> None:
     mine = task("T002", name="Receipt", description="Print it.\nWith care.")
     theirs = task("T001", name="Codes", description="Take codes.")
@@ -26,6 +29,7 @@ def test_both_intents_and_the_way_are_told() -> None:
         assert part in told
 
 
+@pytest.mark.covers("G-US5.5")
 def test_of_the_base_nobody_knows_the_intent_but_git() -> None:
     told = base_conflict_instructions(task("T002"), "1234567", ("a.py",))
     assert "git merge 1234567" in told

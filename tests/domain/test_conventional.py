@@ -29,6 +29,7 @@ def test_a_title_as_it_should_be_has_no_problem(title: str) -> None:
     assert title_problem(title) == ""
 
 
+@pytest.mark.covers("G-RULE-PR-6")
 @pytest.mark.parametrize(
     ("title", "problem"),
     [
@@ -60,6 +61,7 @@ def test_what_is_wrong_with_a_title_is_said(title: str, problem: str) -> None:
     assert problem in title_problem(title)
 
 
+@pytest.mark.covers("B-TYPE-documentation", "B-OP-generateCommitMessage")
 @pytest.mark.parametrize("kind", TaskType)
 def test_every_type_of_task_has_a_type_of_commit(kind: TaskType) -> None:
     prefix = title_for(kind, "Work on it").partition(":")[0]
@@ -93,6 +95,7 @@ def test_a_name_that_is_too_long_is_cut_between_words() -> None:
     assert len(title) <= LONGEST_TITLE
 
 
+@pytest.mark.covers("G-RULE-PR-6")
 @patiently
 @given(st.sampled_from([*TaskType, "feature", "", "nonsense"]), st.text(max_size=120))
 @example("implementation", "feat: .")

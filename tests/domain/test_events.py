@@ -16,6 +16,7 @@ def test_there_are_events() -> None:
     assert Ticked in KINDS
 
 
+@pytest.mark.covers("G-DATA-OrchestratorEvent")
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_event_is_a_fact_with_an_id_and_a_time(kind: type[BaseModel]) -> None:
     assert issubclass(kind, Happening)

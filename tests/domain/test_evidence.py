@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ def evidence(**changes: object) -> Evidence:
     return made.model_copy(update=changes)
 
 
+@pytest.mark.covers("R-ENTITY-Evidence", "R-RULE-EVIDENCE-2")
 def test_what_was_sealed_fits_its_hash() -> None:
     sealed = evidence().sealed()
     assert sealed.hash == sealed.content_hash
@@ -28,12 +30,14 @@ def test_what_was_sealed_fits_its_hash() -> None:
     assert sealed.sealed() == sealed
 
 
+@pytest.mark.covers("R-RULE-EVIDENCE-2")
 def test_the_hash_survives_being_written_and_read() -> None:
     sealed = evidence(summary="日本語 \u0007 é").sealed()
     read = Evidence.model_validate_json(sealed.model_dump_json(indent=2))
     assert read.content_hash == sealed.hash
 
 
+@pytest.mark.covers("R-RULE-EVIDENCE-4")
 @given(st.sampled_from(sorted(Evidence.model_fields)), st.text(min_size=1, max_size=20))
 def test_any_changed_field_shows(field: str, text: str) -> None:
     if field in ("hash", "integrity_validated"):

@@ -103,6 +103,7 @@ def test_an_approval_shows_every_task_base_flags_tests_and_when_it_expires() -> 
     assert "2026-11-19 12:03" in laid.footer
 
 
+@pytest.mark.covers("G-RULE-PARALLEL-3")
 def test_a_first_approval_says_nothing_of_what_there_is_none_of() -> None:
     laid = lay_out(cards.APPROVAL)
     assert [type(element) for element in laid.body] == [Table, Fields]
@@ -147,6 +148,7 @@ def test_a_long_difference_is_cut_and_the_rest_counted(lines: int, shown: int) -
     assert items[-1] == (f"… and {lines - 30} more lines" if lines > 31 else "↳ x")
 
 
+@pytest.mark.covers("F-RISK-1", "O-M4")
 def test_risk_coverage_breakdown_and_forecast_are_facts_of_a_plan() -> None:
     said = facts(lay_out(cards.REVISED))
     assert said["Risk"] == "high: it touches what people have stored; it cannot be taken back"
@@ -184,6 +186,7 @@ def test_every_critical_finding_is_shown_and_of_the_others_only_some() -> None:
     assert items[-1] == "… and 4 more findings"
 
 
+@pytest.mark.covers("O-M4")
 def test_a_plan_with_something_critical_cannot_be_approved_and_says_what_to_do() -> None:
     analysis = Analysis(findings=(cards.CRITICAL,))
     for card in (cards.APPROVAL, cards.REVISED, cards.CHANGE):
@@ -251,6 +254,7 @@ def test_what_was_decided_says_nothing_of_what_could_have_been_pressed() -> None
     assert notes(laid) == []
 
 
+@pytest.mark.covers("G-RULE-QUESTIONS-3")
 def test_the_default_of_a_question_is_always_among_its_options() -> None:
     questions = (
         Question(number=1, text="A?", options=("x", "y"), default="y"),
@@ -274,6 +278,7 @@ def test_what_is_answered_is_shown_beside_what_is_still_open() -> None:
     assert laid.title == "2 questions are still open"
 
 
+@pytest.mark.covers("G-RULE-DUTY-4")
 def test_where_only_the_person_can_know_there_are_no_defaults_to_take() -> None:
     questions = (
         Question(number=1, text="Which file?", default=""),
@@ -342,6 +347,7 @@ def test_a_root_message_says_what_is_wanted_by_whom_and_where_it_comes_from() ->
     assert not [e for e in alone.body if isinstance(e, Pointer)]
 
 
+@pytest.mark.covers("G-RULE-TRUST-1", "O-X2")
 def test_the_first_card_says_which_repository_branch_and_commit_are_used() -> None:
     laid = lay_out(cards.RECEIVED)
     assert facts(laid)["Repository"] == cards.RECEIVED.repository
@@ -359,12 +365,14 @@ def test_before_the_repository_is_known_the_card_says_that_it_is_looked_at() -> 
     assert shown.body == ()
 
 
+@pytest.mark.covers("G-RULE-SHOWN-1", "G-RULE-SHOWN-2")
 def test_a_document_is_shown_in_full() -> None:
     laid = lay_out(cards.DOCUMENT)
     assert laid.title == "spec.md · revision 1"
     assert laid.body == (Prose(name="specs/SPEC-1a2b3c4d/spec.md", markdown=cards.DOCUMENT.text),)
 
 
+@pytest.mark.covers("G-RULE-PROGRESS-2", "G-RULE-COST-1", "G-FR-015")
 def test_the_status_shows_state_time_note_and_the_last_lines_of_each_pane() -> None:
     laid = lay_out(cards.STATUS)
     assert table(laid).rows[0] == (
@@ -439,6 +447,7 @@ def test_a_summary_leaves_out_what_there_is_none_of() -> None:
     assert lay_out(cards.SUMMARY).tone is Tone.SUCCESS
 
 
+@pytest.mark.covers("R-ENTITY-ExecutionResult")
 def test_a_summary_counts_its_evidence_and_names_limits_guesses_and_what_does_not_match() -> None:
     kept = EvidenceInventory(total_evidence_items=7, integrity_failures=("ev-3",))
     result = cards.SUMMARY.result.model_copy(

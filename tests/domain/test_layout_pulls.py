@@ -95,6 +95,7 @@ def test_a_dialog_shows_the_screen_it_stands_on() -> None:
     assert [choice.label for choice in laid.choices] == ["Yes", "No", "Answer…"]
 
 
+@pytest.mark.covers("G-RULE-COST-2", "G-RULE-COST-3", "G-LIMIT-3", "G-OUT-2")
 def test_the_summary_says_what_became_of_pull_requests_what_is_missing_and_what_agents_used() -> (
     None
 ):

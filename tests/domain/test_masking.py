@@ -214,6 +214,7 @@ def leaks(masked: str, shown: str, secret: str) -> bool:
     return bare(secret) in rest or (len(inner) < 2000 and inner[middle - 4 : middle + 4] in rest)
 
 
+@pytest.mark.covers("R-SECRET-KIND-1", "R-PROPERTY-24")
 @pytest.mark.parametrize("embedding", EMBEDDINGS)
 def test_no_known_value_leaks_however_it_is_written(embedding: str) -> None:
     masker = Masker(KNOWN)
@@ -250,6 +251,7 @@ def test_no_known_value_leaks_in_a_huge_text(at: int) -> None:
     assert secret[20:28] not in masked
 
 
+@pytest.mark.covers("R-SECRET-ORDER-1")
 @pytest.mark.parametrize("name", KNOWN)
 def test_the_mask_of_a_known_value_says_which_it_is(name: str) -> None:
     masked = Masker({f"the {name}": KNOWN[name]}).mask(f"it is {KNOWN[name]} here")
@@ -271,6 +273,15 @@ EDGES: dict[str, Callable[[str], str]] = {
 }
 
 
+@pytest.mark.covers(
+    "R-SECRET-KIND-1",
+    "R-SECRET-KIND-2",
+    "R-SECRET-RULE-4",
+    "R-SECRET-OPENAI_KEY",
+    "R-SECRET-ANTHROPIC_KEY",
+    "R-SECRET-PRIVATE_KEY",
+    "R-SECRET-JWT",
+)
 @pytest.mark.parametrize("embedding", EDGES)
 def test_no_shape_leaks(embedding: str) -> None:
     for name, (mask, secret) in SHAPED.items():
@@ -395,17 +406,30 @@ LABELLED = [
 ]
 
 
+@pytest.mark.covers(
+    "R-SECRET-KIND-2",
+    "R-SECRET-KIND-3",
+    "R-SECRET-AUTH_HEADER",
+    "R-SECRET-COOKIE",
+    "R-SECRET-SET_COOKIE",
+    "R-SECRET-JSON_CREDENTIAL",
+    "R-SECRET-ENV_CREDENTIAL",
+    "R-SECRET-BEARER_TOKEN",
+    "R-SECRET-GENERIC_SECRET",
+)
 @pytest.mark.parametrize(("text", "masked"), LABELLED)
 def test_the_value_behind_a_label_is_masked_and_the_label_stays(text: str, masked: str) -> None:
     assert NOBODY.mask(text) == masked
 
 
+@pytest.mark.covers("R-SECRET-RULE-4", "R-SECRET-ORDER-1", "R-SECRET-ORDER-2")
 def test_the_sharper_name_wins() -> None:
     key = SHAPED["openai"][1]
     assert NOBODY.mask(f'API_KEY="{key}"') == 'API_KEY="[MASKED:OPENAI_KEY]"'
     assert NOBODY.mask(f"Authorization: Bearer {jwt('z')}") == "Authorization: [MASKED:JWT]"
 
 
+@pytest.mark.covers("R-SECRET-PRIVATE_KEY")
 def test_a_private_key_of_which_a_part_is_missing_is_masked() -> None:
     key = pem("RSA ")
     assert NOBODY.mask(key[:150]) == "[MASKED:PRIVATE_KEY]"
@@ -438,6 +462,7 @@ ORDINARY = [
 ]  # fmt: skip
 
 
+@pytest.mark.covers("R-SECRET-GENERIC_SECRET")
 @pytest.mark.parametrize("text", ORDINARY)
 def test_ordinary_text_and_code_stay(text: str) -> None:
     assert NOBODY.mask(text) == text
@@ -452,6 +477,7 @@ SOME = Masker(UNSHAPED | {"dull": "GENERIC_SECRET"})
 TEXTS = st.lists(st.one_of(st.sampled_from(SCRAPS), st.text(max_size=6)), max_size=8).map("".join)
 
 
+@pytest.mark.covers("R-SECRET-ORDER-3")
 @settings(max_examples=400)
 @given(TEXTS)
 def test_masking_twice_changes_nothing_more(text: str) -> None:
@@ -532,6 +558,7 @@ PERSONAL = [
 ]
 
 
+@pytest.mark.covers("R-SECRET-KIND-4")
 @pytest.mark.parametrize(("text", "masked"), PERSONAL)
 def test_mail_addresses_and_telephone_numbers_are_masked_where_asked(
     text: str, masked: str
@@ -640,6 +667,7 @@ def test_in_a_dict_the_key_is_the_label_of_its_value() -> None:
     }
 
 
+@pytest.mark.covers("R-SECRET-KIND-4")
 def test_a_model_is_masked_of_personal_data_only_where_asked() -> None:
     assert NOBODY.mask_model(["a@b.de"]) == ["a@b.de"]
     assert NOBODY.mask_model(["a@b.de"], personal=True) == ["[MASKED:EMAIL]"]

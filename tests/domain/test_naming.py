@@ -49,6 +49,17 @@ def git_accepts(name: str) -> bool:
     )
 
 
+@pytest.mark.covers(
+    "G-RULE-BRANCH-1",
+    "G-RULE-BRANCH-6",
+    "G-RULE-BRANCH-8",
+    "G-FR-004",
+    "G-LIMIT-4",
+    "G-OUT-3",
+    "G-VALID-5",
+    "G-VALID-6",
+    "G-VALID-7",
+)
 @settings(max_examples=2000)
 @given(
     TITLES,
@@ -77,6 +88,9 @@ def test_git_itself_accepts_the_branch(title: str) -> None:
     assert checked.stdout.strip() == branch
 
 
+@pytest.mark.covers(
+    "G-US2.4", "G-RULE-BRANCH-2", "G-RULE-BRANCH-3", "G-RULE-BRANCH-4", "G-RULE-BRANCH-5"
+)
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
@@ -94,22 +108,26 @@ def test_a_slug_keeps_plain_letters_digits_and_dashes(text: str, wanted: str) ->
     assert slug(text) == wanted
 
 
+@pytest.mark.covers("G-RULE-BRANCH-5")
 def test_a_title_without_ascii_falls_back_to_a_name_with_meaning() -> None:
     assert branch_for("認証機能を実装する", [], "1a2b3c4d-t001") == "agent/1a2b3c4d-t001"
     assert branch_for("2つの画面", [], "1a2b3c4d-t001") == "agent/1a2b3c4d-t001-2"
     assert branch_for("…", [], "…") == "agent/task"
 
 
+@pytest.mark.covers("G-RULE-BRANCH-7")
 def test_clashes_are_numbered_whatever_their_case() -> None:
     taken = ["agent/Add-Login", "AGENT/add-login-2", "main"]
     assert branch_for("Add login", taken, "x") == "agent/add-login-3"
 
 
+@pytest.mark.covers("G-RULE-BRANCH-7")
 def test_a_branch_that_would_share_a_worktree_or_a_folder_counts_as_taken() -> None:
     assert branch_for("add login", ["agent/add/login"], "x") == "agent/add-login-2"
     assert branch_for("add", ["agent/add/login"], "x") == "agent/add-2"
 
 
+@pytest.mark.covers("G-RULE-BRANCH-6")
 def test_the_number_fits_into_the_limit() -> None:
     first = branch_for("x" * 100, [], "f")
     second = branch_for("x" * 100, [first], "f")
@@ -119,6 +137,7 @@ def test_the_number_fits_into_the_limit() -> None:
     assert branch_for(f"{'x' * 55} yz", [dashed], "f") == f"agent/{'x' * 55}-2"
 
 
+@pytest.mark.covers("G-RULE-BRANCH-1", "G-VALID-5", "G-VALID-6")
 @pytest.mark.parametrize(
     "name",
     [
@@ -138,10 +157,12 @@ def test_what_is_no_branch_of_ours_is_not_taken_for_one(name: str) -> None:
     assert not is_agent_branch(name)
 
 
+@pytest.mark.covers("G-VALID-7")
 def test_the_longest_branch_of_ours_is_one() -> None:
     assert is_agent_branch("agent/" + "x" * 58)
 
 
+@pytest.mark.covers("G-RULE-SPECKIT-7")
 @pytest.mark.parametrize(
     "name",
     ["SPEC-1A2B3C4D", "SPEC-1a2b3c4", "SPEC-1a2b3c4d\n", "SPEC-１a2b3c4d", "spec-1a2b3c4d", "../x"],
@@ -161,6 +182,9 @@ def test_a_worktree_needs_an_absolute_repository() -> None:
         worktree_path("repo", "agent/x")
 
 
+@pytest.mark.covers(
+    "G-RULE-SPECKIT-7", "G-RULE-TASKS-6", "B-ID-1", "B-ID-2", "B-ID-3", "B-ID-4", "B-WHY-1"
+)
 def test_spec_ids_and_labels_come_from_the_first_eight_digits() -> None:
     session = "1A2B3C4D-0000-4000-8000-000000000000"
     assert spec_id_from(session) == "SPEC-1a2b3c4d"
@@ -169,11 +193,13 @@ def test_spec_ids_and_labels_come_from_the_first_eight_digits() -> None:
     assert is_agent_branch(spec_branch("SPEC-1a2b3c4d"))
 
 
+@pytest.mark.covers("B-ID-3")
 def test_an_id_that_is_no_uuid_has_eight_digits_too() -> None:
     assert is_spec_id(spec_id_from("task-001"))
     assert short("task-001") != short("task-002")
 
 
+@pytest.mark.covers("G-RULE-TASKS-6", "G-VALID-3", "G-VALID-4")
 @given(st.lists(st.text(), max_size=4), st.lists(st.text(), max_size=4))
 def test_derived_ids_are_uuids_that_differ_as_their_parts_do(
     some: list[str], others: list[str]
@@ -186,6 +212,7 @@ def test_derived_ids_are_uuids_that_differ_as_their_parts_do(
     assert (derived_nonce(*others) == derived_nonce(*some)) == (some == others)
 
 
+@pytest.mark.covers("G-VALID-3")
 def test_parts_are_kept_apart() -> None:
     assert derived_id("ab", "c") != derived_id("a", "bc")
     assert not derived_id("a").startswith(derived_nonce("a"))

@@ -25,6 +25,7 @@ def read(*lines: object) -> tuple[Observation, ...]:
     return parse_observations(text, "run-1", "add-codes", AT)
 
 
+@pytest.mark.covers("F-OBSERVE-2", "F-OBSERVE-3", "F-OBSERVE-4")
 def test_a_line_is_an_observation_with_its_evidence() -> None:
     grounds = [{"type": kind.value, "ref": f"ref of {kind}"} for kind in EvidenceType]
     [one] = read({"content": "  Doubled\n code ", "evidence": grounds, "mood": "bad"})
@@ -43,6 +44,7 @@ def test_the_same_run_notes_the_same_under_the_same_id() -> None:
     assert parse_observations(json.dumps(line), "run-2", "add-codes", AT)[0].id != read(line)[0].id
 
 
+@pytest.mark.covers("F-OBSERVE-3")
 @pytest.mark.parametrize(
     "line",
     [

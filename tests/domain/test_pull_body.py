@@ -47,6 +47,7 @@ def rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
 
 
+@pytest.mark.covers("G-RULE-PR-7")
 def test_the_words_come_first_and_each_requirement_is_shown_by_the_last_check() -> None:
     one = finished()
     text = pull_text.pull_body(whole(one), one)
@@ -65,6 +66,7 @@ def test_what_was_not_checked_has_no_evidence() -> None:
     assert {shown for _, shown in rows(pull_text.pull_body(whole(one), one))} == {"no evidence"}
 
 
+@pytest.mark.covers("G-RULE-PR-7")
 @pytest.mark.parametrize(
     ("code", "says"), [(1, "failed with 1"), (None, "ended at its time limit")]
 )
@@ -82,6 +84,7 @@ def test_suggestions_of_the_judge_are_listed_where_the_work_passed() -> None:
     assert "Suggestions" not in pull_text.pull_body(whole(again), again)
 
 
+@pytest.mark.covers("O-I1a")
 def test_it_names_what_has_to_be_merged_first() -> None:
     one = finished()
     assert "\nDepends on #7\nDepends on #12\n" in pull_text.pull_body(whole(one), one, (7, 12, 7))

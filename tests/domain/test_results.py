@@ -56,6 +56,9 @@ def found(**changes: object) -> EvidenceInventory:
 CHANGED = found(integrity_failures=("changed",))
 
 
+@pytest.mark.covers(
+    "R-ENTITY-ExecutionResult", "R-RULE-RESULT-2", "R-RULE-RESULT-3", "R-RULE-RESULT-6"
+)
 @given(st.lists(st.sampled_from(ORDER), min_size=1, max_size=6))
 def test_the_whole_is_the_first_of_the_order_that_any_task_has(statuses: list[str]) -> None:
     result = execution_result(of(*statuses), CHANGED)
@@ -69,6 +72,7 @@ def test_the_order_of_the_tasks_does_not_matter(statuses: list[str]) -> None:
     assert execution_result(of(*statuses), CHANGED).overall_status is OverallStatus.INVALID
 
 
+@pytest.mark.covers("R-ENUM-TaskStatus", "R-RULE-RESULT-6")
 @pytest.mark.parametrize("status", ORDER)
 def test_every_task_that_is_not_complete_says_why(status: str) -> None:
     session = of(status)
@@ -97,6 +101,7 @@ def test_what_is_neither_completed_nor_failed_is_incomplete(state: TaskState) ->
     assert status_of(session, session.tasks[0]) is OverallStatus.INCOMPLETE
 
 
+@pytest.mark.covers("R-ENUM-TaskStatus", "R-LOG-VERIFIED-1", "R-LOG-VERIFIED-2", "R-LOG-VERIFIED-5")
 @pytest.mark.parametrize(
     ("changes", "status"),
     [
@@ -115,6 +120,7 @@ def test_a_claim_is_held_against_what_is_known(
     assert status_of(session, session.tasks[0]) is status
 
 
+@pytest.mark.covers("B-TYPE-investigation")
 @pytest.mark.parametrize(
     ("report", "status"),
     [("The cache is never cleared.", OverallStatus.COMPLETE), (" ", OverallStatus.NO_EVIDENCE)],
@@ -147,6 +153,7 @@ def test_what_nobody_could_test_says_so() -> None:
     )
 
 
+@pytest.mark.covers("R-RULE-RESULT-1", "R-RULE-RESULT-4")
 def test_an_open_question_is_the_next_thing_to_do_and_the_only_reason_that_is_given() -> None:
     session = of("ERROR")
     session.intent = session.intent.with_question(question(1))
@@ -156,12 +163,14 @@ def test_an_open_question_is_the_next_thing_to_do_and_the_only_reason_that_is_gi
     assert execution_result(of("COMPLETE")).next_action_reason is None
 
 
+@pytest.mark.covers("R-ENTITY-LimitViolation")
 def test_overstepped_limits_of_all_tasks_are_listed() -> None:
     over = LimitViolation(limit_type="max_files", limit_value=3, actual_value=9, timestamp=T0)
     session = executing(completed("T001", violations=(over,)), completed("T002"))
     assert execution_result(session).violations == (over,)
 
 
+@pytest.mark.covers("R-ENTITY-EvidenceInventory")
 def test_what_was_found_of_the_evidence_is_counted() -> None:
     kept = found(total_evidence_items=2, missing_evidence_operations=("e-3",))
     result = execution_result(of("COMPLETE", "ERROR"), kept)
@@ -206,16 +215,19 @@ CERTAIN = [
 ]
 
 
+@pytest.mark.covers("R-RULE-RESULT-5")
 @pytest.mark.parametrize("text", GUESSES)
 def test_a_guess_is_found(text: str) -> None:
     assert guessing_words(text)
 
 
+@pytest.mark.covers("R-RULE-RESULT-5")
 @pytest.mark.parametrize("text", CERTAIN)
 def test_what_is_said_for_certain_is_no_guess(text: str) -> None:
     assert guessing_words(text) == ()
 
 
+@pytest.mark.covers("R-RULE-RESULT-5")
 def test_a_report_that_only_guesses_is_told() -> None:
     told = run("T001", 1, RunState.ENDED).model_copy(update={"message": "It should work."})
     session = executing(completed("T001", runs=[told]))

@@ -147,6 +147,16 @@ def numbered(items: list[object]) -> dict[str, object]:
     return {"length": len(items), **{str(number): item for number, item in enumerate(items)}}
 
 
+@pytest.mark.covers(
+    "G-DATA-Session",
+    "G-DATA-Task",
+    "G-DATA-TestVerification",
+    "G-DATA-Conversation",
+    "G-DATA-Message",
+    "G-DATA-WorktreeRef",
+    "G-ENUM-MessageRole",
+    "G-FILE-2",
+)
 def test_gwts_example_comes_back_with_no_field_lost() -> None:
     session = restore(EXAMPLE.encode())
     assert differences(json.loads(EXAMPLE), json.loads(written(session))) == []
@@ -159,6 +169,7 @@ def test_gwts_keys_stand_first_and_in_its_order() -> None:
     assert list(got["tasks"][0])[: len(wanted["tasks"][0])] == list(wanted["tasks"][0])
 
 
+@pytest.mark.covers("G-VALID-4")
 def test_the_example_is_understood() -> None:
     session = restore(EXAMPLE.encode())
     (task,) = session.tasks
@@ -181,6 +192,20 @@ def test_the_example_is_understood() -> None:
     assert task.check.passed
 
 
+@pytest.mark.covers(
+    "G-US7.4",
+    "G-ENTITY-1",
+    "G-ENTITY-2",
+    "G-ENTITY-4",
+    "G-DATA-Session",
+    "G-DATA-Task",
+    "G-ENUM-CompletionSource",
+    "G-FILE-2",
+    "B-REL-1",
+    "B-FLOW-RUN-11",
+    "B-STORE-2",
+    "B-WHY-2",
+)
 @settings(THOROUGH, max_examples=40)
 @given(any_of(Session).map(named))
 def test_every_session_comes_back_as_it_was(session: Session) -> None:
@@ -202,6 +227,15 @@ def test_what_gwt_has_no_key_for_stands_under_our_own_name() -> None:
         assert saved["tasks"][0][name] == wanted["tasks"][0][name]
 
 
+@pytest.mark.covers(
+    "G-ENUM-SessionStatus",
+    "G-ENUM-TaskStatus",
+    "G-ENUM-WorktreeStrategy",
+    "G-ENUM-TestStatus",
+    "G-ENUM-SubAgentType",
+    "G-ENUM-SubAgentStatus",
+    "B-AGENT",
+)
 @settings(THOROUGH, max_examples=20)
 @given(any_of(Session).map(named))
 def test_only_gwts_spellings_stand_under_gwts_keys(session: Session) -> None:
@@ -217,6 +251,7 @@ def test_only_gwts_spellings_stand_under_gwts_keys(session: Session) -> None:
             assert test["status"] in {"Pending", "Running", "Passed", "Failed"}
 
 
+@pytest.mark.covers("G-ENUM-SubAgentType")
 @pytest.mark.parametrize(
     ("agent", "kind"),
     [
@@ -237,6 +272,7 @@ def test_an_agent_is_of_the_kind_gwt_knows_and_keeps_its_own_name(agent: str, ki
     assert back.run.agent == agent
 
 
+@pytest.mark.covers("G-ENUM-TaskStatus", "B-STATE-RUNNING")
 @pytest.mark.parametrize(
     ("state", "projected"),
     [
@@ -257,6 +293,7 @@ def test_a_state_gwt_does_not_know_stands_beside_its_projection(
     assert (saved["status"], saved["state"]) == (projected, state.value)
 
 
+@pytest.mark.covers("G-ENUM-SessionStatus")
 @pytest.mark.parametrize(
     ("status", "projected"),
     [(Status.QUEUED, "Active"), (Status.DISCARDED, "Failed"), (Status.PAUSED, "Paused")],
@@ -270,6 +307,7 @@ def test_a_status_gwt_does_not_know_stands_beside_its_projection(
     assert (saved["status"], saved["state"]) == (projected, status.value)
 
 
+@pytest.mark.covers("G-ENTITY-3", "G-DATA-SubAgent", "B-REL-2", "B-REL-3", "B-STORE-3")
 def test_the_last_run_is_the_sub_agent() -> None:
     session = busy().session
     saved = json.loads(written(session))["tasks"][0]
@@ -277,6 +315,7 @@ def test_the_last_run_is_the_sub_agent() -> None:
     assert [run["id"] for run in saved["runs"]] == ["r-1", "r-2"]
 
 
+@pytest.mark.covers("G-DATA-TestVerification", "G-ENUM-TestStatus")
 def test_a_task_that_is_being_checked_says_so() -> None:
     session = busy().session
     session.test_command = "pytest -q"
@@ -291,6 +330,7 @@ def test_a_task_that_is_being_checked_says_so() -> None:
     }
 
 
+@pytest.mark.covers("G-ENUM-TaskStatus")
 @pytest.mark.parametrize(
     "status", ["Pending", "Ready", "Running", "Completed", "Failed", "Cancelled"]
 )
@@ -298,6 +338,7 @@ def test_every_task_status_of_gwt_is_read(status: str) -> None:
     assert restore(example_task(status=status)).tasks[0].state == status
 
 
+@pytest.mark.covers("G-ENUM-SessionStatus")
 @pytest.mark.parametrize("status", ["Active", "Paused", "Completed", "Failed"])
 def test_every_session_status_of_gwt_is_read(status: str) -> None:
     assert restore(example(status=status)).status == status
@@ -327,6 +368,7 @@ def test_a_newer_form_is_not_touched() -> None:
         restore(example(schema_version=SCHEMA + 1, status={"new": "shape"}))
 
 
+@pytest.mark.covers("G-VALID-2")
 @pytest.mark.parametrize(
     "data",
     [

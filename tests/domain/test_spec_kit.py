@@ -65,6 +65,7 @@ FEATURE = [
 # --- tasks.md, written -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.covers("G-RULE-TASKS-1", "G-FR-003a", "G-DEP-5")
 def test_tasks_stand_in_spec_kits_phases_in_order() -> None:
     headings = [section.title for section in sections(rendered(*FEATURE)) if section.level == 2]
     assert headings == [
@@ -82,6 +83,7 @@ def test_tasks_stand_in_spec_kits_phases_in_order() -> None:
     ]
 
 
+@pytest.mark.covers("G-RULE-TASKS-1", "G-FR-003a")
 def test_a_task_line_follows_the_grammar() -> None:
     text = rendered(*FEATURE).splitlines()
     assert "- [ ] T001 Set up pytest in pyproject.toml" in text
@@ -167,6 +169,7 @@ DRAFTS = st.lists(
 )
 
 
+@pytest.mark.covers("G-MODULE-5")
 @settings(max_examples=150)
 @given(DRAFTS)
 def test_what_is_written_can_be_read_again(drafts: list[TaskDraft]) -> None:
@@ -303,6 +306,7 @@ def test_tasks_know_their_phase_line_and_details() -> None:
     assert (task.phase, task.line, task.details) == ("Phase 1: Setup", 5, ("- a", "b"))
 
 
+@pytest.mark.covers("O-M3")
 def test_no_task_line_is_dropped_even_without_an_id_or_with_one_used_before() -> None:
     parsed = parse_tasks("- [ ] T001 a\n- [x] T001 b\n- [ ] c\n- [ ] t2 d\n- [ ]")
     assert [(task.key, task.text) for task in parsed.tasks] == [
@@ -336,6 +340,7 @@ def test_a_document_that_stands_in_a_fence_as_a_whole_is_read() -> None:
     ] == ["T001"]
 
 
+@pytest.mark.covers("O-M3")
 @settings(max_examples=150)
 @given(
     st.lists(
@@ -416,6 +421,7 @@ def test_where_none_are_given_stories_follow_the_setup_side_by_side_and_polish_f
     }
 
 
+@pytest.mark.covers("G-VALID-9")
 def test_what_does_not_exist_is_no_edge() -> None:
     assert dependency_graph([draft("T001", "T001", "T009"), draft("T002", "T001")]) == {
         "T001": set(),
@@ -427,6 +433,7 @@ def test_a_sound_plan_has_no_problems() -> None:
     assert draft_problems(FEATURE) == []
 
 
+@pytest.mark.covers("G-VALID-9", "F-TASK-2")
 @pytest.mark.parametrize(
     ("drafts", "problem"),
     [
@@ -452,6 +459,7 @@ def test_a_problem_is_named(drafts: list[TaskDraft], problem: str) -> None:
     assert draft_problems(drafts) == [problem]
 
 
+@pytest.mark.covers("G-VALID-8")
 def test_every_circle_is_named() -> None:
     drafts = [
         draft("T001", "T002"),
@@ -521,6 +529,7 @@ PLAN = """\
 """
 
 
+@pytest.mark.covers("G-DEP-5")
 def test_a_whole_spec_and_a_whole_plan_lack_nothing() -> None:
     assert check_spec(SPEC) == []
     assert check_spec(JAPANESE) == []

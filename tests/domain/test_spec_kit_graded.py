@@ -88,6 +88,7 @@ def test_a_task_that_cannot_be_accepted_is_an_issue() -> None:
     ]
 
 
+@pytest.mark.covers("G-RULE-TASKS-8")
 def test_where_there_are_no_tests_the_first_task_sets_them_up() -> None:
     assert issues(draft("T001"), draft("T002", "T001"), has_tests=False) == [
         "the repository has no tests to run, and T001, the first task, does not set them up"
@@ -125,6 +126,7 @@ def test_whoever_builds_nothing_needs_no_tests() -> None:
     )
 
 
+@pytest.mark.covers("G-RULE-TASKS-7")
 def test_a_task_that_is_too_large_is_to_be_split() -> None:
     many = tuple(f"FR-{number:03}" for number in range(1, 8))
     assert issues(draft("T001", requirements=many)) == [

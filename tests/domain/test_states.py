@@ -60,6 +60,7 @@ def read() -> Iterator[Any]:
             yield pytest.param(row["kind"], states, id=f"{title} · {row['moves'].strip()}")
 
 
+@pytest.mark.covers("G-MOVE-TASK-3", "B-MOVE-5", "F-INTENT-STATUS")
 @pytest.mark.parametrize(("kind", "states"), flows())
 def test_every_flow_is_legal(kind: str, states: list[str]) -> None:
     enum, table = KINDS[kind]
@@ -72,6 +73,9 @@ def test_all_flows_are_walked() -> None:
     assert len(flows()) >= 70
 
 
+@pytest.mark.covers(
+    "B-OP-markTaskAsCompleted", "B-OP-markTaskForContinuation", "B-OP-markTaskAsBlocked"
+)
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES.keys())
 def test_what_the_table_does_not_name_is_refused(table: Mapping[Any, frozenset[Any]]) -> None:
     for old, news in table.items():
@@ -85,6 +89,7 @@ def test_no_state_leads_to_itself(table: Mapping[Any, frozenset[Any]]) -> None:
     assert all(old not in news for old, news in table.items())
 
 
+@pytest.mark.covers("R-ENUM-OverallStatus", "R-RULE-PRIORITY")
 def test_the_worst_of_the_parts_is_the_whole() -> None:
     worst = OverallStatus.worst
     assert worst([OverallStatus.COMPLETE, OverallStatus.INCOMPLETE]) is OverallStatus.INCOMPLETE

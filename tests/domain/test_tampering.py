@@ -73,6 +73,7 @@ def test_the_corpus_is_large_and_speaks_eight_languages() -> None:
     assert touched >= {"py", "ts", "go", "rs", "java", "rb", "cs", "php", "kt", "cc"}
 
 
+@pytest.mark.covers("O-X11")
 @pytest.mark.parametrize(("sign", "change"), [*dishonest.CASES, *faked.CASES], ids=str)
 def test_what_makes_tests_pass_instead_of_the_code_is_seen(
     git: Git, sign: Sign, change: Altered
@@ -82,6 +83,7 @@ def test_what_makes_tests_pass_instead_of_the_code_is_seen(
     assert all(flag.says.endswith(".") and flag.path for flag in found)
 
 
+@pytest.mark.covers("O-X11")
 @pytest.mark.parametrize("change", honest.CASES, ids=str)
 def test_honest_work_is_not_suspected(git: Git, change: Altered) -> None:
     assert flags(git.diff(change.after), work_of(change.after)) == ()
@@ -94,6 +96,7 @@ def test_honest_work_is_not_suspected_where_git_looks_for_renames(
     assert flags(git.diff(change.after, "-M"), work_of(change.after)) == ()
 
 
+@pytest.mark.covers("O-X11")
 def test_a_sign_says_what_and_where(git: Git) -> None:
     change = Altered("", ((dishonest.PY, "    assert total(basket) == 900", "    assert True"),))
     assert flags(git.diff(change.after)) == (

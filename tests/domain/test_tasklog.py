@@ -80,6 +80,13 @@ def test_a_plan_that_nobody_has_approved_has_no_logs() -> None:
     assert task_log_entries.log_entries(session, happened(), session.copied()) == {}
 
 
+@pytest.mark.covers(
+    "R-ENUM-LogEventType",
+    "R-LOG-TASK-5",
+    "R-EVENT-USER_INPUT",
+    "R-EVENT-RUNNER_CLARIFICATION",
+    "R-EVENT-USER_RESPONSE",
+)
 def test_every_task_of_an_approved_plan_begins_its_log_with_the_request() -> None:
     before = awaiting_approval(task("T001"), task("T002"))
     before.intent = before.intent.model_copy(
@@ -100,6 +107,7 @@ def test_every_task_of_an_approved_plan_begins_its_log_with_the_request() -> Non
         assert entries[2].content["selected_option"] == "first"
 
 
+@pytest.mark.covers("R-LOG-TASK-1")
 def test_a_task_that_was_discarded_before_it_began_has_a_log() -> None:
     before = awaiting_approval(task("T001"))
     after = before.copied()
@@ -110,6 +118,7 @@ def test_a_task_that_was_discarded_before_it_began_has_a_log() -> None:
     ]
 
 
+@pytest.mark.covers("R-EVENT-TASK_STARTED", "R-EVENT-EXECUTOR_DISPATCH")
 def test_the_start_of_an_agent_is_told() -> None:
     before = executing(task("T001", TaskState.READY))
     entries = moved(before, running("T001"))
@@ -125,6 +134,7 @@ def test_a_later_run_is_dispatched_but_the_task_does_not_start_again() -> None:
     assert (entries[0].content["why"], entries[0].content["told"]) == ("check_failed", "mend it")
 
 
+@pytest.mark.covers("R-EVENT-EXECUTOR_OUTPUT")
 def test_the_end_of_an_agent_is_told_as_it_is_decided() -> None:
     before = executing(running("T001"))
     after = before.copied()
@@ -138,6 +148,7 @@ def test_the_end_of_an_agent_is_told_as_it_is_decided() -> None:
     assert entry.timestamp == later()
 
 
+@pytest.mark.covers("R-EVENT-EXECUTOR_BLOCKED")
 def test_a_dialog_is_an_agent_that_is_blocked() -> None:
     before = executing(running("T001"))
     dialog = Dialog(id="d", kind=DialogKind.MENU, title="Trust this folder?")
@@ -149,6 +160,7 @@ def test_a_dialog_is_an_agent_that_is_blocked() -> None:
     assert entry.content["terminated_by"] is None
 
 
+@pytest.mark.covers("R-LOG-TASK-7", "R-EVENT-EXECUTOR_BLOCKED")
 @pytest.mark.parametrize(
     ("outcome", "source", "reason", "by"),
     [
@@ -182,6 +194,7 @@ def test_a_run_that_ended_blocked_says_why_and_who_ended_it(
     assert [entry.content[key] for key in told] == [by, "SIGTERM", ended.exit_code]
 
 
+@pytest.mark.covers("R-EVENT-FILE_OPERATION")
 def test_what_git_shows_is_told_once_with_the_files() -> None:
     before = executing(verifying("T001"))
     after = changed(before.tasks[0], work=work("feat: x"), work_of="T001-r1")
@@ -191,6 +204,7 @@ def test_what_git_shows_is_told_once_with_the_files() -> None:
     assert moved(executing(after), changed(after)) == []
 
 
+@pytest.mark.covers("R-EVENT-TEST_EXECUTION")
 def test_every_check_is_told_with_what_it_said() -> None:
     before = executing(verifying("T001", checks=[check(1, 1)]))
     after = changed(before.tasks[0], checks=[check(1, 1), check(2, 0, "3 passed")])
@@ -200,6 +214,7 @@ def test_every_check_is_told_with_what_it_said() -> None:
     assert entry.content["output_summary"] == "3 passed"
 
 
+@pytest.mark.covers("R-EVENT-EVIDENCE_MISSING")
 def test_missing_evidence_is_told() -> None:
     before = executing(verifying("T001"))
     after = changed(before.tasks[0], next_feedback="There are no commits.")
@@ -225,6 +240,14 @@ def done(key: str = "T001", **changes: object) -> Task:
     )
 
 
+@pytest.mark.covers(
+    "R-ENUM-TaskLogStatus",
+    "R-LOG-TASK-1",
+    "R-LOG-TASK-2",
+    "R-EVENT-TASK_COMPLETED",
+    "R-EVENT-TASK_INCOMPLETE",
+    "R-EVENT-TASK_ERROR",
+)
 @pytest.mark.parametrize(
     ("ended", "type", "status"),
     [
@@ -253,6 +276,7 @@ def test_every_end_is_told_and_what_is_not_complete_has_a_reason(
     assert (log.ended_at is None) == (ended.state is TaskState.BLOCKED)
 
 
+@pytest.mark.covers("R-EVENT-TASK_COMPLETED")
 def test_the_end_names_the_evidence() -> None:
     entries = moved(executing(verifying("T001")), done())
     assert entries[-1].content["evidence_ref"] == "ev-2"
@@ -260,6 +284,7 @@ def test_the_end_names_the_evidence() -> None:
     assert entries[-1].timestamp == later(90)
 
 
+@pytest.mark.covers("R-EVENT-USER_RESPONSE")
 def test_a_press_on_the_card_of_a_task_stands_in_its_log_and_in_no_other() -> None:
     session = executing(task("T001", TaskState.FAILED), task("T002"))
     event = pressed(Verb.RETRY, about="id-T001:0", text="with care")
@@ -275,6 +300,9 @@ def test_words_that_change_nothing_of_a_task_stand_in_no_log() -> None:
     assert task_log_entries.log_entries(session, said("how is it going?"), session.copied()) == {}
 
 
+@pytest.mark.covers(
+    "R-ENTITY-TaskLogSummary", "R-EVENT-LLM_MEDIATION_REQUEST", "R-EVENT-LLM_MEDIATION_RESPONSE"
+)
 def test_what_the_model_chose_for_a_task_is_told_with_its_tokens() -> None:
     options = (Option(id="again", says="Again"),)
     step = Step(id="s1", happened="failed", options=options, default="again")
@@ -302,6 +330,7 @@ def test_a_status_that_changes_without_a_word_brings_the_log_up_to_date() -> Non
     assert task_log_entries.log_entries(before, happened(), after) == {"id-T001": []}
 
 
+@pytest.mark.covers("R-ENTITY-LogEvent", "R-ENUM-LogEventType", "R-LOG-TASK-5", "R-PROPERTY-26")
 def test_the_whole_of_a_task_is_what_was_told_step_by_step() -> None:
     ready = executing(task("T001", TaskState.READY))
     now = ready.copied()
@@ -332,6 +361,7 @@ def test_what_went_for_want_of_room_is_not_brought_back() -> None:
     assert task_log_entries.missing_entries(session, session.tasks[0], log, []) == []
 
 
+@pytest.mark.covers("R-ENTITY-TaskLog")
 def test_every_task_that_should_have_a_log_can_be_counted() -> None:
     session = executing(done("T001"), task("T002"), running("T003"))
     logs = [task_log_views.task_log(session, one) for one in session.tasks]
@@ -339,6 +369,13 @@ def test_every_task_that_should_have_a_log_can_be_counted() -> None:
     assert task_log_views.unlogged(session, logs[:1]) == ("T002", "T003")
 
 
+@pytest.mark.covers(
+    "R-ENTITY-EvidenceSummary",
+    "R-ENTITY-VerifiedFile",
+    "R-ENTITY-ArtifactList",
+    "R-LOG-TASK-6",
+    "R-PROPERTY-33",
+)
 def test_the_head_of_a_log_is_drawn_from_the_task() -> None:
     session = executing(done(files=("a.py", "b.py"), parent="id-old"))
     log = task_log_views.task_log(session, session.tasks[0])
@@ -376,6 +413,7 @@ def entry(id: str, content: dict[str, JsonValue], *, full: bool = False, at: int
     )
 
 
+@pytest.mark.covers("R-ENTITY-LogEvent")
 @given(CONTENT, st.integers(400, 6000))
 def test_an_entry_never_outgrows_its_limit_and_says_that_it_was_cut(
     content: dict[str, JsonValue], limit: int
@@ -438,6 +476,7 @@ def test_a_log_made_slim_keeps_how_it_began_and_how_it_ended() -> None:
     assert slim.summary.total_events == len(whole)
 
 
+@pytest.mark.covers("R-LOG-TASK-3")
 def test_heads_are_cut_only_once_they_are_masked() -> None:
     session = executing(task("T001", TaskState.BLOCKED, blocked="b" * 9000))
     session.intent = session.intent.model_copy(update={"body": "w" * 300})
@@ -469,6 +508,7 @@ def rows(task: str, level: str = "") -> list[str]:
     return [row[1] for table in tables for row in table.rows]
 
 
+@pytest.mark.covers("R-ENUM-TaskLogStatus")
 def test_without_a_task_all_logs_are_listed() -> None:
     [table, _] = task_log_views.log_blocks(logs())
     assert isinstance(table, Table)
@@ -476,17 +516,20 @@ def test_without_a_task_all_logs_are_listed() -> None:
     assert [row[2] for row in table.rows] == ["complete", "running"]
 
 
+@pytest.mark.covers("R-ENUM-VisibilityLevel", "R-PROPERTY-25")
 def test_the_summary_leaves_details_out_and_the_full_log_has_them() -> None:
     assert "EXECUTOR_DISPATCH" not in rows("T001")
     assert {"USER_INPUT", "TEST_EXECUTION", "TASK_COMPLETED"} <= set(rows("T001"))
     assert {"EXECUTOR_DISPATCH", "FILE_OPERATION", "USER_INPUT"} <= set(rows("T001", "full"))
 
 
+@pytest.mark.covers("R-LOG-TASK-8")
 @pytest.mark.parametrize("level", ["", "verbose", "summary", "Ful", "1"])
 def test_an_unknown_level_is_the_summary(level: str) -> None:
     assert rows("T001", level) == rows("T001")
 
 
+@pytest.mark.covers("R-LOG-INDEX-2", "R-PROPERTY-30")
 @pytest.mark.parametrize("name", ["T001", "t001", "id-T001", "task-001"])
 def test_either_id_finds_the_log(name: str) -> None:
     assert "TASK_COMPLETED" in rows(name)
@@ -529,6 +572,7 @@ def test_a_stop_is_told_by_who_stopped_it() -> None:
     assert after.tasks[0].run.state is RunState.ENDED
 
 
+@pytest.mark.covers("R-LOG-INDEX-1", "R-LOG-VERIFIED-4")
 def test_the_index_counts_only_files_that_exist() -> None:
     session = executing(verifying("T001"))
     one = session.tasks[0]

@@ -55,6 +55,7 @@ class Logged(Life):
                 assert any(one.event_type in ENDS for one in log.events), self.told(task.key)
 
 
+@pytest.mark.covers("R-ENTITY-TaskLog", "R-LOG-TASK-1", "R-PROPERTY-26")
 @pytest.mark.parametrize("seed", LIVES)
 def test_no_task_goes_unlogged(seed: int) -> None:
     life = Logged(seed)

@@ -81,6 +81,7 @@ def test_no_figure_drives_the_scale_out_of_its_bounds(tokens: int, sent: int, ol
     assert 0.3 <= corrected_scale(reported(tokens, sent), old) <= 2.0
 
 
+@pytest.mark.covers("G-RULE-CONTEXT-2", "G-RULE-CONTEXT-3")
 @pytest.mark.parametrize(
     ("window", "tokens"),
     [(0, BUDGET_IF_UNKNOWN), (-1, BUDGET_IF_UNKNOWN), (16_000, 12_800), (128_000, 102_400)],
@@ -89,6 +90,7 @@ def test_four_fifths_of_a_window_may_be_filled(window: int, tokens: int) -> None
     assert token_budget(window) == tokens
 
 
+@pytest.mark.covers("G-RULE-CONTEXT-1")
 def test_a_short_conversation_is_not_summarised_however_long_its_messages_are() -> None:
     assert messages_to_summarise(talking(KEPT_VERBATIM, 50_000), 0) == 0
 
@@ -97,6 +99,7 @@ def test_many_short_messages_are_not_summarised() -> None:
     assert messages_to_summarise(talking(60, 30), 0) == 0
 
 
+@pytest.mark.covers("G-US8.1", "G-RULE-CONTEXT-1", "G-RULE-CONTEXT-3", "G-FR-012")
 def test_all_but_the_last_messages_are_summarised_when_half_of_what_may_be_sent_is_talk() -> None:
     assert messages_to_summarise(talking(25, 900), 0) == 5
     assert messages_to_summarise(talking(25, 900), 128_000) == 0

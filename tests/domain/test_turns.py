@@ -41,6 +41,7 @@ def ended(number: int = 2) -> RunEnded:
     )
 
 
+@pytest.mark.covers("R-ENTITY-Run", "R-ENUM-RunTrigger")
 def test_what_people_say_press_and_agents_do_sets_off_a_turn() -> None:
     events: list[Event] = [said(), pressed(Verb.DEFAULTS), ended(), pressed(Verb.MORE, 3)]
     found = session_turns("s", [step(event) for event in events])
@@ -60,6 +61,7 @@ def test_what_follows_belongs_to_the_turn() -> None:
     assert (one.status, one.completed_at) == (RunStatus.COMPLETED, tick.at)
 
 
+@pytest.mark.covers("R-ENUM-RunStatus")
 @pytest.mark.parametrize(
     ("event", "status", "wanted"),
     [
@@ -87,6 +89,7 @@ def test_a_bug_is_a_failed_turn() -> None:
     assert session_turns("s", [step(said()), step(broke)])[0].status is RunStatus.FAILED
 
 
+@pytest.mark.covers("R-ENUM-Phase")
 @pytest.mark.parametrize(
     ("phase", "wanted"),
     [
@@ -105,6 +108,7 @@ def test_every_phase_has_its_word(phase: Phase, wanted: SessionPhase) -> None:
     assert phase_of(session) is wanted
 
 
+@pytest.mark.covers("R-ENUM-Phase")
 def test_while_everything_is_tested_it_is_quality_assurance() -> None:
     session = scenes.executing()
     for task in session.tasks:
@@ -112,6 +116,7 @@ def test_while_everything_is_tested_it_is_quality_assurance() -> None:
     assert phase_of(session) is SessionPhase.QA
 
 
+@pytest.mark.covers("R-ENUM-ThreadType")
 def test_the_chat_is_the_main_thread_and_the_rest_stands_behind() -> None:
     kinds = [one.thread_type for one in session_log(scenes.executing()).threads]
     assert kinds == [ThreadType.MAIN, ThreadType.BACKGROUND, ThreadType.SYSTEM]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from bot.core.intent import Vague, fixed_question, vague_request
 
 
+@pytest.mark.covers("R-RULE-CLARIFY-4")
 @pytest.mark.parametrize(
     "text",
     [
@@ -42,6 +43,7 @@ def test_a_change_of_nothing_is_asked_which_place(text: str) -> None:
     assert vague_request(text) is Vague.CHANGE
 
 
+@pytest.mark.covers("R-RULE-CLARIFY-3")
 @pytest.mark.parametrize(
     "text",
     [
@@ -108,6 +110,7 @@ def test_the_fixed_questions_have_no_default_and_no_options() -> None:
             assert (question.number, question.options, question.default) == (1, (), "")
 
 
+@pytest.mark.covers("R-RULE-CLARIFY-3", "R-RULE-CLARIFY-4")
 def test_the_fixed_questions_are_put_in_the_language_of_the_request() -> None:
     assert (
         fixed_question(Vague.CREATE, "Japanese").text
@@ -121,6 +124,7 @@ def test_the_fixed_questions_are_put_in_the_language_of_the_request() -> None:
     assert fixed_question(Vague.CHANGE, "").text.startswith("Which feature or place")
 
 
+@pytest.mark.covers("R-RULE-CLARIFY-2")
 def test_the_fixed_questions_are_short_and_guess_nothing() -> None:
     for kind in Vague:
         for language in ("Japanese", "English"):

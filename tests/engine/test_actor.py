@@ -102,6 +102,7 @@ async def test_no_card_is_shown_before_it_is_written_down_that_the_last_one_was(
     assert stage.session().phase is Phase.APPROVING
 
 
+@pytest.mark.covers("G-MOVE-SESSION-3")
 async def test_a_bug_ends_its_own_session_and_no_other(stage: Stage) -> None:
     def model(call: Call) -> str:
         if "break" in call.data:
@@ -154,6 +155,7 @@ async def test_a_disk_that_fills_up_while_deciding_is_told_once_and_loses_nothin
     assert stage.llm.count == 1, "the answer that could not be saved was kept, not asked for again"
 
 
+@pytest.mark.covers("G-RULE-SCOPE-4", "G-FR-014", "G-DATA-SessionQueue")
 async def test_three_sessions_of_a_repository_run_one_after_the_other_in_the_order_they_came(
     stage: Stage,
 ) -> None:
@@ -187,6 +189,7 @@ async def test_a_stopped_session_lets_the_next_one_go_first(stage: Stage) -> Non
     assert stage.session().status is Status.QUEUED
 
 
+@pytest.mark.covers("O-P3")
 async def test_after_a_restart_the_holder_keeps_its_place(stage: Stage) -> None:
     await stage.open()
     await stage.is_planned()
@@ -443,6 +446,7 @@ async def test_after_a_restart_the_holder_keeps_its_place_whoever_is_read_first(
     assert len(stage.panes.running()) == 2
 
 
+@pytest.mark.covers("G-RULE-LLMDOWN-3")
 async def test_a_model_that_is_away_is_asked_again_after_ever_longer_pauses(stage: Stage) -> None:
     stage.llm = type(stage.llm)(lambda call: Unavailable("the model does not answer"))
     await stage.open()
@@ -504,6 +508,7 @@ async def test_a_script_is_ended_by_what_does_not_pass(
     assert standing.exit_code == ExitCode.INCOMPLETE
 
 
+@pytest.mark.covers("G-RULE-LLMDOWN-4")
 async def test_a_model_that_is_back_is_told_how_things_stand_now(stage: Stage) -> None:
     asked, away = list[Call](), [False]
 

@@ -57,6 +57,7 @@ async def presses(stage: Stage, choice: Choice) -> None:
     await stage.presses(choice.verb, choice.about)
 
 
+@pytest.mark.covers("G-RULE-BRANCHMODE-1")
 async def test_every_branch_is_listed_with_its_session_and_task(stage: Stage) -> None:
     person_works(stage)
     await stage.is_planned()
@@ -71,6 +72,7 @@ async def test_every_branch_is_listed_with_its_session_and_task(stage: Stage) ->
     assert "1 ahead" in told
 
 
+@pytest.mark.covers("G-FR-016")
 async def test_many_branches_stand_in_a_table_and_no_agents_branch_is_left_out(
     stage: Stage,
 ) -> None:
@@ -81,6 +83,7 @@ async def test_many_branches_stand_in_a_table_and_no_agents_branch_is_left_out(
     assert all(f"| agent/n{number} |" in told for number in range(30))
 
 
+@pytest.mark.covers("G-FR-001a", "G-SC-001", "G-OUT-6")
 async def test_details_stand_before_the_model_is_asked_and_its_summary_joins_the_same_card(
     stage: Stage,
 ) -> None:
@@ -160,6 +163,7 @@ async def test_in_a_channel_the_card_begins_a_thread_so_that_it_can_be_edited(st
     assert len(cards(stage)) == 2
 
 
+@pytest.mark.covers("G-FR-016")
 async def test_merging_moves_the_base_and_says_who_did_it(stage: Stage) -> None:
     tip = person_works(stage)
     await stage.commands_(Word.BRANCH, "feature/a")
@@ -194,6 +198,7 @@ async def test_peoples_uncommitted_work_is_never_merged_over(stage: Stage) -> No
     assert "uncommitted changes" in whispered(stage)
 
 
+@pytest.mark.covers("G-RULE-BRANCHMODE-2")
 async def test_the_question_before_deleting_names_what_would_be_lost(stage: Stage) -> None:
     tip = person_works(stage)
     await stage.commands_(Word.BRANCH, "feature/a")
@@ -264,6 +269,7 @@ async def test_who_may_only_begin_work_looks_but_changes_nothing(stage: Stage) -
     assert stage.repository.heads == before
 
 
+@pytest.mark.covers("G-US1.5")
 async def test_looking_leaves_every_agent_at_work(stage: Stage) -> None:
     await stage.is_planned()
     await stage.approves()
@@ -274,6 +280,7 @@ async def test_looking_leaves_every_agent_at_work(stage: Stage) -> None:
     assert stage.session().in_state(TaskState.RUNNING)
 
 
+@pytest.mark.covers("G-RULE-TMUX-3")
 async def test_without_tmux_branches_are_there(stage: Stage) -> None:
     stage.panes.missing = "tmux is required"
     person_works(stage)

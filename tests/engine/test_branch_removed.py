@@ -12,6 +12,8 @@ from bot.core.states import TaskState
 from bot.core.task import Hold, Task, Workspace
 from tests.stories.stage import Stage
 
+pytestmark = pytest.mark.covers("G-RULE-BRANCHMODE-3")
+
 Removal = Callable[[Stage], Awaitable[str]]
 WAYS_ON = {Verb.RETRY, Verb.REASSIGN, Verb.SKIP, Verb.GIVE_UP}
 

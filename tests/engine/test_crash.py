@@ -80,6 +80,20 @@ async def test_the_story_without_a_crash_is_long_enough_to_mean_something() -> N
     assert await calls_of_the_story() > 150
 
 
+@pytest.mark.covers(
+    "G-US7.1",
+    "G-US7.2",
+    "G-US7.3",
+    "G-RULE-STORE-1",
+    "G-FR-011",
+    "G-SC-005",
+    "G-MODULE-1",
+    "B-FLOW-RUN-2",
+    "B-FLOW-RUN-5",
+    "B-OP-claimNextTask",
+    "B-OP-releaseTask",
+    "O-P2",
+)
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 async def test_a_crash_at_any_call_loses_nothing_and_doubles_nothing(chunk: int) -> None:
     """By turns before it and after it."""
@@ -100,6 +114,7 @@ async def _after_crashes(chunk: int, turn: int) -> AsyncGenerator[str, None]:
             yield f"call {call} ({fate.where}): {fault}"
 
 
+@pytest.mark.covers("G-US7.3", "R-PROPERTY-37", "O-P2")
 @pytest.mark.parametrize("chunk", range(4))
 async def test_two_crashes_at_random_calls_lose_nothing_and_double_nothing(chunk: int) -> None:
     calls = await calls_of_the_story()

@@ -196,6 +196,7 @@ def test_without_a_crash_the_story_is_long_and_ends_well(folder: Path) -> None:
     assert len(marks) > FIRST_DEATHS[-1] + (DEATHS - 1) * STRIDE
 
 
+@pytest.mark.covers("G-SC-005", "O-P2")
 @pytest.mark.parametrize("first", FIRST_DEATHS)
 def test_killed_four_times_it_loses_nothing_and_doubles_nothing(folder: Path, first: int) -> None:
     live_and_die(folder, str(first), *[str(STRIDE)] * (DEATHS - 1))

@@ -40,6 +40,8 @@ from tests.fakes.chat import ANNA, THREAD
 from tests.flow import scenes
 from tests.stories.stage import Stage
 
+pytestmark = pytest.mark.covers("O-C1")
+
 NOT_FOR_STARTERS = (
     Verb.INTENT_APPROVE,
     Verb.INTENT_REJECT,
@@ -128,6 +130,7 @@ async def test_a_command_without_a_mention_is_meant_for_the_session_of_its_threa
     assert (stage.session().stops, titles(stage)) == (0, [REFUSED])
 
 
+@pytest.mark.covers("O-C6")
 async def test_of_two_hundred_presses_one_approves_and_every_other_is_told_who_was_first(
     stage: Stage,
 ) -> None:

@@ -70,6 +70,7 @@ def status(stage: Stage, id: str = "add-codes") -> IntentStatus:
     return stage.registry.filed[id].intent.status
 
 
+@pytest.mark.covers("F-HISTORY-2")
 async def test_an_intent_is_approved_run_and_done_in_a_session_of_its_own() -> None:
     stage = await opened(wish())
     assert "waits for approval" in await says(stage, "list")
@@ -100,6 +101,7 @@ async def test_an_intent_is_approved_run_and_done_in_a_session_of_its_own() -> N
     await stage.close()
 
 
+@pytest.mark.covers("F-REGISTRY-1")
 async def test_a_session_begun_in_chat_has_its_intent_in_the_registry() -> None:
     stage = await opened()
     await stage.is_planned()
@@ -113,6 +115,17 @@ async def test_a_session_begun_in_chat_has_its_intent_in_the_registry() -> None:
     await stage.close()
 
 
+@pytest.mark.covers(
+    "F-MOVE-4",
+    "F-MOVE-5",
+    "F-MOVE-6",
+    "F-INBOX-4",
+    "F-STATUS-2",
+    "F-STATUS-3",
+    "F-HISTORY-2",
+    "F-HISTORY-3",
+    "F-HISTORY-4",
+)
 @pytest.mark.parametrize(
     ("failed", "became", "outcome"),
     [
@@ -172,6 +185,7 @@ async def test_two_who_run_an_intent_at_once_begin_one_session() -> None:
     await stage.close()
 
 
+@pytest.mark.covers("F-MOVE-6")
 async def test_a_blocked_intent_is_approved_and_run_again_in_another_session() -> None:
     stage = await opened(wish(status=IntentStatus.BLOCKED))
     assert "blocked" in await says(stage, "show", "add")
@@ -195,6 +209,7 @@ async def test_what_a_session_is_at_work_on_is_decided_there() -> None:
     await stage.close()
 
 
+@pytest.mark.covers("F-REGISTRY-2")
 async def test_nothing_runs_that_nobody_has_approved() -> None:
     stage = await opened(wish(risk=Risk.LOW))
     stage.registry.filed["forged"] = wish(id="forged", status=IntentStatus.EXECUTING)
@@ -257,6 +272,7 @@ async def test_a_button_counts_only_for_what_was_shown() -> None:
     await stage.close()
 
 
+@pytest.mark.covers("F-DRAFT-2", "F-DRAFT-3")
 async def test_a_draft_becomes_an_intent_whose_kind_and_risk_are_estimated() -> None:
     stage = await opened()
     draft = IntentDraft(name="Add codes.md", digest="d1", title="Add codes", body="A code.")
@@ -285,6 +301,7 @@ async def test_a_file_that_takes_no_estimate_is_estimated_once() -> None:
     await stage.close()
 
 
+@pytest.mark.covers("F-DRAFT-3")
 async def test_without_a_model_the_kind_is_read_from_the_words_and_the_risk_waits() -> None:
     stage = Stage()
     stage.answers = lambda heading, told: "I cannot say."  # type: ignore[method-assign]
@@ -297,6 +314,7 @@ async def test_without_a_model_the_kind_is_read_from_the_words_and_the_risk_wait
     await stage.close()
 
 
+@pytest.mark.covers("F-INTENT-OPEN")
 async def test_an_open_question_of_a_file_is_asked_in_the_session() -> None:
     asked = (
         Question(number=1, text="Which basket?"),
@@ -312,6 +330,7 @@ async def test_an_open_question_of_a_file_is_asked_in_the_session() -> None:
     await stage.close()
 
 
+@pytest.mark.covers("F-INBOX-1", "F-INBOX-2", "F-INBOX-3", "F-INBOX-4")
 async def test_the_inbox_shows_what_waits_besides_sessions() -> None:
     stage = await opened(
         wish(),
@@ -350,6 +369,7 @@ async def test_what_cannot_be_used_is_told_and_the_work_goes_on() -> None:
     await stage.close()
 
 
+@pytest.mark.covers("F-HISTORY-1")
 async def test_what_was_lost_by_a_kill_is_made_good_at_the_next_start() -> None:
     stage = await opened()
     await stage.is_planned()

@@ -7,6 +7,8 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from bot.core.cards import AnswerCard
 from bot.core.choices import Word
 from bot.core.intent import Intent, Risk, Source
@@ -65,6 +67,7 @@ async def reflecting(*observations: Observation, **rules: object) -> Reflecting:
     return stage
 
 
+@pytest.mark.covers("F-OBSERVE-1")
 async def test_what_an_agent_wrote_down_is_appended_after_its_run() -> None:
     stage = Stage()
     await stage.open()
@@ -101,6 +104,7 @@ async def test_observations_that_cannot_be_kept_hold_nothing_up() -> None:
     await stage.close()
 
 
+@pytest.mark.covers("G-OUT-5", "F-REGISTRY-1", "F-REFLECT-1", "F-OBSERVE-5")
 async def test_reflection_proposes_intents_that_wait_for_a_person() -> None:
     stage = await reflecting(seen("a"), seen("b"), seen("old", processed=True))
     stage.proposals = (proposal("a"),)
@@ -120,6 +124,7 @@ async def test_reflection_proposes_intents_that_wait_for_a_person() -> None:
     await stage.close()
 
 
+@pytest.mark.covers("F-REFLECT-1")
 async def test_what_was_proposed_before_a_kill_is_not_proposed_again() -> None:
     stage = await reflecting(seen("a"))
     intent = Intent(id="merge-the-parsers", title="Merge the parsers", body="One is enough.")
@@ -142,6 +147,7 @@ async def test_an_id_nobody_knows_is_asked_again_and_then_done_without() -> None
     await stage.close()
 
 
+@pytest.mark.covers("F-REFLECT-1")
 async def test_nothing_reflected_starts_alone_unless_the_operator_lets_it() -> None:
     for sources, started in (({Source.HUMAN}, 0), ({Source.REFLECTION}, 1)):
         stage = await reflecting(
@@ -165,6 +171,7 @@ async def test_a_session_that_ends_is_reflected_on_only_where_the_operator_wants
         await stage.close()
 
 
+@pytest.mark.covers("F-OBSERVE-4", "F-AUDIT-1")
 async def test_an_audit_tells_what_is_out_of_date_and_notes_it_once() -> None:
     decision = ground("docs/decisions/1.md", EvidenceType.DECISION)
     stage = await reflecting(
@@ -195,6 +202,7 @@ async def test_an_audit_tells_what_is_out_of_date_and_notes_it_once() -> None:
     await stage.close()
 
 
+@pytest.mark.covers("G-OUT-5")
 async def test_nothing_noticed_or_remembered_reaches_a_session_by_itself() -> None:
     """No prompt of the model and no instruction of an agent says anything of it: it leads to proposals only."""
 

@@ -200,6 +200,7 @@ async def test_at_the_start_every_task_that_should_have_a_log_is_noted_and_old_l
     assert fake.tidied == 1
 
 
+@pytest.mark.covers("R-ENTITY-TaskLog")
 async def test_a_task_that_ended_unlogged_has_its_log_after_the_next_start(tmp_path: Path) -> None:
     """Its session is all there is: the bot was killed before anything was written."""
     _, session = begun()

@@ -191,6 +191,7 @@ async def test_usage_is_counted_over_all_sessions(stage: Stage) -> None:
     assert table.rows[0][0] == session.short
 
 
+@pytest.mark.covers("G-RULE-AI-4")
 async def test_the_model_is_told_and_changed_by_whoever_may(stage: Stage) -> None:
     await command(stage, Word.MODEL, by=STARTER)
     assert dict(last(stage).body[0].pairs)["Key"] == "SET"  # type: ignore[union-attr]
@@ -206,6 +207,7 @@ async def test_the_model_is_told_and_changed_by_whoever_may(stage: Stage) -> Non
     assert stage.preferences.model().model == "qwen3"
 
 
+@pytest.mark.covers("G-RULE-AI-4")
 async def test_the_button_for_it_tells_in_any_thread_how_the_model_is_chosen(stage: Stage) -> None:
     await stage.is_planned()
     for by, told in ((STARTER, REFUSED), (ANNA, "Model")):

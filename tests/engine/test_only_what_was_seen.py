@@ -231,6 +231,7 @@ async def test_of_work_without_measure_so_much_is_told_that_it_can_be_kept(bench
     assert len(event.model_dump_json()) < 3_000_000
 
 
+@pytest.mark.covers("O-X11")
 @pytest.mark.parametrize(
     ("other", "signs"),
     [

@@ -48,6 +48,7 @@ async def stage() -> AsyncIterator[Reader]:
     await stage.close()
 
 
+@pytest.mark.covers("F-INTENT-PARENT", "F-ANALYZE-2")
 async def test_each_part_of_a_large_wish_is_planned_in_a_session_of_its_own(stage: Reader) -> None:
     await stage.says(LARGE)
     assert any(isinstance(card, PartsCard) for card in stage.chat.cards())
@@ -69,6 +70,7 @@ async def test_each_part_of_a_large_wish_is_planned_in_a_session_of_its_own(stag
     assert len(stage.all()) == 3
 
 
+@pytest.mark.covers("G-RULE-CONTINUE-1", "G-FR-021")
 async def test_more_of_what_was_built_elsewhere_goes_on_there(stage: Reader) -> None:
     built = await stage.has_built()
     await stage.says("Codes that expire", RELATED)

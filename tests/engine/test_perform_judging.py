@@ -132,6 +132,7 @@ async def test_what_the_model_says_to_people_is_masked(bench: Bench) -> None:
     assert HIDDEN not in judged.model_dump_json()
 
 
+@pytest.mark.covers("G-RULE-LIVE-1")
 async def test_a_change_is_judged_while_it_is_wanted(bench: Bench) -> None:
     change = Change(id="c1", text="wider", by=ANN, at=T0, revision=2)
     session = executing(task("T001"), task("T002"), change=change)
@@ -185,6 +186,7 @@ async def test_words_wait_until_the_model_can_be_asked(bench: Bench, trouble: Po
         await talk.judge_words(bench.world, waiting(), JudgeWords(words_id="w2"))
 
 
+@pytest.mark.covers("G-RULE-CONTEXT-4")
 async def test_the_oldest_messages_become_a_summary(bench: Bench) -> None:
     session = executing()
     for n in range(5):
@@ -197,6 +199,7 @@ async def test_the_oldest_messages_become_a_summary(bench: Bench) -> None:
     assert "message 3" not in str(data(bench)["messages"])
 
 
+@pytest.mark.covers("G-RULE-PR-5")
 async def test_finished_work_is_described_from_its_worktree(bench: Bench) -> None:
     done = await bench.worked()
     bench.worktrees.agent_commits(

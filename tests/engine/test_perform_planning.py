@@ -220,6 +220,7 @@ async def test_a_plan_is_analysed_with_what_earlier_sessions_took(bench: Bench) 
     assert event.analysis.findings == ()
 
 
+@pytest.mark.covers("F-RISK-2", "F-RISK-3")
 @pytest.mark.parametrize(
     ("risk", "source", "policy"),
     [

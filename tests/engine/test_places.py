@@ -6,6 +6,8 @@ import asyncio
 import functools
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from bot.core.errors import Unavailable
 from bot.core.events import PlaceGranted
 from bot.core.projections.records import Record
@@ -54,6 +56,7 @@ class Line:
             await asyncio.sleep(0)
 
 
+@pytest.mark.covers("G-RULE-SCOPE-3", "G-RULE-SCOPE-4", "G-RULE-UI-4")
 async def test_repositories_work_side_by_side_and_sessions_of_one_take_turns() -> None:
     line = Line()
     await line.ask("/shop", "a")
@@ -98,6 +101,7 @@ async def test_a_disk_that_is_full_as_the_place_is_granted_lets_nobody_else_in()
     await stage.close()
 
 
+@pytest.mark.covers("G-RULE-SCOPE-3")
 async def test_so_many_repositories_work_at_once_and_the_next_has_its_turn_when_one_is_done() -> (
     None
 ):

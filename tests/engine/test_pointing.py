@@ -41,6 +41,8 @@ from tests.fakes.chat import ANNA
 from tests.flow.scenes import asked, executing, running
 from tests.stories.stage import Stage
 
+pytestmark = pytest.mark.covers("O-C9")
+
 PAUSED, ACTIVE = Status.PAUSED, Status.ACTIVE
 
 
@@ -221,6 +223,7 @@ async def test_a_stop_of_all_that_was_interrupted_goes_on_when_it_comes_again(st
     assert statuses(stage, *own) == [PAUSED] * 3
 
 
+@pytest.mark.covers("B-FLOW-CONTINUE-1", "B-CMD-continue")
 async def test_to_continue_without_an_id_means_the_session_that_ended_last_here(
     stage: Stage,
 ) -> None:

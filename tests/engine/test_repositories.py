@@ -59,6 +59,7 @@ def test_a_request_may_name_one_anywhere_in_it(text: str, found: RepositoryReque
     assert repository_request(text) == found
 
 
+@pytest.mark.covers("O-C18")
 async def test_a_channel_that_is_bound_begins_its_sessions_there_and_others_do_not(
     stage: Stage,
 ) -> None:
@@ -68,6 +69,7 @@ async def test_a_channel_that_is_bound_begins_its_sessions_there_and_others_do_n
     assert (await begun(stage, ELSEWHERE)).repository == stage.repository.path
 
 
+@pytest.mark.covers("O-C18")
 async def test_a_name_in_the_request_wins_and_is_no_part_of_it(stage: Stage) -> None:
     await command(stage, Word.REPO, "web")
     await take(stage, said("Add discounts repo:shop"))
@@ -81,6 +83,7 @@ async def test_a_name_in_the_request_wins_and_is_no_part_of_it(stage: Stage) -> 
     assert (first.branch, first.commit) == (session.base_branch, session.base_commit)
 
 
+@pytest.mark.covers("O-C18")
 async def test_one_that_nobody_knows_is_told_and_no_other_is_taken(stage: Stage) -> None:
     await take(stage, said("Add discounts repo:wbe"))
     await command(stage, Word.REPO, "nowhere")
@@ -102,6 +105,7 @@ async def test_a_binding_to_one_that_is_gone_is_told_and_no_other_is_taken(stage
     assert stage.store.sessions() == []
 
 
+@pytest.mark.covers("O-X4")
 async def test_set_up_is_for_the_usual_repository_or_for_the_one_it_names(stage: Stage) -> None:
     usual = stage.repository.path
     stage.rules = replace(stage.rules, set_up=("npm ci", "WEB: make deps", "echo a: b"))
@@ -129,6 +133,7 @@ async def test_a_test_command_is_the_usual_repositorys_or_that_of_the_one_it_nam
     assert repositories.test_command_for(stage.repository.path) == ""
 
 
+@pytest.mark.covers("R-REPL-CONFIG-5")
 async def test_a_copy_is_tested_as_what_it_was_copied_from(stage: Stage) -> None:
     usual = stage.repository.path
     stage.rules = replace(stage.rules, test_commands=("make check",))

@@ -31,6 +31,9 @@ def status(stage: Stage) -> StatusCard:
     return card
 
 
+@pytest.mark.covers(
+    "G-RULE-LOOP-12", "G-RULE-PROGRESS-1", "G-RULE-PROGRESS-2", "G-RULE-PROGRESS-3", "G-FR-023"
+)
 async def test_a_tick_tells_state_run_time_and_the_masked_end_of_each_pane_and_asks_no_model(
     stage: Stage,
 ) -> None:
@@ -46,10 +49,12 @@ async def test_a_tick_tells_state_run_time_and_the_masked_end_of_each_pane_and_a
     assert stage.llm.count == asked
 
 
+@pytest.mark.covers("G-RULE-PROGRESS-1", "G-FR-023")
 def test_progress_is_told_every_two_minutes_unless_the_operator_says_otherwise() -> None:
     assert Settings.model_fields["progress_seconds"].default == 120
 
 
+@pytest.mark.covers("O-C8")
 async def test_where_the_operator_wants_it_each_tick_comes_at_the_end_of_the_thread(
     stage: Stage,
 ) -> None:
@@ -63,6 +68,7 @@ async def test_where_the_operator_wants_it_each_tick_comes_at_the_end_of_the_thr
     assert status(stage).anew
 
 
+@pytest.mark.covers("G-RULE-END-5", "O-X7")
 async def test_an_agent_that_says_nothing_for_days_works_on_and_its_run_time_is_shown(
     stage: Stage,
 ) -> None:

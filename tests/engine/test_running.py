@@ -31,6 +31,7 @@ def logged(caplog: pytest.LogCaptureFixture, what: str) -> list[Mapping[str, obj
     ]
 
 
+@pytest.mark.covers("G-RULE-LOG-3")
 async def test_the_start_of_every_agent_is_logged(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -43,6 +44,7 @@ async def test_the_start_of_every_agent_is_logged(
     assert {data["agent"] for data in started} == {"played"}
 
 
+@pytest.mark.covers("G-RULE-LOG-3")
 async def test_the_end_of_an_agent_is_logged_with_how_it_ended(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -67,6 +69,7 @@ async def test_a_stop_is_logged_with_what_would_not_end(
     assert stops == {first: (42,), second: ()}
 
 
+@pytest.mark.covers("G-RULE-TRUST-1")
 async def test_agents_that_were_to_be_in_a_sandbox_never_start_without_one(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

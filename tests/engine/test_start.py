@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from bot.core.cards import Card
 from bot.core.choices import Verb, Word
 from bot.core.layout import lay_out
@@ -26,6 +28,7 @@ async def welcomed(stage: Stage) -> list[Card]:
     return [card for _, _, card in stage.chat.whispered[before:]]
 
 
+@pytest.mark.covers("G-RULE-STORE-4")
 async def test_unfinished_sessions_are_listed_and_can_be_resumed_or_discarded_by_their_id(
     stage: Stage,
 ) -> None:
@@ -52,6 +55,7 @@ async def test_unfinished_sessions_are_listed_and_can_be_resumed_or_discarded_by
     assert stage.session(OTHER).status is Status.ACTIVE
 
 
+@pytest.mark.covers("G-RULE-STORE-4")
 async def test_the_program_names_what_is_unfinished_at_its_start(stage: Stage) -> None:
     await stage.is_planned()
     await stage.revive()
@@ -70,6 +74,7 @@ async def test_where_all_is_finished_nothing_is_listed(stage: Stage) -> None:
     assert stage.desk.unfinished() == ()
 
 
+@pytest.mark.covers("G-RULE-STORE-4")
 async def test_a_stopped_session_shows_its_choices_again_after_a_start(stage: Stage) -> None:
     await stage.says("Add discounts")
     await stage.presses(Verb.STOP)
@@ -80,6 +85,7 @@ async def test_a_stopped_session_shows_its_choices_again_after_a_start(stage: St
     assert [choice.verb for choice in lay_out(stopped).choices] == [Verb.RESUME, Verb.DISCARD]
 
 
+@pytest.mark.covers("O-X6")
 async def test_in_a_script_the_agent_is_known_to_ask_in_vain(stage: Stage) -> None:
     await stage.says("Add discounts")
     assert stage.agents.answered == [True]

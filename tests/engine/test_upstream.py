@@ -100,6 +100,7 @@ def away(place: Place) -> str:
     return place.mine.heads["main"]
 
 
+@pytest.mark.covers("O-M17")
 @pytest.mark.parametrize(
     ("happened", "where", "note"),
     [
@@ -151,6 +152,7 @@ async def test_a_hosted_branch_is_the_base_and_the_card_says_how_it_differs_from
     assert scanned.scan.commit == commit
 
 
+@pytest.mark.covers("O-M17")
 @pytest.mark.parametrize("fetched", [True, False])
 async def test_without_a_host_one_builds_on_ones_own_and_hears_of_an_origin_that_is_ahead(
     fetched: bool,

@@ -53,6 +53,7 @@ def last_approval(stage: Stage) -> ApprovalCard:
     return [card for _, card in stage.chat.shown if isinstance(card, ApprovalCard)][-1]
 
 
+@pytest.mark.covers("G-RULE-WIZARD-1")
 @pytest.mark.parametrize(
     ("said", "text"),
     [
@@ -70,6 +71,7 @@ def test_a_word_that_only_begins_so_is_talk() -> None:
     assert parse_command("specify it better") is None
 
 
+@pytest.mark.covers("G-RULE-SPECKIT-9", "G-RULE-WIZARD-2")
 async def test_a_spec_is_written_in_a_thread_of_its_own_and_is_over(stage: Stage) -> None:
     await asks(stage)
     session = await answers(stage)
@@ -90,6 +92,7 @@ async def test_a_spec_is_written_in_a_thread_of_its_own_and_is_over(stage: Stage
     assert stage.repository.branch == "main"
 
 
+@pytest.mark.covers("G-RULE-WIZARD-4")
 async def test_nothing_waits_for_anybody_when_it_is_written(stage: Stage) -> None:
     await asks(stage)
     session = await answers(stage)
@@ -108,6 +111,7 @@ async def test_the_thread_a_mention_begins_is_taken_where_nothing_goes_on(stage:
     assert not [card for _, card in stage.chat.shown if isinstance(card, RootCard)]
 
 
+@pytest.mark.covers("G-FR-019")
 async def test_in_the_thread_of_a_session_it_begins_beside_it(stage: Stage) -> None:
     await stage.is_planned()
     await asks(stage, thread=THREAD)
@@ -124,6 +128,7 @@ async def test_it_needs_neither_tmux_nor_an_agent(stage: Stage) -> None:
     assert any("claude is not installed" in warning for warning in session.warnings)
 
 
+@pytest.mark.covers("G-FR-019")
 async def test_run_it_carries_it_on_as_a_session_like_any_other(stage: Stage) -> None:
     await asks(stage)
     session = await answers(stage)
@@ -155,6 +160,7 @@ async def test_what_is_run_and_discarded_is_cleaned_up(stage: Stage) -> None:
     assert "Discarded" in [lay_out(card).title for _, card in stage.chat.shown]
 
 
+@pytest.mark.covers("G-RULE-WIZARD-4")
 async def test_a_mere_ok_starts_nothing_once_it_is_over(stage: Stage) -> None:
     await asks(stage)
     session = await answers(stage)

@@ -113,6 +113,7 @@ class AlwaysMore(Stage):
                 return super().answers(heading, told)
 
 
+@pytest.mark.covers("B-WHY-3")
 async def test_a_session_goes_on_ten_times_and_then_what_is_wanted_is_a_new_one() -> None:
     stage = AlwaysMore(drafts=[draft("T001", "Discount codes")])
     await stage.open()

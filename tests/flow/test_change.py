@@ -128,6 +128,7 @@ def confirms(session: Session) -> list[Deed]:
     return decide(session, pressed(Verb.APPROVE, about))
 
 
+@pytest.mark.covers("G-RULE-LIVE-1", "G-RULE-LIVE-2", "G-FR-002c")
 def test_only_what_is_touched_stops_and_at_once() -> None:
     session = at_work()
     untouched = session.tasks[0].run
@@ -164,6 +165,7 @@ def test_who_may_not_stop_agents_does_not_stop_them_by_wishing_for_something_els
     assert session.tasks[1].runs[-1].why is Why.CHANGED
 
 
+@pytest.mark.covers("G-RULE-LIVE-3")
 def test_the_documents_are_written_one_after_the_other_then_analysed_then_shown() -> None:
     session = asked_for(at_work(), "T002")
     assert "write:spec:2" in keys(list(due(session)))
@@ -195,6 +197,7 @@ def test_the_card_lists_no_task_that_nobody_does_any_more() -> None:
     assert [one.key for one in card.tasks] == ["T001", "T003"]
 
 
+@pytest.mark.covers("G-RULE-LIVE-3")
 def test_a_confirmed_change_goes_on_with_the_same_conversation_and_says_what_changed() -> None:
     session = asked_for(at_work(), "T002")
     drafted(session, *wider(session))
@@ -299,6 +302,7 @@ def test_tasks_are_written_anew_when_one_of_them_was_cut_meanwhile() -> None:
     assert session.change.drafts[-1] == export
 
 
+@pytest.mark.covers("G-RULE-LIVE-2")
 def test_a_model_that_touches_other_tasks_too_does_not_get_its_way() -> None:
     session = asked_for(at_work(), "T002")
     before = drafts_of(session.tasks)

@@ -57,6 +57,15 @@ def test_whoever_spoke_and_was_not_heard_is_told_when_the_session_is_discarded()
     assert session.words == ()
 
 
+@pytest.mark.covers(
+    "G-RULE-APPROVAL-5",
+    "G-RULE-STOP-4",
+    "G-EVENT-InterruptRequested",
+    "G-MOVE-TASK-5",
+    "G-MOVE-SESSION-1",
+    "B-STATE-NEEDS_CONTINUATION",
+    "B-OP-releaseTask",
+)
 def test_stop_ends_every_run_and_keeps_what_was_reached() -> None:
     session = executing(running("T001"), verifying("T002"), task("T003"))
 
@@ -75,6 +84,7 @@ def test_stop_ends_every_run_and_keeps_what_was_reached() -> None:
     assert list(due(session)) == []
 
 
+@pytest.mark.covers("G-RULE-STOP-5", "G-RULE-STOP-6", "G-MOVE-SESSION-4")
 @pytest.mark.parametrize(
     "session",
     [
@@ -100,6 +110,7 @@ def test_stop_and_resume_are_legal_in_every_phase(session: Session) -> None:
         assert [order.key for order in due(session)] == before
 
 
+@pytest.mark.covers("G-MOVE-SESSION-4")
 def test_a_resumed_execution_stands_in_line_again_and_goes_on_with_the_same_conversation() -> None:
     session = executing(running("T001"))
     decide(session, pressed(Verb.STOP))
@@ -156,6 +167,7 @@ def test_discard_ends_agents_cleans_up_and_lists_what_stays() -> None:
     assert list(due(session)) == []
 
 
+@pytest.mark.covers("G-US1.3", "G-RULE-AI-3", "G-RULE-LLMDOWN-2")
 def test_trouble_is_told_once_and_its_end_too() -> None:
     session = surveyed()
     [card] = cards(decide(session, trouble("scan")))
@@ -169,6 +181,7 @@ def test_trouble_is_told_once_and_its_end_too() -> None:
     assert session.trouble == ""
 
 
+@pytest.mark.covers("G-RULE-AI-4")
 def test_where_settings_of_the_model_lack_the_card_leads_to_where_they_are_entered() -> None:
     session = surveyed()
     lacks = trouble("scan").model_copy(
@@ -222,6 +235,7 @@ def test_nobody_is_told_to_wait_for_what_is_not_wanted_any_more() -> None:
     assert session.trouble == ""
 
 
+@pytest.mark.covers("G-MOVE-SESSION-3")
 def test_a_bug_ends_the_session_with_a_clear_word_and_its_agents_too() -> None:
     session = executing(running("T001"))
     deeds = decide(session, Broke(id="b", at=later(), reason="deciding failed"))
@@ -229,6 +243,7 @@ def test_a_bug_ends_the_session_with_a_clear_word_and_its_agents_too() -> None:
     assert any(isinstance(deed, StopRun) for deed in deeds)
 
 
+@pytest.mark.covers("G-MOVE-SESSION-1", "O-P3")
 def test_after_a_restart_the_status_is_shown_and_nothing_is_asked() -> None:
     session = executing(running("T001"))
     shown = cards(decide(session, Woken(id="w", at=later(), restarted=True)))
@@ -236,6 +251,7 @@ def test_after_a_restart_the_status_is_shown_and_nothing_is_asked() -> None:
     assert session.status is Status.ACTIVE
 
 
+@pytest.mark.covers("O-P3")
 def test_an_operator_who_wants_to_be_asked_finds_the_session_paused() -> None:
     session = executing(running("T001"))
     shown = cards(decide(session, Woken(id="w", at=later(), restarted=True, hold=True)))

@@ -76,6 +76,7 @@ def at_work(**changes: object) -> Session:
     return executing(running("T001"), **changes)
 
 
+@pytest.mark.covers("G-MOVE-RUN-4", "O-C12")
 def test_a_dialog_is_shown_with_its_own_options_as_buttons() -> None:
     session = at_work()
     [card] = needs(asks(session))
@@ -85,6 +86,7 @@ def test_a_dialog_is_shown_with_its_own_options_as_buttons() -> None:
     assert kinds(session) == ["await_run"], "nobody types before somebody has chosen"
 
 
+@pytest.mark.covers("O-C12")
 def test_what_is_chosen_is_typed_and_the_card_says_by_whom() -> None:
     session = at_work()
     [card] = needs(asks(session))
@@ -187,6 +189,7 @@ def test_what_was_answered_in_the_pane_takes_the_buttons_away() -> None:
     assert whispers(decide(session, press(card, Verb.REPLY)))
 
 
+@pytest.mark.covers("O-C12")
 def test_an_answer_that_did_not_move_the_screen_is_asked_for_again_on_a_new_card() -> None:
     session = at_work()
     [card] = needs(asks(session))
@@ -333,6 +336,9 @@ def test_the_end_of_a_run_takes_its_buttons_away() -> None:
     assert run_of(session).dialog is None
 
 
+@pytest.mark.covers(
+    "R-ENUM-BlockedReason", "R-ENUM-TerminatedBy", "R-PROPERTY-34", "R-PROPERTY-35", "O-X6"
+)
 def test_where_nobody_is_there_to_answer_a_dialog_ends_the_run_and_keeps_the_work() -> None:
     session = at_work(unattended=True)
     deeds = asks(session)
@@ -352,6 +358,7 @@ def test_where_nobody_is_there_to_answer_a_dialog_ends_the_run_and_keeps_the_wor
     assert log.timeout_ms is not None
 
 
+@pytest.mark.covers("R-ENUM-BlockedReason", "R-PROPERTY-35")
 def test_a_line_that_is_wanted_where_nobody_is_there_says_so() -> None:
     session = at_work(unattended=True)
     asks(session, NAME)

@@ -32,17 +32,22 @@ def test_a_new_session_is_surveyed() -> None:
     assert orders(fresh()) == ["survey"]
 
 
+@pytest.mark.covers("G-RULE-FLOW-1", "G-RULE-SCAN-1", "G-RULE-SCAN-8", "G-RULE-QUESTIONS-1")
 def test_the_repository_is_scanned_before_questions_are_sought() -> None:
     assert orders(surveyed()) == ["scan"]
     assert orders(surveyed(scan=Scan(commit="b"))) == ["questions"]
 
 
+@pytest.mark.covers("G-RULE-LOOP-1", "G-RULE-LOOP-12")
 def test_nothing_is_due_while_a_person_is_waited_for() -> None:
     assert orders(asked()) == []
     assert orders(awaiting_approval()) == []
     assert orders(executing(phase=Phase.FINISHING)) == []
 
 
+@pytest.mark.covers(
+    "G-RULE-SPECKIT-5", "G-RULE-FLOW-2", "G-RULE-FLOW-3", "G-RULE-FLOW-4", "G-RULE-QUESTIONS-5"
+)
 def test_documents_are_written_one_after_the_other_then_committed() -> None:
     session = awaiting_approval()
     session.phase = Phase.SPECIFYING
@@ -64,6 +69,7 @@ def test_nothing_starts_without_the_place() -> None:
     assert orders(session) == [f"place:{T0.isoformat()}"]
 
 
+@pytest.mark.covers("G-US3.1", "G-RULE-MERGE-5", "G-OUT-4", "B-ENTITY-Operations")
 def test_a_starting_run_gets_its_worktree_first_then_its_pane_then_is_awaited() -> None:
     place = f"place:{T0.isoformat()}"
     unready = workspace("agent/t001", ready=False)
@@ -73,6 +79,7 @@ def test_a_starting_run_gets_its_worktree_first_then_its_pane_then_is_awaited() 
     assert orders(executing(running("T001"))) == [place, "await:T001-r1"]
 
 
+@pytest.mark.covers("G-RULE-TASKS-4", "G-RULE-LOOP-10", "G-RULE-MERGE-1")
 def test_a_predecessor_is_merged_before_the_successor_starts() -> None:
     done = task("T001", TaskState.COMPLETED, runs=[run("T001", 1, RunState.ENDED)])
     waiting = running("T002", RunState.STARTING, dependencies=("id-T001",))
@@ -81,6 +88,9 @@ def test_a_predecessor_is_merged_before_the_successor_starts() -> None:
     assert orders(executing(done, waiting))[1:] == ["start:T002-r1"]
 
 
+@pytest.mark.covers(
+    "G-US5.1", "G-RULE-LOOP-7", "G-RULE-VERIFY-1", "G-FR-008a", "G-EVENT-SubAgentCompleted"
+)
 def test_the_work_is_looked_at_then_checked() -> None:
     session = executing(verifying("T001"))
     assert orders(session)[1:] == ["look:T001-r1"]

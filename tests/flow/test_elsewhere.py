@@ -64,6 +64,7 @@ def opened(id: str) -> SessionOpened:
     )
 
 
+@pytest.mark.covers("F-ANALYZE-2")
 def test_a_wish_too_large_for_one_plan_is_offered_as_several_sessions() -> None:
     session = scanned()
     [card] = cards(decide(session, understood(parts=PARTS)))
@@ -73,6 +74,7 @@ def test_a_wish_too_large_for_one_plan_is_offered_as_several_sessions() -> None:
     assert list(due(session)) == []
 
 
+@pytest.mark.covers("F-ANALYZE-2")
 def test_every_part_gets_a_session_and_the_large_one_is_over() -> None:
     session = scanned()
     decide(session, understood(parts=PARTS))
@@ -107,6 +109,7 @@ def test_a_part_is_never_cut_again() -> None:
     assert session.phase is Phase.CLARIFYING
 
 
+@pytest.mark.covers("F-INTENT-PARENT")
 def test_what_one_session_begins_in_another_is_its_request() -> None:
     session = fresh()
     begun = Begun(id="b", at=later(), by=ANN, text="the till", title="A till", parent="7682b3a8")
@@ -143,6 +146,7 @@ def test_a_button_that_was_not_offered_does_nothing() -> None:
     assert session.going is None
 
 
+@pytest.mark.covers("R-RULE-CLARIFY-1")
 def test_a_vague_request_is_asked_one_question_and_read_again_with_the_answer() -> None:
     session = scanned()
     vague = question(1, options=(), default="")
@@ -193,6 +197,7 @@ def verdict(what: str, text: str = "also mfa") -> ContinuationJudged:
     )
 
 
+@pytest.mark.covers("G-RULE-CONTINUE-1", "G-FR-021")
 def test_words_after_the_end_are_judged_and_do_nothing_by_themselves() -> None:
     session = finished()
     assert decide(session, said("also mfa")) == []
@@ -200,6 +205,7 @@ def test_words_after_the_end_are_judged_and_do_nothing_by_themselves() -> None:
     assert session.status is Status.COMPLETED
 
 
+@pytest.mark.covers("G-RULE-CONTINUE-3")
 def test_more_of_the_same_extends_the_plan_on_the_base_as_it_is_now() -> None:
     session = finished()
     decide(session, said("also mfa"))
@@ -230,6 +236,7 @@ def test_what_a_person_has_sent_here_is_continued_without_a_further_judgement() 
     assert [words.text for words in session.words] == ["and sms"]
 
 
+@pytest.mark.covers("G-RULE-CONTINUE-4")
 def test_something_new_becomes_a_session_of_its_own_linked_from_here() -> None:
     session = finished()
     decide(session, said("also mfa"))
@@ -258,6 +265,7 @@ def test_thanks_are_no_request() -> None:
     assert session.status is Status.COMPLETED
 
 
+@pytest.mark.covers("G-RULE-CONTINUE-4", "B-WHY-3")
 @pytest.mark.parametrize(
     "session",
     [

@@ -97,6 +97,16 @@ def checked(key: str, number: int, exit_code: int | None, output: str = "") -> C
     )
 
 
+@pytest.mark.covers(
+    "G-RULE-TASKS-2",
+    "G-RULE-TASKS-3",
+    "G-RULE-MERGE-5",
+    "G-MOVE-TASK-2",
+    "B-STATE-READY",
+    "B-MOVE-1",
+    "B-FLOW-RUN-7",
+    "F-TASK-1",
+)
 def test_the_place_lets_independent_tasks_start_together_and_the_dependent_wait() -> None:
     first, second = task("T001"), task("T002")
     third = task("T003", dependencies=("id-T001",))
@@ -112,6 +122,7 @@ def test_the_place_lets_independent_tasks_start_together_and_the_dependent_wait(
     ]
 
 
+@pytest.mark.covers("G-RULE-PARALLEL-1", "B-STATE-READY", "B-FLOW-RUN-7")
 def test_no_more_agents_work_at_once_than_the_plan_says() -> None:
     session = queued(task("T001"), task("T002"), task("T003"))
     session.parallelism = 2
@@ -123,12 +134,14 @@ def test_no_more_agents_work_at_once_than_the_plan_says() -> None:
     assert len(session.in_state(TaskState.READY)) == 1
 
 
+@pytest.mark.covers("G-DATA-SessionQueue")
 def test_who_waits_for_the_place_knows_how_many_stand_before() -> None:
     session = queued(task("T001"))
     decide(session, PlaceAwaited(id="p", at=later(), answers=HoldPlace(since=T0).key, position=2))
     assert (session.status, session.queue_position) == (Status.QUEUED, 2)
 
 
+@pytest.mark.covers("G-US2.2", "G-US2.4", "G-RULE-TASKS-3")
 def test_branches_are_named_after_tasks_and_never_like_one_that_exists() -> None:
     session = executing(
         task("T001", name="Add discounts", workspace=None),
@@ -142,6 +155,7 @@ def test_branches_are_named_after_tasks_and_never_like_one_that_exists() -> None
     assert branches == ["agent/add-discounts-2", "agent/add-discounts-3", "agent/7682b3a8-t003"]
 
 
+@pytest.mark.covers("G-RULE-BRANCH-7")
 def test_a_name_that_was_taken_meanwhile_is_replaced() -> None:
     named = workspace("agent/task-t001", ready=False, start="")
     session = executing(running("T001", RunState.STARTING, workspace=named))
@@ -159,6 +173,7 @@ def test_a_name_that_was_taken_meanwhile_is_replaced() -> None:
     assert session.tasks[0].workspace.branch == "agent/task-t001-2"
 
 
+@pytest.mark.covers("B-FLOW-RUN-8", "B-FLOW-RUN-11", "B-ID-5")
 def test_a_run_has_all_its_names_before_it_starts_and_they_are_its_own() -> None:
     session = queued(task("T001"), task("T002"))
     decide(session, granted())
@@ -168,6 +183,7 @@ def test_a_run_has_all_its_names_before_it_starts_and_they_are_its_own() -> None
     assert all(r.state is RunState.STARTING for r in runs)
 
 
+@pytest.mark.covers("G-MOVE-RUN-1")
 def test_a_started_run_is_running() -> None:
     session = executing(running("T001", RunState.STARTING))
     decide(
@@ -181,6 +197,7 @@ def test_a_started_run_is_running() -> None:
     assert session.tasks[0].run.pid == 7
 
 
+@pytest.mark.covers("G-US5.5", "G-EDGE-6", "G-RULE-MERGE-4", "G-FR-009", "B-SPECIAL-3")
 def test_a_collision_of_predecessors_is_handed_to_the_tasks_own_agent() -> None:
     session = executing(
         task("T001", TaskState.COMPLETED),
@@ -203,12 +220,21 @@ def test_a_collision_of_predecessors_is_handed_to_the_tasks_own_agent() -> None:
     assert "a.py" in started.feedback
 
 
+@pytest.mark.covers(
+    "G-RULE-LOOP-2",
+    "G-RULE-TRUST-3",
+    "G-LIMIT-2",
+    "G-EVENT-SubAgentCompleted",
+    "G-MOVE-RUN-2",
+    "B-STATE-RUNNING",
+)
 def test_when_a_run_ends_its_work_is_looked_at_and_not_believed() -> None:
     session = executing(running("T001"))
     decide(session, ended("T001-r1"))
     assert session.tasks[0].state is TaskState.VERIFYING
 
 
+@pytest.mark.covers("G-US4.4")
 def test_a_late_word_about_an_earlier_run_changes_nothing() -> None:
     runs = [run("T001", 1, RunState.ENDED), run("T001", 2)]
     session = executing(running("T001", runs=runs))
@@ -217,6 +243,7 @@ def test_a_late_word_about_an_earlier_run_changes_nothing() -> None:
     assert session.tasks[0].run == runs[1]
 
 
+@pytest.mark.covers("G-US6.2", "B-FLOW-RUN-12", "R-LOG-VERIFIED-2", "O-X8")
 def test_an_end_without_commits_is_sent_back_twice_then_a_person_is_asked() -> None:
     session = executing(running("T001"))
     for number in (1, 2, 3):
@@ -233,6 +260,9 @@ def test_an_end_without_commits_is_sent_back_twice_then_a_person_is_asked() -> N
             assert any(isinstance(card, NeedsYouCard) for card in cards(deeds))
 
 
+@pytest.mark.covers(
+    "G-RULE-MERGE-2", "B-FLOW-RUN-12", "R-ENTITY-VerifiedFile", "R-PROPERTY-31", "O-X8"
+)
 def test_uncommitted_work_is_sent_back() -> None:
     session = executing(verifying("T001"))
     decide(session, seen("T001", work("feat: x", uncommitted=("b.py",))))
@@ -240,6 +270,19 @@ def test_uncommitted_work_is_sent_back() -> None:
     assert session.tasks[0].runs[-1].feedback.startswith("You reported the end, but these changes")
 
 
+@pytest.mark.covers(
+    "G-RULE-FLOW-6",
+    "G-RULE-APPROVAL-2",
+    "G-RULE-VERIFY-3",
+    "G-FR-008a",
+    "G-EVENT-TestPassed",
+    "G-MOVE-TASK-1",
+    "G-MOVE-TASK-3",
+    "B-STATE-DONE",
+    "B-MOVE-2",
+    "B-OP-markTaskAsCompleted",
+    "R-ENTITY-TaskResult",
+)
 def test_passing_tests_complete_the_task_and_free_what_waits_for_it() -> None:
     session = executing(verifying("T001"), task("T002", dependencies=("id-T001",)))
     decide(session, seen("T001", work("feat: x")))
@@ -250,6 +293,17 @@ def test_passing_tests_complete_the_task_and_free_what_waits_for_it() -> None:
     assert session.tasks[0].evidence_refs == ("ev-1",)
 
 
+@pytest.mark.covers(
+    "G-RULE-LOOP-3",
+    "G-RULE-TRUST-3",
+    "G-RULE-VERIFY-3",
+    "G-RULE-VERIFY-4",
+    "G-EVENT-TestFailed",
+    "B-REL-2",
+    "B-STATE-NEEDS_CONTINUATION",
+    "B-MOVE-3",
+    "B-OP-markTaskForContinuation",
+)
 @pytest.mark.parametrize("exit_code", [1, None])
 def test_failing_tests_go_back_to_the_same_conversation(exit_code: int | None) -> None:
     session = executing(verifying("T001"))
@@ -272,6 +326,9 @@ def failed_too_often() -> Session:
     return session
 
 
+@pytest.mark.covers(
+    "G-EDGE-5", "G-RULE-VERIFY-4", "G-RULE-VERIFY-5", "G-MOVE-TASK-4", "B-STATE-BLOCKED"
+)
 def test_a_failure_after_three_repairs_ends_the_task_and_holds_its_dependents_but_not_the_others() -> (
     None
 ):
@@ -290,6 +347,7 @@ def choice(session: Session, verb: Verb) -> None:
     assert not whispers(deeds)
 
 
+@pytest.mark.covers("G-US6.3", "G-MOVE-TASK-6")
 def test_retry_starts_anew_with_fresh_counters() -> None:
     session = failed_too_often()
     session.parallelism = 2
@@ -299,6 +357,7 @@ def test_retry_starts_anew_with_fresh_counters() -> None:
     assert session.tasks[0].runs[-1].resumes is False
 
 
+@pytest.mark.covers("B-STATE-CANCELLED")
 def test_skip_lets_the_dependents_go_on_without_it() -> None:
     session = failed_too_often()
     session.parallelism = 2
@@ -307,6 +366,7 @@ def test_skip_lets_the_dependents_go_on_without_it() -> None:
     assert session.tasks[1].dependencies == ()
 
 
+@pytest.mark.covers("G-US6.3", "G-MOVE-TASK-5", "B-STATE-CANCELLED", "F-MOVE-7")
 def test_give_up_takes_the_dependents_along() -> None:
     session = failed_too_often()
     choice(session, Verb.GIVE_UP)
@@ -319,6 +379,15 @@ def test_a_press_for_an_earlier_failure_is_stale() -> None:
     assert session.tasks[0].state is TaskState.FAILED
 
 
+@pytest.mark.covers(
+    "G-US6.1",
+    "G-RULE-LOOP-3",
+    "G-EVENT-SubAgentFailed",
+    "G-MOVE-TASK-4",
+    "G-MOVE-RUN-3",
+    "B-MOVE-4",
+    "B-RUNSTATUS",
+)
 @pytest.mark.parametrize(
     ("outcome", "exit_code"),
     [(Outcome.FAILED, 2), (Outcome.VANISHED, None), (Outcome.TIMED_OUT, None)],
@@ -345,6 +414,7 @@ def refused(what: str, order: str) -> OrderFailed:
     )
 
 
+@pytest.mark.covers("B-STATE-BLOCKED", "B-MOVE-4", "B-OP-markTaskAsBlocked")
 def test_a_worktree_that_is_gone_blocks_the_task_and_retry_makes_it_again() -> None:
     session = executing(running("T001", RunState.STARTING))
     decide(session, refused("start_run", "start:T001-r1"))
@@ -369,6 +439,7 @@ def test_a_check_that_cannot_run_is_tried_again_without_a_new_agent() -> None:
     assert len(session.tasks[0].runs) == 1
 
 
+@pytest.mark.covers("G-RULE-FINISH-1")
 def test_the_place_is_let_go_when_only_people_can_go_on() -> None:
     session = failed_too_often()
     decide(session, seen("T003", work("feat: x"), ends(session, task=2)))
@@ -379,6 +450,7 @@ def test_the_place_is_let_go_when_only_people_can_go_on() -> None:
     assert session.phase is Phase.EXECUTING
 
 
+@pytest.mark.covers("G-ENUM-BuildSystem-Other")
 def test_without_a_test_command_the_work_counts_but_is_called_untested() -> None:
     session = executing(verifying("T001"))
     session.test_command = ""
@@ -388,6 +460,15 @@ def test_without_a_test_command_the_work_counts_but_is_called_untested() -> None
     assert "nothing was tested" in session.tasks[0].result.summary
 
 
+@pytest.mark.covers(
+    "G-RULE-LOOP-1",
+    "G-RULE-LOOP-12",
+    "G-RULE-PROGRESS-1",
+    "G-RULE-PROGRESS-2",
+    "G-RULE-PROGRESS-3",
+    "G-FR-023",
+    "G-EVENT-ProgressTick",
+)
 def test_a_tick_shows_how_the_panes_look_and_changes_nothing() -> None:
     session = executing(running("T001"))
     before = session.copied()
@@ -397,6 +478,7 @@ def test_a_tick_shows_how_the_panes_look_and_changes_nothing() -> None:
     assert card.key == "status"
 
 
+@pytest.mark.covers("O-X7")
 def test_a_pane_that_shows_the_same_for_long_is_told_and_left_alone() -> None:
     session = executing(running("T001"))
     for minutes, says in ((1, "reading"), (2, "thinking"), (11, "thinking"), (13, "thinking")):
@@ -408,6 +490,7 @@ def test_a_pane_that_shows_the_same_for_long_is_told_and_left_alone() -> None:
     assert "silent for" not in cards(decide(session, tick))[0].model_dump_json()
 
 
+@pytest.mark.covers("G-RULE-LOOP-11", "G-RULE-FINISH-1")
 def test_when_all_tasks_are_settled_the_work_is_finished() -> None:
     session = executing(verifying("T001"))
     decide(session, seen("T001", work("feat: x")))
@@ -478,6 +561,7 @@ def conflict(run_id: str, conflicting: str = "id-T001") -> WorkspaceReady:
     )
 
 
+@pytest.mark.covers("G-EDGE-6")
 def test_two_colliding_predecessors_are_both_named_to_the_agent() -> None:
     first, second = (task(key, TaskState.COMPLETED) for key in ("T001", "T002"))
     third = running("T003", RunState.STARTING, dependencies=("id-T001", "id-T002"))

@@ -51,6 +51,7 @@ def cleaned(*removals: Removal) -> CleanedUp:
     return CleanedUp(id="c", at=later(), answers="clean", removals=removals)
 
 
+@pytest.mark.covers("G-RULE-LOOP-11", "O-I4")
 def test_the_merge_is_a_persons_choice() -> None:
     session = finishing()
     assert list(due(session)) == []
@@ -79,6 +80,7 @@ def test_a_second_choice_says_who_was_first() -> None:
     assert whispers(decide(session, pressed(Verb.KEEP))) == ["Ann has already chosen a merge."]
 
 
+@pytest.mark.covers("O-I4")
 def test_a_merge_that_was_not_done_is_offered_again_with_the_reason() -> None:
     session = finishing()
     decide(session, pressed(Verb.MERGE))
@@ -105,6 +107,14 @@ def test_a_refused_merge_is_offered_again_too() -> None:
     assert card.problem == "main is not clean. Commit."
 
 
+@pytest.mark.covers(
+    "G-RULE-FINISH-3",
+    "G-MOVE-SESSION-2",
+    "B-FLOW-RUN-17",
+    "R-ENTITY-ExecutionResult",
+    "F-MOVE-3",
+    "F-STATUS-1",
+)
 def test_after_the_merge_comes_the_clean_up_then_the_summary() -> None:
     session = finishing()
     decide(session, pressed(Verb.MERGE))
@@ -125,6 +135,7 @@ def test_after_the_merge_comes_the_clean_up_then_the_summary() -> None:
     assert session.intent.status is IntentStatus.DONE
 
 
+@pytest.mark.covers("R-ENTITY-ExecutionResult", "R-RULE-RESULT-5")
 def test_the_summary_tells_limits_overstepped_and_guesses_and_the_result_which_model_was_asked() -> (
     None
 ):
@@ -163,6 +174,7 @@ def test_the_end_of_a_later_plan_is_told_anew_and_leaves_what_was_told_before() 
     assert {"offer", "merged", "summary"} <= told[0]
 
 
+@pytest.mark.covers("G-RULE-FINISH-8")
 def test_what_could_not_be_removed_stands_in_the_summary_with_the_reason() -> None:
     session = finishing()
     decide(session, pressed(Verb.KEEP))
@@ -176,6 +188,7 @@ def test_what_could_not_be_removed_stands_in_the_summary_with_the_reason() -> No
     assert summary.kept == ("agent/t001: not merged",)
 
 
+@pytest.mark.covers("R-ENUM-OverallStatus", "R-RULE-PRIORITY")
 @pytest.mark.parametrize(
     ("state", "tested", "overall"),
     [

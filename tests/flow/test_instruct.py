@@ -25,6 +25,17 @@ def told(task: Task, *others: Task, marked: bool = False, **changes: object) -> 
     return instruction(session, task, task.run.model_copy(update=changes), marked=marked)
 
 
+@pytest.mark.covers(
+    "G-US3.3",
+    "G-RULE-FLOW-8",
+    "G-RULE-PROMPT-1",
+    "G-RULE-PROMPT-4",
+    "G-RULE-PROMPT-6",
+    "G-RULE-DUTY-3",
+    "G-FR-022",
+    "B-OP-generateCommitMessage",
+    "R-RULE-TASK-2",
+)
 @pytest.mark.parametrize("complexity", ["low", "high"])
 def test_conventions_decisions_tests_first_commits_and_the_end_are_in_every_instruction(
     complexity: str,
@@ -41,12 +52,14 @@ def test_conventions_decisions_tests_first_commits_and_the_end_are_in_every_inst
     assert "Question 2?" not in text, "what nobody has decided is no decision"
 
 
+@pytest.mark.covers("G-RULE-PROMPT-3")
 def test_a_simple_task_is_told_no_more_than_itself() -> None:
     text = told(running("T001", complexity="low"), task("T002"))
     assert "T002" not in text
     assert "basket/" not in text
 
 
+@pytest.mark.covers("G-RULE-PROMPT-4")
 def test_a_complex_one_knows_the_other_tasks_the_tree_and_where_the_plan_is() -> None:
     text = told(running("T001", complexity="high"), task("T002"))
     assert "- T002: Task T002" in text
@@ -54,6 +67,7 @@ def test_a_complex_one_knows_the_other_tasks_the_tree_and_where_the_plan_is() ->
     assert "specs/SPEC-7682b3a8/" in text
 
 
+@pytest.mark.covers("G-RULE-PROMPT-5", "F-TASK-COMPLEXITY")
 @pytest.mark.parametrize(
     ("changes", "judged"),
     [
@@ -74,6 +88,7 @@ def test_complex_is_what_the_plan_says_else_what_depends_on_much_or_says_much(
     assert is_complex(judged_task) is judged
 
 
+@pytest.mark.covers("G-US4.3", "G-RULE-PROMPT-2")
 def test_the_marker_is_described_and_never_spelled_out() -> None:
     text = told(running("T001"), marked=True, nonce="1a2b3c4d")
     assert "GWT_TASK_DONE" in text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bot.core.choices import Verb
 from bot.core.events import MergedLocally
 from bot.core.session import Session
@@ -32,6 +34,13 @@ def collision() -> MergedLocally:
     return MergedLocally(id="m", at=later(), answers="merge", problem=problem, conflicts=files)
 
 
+@pytest.mark.covers(
+    "B-TYPE-integration",
+    "B-FLOW-RUN-15",
+    "B-OP-createConflictResolutionTask",
+    "B-SPECIAL-1",
+    "B-SPECIAL-3",
+)
 def test_a_conflict_that_no_task_is_left_for_gets_a_task_of_its_own() -> None:
     session = colliding()
     shown = cards(decide(session, collision()))
@@ -45,6 +54,7 @@ def test_a_conflict_that_no_task_is_left_for_gets_a_task_of_its_own() -> None:
     assert session.wants_place_since
 
 
+@pytest.mark.covers("B-SPECIAL-2")
 def test_its_name_is_the_label_of_a_conflict_of_that_session() -> None:
     session = colliding()
     decide(session, collision())
@@ -53,6 +63,7 @@ def test_its_name_is_the_label_of_a_conflict_of_that_session() -> None:
     assert len(unique) == 8
 
 
+@pytest.mark.covers("B-OP-createConflictResolutionTask")
 def test_it_is_made_once_and_then_a_person_looks() -> None:
     session = colliding()
     decide(session, collision())

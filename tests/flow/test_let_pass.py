@@ -71,6 +71,7 @@ def test_flags_that_were_accepted_let_the_tests_be_run() -> None:
     assert session.tasks[0].state is TaskState.COMPLETED
 
 
+@pytest.mark.covers("O-X11")
 def test_flags_are_accepted_for_the_commit_that_was_seen_and_no_other() -> None:
     session, shown = flagged()
     decide(session, press(needs(shown)[0], Verb.ACCEPT))

@@ -71,6 +71,7 @@ def time_comes(session: Session, key: str = "T001") -> list[Deed]:
     return decide(session, event)
 
 
+@pytest.mark.covers("O-X14")
 def test_an_empty_account_is_no_failed_run_and_is_waited_for() -> None:
     session = waits()
     [one] = session.tasks
@@ -103,6 +104,7 @@ def test_nobody_else_is_kept_from_the_place_while_only_time_is_waited_for() -> N
     assert session.status is Status.ACTIVE
 
 
+@pytest.mark.covers("O-X14")
 def test_it_goes_on_by_itself_in_the_same_conversation_when_its_turn_has_come() -> None:
     session = waits()
     [card] = needs(time_comes(session))
@@ -255,6 +257,7 @@ def limited(**limits: int) -> Session:
     return executing(verifying("T001"), limits=TaskLimits(**limits))
 
 
+@pytest.mark.covers("R-ENTITY-TaskLimits", "R-ENTITY-LimitViolation")
 def test_too_many_files_are_asked_about_and_the_violation_is_kept() -> None:
     session = limited(max_files=1)
     many = work("feat: x").model_copy(update={"created_files": ("b.py", "c.py")})
@@ -270,6 +273,7 @@ def test_too_many_files_are_asked_about_and_the_violation_is_kept() -> None:
     )
 
 
+@pytest.mark.covers("R-ENTITY-LimitViolation")
 def test_who_lets_a_limit_pass_is_not_asked_again() -> None:
     session = limited(max_files=1)
     many = work("feat: x").model_copy(update={"created_files": ("b.py", "c.py")})
@@ -289,6 +293,7 @@ def test_the_files_are_counted_of_what_was_flagged_and_let_pass_too() -> None:
     assert session.tasks[0].held is Hold.LIMIT
 
 
+@pytest.mark.covers("R-ENTITY-TaskLimits")
 def test_too_many_test_runs_are_asked_about_once_they_pass() -> None:
     session = limited(max_tests=0)
     looked(session, work("feat: x"))
@@ -299,6 +304,7 @@ def test_too_many_test_runs_are_asked_about_once_they_pass() -> None:
     assert kinds(session) == ["judge_work"], "what was tested is not tested again"
 
 
+@pytest.mark.covers("R-ENTITY-TaskLimits", "R-ENUM-BlockedReason", "R-ENUM-TerminatedBy")
 def test_an_agent_that_works_too_long_is_ended_and_goes_on_where_it_was_if_somebody_lets_it() -> (
     None
 ):
@@ -325,12 +331,14 @@ def test_all_runs_of_a_task_count_together_and_waiting_does_not() -> None:
     assert needs(decide(session, tick(run.started_at + timedelta(seconds=400))))
 
 
+@pytest.mark.covers("R-ENTITY-TaskLimits")
 def test_a_tasks_own_limit_goes_before_the_general_one() -> None:
     own = running("T001", limits=TaskLimits(max_seconds=1_000))
     session = executing(own, limits=TaskLimits(max_seconds=100))
     assert not needs(decide(session, tick(later(500))))
 
 
+@pytest.mark.covers("G-RULE-COST-3", "G-LIMIT-3", "G-OUT-2")
 def test_within_its_limits_nobody_is_asked() -> None:
     session = limited(max_files=5, max_tests=5)
     looked(session, work("feat: x"))

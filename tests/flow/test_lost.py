@@ -50,6 +50,7 @@ def ways_on(deeds: list[Verb]) -> list[Verb]:
     return [verb for verb in deeds if verb in WAYS_ON]
 
 
+@pytest.mark.covers("G-EDGE-1", "G-EDGE-4", "G-RULE-STORE-6")
 def test_a_lost_worktree_blocks_its_task_and_its_agent_is_ended() -> None:
     session, event = blocked(running("T001"))
     deeds = decide(session, event)
@@ -65,6 +66,7 @@ def test_what_is_only_refused_is_no_loss() -> None:
     assert Verb.REASSIGN not in verbs(card)
 
 
+@pytest.mark.covers("G-EDGE-4", "G-RULE-STORE-6")
 def test_made_again_it_goes_on_where_it_was() -> None:
     session = executing(verifying("T001"))
     order = ordered(session, "look_at_work")
@@ -78,6 +80,7 @@ def test_made_again_it_goes_on_where_it_was() -> None:
     assert not task.workspace.ready
 
 
+@pytest.mark.covers("G-EDGE-4", "G-RULE-BRANCHMODE-3", "G-RULE-STORE-6")
 @pytest.mark.parametrize("task", [running("T001"), verifying("T001")])
 def test_begun_anew_it_gets_another_branch_and_an_agent_that_knows_nothing(task: Task) -> None:
     session = executing(task)

@@ -30,6 +30,8 @@ from tests.flow.scenes import (
     workspace,
 )
 
+pytestmark = pytest.mark.covers("O-M17")
+
 OLD, NEW = "b" * 40, "e" * 40
 
 

@@ -28,6 +28,7 @@ from tests.flow.scenes import (
 )
 
 
+@pytest.mark.covers("R-ENTITY-FileLock")
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
@@ -52,6 +53,7 @@ def test_the_same_file_is_meant_by_name_by_folder_or_by_pattern_both_ways(
     assert next_step.overlaps(second, first) is same
 
 
+@pytest.mark.covers("G-EDGE-2", "R-ENTITY-FileLock")
 def test_who_declares_the_same_file_waits_and_the_others_start_beside() -> None:
     session = executing(
         task("T001", files=("a.py",)),
@@ -69,6 +71,7 @@ def test_who_declares_nothing_is_in_nobodys_way() -> None:
     assert len(session.in_state(TaskState.RUNNING)) == 2
 
 
+@pytest.mark.covers("R-RULE-LOCK-1")
 def test_it_starts_once_the_other_is_through() -> None:
     session = executing(running("T001", files=("a.py",)), task("T002", files=("a.py",)))
     decide(session, ended("T001-r1"))
@@ -91,6 +94,7 @@ def test_who_has_changed_the_file_already_goes_on() -> None:
     assert session.tasks[1].state is TaskState.RUNNING
 
 
+@pytest.mark.covers("R-RULE-LOCK-1")
 def test_what_a_person_gives_up_makes_way() -> None:
     session = executing(running("T001", files=("a.py",)), task("T002", files=("a.py",)))
     session.tasks[0].counters = session.tasks[0].counters.model_copy(update={"failed_runs": 2})
@@ -107,6 +111,7 @@ def collide(*pairs: Collision) -> CollisionsSeen:
     return CollisionsSeen(id="c", at=later(), collisions=pairs)
 
 
+@pytest.mark.covers("G-EDGE-2")
 def test_a_coming_conflict_is_announced_by_tasks_and_files() -> None:
     session = delivering(running("T001"), running("T002"))
     shown = cards(decide(session, collide(PAIR)))

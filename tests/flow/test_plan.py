@@ -70,6 +70,7 @@ def test_a_request_that_its_card_cannot_show_in_full_is_shown_as_a_document(
     assert [(card.text, card.file) for card in shown] == [(text, "request.md")] * documents
 
 
+@pytest.mark.covers("G-RULE-LOOP-5", "G-EVENT-SessionStart")
 def test_a_request_is_acknowledged_at_once() -> None:
     session = fresh()
 
@@ -80,6 +81,7 @@ def test_a_request_is_acknowledged_at_once() -> None:
     assert session.intent.body == "Add discounts"
 
 
+@pytest.mark.covers("O-X2")
 def test_the_first_card_says_where_the_work_happens_and_what_stays_untouched() -> None:
     session = fresh()
     decide(session, said("Add discounts"))
@@ -128,6 +130,7 @@ def test_what_the_survey_finds_wrong_ends_the_session_until_somebody_mends_it() 
     assert (session.status, session.phase) == (Status.ACTIVE, Phase.INTAKE)
 
 
+@pytest.mark.covers("G-RULE-FLOW-1", "G-RULE-QUESTIONS-1", "G-RULE-QUESTIONS-2", "F-ANALYZE-3")
 def test_all_questions_come_on_one_card() -> None:
     session = surveyed(scan=Scan(commit="b"), test_command="make test")
     found = QuestionsFound(
@@ -157,6 +160,7 @@ def test_without_questions_planning_begins_at_once() -> None:
     assert session.phase is Phase.SPECIFYING
 
 
+@pytest.mark.covers("G-RULE-QUESTIONS-4", "G-RULE-QUESTIONS-5", "F-INTENT-CLARIFICATIONS")
 def test_one_button_takes_all_defaults_and_the_card_says_who() -> None:
     session = asked()
 
@@ -170,6 +174,7 @@ def test_one_button_takes_all_defaults_and_the_card_says_who() -> None:
     assert verbs(card) == []
 
 
+@pytest.mark.covers("G-FR-002")
 @pytest.mark.parametrize(
     ("text", "answers"),
     [
@@ -198,6 +203,7 @@ def test_a_text_full_of_blanks_is_gone_through_once(blank: str) -> None:
     assert numbered_answers(text, (question(1), question(2))) == {2: "no"}
 
 
+@pytest.mark.covers("G-RULE-LOOP-4", "G-EVENT-UserInput")
 def test_what_is_not_answered_stays_open_and_is_seen_to_be() -> None:
     session = asked()
 
@@ -238,6 +244,7 @@ def test_free_words_are_read_by_the_model_and_go_to_their_questions() -> None:
     assert [order.key for order in due(session)] == []
 
 
+@pytest.mark.covers("F-INTENT-CLARIFICATIONS")
 def test_words_that_answer_nothing_are_asked_about_and_nothing_is_decided() -> None:
     session = asked()
     decide(session, said("hm"))
@@ -262,6 +269,7 @@ def test_what_the_model_cannot_tell_is_named_and_stays_open() -> None:
     assert [q.answer for q in session.intent.clarifications] == ["first", None]
 
 
+@pytest.mark.covers("G-RULE-DUTY-4")
 def test_a_question_that_only_the_person_can_answer_takes_no_default() -> None:
     session = asked(question(1), question(2, options=(), default=""))
     decide(session, pressed(Verb.DEFAULTS))
@@ -276,6 +284,17 @@ def tasks_written(*drafts: TaskDraft) -> DocumentWritten:
     )
 
 
+@pytest.mark.covers(
+    "G-RULE-TASKS-2",
+    "G-RULE-TASKS-6",
+    "B-FLOW-RUN-3",
+    "B-FLOW-RUN-6",
+    "B-OP-planTasks",
+    "F-TASK-1",
+    "F-TASK-2",
+    "F-TASK-COMPLEXITY",
+    "F-ANALYZE-1",
+)
 def test_drafts_become_tasks_that_know_their_predecessors() -> None:
     session = awaiting_approval()
     session.phase, session.documents = Phase.SPECIFYING, session.documents[:2]
@@ -313,6 +332,14 @@ def test_a_document_of_an_earlier_revision_is_ignored() -> None:
     assert session.documents == ()
 
 
+@pytest.mark.covers(
+    "G-RULE-FLOW-5",
+    "G-RULE-FLOW-7",
+    "G-RULE-APPROVAL-1",
+    "G-RULE-SHOWN-1",
+    "G-RULE-SHOWN-2",
+    "G-RULE-SHOWN-3",
+)
 def test_all_three_documents_are_shown_in_full_before_the_approval_is_asked_for() -> None:
     session = awaiting_approval()
     session.phase = Phase.SPECIFYING
@@ -329,6 +356,7 @@ def test_all_three_documents_are_shown_in_full_before_the_approval_is_asked_for(
     assert verbs(shown[-1]) == [Verb.APPROVE, Verb.CHANGE, Verb.DISCARD]
 
 
+@pytest.mark.covers("G-US2.1", "G-RULE-FLOW-6", "G-RULE-APPROVAL-2", "F-MOVE-1", "F-MOVE-2")
 def test_an_approval_starts_the_work_and_is_bound_to_what_was_shown() -> None:
     session = awaiting_approval()
     digest = approval.digest(session)
@@ -344,6 +372,7 @@ def test_an_approval_starts_the_work_and_is_bound_to_what_was_shown() -> None:
     assert shown[0].decided
 
 
+@pytest.mark.covers("O-C5")
 def test_a_stale_approval_does_nothing_and_says_so_in_private() -> None:
     session = awaiting_approval()
     old = approval.offer(session)
@@ -369,6 +398,7 @@ def test_a_second_approval_says_who_was_first() -> None:
     assert text.startswith("Already approved by Ann")
 
 
+@pytest.mark.covers("O-C5")
 def test_an_approval_after_a_day_gets_a_fresh_card_instead() -> None:
     session = awaiting_approval()
     offer = approval.offer(session)
@@ -414,6 +444,7 @@ def test_an_old_plan_is_made_anew_when_the_base_has_moved() -> None:
     assert [order.key for order in due(session)] == ["scan"]
 
 
+@pytest.mark.covers("O-C5")
 @pytest.mark.parametrize("change", ["agent", "flags", "base", "document"])
 def test_the_digest_changes_with_everything_it_is_bound_to(change: str) -> None:
     session = awaiting_approval(task("T001"))
@@ -430,6 +461,7 @@ def test_the_digest_changes_with_everything_it_is_bound_to(change: str) -> None:
     assert approval.digest(session) != before
 
 
+@pytest.mark.covers("G-RULE-APPROVAL-4")
 def test_a_change_request_leads_to_a_new_revision_that_knows_the_old_one() -> None:
     session = awaiting_approval()
     old = session.documents
@@ -444,6 +476,7 @@ def test_a_change_request_leads_to_a_new_revision_that_knows_the_old_one() -> No
     assert session.documents == ()
 
 
+@pytest.mark.covers("G-FR-002")
 def test_yes_in_the_thread_approves_and_other_words_ask_for_changes() -> None:
     session = awaiting_approval()
     decide(session, said("lgtm"))

@@ -150,6 +150,7 @@ def mended(session: Session, head: str, number: int = 7) -> None:
 # What came back.
 
 
+@pytest.mark.covers("G-FR-008")
 def test_open_pull_requests_are_watched_and_the_session_waits_for_them() -> None:
     session = finishing()
     assert kinds(session) == ["watch_pulls"]
@@ -201,6 +202,7 @@ def test_the_same_failure_is_told_once_however_often_it_is_seen() -> None:
     assert session.tasks[0].counters.review_rounds == 2
 
 
+@pytest.mark.covers("O-M16")
 def test_checks_of_an_earlier_commit_say_nothing_about_this_one() -> None:
     session = finishing()
     look(session, failing(7).model_copy(update={"head": "0" * 40}))
@@ -430,6 +432,7 @@ def test_a_press_on_merge_all_counts_for_those_it_stood_for() -> None:
     assert all(of(one).wanted_by is None for one in session.tasks)
 
 
+@pytest.mark.covers("O-M16")
 @pytest.mark.parametrize("ci", [CiState.PENDING, CiState.FAILED])
 def test_nothing_is_merged_before_its_checks_have_passed(ci: CiState) -> None:
     session = finishing()
@@ -472,6 +475,7 @@ def overdue(session: Session) -> NeedsYouCard:
     return card
 
 
+@pytest.mark.covers("O-M16")
 def test_checks_that_do_not_appear_are_asked_about_and_a_person_may_wait_longer() -> None:
     session = finishing()
     wanted(session)
@@ -612,6 +616,7 @@ def test_a_conflict_the_forge_shows_is_taken_care_of_once_for_each_commit() -> N
     assert session.tasks[0].state is TaskState.COMPLETED
 
 
+@pytest.mark.covers("G-US5.5")
 def test_what_collides_with_the_base_is_its_agents_to_settle_and_a_merge_stays_wanted() -> None:
     session = finishing()
     wanted(session)
@@ -716,6 +721,7 @@ def test_stopped_while_a_merge_is_wanted_it_is_merged_after_the_resume() -> None
 # Stacked work.
 
 
+@pytest.mark.covers("O-I1a")
 def test_a_dependent_is_merged_after_what_it_depends_on() -> None:
     session = stacked()
     wanted(session, Verb.MERGE_PULLS)
@@ -730,6 +736,7 @@ def test_a_dependent_is_not_merged_first_though_it_is_no_draft() -> None:
     assert ordered(session, "merge_pull", '"number":7')
 
 
+@pytest.mark.covers("G-US5.4")
 def test_merge_all_takes_the_base_in_between_and_needs_no_further_press() -> None:
     session = stacked()
     wanted(session, Verb.MERGE_PULLS)
@@ -747,6 +754,7 @@ def test_merge_all_takes_the_base_in_between_and_needs_no_further_press() -> Non
     assert session.ending is Ending.PULLS
 
 
+@pytest.mark.covers("O-I1a")
 def test_what_was_squashed_below_it_is_taken_in_once() -> None:
     session = stacked()
     look(session, pull(7, merged=True, open=False, merge_commit="m" * 40))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bot.core.actions import Relink, StopRun
 from bot.core.cards import StoppedCard
 from bot.core.choices import Verb, Word, parse_command
@@ -45,6 +47,7 @@ def found(path: str = "", problem: str = "") -> Relinked:
     return Relinked(id="found", at=later(), by=ANN, path=path, problem=problem)
 
 
+@pytest.mark.covers("O-P5")
 def test_the_session_is_paused_and_says_what_it_misses_and_how_it_goes_on() -> None:
     session = executing(running("T001"))
     [card] = [c for c in cards(decide(session, GONE)) if isinstance(c, StoppedCard)]

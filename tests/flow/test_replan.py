@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bot.core.actions import Deed, StopRun
 from bot.core.choices import Verb
 from bot.core.events import OrderFailed, TaskReplanned
@@ -77,6 +79,9 @@ def test_a_cut_is_asked_for_and_nothing_else_happens_to_the_task_meanwhile() -> 
     assert session.tasks[0].state is TaskState.VERIFYING
 
 
+@pytest.mark.covers(
+    "B-STATE-REPLACED_BY_REPLAN", "B-MOVE-5", "B-OP-markTaskAsReplanned", "R-RULE-TASK-1"
+)
 def test_smaller_tasks_take_its_place_serve_the_same_and_keep_its_agent() -> None:
     session = too_large(number=1)
     shown = cut(session, *PARTS)
@@ -115,6 +120,7 @@ def test_a_part_that_would_come_after_itself_or_a_later_one_does_not() -> None:
     assert of(session, "Two").dependencies == ()
 
 
+@pytest.mark.covers("B-OP-markTaskAsReplanned")
 def test_whoever_waited_for_it_waits_for_all_of_them() -> None:
     session = too_large(task("T002", dependencies=("id-T001", "id-T009")))
     cut(session, *PARTS)
@@ -174,6 +180,7 @@ def test_a_cut_that_is_told_twice_is_made_once() -> None:
     assert len(session.tasks) == 4
 
 
+@pytest.mark.covers("B-OP-replanFailedTask")
 def test_a_task_and_what_it_was_cut_into_are_cut_three_times_in_all() -> None:
     old = [
         task(f"T00{n}", TaskState.REPLACED, original=None if n == 1 else "id-T001")

@@ -81,6 +81,7 @@ def presented(policy: Policy, risk: Risk, analysis: Analysis = FINE) -> Session:
     return session
 
 
+@pytest.mark.covers("O-M4")
 def test_what_is_critical_is_mended_twice_before_anybody_sees_it_then_shown_without_a_way_to_approve() -> (
     None
 ):
@@ -135,6 +136,7 @@ def test_an_analysis_of_an_earlier_revision_is_ignored() -> None:
     assert not session.analysed
 
 
+@pytest.mark.covers("F-RISK-2", "F-RISK-3")
 @pytest.mark.parametrize(
     ("risk", "policy", "dry_run", "analysis", "starts"),
     [
@@ -174,6 +176,7 @@ def test_what_was_not_judged_with_the_request_does_not_start_alone(what: str) ->
     assert session.phase is Phase.APPROVING
 
 
+@pytest.mark.covers("F-RISK-2")
 def test_low_risk_with_critical_findings_waits_for_a_person() -> None:
     session = specifying(Risk.LOW)
     session.repairs = 2
@@ -182,6 +185,7 @@ def test_low_risk_with_critical_findings_waits_for_a_person() -> None:
     assert session.phase is Phase.APPROVING
 
 
+@pytest.mark.covers("F-RISK-3")
 def test_where_two_must_approve_one_is_not_enough_and_not_twice_the_same() -> None:
     session = presented(Policy(approvers=2), Risk.HIGH)
     offer = approval.offer(session)
@@ -218,6 +222,7 @@ def test_a_new_revision_needs_everybody_again() -> None:
     assert session.approvals == ()
 
 
+@pytest.mark.covers("G-RULE-APPROVAL-7")
 def test_a_dry_run_is_carried_on_by_saying_run_it() -> None:
     session = awaiting_approval()
     session.dry_run = True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bot.core.actions import Deed
 from bot.core.choices import Verb
 from bot.core.events import BranchesListed, NameTaken, TaskReplanned
@@ -55,6 +57,7 @@ def branches(session: Session) -> list[str]:
     return [space(one).branch for one in session.tasks]
 
 
+@pytest.mark.covers("G-RULE-TASKS-5")
 def test_a_successor_that_shares_gets_its_predecessors_branch_and_worktree() -> None:
     session = executing(unnamed("T001"), unnamed("T002", "id-T001"))
     named(session)
@@ -64,6 +67,7 @@ def test_a_successor_that_shares_gets_its_predecessors_branch_and_worktree() -> 
     assert not second.start, "its own work begins where the other's has ended"
 
 
+@pytest.mark.covers("G-RULE-TASKS-5")
 def test_of_two_successors_one_goes_on_and_the_other_has_a_branch_of_its_own() -> None:
     session = executing(
         unnamed("T001"),
@@ -90,6 +94,7 @@ def test_two_never_work_in_one_worktree() -> None:
     assert session.tasks[1].state is TaskState.NEEDS_CONTINUATION
 
 
+@pytest.mark.covers("G-RULE-TASKS-5")
 def test_only_the_last_makes_the_pull_request() -> None:
     session = delivering(*sharing(verifying("T001"), task("T002")))
     is_verified(session, work("feat: x"))

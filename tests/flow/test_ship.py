@@ -92,6 +92,7 @@ def ready_to_open() -> Session:
     return session
 
 
+@pytest.mark.covers("G-US5.2", "G-RULE-LOOP-8", "B-FLOW-RUN-16")
 def test_it_is_described_first_then_opened_then_done() -> None:
     session = passed()
     assert session.tasks[0].state is TaskState.INTEGRATING
@@ -107,6 +108,7 @@ def test_it_is_described_first_then_opened_then_done() -> None:
     assert "T001: pull request #7 is open" in shown
 
 
+@pytest.mark.covers("G-US5.2", "G-RULE-PR-4")
 def test_what_is_opened_is_the_very_commit_that_was_tested() -> None:
     session = ready_to_open()
     order = ordered(session, "open_pull")
@@ -123,6 +125,7 @@ def test_dependents_start_as_soon_as_it_is_open_and_do_not_wait_for_people_to_me
     assert session.tasks[1].state is TaskState.RUNNING
 
 
+@pytest.mark.covers("B-FLOW-RUN-16")
 def test_without_a_forge_its_branch_is_all_there_is() -> None:
     session = executing(verifying("T001"))
     is_verified(session, work("feat: x"))
@@ -142,6 +145,7 @@ def test_an_investigation_makes_no_pull_request_and_nothing_is_offered_to_be_mer
     assert "Everything is built" not in shown
 
 
+@pytest.mark.covers("G-RULE-PR-8")
 def test_a_pull_request_that_cannot_be_made_leaves_the_task_where_it_is_with_the_reason() -> None:
     session = ready_to_open()
     [card] = needs(refused(session))
@@ -152,6 +156,7 @@ def test_a_pull_request_that_cannot_be_made_leaves_the_task_where_it_is_with_the
     assert not session.has_place
 
 
+@pytest.mark.covers("G-RULE-PR-8")
 def test_a_button_tries_again_after_another_look() -> None:
     session = ready_to_open()
     [card] = needs(refused(session))
@@ -165,6 +170,7 @@ def test_a_button_tries_again_after_another_look() -> None:
     assert session.tasks[0].state is TaskState.COMPLETED
 
 
+@pytest.mark.covers("G-RULE-PR-1")
 def test_what_was_mended_by_hand_meanwhile_is_tested_and_judged_before_it_goes_out() -> None:
     session = ready_to_open()
     [card] = needs(refused(session))
@@ -281,6 +287,7 @@ def stacked() -> Session:
     )
 
 
+@pytest.mark.covers("O-I1a")
 def test_a_dependent_depends_on_the_open_pull_requests_below_it_however_far() -> None:
     session = stacked()
     assert ship.depends_on(session, session.tasks[2]) == (7,)

@@ -45,6 +45,7 @@ def chosen(session: Session, option: str, reason: str = "") -> StepChosen:
     )
 
 
+@pytest.mark.covers("G-US6.2", "G-RULE-LOOP-6")
 def test_after_a_failed_check_the_model_is_asked_and_nothing_else_happens_to_the_task() -> None:
     session = failed_once()
     assert session.tasks[0].state is TaskState.VERIFYING
@@ -54,6 +55,7 @@ def test_after_a_failed_check_the_model_is_asked_and_nothing_else_happens_to_the
     assert [option.id for option in step.options] == ["again", "fresh", "cut", "ask"]
 
 
+@pytest.mark.covers("G-US6.1", "G-RULE-LOOP-9")
 def test_its_reason_is_shown_with_what_is_done() -> None:
     session = failed_once()
     shown = cards(decide(session, chosen(session, "again", "A typing slip.")))
@@ -70,6 +72,7 @@ def test_a_fresh_try_is_a_new_conversation_that_is_told_of_the_failure() -> None
     assert "AssertionError" in second.feedback
 
 
+@pytest.mark.covers("G-RULE-LOOP-9")
 def test_it_may_bring_the_task_before_a_person() -> None:
     session = failed_once()
     shown = cards(decide(session, chosen(session, "ask", "Two rules contradict each other.")))
@@ -78,6 +81,7 @@ def test_it_may_bring_the_task_before_a_person() -> None:
     assert any(isinstance(card, NeedsYouCard) for card in shown)
 
 
+@pytest.mark.covers("G-RULE-LOOP-6")
 @pytest.mark.parametrize("nonsense", ["", "merge", "T999", "push --force", "FRESH"])
 def test_whatever_else_it_says_the_default_is_done(nonsense: str) -> None:
     session = failed_once()
@@ -105,6 +109,7 @@ def test_the_bound_holds_whatever_the_model_would_like() -> None:
     assert session.tasks[0].step is None
 
 
+@pytest.mark.covers("G-RULE-LOOP-6")
 def test_which_of_more_tasks_than_there_is_room_for_starts_first_is_a_choice() -> None:
     session = executing(task("T001"), task("T002"), task("T003"), parallelism=1)
     decide(session, Ticked(id="t", at=later()))
@@ -118,6 +123,7 @@ def test_which_of_more_tasks_than_there_is_room_for_starts_first_is_a_choice() -
     assert session.step is None
 
 
+@pytest.mark.covers("G-RULE-LOOP-6")
 def test_one_task_for_one_place_is_no_choice_and_nobody_is_asked() -> None:
     session = executing(task("T001"), task("T002"), parallelism=2)
     decide(session, Ticked(id="t", at=later()))
@@ -125,6 +131,7 @@ def test_one_task_for_one_place_is_no_choice_and_nobody_is_asked() -> None:
     assert len(session.in_state(TaskState.RUNNING)) == 2
 
 
+@pytest.mark.covers("G-RULE-PARALLEL-4")
 def test_more_may_start_at_once_than_planned_if_the_model_thinks_so() -> None:
     session = executing(task("T001"), task("T002"), parallelism=1)
     decide(session, Ticked(id="t", at=later()))
@@ -133,6 +140,7 @@ def test_more_may_start_at_once_than_planned_if_the_model_thinks_so() -> None:
     assert len(session.in_state(TaskState.RUNNING)) == 2
 
 
+@pytest.mark.covers("G-RULE-PARALLEL-1")
 def test_no_more_start_at_once_than_the_operator_lets_whatever_plan_and_model_say() -> None:
     session = executing(task("T001"), task("T002"), parallelism=1, most_at_once=1)
     decide(session, Ticked(id="t", at=later()))
@@ -155,6 +163,7 @@ def test_it_is_asked_once_and_not_again_for_those_it_has_put_in_order() -> None:
     assert [t.key for t in session.in_state(TaskState.RUNNING)] == ["T001"]
 
 
+@pytest.mark.covers("G-US6.1")
 def test_a_failing_run_may_be_told_to_go_on_to_begin_anew_or_to_ask() -> None:
     session = executing(running("T001"))
     decide(session, ended("T001-r1", Outcome.FAILED, 2))

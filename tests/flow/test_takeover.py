@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bot.core.actions import Deed, StopRun
 from bot.core.choices import Verb, Word
 from bot.core.events import DialogAnswered, ImpactJudged, OrderFailed, Woken
@@ -46,6 +48,7 @@ def taken(*others: Task) -> Session:
     return session
 
 
+@pytest.mark.covers("O-X5")
 def test_taking_over_says_how_to_attach_and_how_to_hand_back() -> None:
     session = executing(attached())
     shown = decide(session, commanded(Word.TAKEOVER, "t001"))
@@ -65,6 +68,7 @@ def test_a_pane_in_which_nobody_is_left_is_not_taken_over() -> None:
     assert (session.tasks[0].run.number, session.tasks[0].taken_by) == (2, "")
 
 
+@pytest.mark.covers("O-X5")
 def test_what_a_person_works_on_is_neither_awaited_nor_judged() -> None:
     session = taken()
     assert kinds(session) == []
@@ -72,6 +76,7 @@ def test_what_a_person_works_on_is_neither_awaited_nor_judged() -> None:
     assert session.tasks[0].state is TaskState.RUNNING
 
 
+@pytest.mark.covers("O-X5")
 def test_handed_back_it_goes_on_from_what_is_there() -> None:
     session = taken()
     decide(session, commanded(Word.HANDBACK, "T001"))

@@ -53,6 +53,7 @@ def runs_through(session: Session, what: Work) -> None:
     looked(session, what)
 
 
+@pytest.mark.covers("G-RULE-LOOP-8", "B-FLOW-RUN-13", "B-OP-judgeTask", "B-OP-Judge")
 def test_a_run_that_ends_is_looked_at_then_tested_then_judged_then_done() -> None:
     session = executing(running("T001"))
     decide(session, ended("T001-r1"))
@@ -65,6 +66,7 @@ def test_a_run_that_ends_is_looked_at_then_tested_then_judged_then_done() -> Non
     assert session.tasks[0].state is TaskState.COMPLETED
 
 
+@pytest.mark.covers("G-RULE-COST-2")
 def test_what_a_run_says_of_itself_is_kept_with_it() -> None:
     session = executing(running("T001"))
     used = AgentUsage(input_tokens=5, cost=0.2)
@@ -101,6 +103,7 @@ def test_what_was_seen_after_an_earlier_run_is_not_believed_of_a_later_one() -> 
     assert session.tasks[0].work is None
 
 
+@pytest.mark.covers("G-RULE-PR-1")
 def test_missing_evidence_is_asked_for_twice_and_then_a_person_is() -> None:
     session = executing(running("T001"))
     for round in range(3):
@@ -111,6 +114,7 @@ def test_missing_evidence_is_asked_for_twice_and_then_a_person_is() -> None:
     assert len(session.tasks[0].runs) == 3
 
 
+@pytest.mark.covers("R-LOG-VERIFIED-3")
 def test_commits_that_change_nothing_are_no_evidence() -> None:
     session = executing(running("T001"))
     runs_through(session, work("feat: x").model_copy(update={"changed_files": ()}))
@@ -130,6 +134,7 @@ def test_what_was_to_be_merged_and_is_not_is_missing_evidence() -> None:
     assert "agent/t000" in session.tasks[0].runs[-1].feedback
 
 
+@pytest.mark.covers("B-TYPE-investigation")
 @pytest.mark.parametrize(
     ("report", "state"), [("Found it.", TaskState.COMPLETED), (" ", TaskState.RUNNING)]
 )
@@ -174,6 +179,7 @@ def test_failing_tests_are_repaired_three_times_and_then_a_person_is_asked() -> 
     ]
 
 
+@pytest.mark.covers("G-US6.2", "G-RULE-LOOP-8")
 def test_what_the_judge_misses_goes_back_three_times_and_then_to_a_person() -> None:
     session = executing(running("T001"))
     shown: list[Deed] = []
@@ -187,6 +193,7 @@ def test_what_the_judge_misses_goes_back_three_times_and_then_to_a_person() -> N
     assert verbs(needs(shown)[0])[:2] == [Verb.ACCEPT, Verb.SEND_BACK]
 
 
+@pytest.mark.covers("G-US6.2")
 def test_the_agent_is_told_what_the_judge_misses() -> None:
     session = executing(verifying("T001"))
     looked(session, work("feat: x"))
@@ -213,6 +220,7 @@ def test_where_the_judge_is_at_a_loss_a_person_is_asked() -> None:
     assert "which currency?" in card.reason
 
 
+@pytest.mark.covers("O-X11")
 def test_signs_of_tampering_stop_the_task_before_anything_is_tested() -> None:
     session = executing(verifying("T001"))
     [card] = needs(looked(session, work("feat: x"), FLAG))
@@ -260,6 +268,7 @@ def test_what_was_tested_and_judged_does_not_count_for_another_commit() -> None:
     assert kinds(session) == ["judge_work"]
 
 
+@pytest.mark.covers("G-US6.1")
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.VANISHED, Outcome.TIMED_OUT])
 def test_a_run_that_fails_is_the_models_to_decide_upon_within_its_bound(outcome: Outcome) -> None:
     session = executing(running("T001"))

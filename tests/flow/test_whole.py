@@ -80,6 +80,7 @@ def request_of(one: Task) -> PullRequest:
     return one.pull_request
 
 
+@pytest.mark.covers("G-RULE-FINISH-2")
 def test_nothing_ends_before_every_pull_request_is_merged_closed_or_declared_unneeded() -> None:
     session = finishing(shipped("T001", 7), shipped("T002", 9))
     merged(session)
@@ -129,6 +130,7 @@ def test_when_all_is_built_people_are_told_in_a_message_of_its_own() -> None:
     assert not [title for title in titles(deeds) if "Everything is built" in title]
 
 
+@pytest.mark.covers("B-FLOW-RUN-17", "B-FLOW-RUN-18")
 def test_the_whole_is_judged_once_before_anything_is_cleaned_up() -> None:
     session = finishing()
     merged(session)
@@ -137,6 +139,7 @@ def test_the_whole_is_judged_once_before_anything_is_cleaned_up() -> None:
     assert kinds(session) == ["clean_up"]
 
 
+@pytest.mark.covers("B-FLOW-RUN-19")
 def test_the_summary_tells_pull_requests_verdict_and_what_is_proposed() -> None:
     _, card = ended(*MISSING)
     assert card.pulls == ("T001: #7 merged",)
@@ -173,6 +176,7 @@ def test_what_nobody_has_completed_is_not_judged() -> None:
     assert kinds(session) == ["clean_up"]
 
 
+@pytest.mark.covers("B-FLOW-CONTINUE-3", "B-ID-2", "B-CMD-continue")
 def test_with_one_button_what_is_missing_is_planned_in_the_same_session() -> None:
     session, card = ended(*MISSING)
     shown = cards(decide(session, press(card, Verb.MORE)))
@@ -184,12 +188,14 @@ def test_with_one_button_what_is_missing_is_planned_in_the_same_session() -> Non
     assert session.intent.status is IntentStatus.APPROVED
 
 
+@pytest.mark.covers("B-FLOW-CONTINUE-3", "B-CMD-continue")
 def test_the_word_continue_does_the_same() -> None:
     session, _ = ended(*MISSING)
     decide(session, commanded(Word.CONTINUE))
     assert session.phase is Phase.SPECIFYING
 
 
+@pytest.mark.covers("B-FLOW-CONTINUE-4")
 def test_a_second_press_plans_nothing_more() -> None:
     session, card = ended(*MISSING)
     decide(session, press(card, Verb.MORE))
@@ -199,12 +205,14 @@ def test_a_second_press_plans_nothing_more() -> None:
     assert whispers(decide(session, commanded(Word.CONTINUE)))
 
 
+@pytest.mark.covers("B-FLOW-CONTINUE-2")
 def test_nothing_is_continued_where_nothing_is_missing() -> None:
     session, _ = ended()
     assert whispers(decide(session, commanded(Word.CONTINUE)))
     assert session.status is Status.COMPLETED
 
 
+@pytest.mark.covers("B-FLOW-CONTINUE-4", "B-WHY-3")
 def test_after_ten_rounds_it_is_enough() -> None:
     session, card = ended(*MISSING, continues=MOST_CONTINUES)
     assert card.choices == ()
@@ -212,6 +220,7 @@ def test_after_ten_rounds_it_is_enough() -> None:
     assert session.status is Status.COMPLETED
 
 
+@pytest.mark.covers("B-WHY-3")
 @pytest.mark.parametrize(("rounds", "warns"), [(0, False), (1, False), (2, True), (9, True)])
 def test_from_the_third_round_on_the_button_warns(rounds: int, warns: bool) -> None:
     _, card = ended(*MISSING, continues=rounds)
@@ -230,6 +239,7 @@ def next_round(session: Session, *tasks: Task) -> None:
     decide(session, tick())
 
 
+@pytest.mark.covers("B-FLOW-CONTINUE-5")
 def test_in_the_next_round_nothing_of_the_last_ending_is_left() -> None:
     session, _ = ended(*MISSING)
     session.pulls_problem, session.pulls_problems = "The token is gone.", 1
@@ -251,6 +261,7 @@ def test_the_merged_pull_requests_of_the_last_round_end_nothing_in_the_next() ->
     assert session.ending is Ending.PULLS
 
 
+@pytest.mark.covers("B-FLOW-CONTINUE-5")
 def test_the_next_round_is_judged_anew_under_a_name_of_its_own() -> None:
     session, _ = ended(*MISSING)
     next_round(session, shipped("T002", 9))

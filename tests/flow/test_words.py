@@ -37,6 +37,7 @@ def waits(session: Session) -> list[str]:
     return [order.key for order in due(session) if order.kind == "judge_words"]
 
 
+@pytest.mark.covers("G-RULE-LOOP-4", "G-RULE-APPROVAL-5", "G-EVENT-UserInput")
 @pytest.mark.parametrize(
     "session",
     [planning(), awaiting_approval(), executing(running("T001")), executing(phase=Phase.FINISHING)],
@@ -98,6 +99,7 @@ def test_words_that_ask_for_a_change_while_the_plan_is_written_begin_it_anew() -
     assert session.change_request == "use cents\n\nand a receipt"
 
 
+@pytest.mark.covers("G-ENTITY-4", "B-WHY-2")
 def test_before_the_plan_words_are_kept_for_it() -> None:
     session = surveyed()
     assert whispers(decide(session, said("in euros"))) == [
@@ -141,6 +143,7 @@ def test_words_that_were_judged_already_are_not_judged_again() -> None:
     assert session.phase is Phase.APPROVING
 
 
+@pytest.mark.covers("G-US8.1", "G-RULE-CONTEXT-1", "G-RULE-CONTEXT-4", "G-FR-012")
 def test_old_talk_becomes_one_message_of_the_system_and_the_last_stay_word_for_word() -> None:
     session = executing(running("T001"))
     for number in range(KEPT_VERBATIM + 5):

@@ -18,6 +18,7 @@ NONE, RED = 0, 2
 """Colours of a shield."""
 
 
+@pytest.mark.covers("O-MATRIX-2")
 @pytest.mark.parametrize("only_signed", [False, True], ids=["by default", "only signed devices"])
 async def test_what_the_bot_says_has_no_shield_and_is_read_by_everybody(
     secret: Secret, people: People, only_signed: bool

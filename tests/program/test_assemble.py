@@ -40,6 +40,7 @@ async def rules_by(given: Given, **environ: str) -> Rules:
         return seen[0].rules
 
 
+@pytest.mark.covers("F-RISK-2", "F-RISK-3")
 async def test_who_must_approve_is_what_the_operator_says(given: Given) -> None:
     rules = await rules_by(given, GWT_LOW_RISK_ALONE="true", GWT_HIGH_RISK_APPROVERS="2")
     assert (rules.low_risk_alone, rules.high_risk_approvers) == (True, 2)

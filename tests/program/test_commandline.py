@@ -13,6 +13,7 @@ from bot.cli.arguments import ERROR, PROJECT_MODES, parsed, repl_options
 from bot.core.console import ExitCode, ProjectMode
 
 
+@pytest.mark.covers("R-PROPERTY-29")
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

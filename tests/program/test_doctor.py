@@ -138,6 +138,7 @@ def test_every_repository_is_looked_at(repository: Path, tmp_path: Path) -> None
     assert line_of(done.stdout, "repository web").startswith("✗")
 
 
+@pytest.mark.covers("O-K2")
 def test_each_thing_that_lacks_is_told_with_its_remedy(tmp_path: Path) -> None:
     done = doctor(tmp_path, GWT_REPOSITORY=str(tmp_path), GWT_AGENT="claude", PATH="/usr/bin:/bin")
     assert done.returncode == 1
@@ -162,6 +163,7 @@ def test_it_changes_nothing(repository: Path, tmp_path: Path) -> None:
     assert sorted(str(path) for path in repository.rglob("*")) == before
 
 
+@pytest.mark.covers("O-K2")
 def test_programs_read_the_same_as_people_and_no_token(repository: Path, tmp_path: Path) -> None:
     done = doctor(tmp_path, "--json", GWT_REPOSITORY=str(repository), GITHUB_TOKEN=TOKEN)
     told = json.loads(done.stdout)

@@ -144,6 +144,7 @@ async def test_its_manifest_names_every_file_with_its_hash(archive: Path) -> Non
     assert {HISTORY, "session.json", "metadata.json"} <= named
 
 
+@pytest.mark.covers("R-ENTITY-Run", "R-ENTITY-SessionMetadata", "R-RULE-ID-1", "R-RULE-ID-2")
 async def test_threads_and_turns_are_numbered_in_it(archive: Path) -> None:
     about = json.loads(unpacked(archive)["metadata.json"])
     assert [one["thread_id"] for one in about["threads"]] == ["thr_001", "thr_002", "thr_003"]

@@ -81,6 +81,7 @@ def test_a_folder_of_the_home_that_is_somebody_elses_is_named_with_what_to_do(
     assert "right to read and write" in told or "writable" in told
 
 
+@pytest.mark.covers("O-X19")
 def test_a_repository_never_says_which_program_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = "/usr/bin:.::node_modules/.bin:/home/ann/.worktrees/agent-x/bin:/opt/tools"
     monkeypatch.setenv("PATH", entries)

@@ -25,6 +25,7 @@ def given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Given:
     return given_by(monkeypatch, tmp_path)
 
 
+@pytest.mark.covers("R-ENUM-Provider")
 @pytest.mark.parametrize(
     ("settings", "url", "key"),
     [
@@ -116,6 +117,7 @@ def test_the_second_key_is_a_secret_too(given: Given) -> None:
     assert ANTHROPIC not in repr(found)
 
 
+@pytest.mark.covers("R-ENUM-Provider")
 async def test_the_settings_count_for_the_next_question(given: Given, tmp_path: Path) -> None:
     programs = LlmPrograms(tmp_path / "programs")
     programs.then(says("from a program"))

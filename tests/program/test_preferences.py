@@ -32,6 +32,7 @@ def refusal(chosen: EnvPreferences, url: str = URL, model: str = MODEL) -> str:
     return f"{problem.value.reason} {problem.value.remedy}"
 
 
+@pytest.mark.covers("G-RULE-AI-4", "G-RULE-AI-5")
 def test_what_is_chosen_counts_at_once_and_is_for_the_owner_only(
     chosen: EnvPreferences, home: Path
 ) -> None:

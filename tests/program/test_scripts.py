@@ -62,6 +62,14 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     shutil.rmtree(tmp_path / "tmp", ignore_errors=True)
 
 
+@pytest.mark.covers(
+    "R-REPL-MODE-4",
+    "R-REPL-MODE-7",
+    "R-REPL-MODE-9",
+    "R-REPL-OPTION-print-project-path",
+    "R-REPL-CONFIG-5",
+    "R-REPL-CONFIG-6",
+)
 def test_a_script_works_in_a_fresh_copy_and_is_told_where_and_prompts_nobody(bench: Bench) -> None:
     done = bench.run("console", "--print-project-path", script="help\nsessions\n")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -73,6 +81,7 @@ def test_a_script_works_in_a_fresh_copy_and_is_told_where_and_prompts_nobody(ben
     assert done.stdout.index("Commands") < done.stdout.index("There are none yet")
 
 
+@pytest.mark.covers("R-REPL-MODE-8")
 def test_what_it_says_is_there_before_the_script_goes_on(bench: Bench) -> None:
     """A pipe is filled in blocks by programs that do not flush: then nothing would come before the end."""
     script = bench.started("console")
@@ -90,6 +99,7 @@ def test_what_it_says_is_there_before_the_script_goes_on(bench: Bench) -> None:
     assert script.returncode == 0
 
 
+@pytest.mark.covers("R-REPL-CONFIG-3", "R-REPL-CONFIG-6", "R-PROPERTY-32")
 def test_fixed_mode_works_in_the_folder_itself_and_makes_none(bench: Bench) -> None:
     options = ("--project-mode", "fixed", "--project-root", str(bench.shop))
     done = bench.run("console", *options, "--print-project-path", script="help\n")
@@ -102,12 +112,14 @@ def test_fixed_mode_works_in_the_folder_itself_and_makes_none(bench: Bench) -> N
     assert not missing.exists()
 
 
+@pytest.mark.covers("R-REPL-CONFIG-4")
 def test_a_root_that_does_not_count_is_warned_about(bench: Bench) -> None:
     done = bench.run("console", "--project-root", str(bench.shop))
     assert done.returncode == 0
     assert "--project-root is ignored" in done.stderr
 
 
+@pytest.mark.covers("R-REPL-MODE-6", "R-PROPERTY-36")
 @pytest.mark.parametrize("line", ["\x1b[B\x1b[B", "/nothing"])
 def test_a_line_that_does_nothing_is_an_error_and_the_next_is_still_carried_out(
     bench: Bench, line: str
@@ -127,6 +139,7 @@ def test_what_is_not_waited_for_is_not_complete_and_goes_on_with_the_next_bot(be
     assert bench.run("console", "--no-wait", script="help\n").returncode == 0
 
 
+@pytest.mark.covers("R-REPL-STATE-8", "R-FILE-repl")
 def test_a_broken_memory_is_e105_and_stays_as_it_is(bench: Bench) -> None:
     bench.home.mkdir(mode=0o700)
     (bench.home / "repl.json").write_text("{ nothing")
@@ -136,6 +149,7 @@ def test_a_broken_memory_is_e105_and_stays_as_it_is(bench: Bench) -> None:
     assert (bench.home / "repl.json").read_text() == "{ nothing"
 
 
+@pytest.mark.covers("B-CMD-resume-list", "B-CMD-status")
 @pytest.mark.parametrize("command", ["status", "sessions"])
 def test_who_only_looks_begins_nothing(bench: Bench, command: str) -> None:
     done = bench.run(command, "--json")
@@ -153,6 +167,7 @@ def test_a_session_there_is_not_is_told(bench: Bench) -> None:
     assert "gwt-bot sessions" in done.stderr
 
 
+@pytest.mark.covers("B-CMD-continue")
 @pytest.mark.parametrize("command", ["resume", "continue", "stop"])
 def test_a_word_about_a_session_there_is_not_is_an_error(bench: Bench, command: str) -> None:
     done = bench.run(command, "1a2b")

@@ -20,6 +20,7 @@ STRIDE = 12
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.covers("G-EDGE-1")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_whatever_goes_wrong_nothing_is_lost_done_twice_or_done_unasked(

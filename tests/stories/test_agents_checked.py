@@ -68,6 +68,7 @@ async def test_what_tests_leave_running_is_ended(tmp_path: Path) -> None:
         await until(lambda: not any(map(lives, pids(tmp_path))), lambda: f"{pids(tmp_path)}")
 
 
+@pytest.mark.covers("O-X4")
 async def test_set_up_that_fails_is_shown_with_its_output_and_may_be_tried_again(
     tmp_path: Path,
 ) -> None:
@@ -82,6 +83,7 @@ async def test_set_up_that_fails_is_shown_with_its_output_and_may_be_tried_again
         await is_done(asked)
 
 
+@pytest.mark.covers("O-X4")
 async def test_ignored_files_that_were_named_are_there_before_the_agent_starts(
     tmp_path: Path,
 ) -> None:

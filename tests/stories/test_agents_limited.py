@@ -29,6 +29,7 @@ async def comes(at: datetime | None) -> None:
         await asyncio.sleep(LOOK_EVERY)
 
 
+@pytest.mark.covers("O-X14")
 async def test_it_goes_on_in_the_same_conversation_when_the_limit_is_over_and_others_work_meanwhile(
     tmp_path: Path,
 ) -> None:
@@ -55,6 +56,7 @@ async def test_it_goes_on_in_the_same_conversation_when_the_limit_is_over_and_ot
         assert task_of(session(asked.scene, 0), "T001").counters.failed_runs == 0
 
 
+@pytest.mark.covers("O-X14")
 async def test_another_agent_that_was_named_takes_over_at_a_press(tmp_path: Path) -> None:
     async with in_a_channel(tmp_path, "claude", GWT_PARALLEL="1") as asked:
         asked.plays.task("T001", [["limit", "600"]])

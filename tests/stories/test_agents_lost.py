@@ -53,6 +53,7 @@ async def test_an_agent_that_ends_while_the_bot_is_down_is_picked_up(tmp_path: P
         assert len(asked.plays.starts("T001")) == 1
 
 
+@pytest.mark.covers("G-EDGE-1")
 @pytest.mark.parametrize("down", [False, True], ids=["bot up", "bot down"])
 async def test_when_tmux_is_killed_people_are_told_and_its_agents_go_on_in_new_runs(
     tmp_path: Path, down: bool
@@ -146,6 +147,7 @@ async def test_a_branch_that_is_moved_by_hand_is_told_before_anything_is_merged(
         await asked.person.sees(BRANCH, head[:7])
 
 
+@pytest.mark.covers("G-RULE-BRANCHMODE-3")
 async def test_a_branch_that_is_deleted_by_hand_holds_up_the_merge_until_it_is_back(
     tmp_path: Path,
 ) -> None:

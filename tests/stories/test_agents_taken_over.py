@@ -30,6 +30,7 @@ from tests.stories.terminal import Terminal
 pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(180)]
 
 
+@pytest.mark.covers("O-X5")
 async def test_who_takes_an_agent_over_attaches_to_it_and_nothing_is_judged_until_it_is_handed_back(
     tmp_path: Path,
 ) -> None:

@@ -22,7 +22,7 @@ from tests.stories.fatal import FatalWay, When
 from tests.stories.matrix_person import MatrixPerson
 from tests.stories.serving import Serving, in_matrix, serving
 
-pytestmark = [pytest.mark.tmux, pytest.mark.slow]
+pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.covers("O-MATRIX-5")]
 
 ANSWER = "Commands"
 SENDS, REQUESTS = 3, 16

@@ -238,6 +238,7 @@ async def test_uncommitted_changes_are_told_and_left_alone(
     assert await sample.ends() == WAITS
 
 
+@pytest.mark.covers("G-RULE-TMUX-1", "G-RULE-TMUX-2", "G-LIMIT-1", "G-ASSUME-3")
 @pytest.mark.parametrize("program", ["tmux", "git"])
 async def test_a_missing_program_is_told_and_awaited(
     sample: Console, model: PlayedModel, program: str
@@ -251,6 +252,7 @@ async def test_a_missing_program_is_told_and_awaited(
     assert await sample.ends() == WAITS
 
 
+@pytest.mark.covers("G-US1.3", "G-RULE-AI-2", "G-RULE-AI-3", "G-RULE-AI-5", "G-ASSUME-1")
 async def test_without_ai_settings_it_waits_and_goes_on_when_they_are_there(
     sample: Console, model: PlayedModel
 ) -> None:
@@ -378,6 +380,7 @@ git commit --quiet --allow-empty -m "Whatever I was asked for"
 """A program that does its work whatever its arguments say: `--version`, too."""
 
 
+@pytest.mark.covers("O-X20")
 async def test_nothing_of_the_users_is_started_before_approval(
     sample: Console, model: PlayedModel, tmp_path: Path
 ) -> None:

@@ -63,6 +63,7 @@ def button(card: AnswerCard, verb: Verb) -> Choice:
     return next(choice for choice in card.choices if choice.verb is verb)
 
 
+@pytest.mark.covers("G-RULE-BRANCHMODE-2")
 async def test_a_branch_of_a_person_is_looked_at_merged_and_deleted(stage: Stage) -> None:
     card = await shown(stage, "feature/search", "It adds a file.")
     merge = button(card, Verb.MERGE_BRANCH)
@@ -77,6 +78,7 @@ async def test_a_branch_of_a_person_is_looked_at_merged_and_deleted(stage: Stage
     assert git(top(stage), "status", "--porcelain") == ""
 
 
+@pytest.mark.covers("G-RULE-WIZARD-3")
 async def test_a_spec_is_kept_on_its_branch_and_nobodys_checkout_is_touched(stage: Stage) -> None:
     command = Command(word=Word.SPEC, text="a dark mode")
     event = Commanded(id="spec", at=stage.clock.now(), by=ANNA, command=command)
@@ -99,6 +101,7 @@ async def test_a_spec_is_kept_on_its_branch_and_nobodys_checkout_is_touched(stag
     assert git(top(stage), "branch", "--show-current") == "main"
 
 
+@pytest.mark.covers("R-PROPERTY-27", "R-PROPERTY-30")
 async def test_tasks_and_logs_list_the_same_tasks_by_the_same_key(tmp_path: Path) -> None:
     stage = Stage()
     stage.logs = TaskLogFiles(tmp_path, stage.masker)  # type: ignore[assignment]

@@ -131,6 +131,7 @@ class Person:
         self._terminal.until(agreed)
 
 
+@pytest.mark.covers("O-K3")
 def test_killed_three_times_the_demo_goes_on_and_ends_complete(folder: Path) -> None:
     place = Place(folder)
     with Terminal(folder, environ(folder, "0.3"), SIZE) as terminal:
@@ -161,6 +162,7 @@ def test_killed_three_times_the_demo_goes_on_and_ends_complete(folder: Path) -> 
     assert [run["outcome"] for task in session["tasks"] for run in task["runs"]] == ["finished"] * 4
 
 
+@pytest.mark.covers("G-RULE-STOP-4")
 def test_stop_ends_every_agent_and_resume_completes_the_work(folder: Path) -> None:
     place = Place(folder)
     with Terminal(folder, environ(folder, "0.5"), SIZE) as terminal:
@@ -197,6 +199,7 @@ def test_in_a_pipe_the_demo_plays_itself_without_a_colour_and_goes_on_after_a_ki
     Place(folder).assert_all_is_merged_and_nothing_left()
 
 
+@pytest.mark.covers("O-K3")
 def test_a_fresh_demo_ends_the_agents_of_the_last_one_and_begins_anew(folder: Path) -> None:
     place, shown = Place(folder), folder / "shown"
     first = in_a_pipe(folder, shown, pace="5")

@@ -29,6 +29,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
             return partial(in_a_room, tmp_path, homeserver, request.getfixturevalue("people"))
 
 
+@pytest.mark.covers("G-MOVE-RUN-4", "O-C12")
 async def test_what_an_agent_asks_is_a_card_with_its_own_options_and_what_is_chosen_is_typed_once(
     opened: Open,
 ) -> None:

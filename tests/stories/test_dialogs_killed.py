@@ -13,6 +13,7 @@ from tests.stories.asking.chats import Asked, in_a_channel
 pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(180)]
 
 
+@pytest.mark.covers("O-C12")
 @pytest.mark.parametrize(
     "dies",
     [

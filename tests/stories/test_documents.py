@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from importlib import resources
 
+import pytest
+
 from bot.core.cards import DocumentCard
 from bot.core.choices import Verb
 from bot.core.layout import lay_out
@@ -18,6 +20,15 @@ from tests.stories.stage import FAILED, Stage, draft
 STEPS = ["clarify", "specify", "plan", "tasks", "breakdown", "analyze"]
 
 
+@pytest.mark.covers(
+    "G-RULE-SPECKIT-1",
+    "G-RULE-SPECKIT-2",
+    "G-RULE-SPECKIT-4",
+    "G-RULE-SPECKIT-5",
+    "G-FR-017",
+    "G-DEP-1",
+    "G-DEP-5",
+)
 async def test_every_step_is_one_question_to_the_same_model_with_its_own_prompt_file(
     stage: Stage,
 ) -> None:
@@ -28,6 +39,7 @@ async def test_every_step_is_one_question_to_the_same_model_with_its_own_prompt_
     assert [call.system for call in stage.llm.calls] == packaged
 
 
+@pytest.mark.covers("G-RULE-SCAN-1", "G-RULE-SCAN-7")
 async def test_the_repository_is_data_of_every_question_and_never_part_of_the_instructions(
     stage: Stage,
 ) -> None:
@@ -39,6 +51,7 @@ async def test_the_repository_is_data_of_every_question_and_never_part_of_the_in
         assert text not in call.system
 
 
+@pytest.mark.covers("G-RULE-FLOW-3", "G-RULE-FLOW-4")
 async def test_each_document_is_written_from_those_before_it(stage: Stage) -> None:
     await stage.is_planned()
     specify, plan, tasks = (json.loads(call.data) for call in stage.llm.calls[1:4])
@@ -49,6 +62,7 @@ async def test_each_document_is_written_from_those_before_it(stage: Stage) -> No
     assert [answer["answer"] for answer in specify["decisions"]] == ["no", "up"]
 
 
+@pytest.mark.covers("G-VALID-8", "R-RULE-TASK-3")
 async def test_a_plan_that_runs_in_a_circle_is_asked_for_again(stage: Stage) -> None:
     sound = stage.drafts
     circle = [draft("T001", "Codes", "T002"), draft("T002", "Receipt", "T001")]
@@ -66,6 +80,7 @@ async def test_a_plan_that_runs_in_a_circle_is_asked_for_again(stage: Stage) -> 
     assert [task.key for task in stage.session().tasks] == ["T001", "T002", "T003"]
 
 
+@pytest.mark.covers("G-RULE-SHOWN-1", "G-RULE-SHOWN-2")
 async def test_each_document_stands_apart_under_its_own_name_with_every_line(stage: Stage) -> None:
     await stage.is_planned()
     shown = [lay_out(card) for card in stage.chat.cards() if isinstance(card, DocumentCard)]
@@ -76,6 +91,7 @@ async def test_each_document_stands_apart_under_its_own_name_with_every_line(sta
     assert texts == [document.text for document in stage.session().documents]
 
 
+@pytest.mark.covers("G-RULE-SPECKIT-6", "G-FR-018", "G-DATA-SpecKitArtifact")
 async def test_the_documents_are_committed_on_the_spec_branch_in_a_folder_of_their_own(
     stage: Stage,
 ) -> None:
@@ -90,6 +106,7 @@ async def test_the_documents_are_committed_on_the_spec_branch_in_a_folder_of_the
     assert stage.repository.heads["main"] == session.base_commit
 
 
+@pytest.mark.covers("G-RULE-DUTY-1")
 async def test_the_bot_itself_commits_the_documents_and_nothing_else(stage: Stage) -> None:
     stage.commands.answer(FAILED, PASSED)
     await stage.is_planned()

@@ -19,7 +19,7 @@ from tests.stories.clerk import HELP, KEEP, MOST, Lives, Open
 from tests.stories.fatal import FatalWay, When
 from tests.stories.matrix_person import MatrixPerson
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.covers("O-MATRIX-5")]
 QUICK = Backoff(0.02, 0.1)
 
 

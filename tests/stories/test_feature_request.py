@@ -34,6 +34,18 @@ def kinds(stage: Stage, thread: Thread = THREAD) -> list[str]:
     return [card.kind for card in stage.chat.cards(thread)]
 
 
+@pytest.mark.covers(
+    "G-US1.4",
+    "G-US2.1",
+    "G-RULE-SPECKIT-8",
+    "G-RULE-FINISH-3",
+    "G-FR-002a",
+    "G-FR-003",
+    "G-FR-015",
+    "B-CYCLE",
+    "B-FLOW-RUN-14",
+    "R-PROPERTY-37",
+)
 async def test_a_request_becomes_merged_work(stage: Stage) -> None:
     stage.commands.answer(PASSED, FAILED, PASSED)
     await stage.says("Add discounts")
@@ -71,6 +83,7 @@ async def test_the_first_answer_says_where_the_work_will_happen(stage: Stage) ->
     assert (card.repository, card.branch) == (stage.repository.path, "main")
 
 
+@pytest.mark.covers("G-US5.3")
 async def test_failing_tests_go_back_to_the_same_agent_conversation(stage: Stage) -> None:
     stage.commands.answer(FAILED, PASSED)
     await stage.is_planned()
@@ -82,6 +95,7 @@ async def test_failing_tests_go_back_to_the_same_agent_conversation(stage: Stage
     assert "AssertionError" in stage.panes.prompts[task.runs[1].name]
 
 
+@pytest.mark.covers("G-ENUM-BuildSystem-Other")
 @pytest.mark.parametrize("found", ["", "make test"], ids=["none-found", "another-found"])
 async def test_a_test_command_the_operator_names_is_the_one_that_runs(
     stage: Stage, found: str
@@ -97,6 +111,7 @@ async def test_a_test_command_the_operator_names_is_the_one_that_runs(
     assert {command for _, command in stage.commands.ran} == {"./prove"}
 
 
+@pytest.mark.covers("G-US2.3", "G-FR-009a")
 async def test_the_predecessors_work_is_in_the_dependents_branch_before_it_starts(
     stage: Stage,
 ) -> None:
@@ -113,6 +128,7 @@ async def test_the_predecessors_work_is_in_the_dependents_branch_before_it_start
     )
 
 
+@pytest.mark.covers("G-US5.3", "G-US6.3")
 async def test_a_failure_after_three_repairs_asks_the_owner_and_skip_lets_the_rest_go_on(
     stage: Stage,
 ) -> None:
@@ -134,6 +150,7 @@ async def test_a_failure_after_three_repairs_asks_the_owner_and_skip_lets_the_re
     assert states == [TaskState.CANCELLED, TaskState.CANCELLED, TaskState.COMPLETED]
 
 
+@pytest.mark.covers("G-US2.5", "O-C5")
 async def test_changes_lead_to_a_new_revision_and_the_old_card_is_dead(stage: Stage) -> None:
     await stage.is_planned()
     old = stage.approval_card()
@@ -149,6 +166,7 @@ async def test_changes_lead_to_a_new_revision_and_the_old_card_is_dead(stage: St
     assert len(stage.chat.whispered) == 1
 
 
+@pytest.mark.covers("G-US7.2", "G-RULE-STOP-2", "G-RULE-STOP-6", "G-FR-024")
 async def test_stop_ends_all_agents_and_resume_goes_on_with_their_conversations(
     stage: Stage,
 ) -> None:
@@ -182,6 +200,7 @@ async def test_words_while_paused_wait_and_are_come_back_to(stage: Stage) -> Non
     assert stage.session().intent.clarifications[0].answer == "yes"
 
 
+@pytest.mark.covers("G-FR-024")
 async def test_stop_while_the_model_thinks_calls_it_off(stage: Stage) -> None:
     stage.llm.hold()
     await stage.says("Add discounts")
@@ -194,6 +213,7 @@ async def test_stop_while_the_model_thinks_calls_it_off(stage: Stage) -> None:
     assert isinstance(stage.chat.card("questions"), QuestionsCard)
 
 
+@pytest.mark.covers("F-MOVE-7")
 async def test_discard_keeps_the_branches_and_removes_the_worktrees(stage: Stage) -> None:
     await stage.is_planned()
     await stage.approves()
@@ -204,6 +224,14 @@ async def test_discard_keeps_the_branches_and_removes_the_worktrees(stage: Stage
     assert [name for name in stage.repository.heads if name.startswith("agent/")]
 
 
+@pytest.mark.covers(
+    "G-RULE-SCOPE-2",
+    "G-RULE-SCOPE-3",
+    "G-RULE-SCOPE-4",
+    "G-RULE-UI-4",
+    "G-RULE-FINISH-9",
+    "G-FR-014",
+)
 async def test_two_sessions_of_one_repository_take_turns(stage: Stage) -> None:
     await stage.is_planned()
     await stage.approves()
@@ -222,6 +250,7 @@ async def test_two_sessions_of_one_repository_take_turns(stage: Stage) -> None:
     assert len(stage.panes.running()) == 2
 
 
+@pytest.mark.covers("G-MODULE-1")
 async def test_an_event_heard_twice_has_one_effect(stage: Stage) -> None:
     event = Said(id="same", at=stage.clock.now(), by=ANNA, text="Add discounts")
     await stage.tell(event)
@@ -255,6 +284,7 @@ async def test_a_repository_that_cannot_be_used_is_explained_and_can_be_tried_ag
     assert isinstance(stage.chat.card("questions"), QuestionsCard)
 
 
+@pytest.mark.covers("G-RULE-TMUX-1", "G-RULE-TMUX-2", "G-LIMIT-1")
 async def test_missing_tmux_is_told_once_and_work_goes_on_when_it_is_there(stage: Stage) -> None:
     stage.panes.missing = "tmux is required"
     await stage.says("Add discounts")
@@ -272,6 +302,7 @@ async def test_missing_tmux_is_told_once_and_work_goes_on_when_it_is_there(stage
     assert over.over
 
 
+@pytest.mark.covers("G-EDGE-3", "G-RULE-AI-2", "G-ASSUME-1")
 async def test_a_model_that_is_down_for_an_hour_is_told_once_and_waited_for(stage: Stage) -> None:
     down = Unavailable("the model does not answer")
     stage.llm = type(stage.llm)(lambda call: down)
@@ -286,6 +317,7 @@ async def test_a_model_that_is_down_for_an_hour_is_told_once_and_waited_for(stag
     assert stage.session().status is Status.ACTIVE
 
 
+@pytest.mark.covers("G-RULE-SPECKIT-5", "G-FR-013", "G-MODULE-2", "R-RULE-TASK-3")
 async def test_a_model_that_talks_nonsense_is_asked_twice_more_then_done_without(
     stage: Stage,
 ) -> None:
@@ -321,6 +353,7 @@ async def test_commands_about_no_session_are_answered_without_one(stage: Stage) 
     assert stage.store.sessions() == []
 
 
+@pytest.mark.covers("G-EDGE-4", "G-RULE-STORE-6")
 async def test_a_worktree_removed_by_hand_blocks_its_task_and_retry_makes_it_again(
     stage: Stage,
 ) -> None:
@@ -355,6 +388,7 @@ async def test_agents_are_never_started_with_other_flags_than_were_approved(stag
     assert "--do-anything" in blocked[0].blocked
 
 
+@pytest.mark.covers("G-US5.5", "G-EDGE-6", "G-RULE-MERGE-4", "G-FR-009")
 async def test_a_conflict_that_was_left_to_an_agent_must_really_be_merged(stage: Stage) -> None:
     stage.drafts = [
         draft("T001", "Discount codes"),

@@ -34,6 +34,9 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
             return partial(in_a_room, tmp_path, homeserver, request.getfixturevalue("people"))
 
 
+@pytest.mark.covers(
+    "G-US5.4", "G-RULE-FINISH-2", "G-RULE-FINISH-7", "G-FR-008", "B-CYCLE", "B-FLOW-RUN-16", "O-I1a"
+)
 async def test_three_pull_requests_one_upon_another_are_merged_in_order_and_nothing_is_left(
     opened: Open, tmp_path: Path
 ) -> None:
@@ -41,6 +44,7 @@ async def test_three_pull_requests_one_upon_another_are_merged_in_order_and_noth
         await shipping.merges_all_in_order(scene, github)
 
 
+@pytest.mark.covers("O-M17")
 @pytest.mark.timeout(240)
 async def test_the_next_session_builds_on_what_was_merged_on_github(tmp_path: Path) -> None:
     async with (

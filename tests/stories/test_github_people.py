@@ -12,6 +12,7 @@ from tests.stories.github.workshop import workshop
 pytestmark = [pytest.mark.tmux, pytest.mark.slow]
 
 
+@pytest.mark.covers("G-US5.4", "G-RULE-FINISH-2")
 async def test_merged_or_closed_by_people_counts_and_nobody_need_wait_for_the_rest(
     tmp_path: Path,
 ) -> None:
@@ -19,6 +20,7 @@ async def test_merged_or_closed_by_people_counts_and_nobody_need_wait_for_the_re
         await by_people.merge_close_and_give_up(shop)
 
 
+@pytest.mark.covers("G-RULE-PR-1", "O-X11")
 async def test_dishonest_work_never_becomes_a_pull_request_unless_a_person_accepts_it(
     tmp_path: Path,
 ) -> None:

@@ -29,11 +29,13 @@ async def test_after_three_rounds_of_mending_a_person_is_asked(tmp_path: Path) -
         await returning.asks_a_person_after_three_rounds(shop)
 
 
+@pytest.mark.covers("G-US5.5", "G-FR-009")
 async def test_what_collides_with_the_base_is_settled_by_its_agent(tmp_path: Path) -> None:
     async with workshop(tmp_path) as shop:
         await returning.settles_a_conflict(shop)
 
 
+@pytest.mark.covers("O-M16")
 async def test_nothing_is_merged_before_a_ci_that_takes_its_time_has_passed(tmp_path: Path) -> None:
     async with workshop(tmp_path) as shop:
         await checking.waits_for_a_late_ci(shop)

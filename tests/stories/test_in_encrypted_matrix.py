@@ -25,6 +25,7 @@ def check_merged(secret: Secret) -> None:
     assert list(secret.in_clear()) == []
 
 
+@pytest.mark.covers("O-MATRIX-1")
 async def test_from_a_mention_to_merged_work_with_a_restart_on_the_way(
     tmp_path: Path, homeserver: Homeserver, people: People
 ) -> None:
@@ -47,6 +48,7 @@ async def test_from_a_mention_to_merged_work_with_a_restart_on_the_way(
         check_merged(secret)
 
 
+@pytest.mark.covers("O-MATRIX-3")
 async def test_where_only_words_approve_the_story_is_told_in_words_and_stops_at_one(
     tmp_path: Path, homeserver: Homeserver, people: People
 ) -> None:
@@ -76,6 +78,7 @@ async def test_where_only_words_approve_the_story_is_told_in_words_and_stops_at_
         check_merged(secret)
 
 
+@pytest.mark.covers("O-MATRIX-2")
 async def test_with_its_keys_lost_it_comes_back_on_a_signed_device_and_goes_on(
     tmp_path: Path, homeserver: Homeserver, people: People
 ) -> None:

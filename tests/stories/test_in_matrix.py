@@ -32,6 +32,7 @@ async def in_a_room(
         yield bot, person
 
 
+@pytest.mark.covers("O-C1")
 async def test_from_a_mention_to_merged_work(
     tmp_path: Path, homeserver: Homeserver, people: People
 ) -> None:
@@ -81,6 +82,7 @@ async def by_reaction(mika: MatrixPerson) -> None:
     await mika.person.react(mika.room, card.event_id, "🛑")
 
 
+@pytest.mark.covers("O-C9")
 @pytest.mark.parametrize("stopped", [with_a_mark, in_the_room, by_name, by_chip, by_reaction])
 async def test_stopped_in_any_way_it_goes_on_after_resume(
     tmp_path: Path,

@@ -19,6 +19,7 @@ from tests.stories.slack_person import SlackPerson
 pytestmark = [pytest.mark.tmux, pytest.mark.slow]
 
 
+@pytest.mark.covers("O-C1", "O-C2")
 async def test_from_a_mention_to_merged_work(tmp_path: Path) -> None:
     async with SlackBed() as bed, serving(tmp_path, **in_slack(bed, MIKA, AKI)) as bot:
         mika = SlackPerson(bed)
@@ -88,6 +89,7 @@ async def by_shortcut(bed: SlackBed, mika: SlackPerson, bot: Serving) -> None:
     await bed.message_shortcut(MIKA, mika.cards[-1].ts, "session_interrupt")
 
 
+@pytest.mark.covers("O-C9")
 @pytest.mark.parametrize(
     "stopped", [by_button, in_a_word, natively, by_slash, by_slash_with_an_id, by_shortcut]
 )

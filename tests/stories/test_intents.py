@@ -64,6 +64,7 @@ class Forge:
         return yaml.safe_load(path.read_text())
 
 
+@pytest.mark.covers("F-ENTITY-History", "F-REGISTRY-1", "F-DRAFT-2", "F-REFLECT-1", "F-HISTORY-1")
 def test_a_draft_is_approved_run_and_merged_and_what_was_noticed_becomes_a_new_wish(
     folder: Path,
 ) -> None:

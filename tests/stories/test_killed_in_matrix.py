@@ -14,7 +14,12 @@ from tests.stories.matrix_crowd import Crowd
 from tests.stories.matrix_person import MatrixPerson
 from tests.stories.serving import Serving, in_matrix, serving
 
-pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [
+    pytest.mark.tmux,
+    pytest.mark.slow,
+    pytest.mark.timeout(240),
+    pytest.mark.covers("O-MATRIX-5"),
+]
 KILLS, THREADS = 10, 3
 FARTHEST = 18
 """Requests that it may still make."""

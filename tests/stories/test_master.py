@@ -41,6 +41,7 @@ def tongue(request: pytest.FixtureRequest) -> Tongue:
     return conversation.JAPANESE if matrix else conversation.ENGLISH
 
 
+@pytest.mark.covers("G-RULE-DUTY-2", "G-FR-002b", "O-C16")
 async def test_questions_are_answered_in_ones_own_words_and_a_partial_answer_leaves_the_rest_open(
     opened: Open, tongue: Tongue
 ) -> None:
@@ -48,16 +49,19 @@ async def test_questions_are_answered_in_ones_own_words_and_a_partial_answer_lea
         await conversation.answers_in_own_words(scene, tongue)
 
 
+@pytest.mark.covers("G-RULE-PARALLEL-4")
 async def test_two_rounds_of_changes_each_say_what_they_change(opened: Open) -> None:
     async with opened() as scene:
         await conversation.asks_for_changes_twice(scene)
 
 
+@pytest.mark.covers("G-RULE-APPROVAL-6", "G-RULE-APPROVAL-7", "G-FR-020")
 async def test_only_the_plan_stays_a_plan_until_somebody_says_run_it(opened: Open) -> None:
     async with opened() as scene:
         await conversation.only_wants_the_plan(scene)
 
 
+@pytest.mark.covers("G-RULE-APPROVAL-5", "G-RULE-LIVE-2", "G-RULE-LIVE-3", "G-FR-002c")
 async def test_a_change_while_three_agents_work_stops_one_of_them_and_no_other(
     opened: Open, tmp_path: Path
 ) -> None:
@@ -65,6 +69,7 @@ async def test_a_change_while_three_agents_work_stops_one_of_them_and_no_other(
         await conversation.changes_its_mind_while_three_work(scene)
 
 
+@pytest.mark.covers("G-RULE-CONTINUE-1", "G-RULE-CONTINUE-3", "G-RULE-CONTINUE-4", "G-FR-021")
 async def test_after_the_end_more_goes_on_here_and_another_wish_in_a_session_of_its_own(
     opened: Open,
 ) -> None:
@@ -72,6 +77,7 @@ async def test_after_the_end_more_goes_on_here_and_another_wish_in_a_session_of_
         await conversation.goes_on_after_the_end(scene)
 
 
+@pytest.mark.covers("G-EDGE-3", "G-RULE-LLMDOWN-1", "G-RULE-LLMDOWN-2")
 async def test_while_the_model_is_away_agents_go_on_and_nothing_is_said_twice(
     opened: Open, tmp_path: Path
 ) -> None:

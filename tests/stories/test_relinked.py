@@ -15,6 +15,7 @@ from tests.stories.conversation.scene import ends_complete, is_so, session, told
 pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(180)]
 
 
+@pytest.mark.covers("O-P5")
 async def test_a_repository_that_was_moved_is_missed_and_found_again_where_somebody_says(
     tmp_path: Path,
 ) -> None:

@@ -17,6 +17,7 @@ from tests.stories.serving import Hold
 pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(240)]
 
 
+@pytest.mark.covers("G-RULE-TRUST-1")
 async def test_a_request_becomes_merged_work_and_no_agent_is_ever_outside(tmp_path: Path) -> None:
     if reason := cannot():
         pytest.skip(f"bubblewrap does not work here: {reason}")

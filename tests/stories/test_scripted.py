@@ -52,6 +52,7 @@ def fixed(bot: Serving) -> tuple[str, ...]:
     return ("console", "--project-mode", "fixed", "--project-root", str(bot.shop))
 
 
+@pytest.mark.covers("R-REPL-MODE-11", "R-PROPERTY-28")
 async def test_a_script_carries_a_request_to_its_end_and_the_logs_are_there_then(
     bot: Serving,
 ) -> None:
@@ -80,6 +81,7 @@ async def logs_are_told(bot: Serving) -> None:
     assert (missing.code, "There are: T001, T002, T003." in missing.out) == (1, True)
 
 
+@pytest.mark.covers("B-FLOW-RUN-1", "B-CMD-run", "B-CMD-resume", "B-CMD-info")
 async def test_single_commands_speak_to_the_bot_at_work(bot: Serving) -> None:
     console = await started(bot, *fixed(bot), "--no-exit-on-eof")
     assert console.stdin

@@ -79,6 +79,7 @@ def leaks(stage: Stage) -> list[str]:
     return [where for where, what in everything_that_went_out(stage) if SECRET in what]
 
 
+@pytest.mark.covers("G-SEC-3", "R-SECRET-RULE-5", "R-PROPERTY-24")
 async def test_a_known_secret_goes_nowhere_whoever_says_it(stage: Stage) -> None:
     stage.repository.commit("main", {"CLAUDE.md": f"The token is {SECRET}."}, "docs: rules")
     stage.commands.answer(Executed(exit_code=1, seconds=0.1, output=f"refused: {SECRET}"), PASSED)
@@ -105,6 +106,7 @@ async def test_a_known_secret_goes_nowhere_whoever_says_it(stage: Stage) -> None
     assert any(MASK in call.data for call in stage.llm.calls)
 
 
+@pytest.mark.covers("R-SECRET-RULE-5")
 async def test_a_secret_that_the_model_says_is_masked_before_anybody_sees_it(stage: Stage) -> None:
     answer = stage.model
 
@@ -118,6 +120,7 @@ async def test_a_secret_that_the_model_says_is_masked_before_anybody_sees_it(sta
     assert leaks(stage) == []
 
 
+@pytest.mark.covers("R-SECRET-RULE-5")
 async def test_a_secret_in_a_refusal_is_masked_too(stage: Stage) -> None:
     stage.repository.problem = Refused(f"the remote said {SECRET}", f"Change {SECRET}.")
     await stage.says("Add discounts")

@@ -27,6 +27,7 @@ def stage(tmp_path: Path) -> Stage:
     return Stage(tmp_path)
 
 
+@pytest.mark.covers("G-RULE-SCOPE-1")
 async def test_free_text_is_said_in_a_thread_of_its_own(stage: Stage) -> None:
     await stage.type("Add a dark mode")
     [(thread, event)] = stage.heard
@@ -68,6 +69,7 @@ async def test_yes_presses_what_is_proposed(stage: Stage, line: str) -> None:
     assert [event.verb for event in stage.events if isinstance(event, Pressed)] == [Verb.DEFAULTS]
 
 
+@pytest.mark.covers("G-RULE-QUESTIONS-4")
 async def test_enter_agrees_to_what_has_been_there_to_be_read(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,6 +256,7 @@ async def test_a_card_that_says_something_else_is_shown_anew(stage: Stage) -> No
     assert "Everything is built" in text
 
 
+@pytest.mark.covers("G-RULE-UI-2")
 async def test_ticks_do_not_scroll_by(stage: Stage) -> None:
     await stage.show(cards.STATUS)
     for seconds in range(1, 4):
@@ -265,6 +268,7 @@ async def test_ticks_do_not_scroll_by(stage: Stage) -> None:
         )
 
 
+@pytest.mark.covers("O-C8")
 async def test_a_status_that_is_to_come_anew_is_shown_in_full_each_time(stage: Stage) -> None:
     await stage.show(cards.STATUS)
     for minutes in (2, 4):
@@ -275,6 +279,7 @@ async def test_a_status_that_is_to_come_anew_is_shown_in_full_each_time(stage: S
     assert await stage.show(after) == ""
 
 
+@pytest.mark.covers("G-RULE-UI-1")
 async def test_a_task_that_moved_is_told_in_one_line(stage: Stage) -> None:
     await stage.show(cards.STATUS)
     moved = cards.STATUS.tasks[2].model_copy(update={"state": "NeedsContinuation", "name": "It"})
@@ -412,6 +417,7 @@ async def test_a_status_of_a_finished_session_is_no_longer_below_the_line(stage:
     assert "Type what you want built" in "".join(t for _, t, *_ in stage.chat.below(100, 40))
 
 
+@pytest.mark.covers("G-US1.1", "G-US1.2", "G-FR-001")
 async def test_tab_asks_for_the_branches_and_leads_back_to_the_conversation(stage: Stage) -> None:
     await stage.type(SWITCH_LINE, "agent/dark-mode", SWITCH_LINE, "Add a light mode")
     listed, one, said = stage.events

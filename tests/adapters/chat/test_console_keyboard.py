@@ -52,6 +52,7 @@ async def line(lines: TerminalInput, prompt: str = PROMPT) -> str | None:
         return await lines.next(prompt)
 
 
+@pytest.mark.covers("G-RULE-STOP-1")
 @pytest.mark.parametrize(
     "keys", ["\x1b", "\x1b\x1b[5;1R"], ids=["alone", "before a word of the terminal"]
 )
@@ -96,6 +97,7 @@ async def test_control_c_ends_only_when_pressed_twice_in_a_row(
     assert await line(lines) is None
 
 
+@pytest.mark.covers("R-REPL-MODE-5")
 async def test_the_history_holds_requests_only_and_is_private(
     lines: TerminalInput, keyboard: PipeInput, tmp_path: Path
 ) -> None:
@@ -113,6 +115,7 @@ TWO = (Pick("Approve", "1"), Pick("D1  JWT", "D1: JWT"))
 DOWN, UP = "\x1b[B", "\x1b[A"
 
 
+@pytest.mark.covers("R-REPL-MODE-6")
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
@@ -146,6 +149,7 @@ async def test_what_was_chosen_is_not_taken_for_something_that_came_since(
     assert await reading == ""
 
 
+@pytest.mark.covers("G-US1.1", "G-FR-001")
 async def test_tab_switches_sides_and_the_line_is_there_again(
     lines: TerminalInput, keyboard: PipeInput
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from adapters.console import typed
 from adapters.console.chat import BranchPrompt
 from adapters.console.input import PROMPT, complete_line
@@ -49,6 +51,7 @@ def test_behind_a_command_stands_what_it_is_about() -> None:
     assert [one.text for one in complete_line("/logs ", WORDS, ("T001",), ("1a2b",))] == ["T001"]
 
 
+@pytest.mark.covers("G-US1.2")
 def test_tab_leads_to_the_branches_and_back() -> None:
     mode = BranchPrompt()
     assert mode.switch() == Command(word=Word.BRANCHES)

@@ -46,6 +46,7 @@ def test_it_shows_every_task_with_state_time_and_the_last_line_of_its_pane() -> 
     assert keys == "Esc stop   Ctrl-D leave"
 
 
+@pytest.mark.covers("G-RULE-UI-3")
 def test_it_leaves_room_for_the_conversation() -> None:
     lines = read(many(50), None, height=24)
     assert len(lines) <= 24 // 2

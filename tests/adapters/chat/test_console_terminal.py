@@ -115,6 +115,7 @@ def test_numbers_and_questions_work_at_the_keyboard(terminal: Terminal) -> None:
     terminal.until_heard("said show approval", "pressed change もっと短く", "pressed approve")
 
 
+@pytest.mark.covers("G-RULE-APPROVAL-3", "G-RULE-STOP-1")
 def test_enter_approves_and_escape_stops_and_keeps_what_was_typed(terminal: Terminal) -> None:
     terminal.type("show approval", "Enter")
     terminal.until_seen("Enter Approve")
@@ -133,6 +134,7 @@ def test_enter_approves_and_escape_stops_and_keeps_what_was_typed(terminal: Term
     terminal.until(lambda: terminal.heard[-1] == "said half a line")
 
 
+@pytest.mark.covers("R-REPL-MODE-5")
 def test_alt_and_arrow_keys_stop_nothing(terminal: Terminal) -> None:
     terminal.type("one", "Enter")
     terminal.until_heard("said one")

@@ -53,6 +53,7 @@ def _name(event: FromPeople) -> str:
             return event.kind
 
 
+@pytest.mark.covers("R-PROPERTY-36")
 async def test_after_an_agent_was_ended_for_asking_the_next_line_is_carried_out(
     tmp_path: Path,
 ) -> None:
@@ -61,6 +62,7 @@ async def test_after_an_agent_was_ended_for_asking_the_next_line_is_carried_out(
     assert exit_code(chat.standings.values(), errors=chat.errors) == ExitCode.INCOMPLETE
 
 
+@pytest.mark.covers("R-PROPERTY-36")
 @pytest.mark.parametrize("bad", ["a bad one", "/nothing", "\x1b[B"])
 async def test_after_a_line_that_was_not_taken_the_next_is_carried_out(
     tmp_path: Path, bad: str

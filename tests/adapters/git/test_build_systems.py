@@ -64,6 +64,12 @@ CASES: list[tuple[dict[str, str], BuildSystem, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.covers(
+    "G-RULE-VERIFY-2",
+    "G-ENUM-BuildSystem-Cargo",
+    "G-ENUM-BuildSystem-Npm",
+    "G-ENUM-BuildSystem-Other",
+)
 @pytest.mark.parametrize(("files", "system", "command"), CASES)
 def test_a_repository_is_recognised(
     files: dict[str, str], system: BuildSystem, command: str

@@ -31,6 +31,7 @@ def offered(refused: pytest.ExceptionInfo[Refused]) -> str:
     return found[0] if found else ""
 
 
+@pytest.mark.covers("G-RULE-BRANCHMODE-3")
 @pytest.mark.parametrize("vanished", [False, True])
 async def test_of_a_deleted_branch_the_commit_it_stood_at_is_offered(
     world: RealWorld, path: Path, vanished: bool

@@ -8,6 +8,8 @@ import pytest
 
 from tests.adapters.git.worlds import RealWorld, git
 
+pytestmark = pytest.mark.covers("O-M17")
+
 
 @pytest.fixture
 def world(tmp_path: Path) -> RealWorld:

@@ -178,6 +178,7 @@ def calls_on_a_clean_tree(home: Home) -> list[Callable[[], Awaitable[object]]]:
     ]
 
 
+@pytest.mark.covers("O-X19")
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
 async def test_what_an_agent_made_of_a_program_is_run_by_no_call(tmp_path: Path, way: Way) -> None:
     home = await changed(tmp_path, way)
@@ -290,6 +291,7 @@ async def test_a_filter_that_is_not_in_the_persons_checkout_is_told_and_nothing_
     assert git(home.path, "rev-parse", "HEAD") == home.first
 
 
+@pytest.mark.covers("O-X19")
 async def test_it_is_told_which_programs_of_the_repository_run_where(tmp_path: Path) -> None:
     drivers = {"merge.y.driver": "npx merge-lock %A", "merge.z.driver": "tools/merge.sh %O %A %B"}
     filters = {"filter.z.clean": "tools/clean.sh --key=secret", "filter.u.clean": "tr a-z A-Z"}

@@ -30,6 +30,7 @@ async def moved(world: RealWorld) -> tuple[Path, str]:
     return there, commit
 
 
+@pytest.mark.covers("O-P5")
 async def test_its_worktrees_work_where_it_lies_now(world: RealWorld) -> None:
     there, commit = await moved(world)
     for _ in range(2):

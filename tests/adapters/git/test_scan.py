@@ -85,6 +85,7 @@ async def test_a_scan_reads_the_commit_and_not_the_checkout(
     assert "committed" in (await repository.scan(str(top), sha)).conventions
 
 
+@pytest.mark.covers("G-RULE-SCAN-3")
 async def test_a_scan_is_bounded(top: Path, repository: GitRepository) -> None:
     sha = commit(
         top,
@@ -114,6 +115,9 @@ async def test_rules_that_were_cut_say_where_the_rest_is(
     assert scan.truncated
 
 
+@pytest.mark.covers(
+    "G-RULE-SCAN-2", "G-RULE-SCAN-3", "G-RULE-SCAN-4", "G-RULE-SCAN-5", "G-RULE-SCAN-6"
+)
 async def test_a_scan_tells_what_there_is(top: Path, repository: GitRepository) -> None:
     sha = commit(
         top,

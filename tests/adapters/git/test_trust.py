@@ -282,6 +282,7 @@ def every_call(scene: Scene) -> list[Callable[[], Awaitable[object]]]:
     ]
 
 
+@pytest.mark.covers("G-RULE-TRUST-1")
 @pytest.mark.parametrize("attack", [*NOTICED, *HARMLESS], ids=lambda attack: attack.__name__)
 async def test_nothing_an_agent_plants_runs_in_any_call(
     scene: Scene, attack: Callable[[Scene], None]
@@ -309,6 +310,7 @@ async def test_the_reason_names_the_key_and_no_value(scene: Scene) -> None:
     assert refused.value.remedy
 
 
+@pytest.mark.covers("G-RULE-TRUST-2")
 async def test_ordinary_changes_are_no_matter(scene: Scene) -> None:
     git(scene.top, "remote", "add", "origin", "https://example.org/x.git")
     git(scene.top, "config", "branch.main.remote", "origin")

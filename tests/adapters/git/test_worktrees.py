@@ -37,6 +37,7 @@ async def path(world: RealWorld, first: str) -> Path:
     return Path(here)
 
 
+@pytest.mark.covers("G-RULE-BRANCH-8")
 async def test_worktrees_and_hook_files_stay_out_of_everybodys_status(
     world: RealWorld, path: Path
 ) -> None:
@@ -91,6 +92,7 @@ async def test_a_linked_directory_of_worktrees_is_refused(
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
+@pytest.mark.covers("G-RULE-BRANCH-1", "G-LIMIT-4", "G-OUT-3")
 @pytest.mark.parametrize(
     "branch",
     ["main", "agent", "agent/", "agent/-x", "agent/HEAD", "agent/a/b", "agent/a b", "agent/a\n",
@@ -105,6 +107,7 @@ async def test_only_branches_of_the_bot_s_kind_are_made_or_removed(
         await world.worktrees.remove(world.path, world.at("agent-x"), branch, "main")
 
 
+@pytest.mark.covers("G-RULE-BRANCH-8")
 @pytest.mark.parametrize(
     "place", ["x", ".worktrees/a/b", ".worktrees/../x", ".worktrees/.git", "/elsewhere"]
 )
@@ -279,6 +282,7 @@ async def test_an_untracked_file_in_the_way_of_a_merge_is_not_a_conflict(
     assert (path / "login.py").read_text() == "mine\n"
 
 
+@pytest.mark.covers("O-X2")
 async def test_the_main_checkout_is_not_touched(world: RealWorld, path: Path, first: str) -> None:
     write(world.top, {"code.py": "half done\n", "mine.txt": "mine\n"})
     git(world.top, "add", "mine.txt")
@@ -306,6 +310,7 @@ async def test_a_slow_git_is_ended_with_its_children(world: RealWorld, tmp_path:
     assert [process.pid for process in left if process.status() != psutil.STATUS_ZOMBIE] == []
 
 
+@pytest.mark.covers("B-STORE-6")
 async def test_a_held_repository_is_waited_for_only_so_long(world: RealWorld) -> None:
     common = world.top / ".git"
     async with Locks().held(common):

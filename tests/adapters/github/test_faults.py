@@ -64,6 +64,7 @@ async def done_at_last(do: Callable[[], Awaitable[T]]) -> T:
         return await do()
 
 
+@pytest.mark.covers("B-OP-createPullRequest", "O-I2")
 async def test_nothing_is_opened_or_merged_twice_whatever_is_lost(stage: ForgeStage) -> None:
     forge = stage.github()
     for number, (name, break_it) in enumerate({**BEFORE, **AFTER}.items(), 1):
@@ -128,6 +129,7 @@ async def test_what_a_person_must_change_is_refused_with_a_remedy(
     assert hosted.remedy
 
 
+@pytest.mark.covers("G-RULE-PR-3")
 async def test_a_token_that_is_missing_a_right_is_told_which(stage: ForgeStage) -> None:
     forge = stage.github()
     stage.lies_there()

@@ -102,6 +102,7 @@ async def test_a_push_that_hangs_is_ended_with_all_it_started(stage: ForgeStage)
     assert stage.shop.tip(BRANCH) == stage.commit
 
 
+@pytest.mark.covers("G-RULE-PR-3")
 async def test_a_token_that_may_not_is_refused_with_a_remedy(stage: ForgeStage) -> None:
     forge = stage.github()
     stage.bed.rights.give(contents="read")

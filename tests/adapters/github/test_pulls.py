@@ -215,6 +215,7 @@ async def test_a_head_that_moves_between_the_look_and_the_merge_is_not_merged(
     assert len(stage.shop.log("main")) == 1
 
 
+@pytest.mark.covers("G-RULE-FINISH-7")
 async def test_a_branch_that_github_removed_itself_after_the_merge_is_gone(
     stage: ForgeStage,
 ) -> None:

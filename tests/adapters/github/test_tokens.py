@@ -48,6 +48,7 @@ def with_gh(folder: Path, does: str) -> dict[str, str]:
     return {"PATH": f"{program.parent}:{os.environ['PATH']}", "HOME": str(folder)}
 
 
+@pytest.mark.covers("G-RULE-PR-3")
 async def test_the_first_source_that_has_a_token_counts(tmp_path: Path) -> None:
     gh = with_gh(tmp_path, "echo of-gh")
     both = {"GITHUB_TOKEN": "of-github", "GH_TOKEN": "of-gh-variable"}
@@ -74,6 +75,7 @@ async def test_gh_is_asked_for_the_very_host_and_sees_no_secret(tmp_path: Path) 
     assert "OPENAI_API_KEY" not in said
 
 
+@pytest.mark.covers("G-RULE-PR-3")
 @pytest.mark.parametrize(
     "does", ["exit 1", "echo no oauth token >&2; exit 1", "echo two words", ":"]
 )
@@ -159,6 +161,7 @@ async def apps(tmp_path: Path) -> AsyncIterator[Apps]:
     await runner.cleanup()
 
 
+@pytest.mark.covers("G-RULE-PR-3")
 async def test_an_app_gets_a_token_for_its_installation_and_keeps_it(apps: Apps) -> None:
     asked = tokens(apps.access(installation="5"))
     assert [await asked.token("a/b") for _ in range(3)] == ["ghs_1"] * 3

@@ -26,6 +26,7 @@ T002 = "# Task T002: Printable receipt\n\nWrite it.\n"
 T003 = "# Task T003: Checkout with discounts\n\nWrite it.\n"
 
 
+@pytest.mark.covers("B-TYPE-implementation", "R-EXECUTOR-3")
 def test_a_task_is_done_tests_first_and_its_tests_pass(worktree: Path) -> None:
     code, _ = run_agent(worktree, T001)
     assert code == 0
@@ -37,6 +38,7 @@ def test_a_task_is_done_tests_first_and_its_tests_pass(worktree: Path) -> None:
     assert run_tests(worktree).returncode == 0
 
 
+@pytest.mark.covers("O-K3")
 def test_it_says_on_the_screen_that_it_is_played_and_what_it_does(worktree: Path) -> None:
     _, shown = run_agent(worktree, T001)
     assert "PLAYED AGENT" in shown
@@ -133,6 +135,7 @@ def test_an_unknown_task_is_explained(worktree: Path) -> None:
     assert subjects(worktree) == []
 
 
+@pytest.mark.covers("R-EXECUTOR-3", "O-K3")
 @pytest.mark.parametrize("stage", ["", "production"])
 def test_it_refuses_to_work_outside_demo_and_tests(worktree: Path, stage: str) -> None:
     code, shown = run_agent(worktree, T001, GWT_BOT_STAGE=stage)
@@ -157,6 +160,7 @@ def test_it_commits_under_a_name_that_says_what_it_is(worktree: Path) -> None:
     assert git(worktree, "log", "-1", "--format=%an") == "Played Agent"
 
 
+@pytest.mark.covers("R-EXECUTOR-5")
 def test_a_played_error_ends_with_a_code_and_no_work(worktree: Path) -> None:
     code, shown = run_agent(worktree, T001, GWT_BOT_PLAY="error")
     assert code == 1
@@ -169,6 +173,7 @@ def test_a_silent_one_claims_success_and_has_done_nothing(worktree: Path) -> Non
     assert subjects(worktree) == []
 
 
+@pytest.mark.covers("R-EXECUTOR-4")
 @pytest.mark.parametrize(("typed", "code", "commits"), [("", 5, 0), ("2\n", 5, 0), ("1\n", 0, 2)])
 def test_a_blocked_one_goes_on_only_when_a_person_says_yes(
     worktree: Path, typed: str, code: int, commits: int

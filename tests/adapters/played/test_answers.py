@@ -114,6 +114,7 @@ REQUESTS = {
 }
 
 
+@pytest.mark.covers("G-RULE-FLOW-2")
 @pytest.mark.parametrize("told", REQUESTS.values(), ids=REQUESTS)
 def test_spec_plan_and_tasks_are_what_spec_kit_wants(told: dict[str, object]) -> None:
     spec, plan = written("specify", **told), written("plan", **told)

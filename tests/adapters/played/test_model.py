@@ -116,6 +116,7 @@ async def test_closing_does_not_wait_for_those_who_are_being_answered() -> None:
     await client.close()
 
 
+@pytest.mark.covers("O-K3")
 def test_it_does_not_serve_outside_demo_and_tests() -> None:
     for environ in ({}, {"GWT_BOT_STAGE": ""}, {"GWT_BOT_STAGE": "production"}):
         with pytest.raises(Refused, match="only in the demo and in tests") as refusal:

@@ -13,6 +13,7 @@ from tests.adapters.played.conftest import replied
 LARGE = {"English": "Build everything at once", "Japanese": "全部まとめて作ってください"}
 
 
+@pytest.mark.covers("G-RULE-QUESTIONS-3")
 def test_it_asks_three_questions_with_a_reason_and_a_default() -> None:
     reply = replied("clarify")
     assert reply["title"]

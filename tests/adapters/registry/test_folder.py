@@ -74,6 +74,7 @@ async def test_a_link_in_place_of_a_folder_is_not_followed(
     assert sorted(path.name for path in secret.rglob("*.yaml")) == ["secret.yaml", "x.yaml"]
 
 
+@pytest.mark.covers("F-INTENT-ID")
 async def test_names_that_no_intent_can_have_are_told(
     registry: ForgeFolder, tmp_path: Path
 ) -> None:
@@ -90,6 +91,7 @@ async def test_names_that_no_intent_can_have_are_told(
     assert "\n" not in problems
 
 
+@pytest.mark.covers("F-INTENT-YAML")
 @pytest.mark.parametrize(
     "broken",
     [
@@ -149,6 +151,7 @@ def test_what_is_gone_was_moved_before(tmp_path: Path) -> None:
     assert into.names() == []
 
 
+@pytest.mark.covers("F-DRAFT-2")
 async def test_a_draft_is_moved_where_it_can_be_found_again(
     registry: ForgeFolder, tmp_path: Path
 ) -> None:
@@ -182,6 +185,7 @@ async def test_a_draft_that_is_still_being_written_stays(
     assert (here / "idea.md").read_text() == "one and more"
 
 
+@pytest.mark.covers("F-DRAFT-1")
 @pytest.mark.parametrize(
     ("text", "title", "type", "body"),
     [
@@ -203,6 +207,7 @@ async def test_a_draft_needs_no_front_matter(text: str, title: str, type: str, b
     assert (draft.title, draft.type, draft.body) == (title, type, body)
 
 
+@pytest.mark.covers("F-DRAFT-1")
 async def test_an_unreadable_draft_is_told_and_stays(registry: ForgeFolder, tmp_path: Path) -> None:
     here = folder(tmp_path, "intent-drafts")
     (here / "odd.md").write_text("---\nrisk: enormous\n---\nDo it\n")

@@ -50,6 +50,7 @@ EDITED = SOURCE.replace("status: approved", "status: executing").replace(
 )
 
 
+@pytest.mark.covers("F-INTENT-ID", "F-INTENT-YAML")
 def test_an_intent_is_read_field_by_field() -> None:
     intent = documents.read_intent("fix-login-validation", SOURCE.encode()).intent
     assert intent.id == "fix-login-validation"
@@ -63,11 +64,13 @@ def test_an_intent_is_read_field_by_field() -> None:
     assert [question.number for question in intent.open_questions] == [2]
 
 
+@pytest.mark.covers("F-INTENT-TYPE")
 @pytest.mark.parametrize("type", ["feature", "refactor", "fix", "test", "audit", "docs", "楽"])
 def test_any_word_can_be_a_type(type: str) -> None:
     assert documents.read_intent("a", f"title: A\ntype: {type}\n".encode()).intent.type == type
 
 
+@pytest.mark.covers("F-INTENT-SOURCE")
 @pytest.mark.parametrize("source", ["human", "reflection"])
 def test_a_source_is_human_or_reflection(source: str) -> None:
     assert (
@@ -77,6 +80,7 @@ def test_a_source_is_human_or_reflection(source: str) -> None:
         documents.read_intent("a", b"title: A\nsource: robot\n")
 
 
+@pytest.mark.covers("F-INTENT-YAML")
 def test_comments_order_quotes_and_unknown_keys_survive_an_edit() -> None:
     new = edit_mapping(SOURCE.encode(), lambda data: documents.change_intent(data, EDIT)).decode()
     assert new == EDITED + "session: s1\n" or sorted(new.splitlines()) == sorted(
@@ -127,6 +131,7 @@ class Edited(ForgeFolder):
         return Editor(repository, *within)
 
 
+@pytest.mark.covers("F-INTENT-YAML")
 async def test_what_a_person_saves_meanwhile_is_kept_and_the_edit_is_made_in_it(
     tmp_path: Path,
 ) -> None:
@@ -161,6 +166,7 @@ async def test_who_saves_without_an_end_is_not_written_over(tmp_path: Path) -> N
     assert sorted(path.name for path in file.parent.iterdir()) == ["a.yaml"]
 
 
+@pytest.mark.covers("F-OBSERVE-1")
 async def test_observations_of_people_stay_as_they_wrote_them(tmp_path: Path) -> None:
     file = tmp_path / ".forge" / "observations.yaml"
     file.parent.mkdir()

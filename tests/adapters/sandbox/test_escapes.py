@@ -86,6 +86,7 @@ OF_ROOT = ["the namespaces of the bot are entered"]
 """What an ordinary user cannot do anyhow."""
 
 
+@pytest.mark.covers("G-RULE-TRUST-1")
 @pytest.mark.tmux
 async def test_nobody_gets_out(jail: Jail) -> None:
     got_out: list[str] = []
@@ -107,6 +108,7 @@ async def test_no_folder_can_be_made_that_says_what_the_next_one_sees(jail: Jail
     assert not (info / "alternates").exists()
 
 
+@pytest.mark.covers("G-RULE-TRUST-1")
 @pytest.mark.tmux
 async def test_without_the_sandbox_each_of_them_works(jail: Jail) -> None:
     """On one machine after the other, so that none of them stands in another's way."""

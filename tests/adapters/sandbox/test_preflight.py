@@ -64,6 +64,7 @@ async def test_a_home_that_is_the_machine_itself_is_told(tmp_path: Path, bin_fol
         await sandbox(tmp_path, bin_folder, home="/").require()
 
 
+@pytest.mark.covers("G-RULE-TRUST-1")
 async def test_no_agent_is_ready_without_it(tmp_path: Path, bin_folder: Path) -> None:
     programs = AgentPrograms(tmp_path / "programs")
     programs.add("codex")

@@ -17,6 +17,7 @@ from tests.adapters.sandbox.jail import CANARY, Jail
 from tests.adapters.tmux.own_server import until
 
 
+@pytest.mark.covers("G-RULE-TRUST-2")
 async def test_work_is_committed_amended_and_rebased(jail: Jail) -> None:
     said = await jail.run(
         "set -e; echo 2 > code.py; git commit -qam 'feat: two'; echo 3 > code.py; git commit -qa --amend --no-edit; "

@@ -51,6 +51,7 @@ HARM = {
 }
 
 
+@pytest.mark.covers("G-RULE-STORE-5")
 @pytest.mark.parametrize("content", HARM.values(), ids=HARM.keys())
 def test_a_broken_file_is_kept_and_told_and_the_others_live(home: Path, content: bytes) -> None:
     sick(home).write_bytes(content)
@@ -73,6 +74,7 @@ def test_garbage_in_the_middle_is_broken_though_the_end_is_whole(home: Path) -> 
     assert len(store.broken) == 1
 
 
+@pytest.mark.covers("G-RULE-STORE-5")
 def test_a_file_put_aside_is_never_overwritten(home: Path) -> None:
     for content in (b"first", b"second", b"third"):
         sick(home).write_bytes(content)
@@ -154,6 +156,7 @@ def test_a_broken_finished_session_is_put_aside_when_somebody_asks_for_it(tmp_pa
     assert list(tmp_path.rglob("old.journal.broken-*"))
 
 
+@pytest.mark.covers("G-RULE-STORE-2")
 def test_what_a_crash_left_of_a_write_is_removed(home: Path) -> None:
     left = [
         home / "index.json.tmp",

@@ -53,6 +53,7 @@ def written_at(directory: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in directory.rglob("*") if path.is_file()}
 
 
+@pytest.mark.covers("R-ENTITY-Evidence")
 async def test_what_was_kept_is_found_whole_and_holds(files: EvidenceFiles) -> None:
     written = await kept(files, evidence(), raw="3 passed\n")
     assert await files.find("e-1") == written
@@ -61,6 +62,7 @@ async def test_what_was_kept_is_found_whole_and_holds(files: EvidenceFiles) -> N
     assert await files.find("e-2") is None
 
 
+@pytest.mark.covers("R-RULE-EVIDENCE-1", "R-FILE-raw")
 async def test_a_raw_log_is_named_after_session_task_and_evidence(
     files: EvidenceFiles, tmp_path: Path
 ) -> None:
@@ -69,6 +71,7 @@ async def test_a_raw_log_is_named_after_session_task_and_evidence(
     assert [one.path for one in written.artifacts] == [written.raw_logs]
 
 
+@pytest.mark.covers("R-ENTITY-Evidence", "R-RULE-EVIDENCE-3", "R-SECRET-RULE-2")
 async def test_no_secret_and_nobodys_address_reaches_a_file(
     files: EvidenceFiles, tmp_path: Path
 ) -> None:
@@ -82,6 +85,7 @@ async def test_no_secret_and_nobodys_address_reaches_a_file(
     assert all("[MASKED:" in text for text in texts)
 
 
+@pytest.mark.covers("R-RULE-EVIDENCE-3")
 @pytest.mark.parametrize("raw", ["", "3 passed\n", "\x1b[32mok\x1b[0m\r\n"])
 async def test_what_needed_no_mask_is_not_called_sensitive(files: EvidenceFiles, raw: str) -> None:
     assert not (await kept(files, evidence(), raw=raw)).contains_sensitive_data
@@ -100,6 +104,7 @@ async def test_everything_is_its_owners_alone(files: EvidenceFiles, tmp_path: Pa
     assert modes == {(True, "0o700"), (False, "0o600")}
 
 
+@pytest.mark.covers("R-RULE-EVIDENCE-1")
 async def test_keeping_the_same_twice_changes_nothing(files: EvidenceFiles, tmp_path: Path) -> None:
     first = await kept(files, evidence(), raw="x")
     before = written_at(tmp_path)
@@ -152,6 +157,7 @@ async def test_a_long_log_keeps_its_beginning_and_its_end(files: EvidenceFiles) 
     assert b"[TRUNCATED]" in content
 
 
+@pytest.mark.covers("R-ENTITY-EvidenceInventory", "R-RULE-EVIDENCE-4", "R-FILE-evidence")
 async def test_a_changed_record_a_changed_log_and_a_broken_file_are_found_out(
     files: EvidenceFiles, tmp_path: Path
 ) -> None:

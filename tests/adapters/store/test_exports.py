@@ -39,6 +39,7 @@ def exported(home: Path, name: str = "one") -> Path:
     return home / "sessions" / f"{name}.json"
 
 
+@pytest.mark.covers("G-US7.1", "G-RULE-STORE-2", "G-FR-010", "G-FILE-1", "B-STORE-1")
 def test_a_saved_session_is_exported_soon(store: JournalStore, tmp_path: Path) -> None:
     store.save(busy())
     eventually(exported(tmp_path).exists)
@@ -111,6 +112,7 @@ def test_a_session_saved_while_it_is_exported_is_exported_again_before_it_is_let
     assert JournalStore(tmp_path, export_delay=3600).find("one") == over
 
 
+@pytest.mark.covers("G-SC-004")
 def test_the_default_delay_keeps_an_export_younger_than_a_second(tmp_path: Path) -> None:
     store = JournalStore(tmp_path)
     store.save(busy())
@@ -146,6 +148,7 @@ def test_an_export_that_a_crash_kept_back_is_made_at_the_next_start(tmp_path: Pa
     assert (tmp_path / "sessions/finished/over.journal").exists()
 
 
+@pytest.mark.covers("G-FILE-1", "G-FILE-2")
 def test_gwts_session_file_is_taken_in(store: JournalStore, tmp_path: Path) -> None:
     exported(tmp_path, EXAMPLE_ID).write_text(EXAMPLE)
     (loaded,) = store.load()

@@ -56,6 +56,7 @@ def killed_after(saver: subprocess.Popen[str], home: Path, saves: int) -> int:
     raise AssertionError("the saver has gone")
 
 
+@pytest.mark.covers("G-US7.1", "G-RULE-STORE-1", "G-FR-010", "G-SC-005", "O-P2")
 def test_no_kill_loses_what_was_acknowledged(tmp_path: Path, saver: subprocess.Popen[str]) -> None:
     chance = random.Random(5)  # noqa: S311 - no secret
     for kill in range(KILLS):

@@ -30,6 +30,7 @@ def modes(home: Path) -> set[tuple[str, str]]:
     }
 
 
+@pytest.mark.covers("G-RULE-STORE-3", "G-SEC-2")
 @pytest.mark.usefixtures("open_umask")
 def test_everything_under_home_is_its_owners_alone(tmp_path: Path) -> None:
     home = tmp_path / "a" / "home"
@@ -69,6 +70,7 @@ def test_keeping_private_closes_a_home_that_was_open(tmp_path: Path) -> None:
     assert oct((tmp_path / "anything").stat().st_mode & 0o777) == "0o600"
 
 
+@pytest.mark.covers("B-OP-claimNextTask", "B-STORE-6", "O-P8")
 def test_a_second_instance_is_refused_with_the_first_ones_pid(tmp_path: Path) -> None:
     with InstanceLock(tmp_path), pytest.raises(Refused) as caught:
         InstanceLock(tmp_path).acquire()
@@ -98,6 +100,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.covers("R-RULE-LOCK-1", "O-P8")
 def test_the_lock_of_another_process_counts_until_it_is_killed(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLDER, str(tmp_path)]
     with subprocess.Popen(

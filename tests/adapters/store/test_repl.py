@@ -21,11 +21,13 @@ WHOLE = ReplState.first().model_copy(
 )
 
 
+@pytest.mark.covers("R-REPL-STATE-2")
 def test_where_there_is_none_everything_is_null_and_none_is_made(tmp_path: Path) -> None:
     assert ReplFile(tmp_path).load() == ReplState.first()
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.covers("R-ENTITY-ReplState", "R-REPL-STATE-1", "R-REPL-STATE-5", "R-FILE-repl")
 def test_what_was_saved_is_read_again_and_is_private(tmp_path: Path) -> None:
     ReplFile(tmp_path).save(WHOLE)
     assert ReplFile(tmp_path).load() == WHOLE
@@ -36,6 +38,7 @@ def test_what_was_saved_is_read_again_and_is_private(tmp_path: Path) -> None:
     assert datetime.fromisoformat(told["updated_at"]) == WHOLE.updated_at
 
 
+@pytest.mark.covers("R-REPL-STATE-5", "R-REPL-STATE-8")
 @pytest.mark.parametrize(
     "content",
     [

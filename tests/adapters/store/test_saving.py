@@ -35,6 +35,7 @@ def journal(home: Path) -> Path:
     return home / "sessions" / "unfinished" / "one.journal"
 
 
+@pytest.mark.covers("G-RULE-STORE-1", "G-SC-004")
 def test_a_save_is_one_sync_and_one_line(tmp_path: Path) -> None:
     disk = CountingDisk()
     store = a_store(tmp_path, disk)
@@ -77,6 +78,7 @@ def a_change(living: Record) -> Record:
     return changed
 
 
+@pytest.mark.covers("G-SC-004")
 @pytest.mark.parametrize("messages", [3, 2500])
 def test_a_change_costs_the_same_however_long_the_history(tmp_path: Path, messages: int) -> None:
     disk = CountingDisk()

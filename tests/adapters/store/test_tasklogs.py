@@ -111,6 +111,15 @@ def bytes_in(directory: Path) -> int:
     return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
 
 
+@pytest.mark.covers(
+    "R-ENTITY-TaskLogIndex",
+    "R-ENTITY-SessionMetadata",
+    "R-LOG-INDEX-1",
+    "R-FILE-index",
+    "R-FILE-session",
+    "R-FILE-session-index",
+    "R-FILE-task-log",
+)
 async def test_files_lie_where_other_programs_look_for_them(
     files: TaskLogFiles, home: Path
 ) -> None:
@@ -130,6 +139,7 @@ async def test_files_lie_where_other_programs_look_for_them(
     assert line.log_file == "tasks/id-T001.json"
 
 
+@pytest.mark.covers("R-FILE-index")
 async def test_the_index_of_all_sessions_is_up_to_date_whenever_a_task_stands_otherwise(
     files: TaskLogFiles, home: Path
 ) -> None:
@@ -217,6 +227,7 @@ async def test_what_is_noted_is_noted_also_where_it_cannot_be_tidied_up(
     assert log.events
 
 
+@pytest.mark.covers("R-ENTITY-Session")
 async def test_the_metadata_tells_who_runs_it_how_it_is_set_and_how_far_it_is(home: Path) -> None:
     runner = LoggedRunner(version="1.2.3", configuration={"gwt_agent": "claude", "note": CANARY})
     files = TaskLogFiles(home, Masker({"CANARY": CANARY}), runner=runner)
@@ -236,6 +247,7 @@ async def test_the_metadata_tells_who_runs_it_how_it_is_set_and_how_far_it_is(ho
     assert (told.selected_provider, told.selected_model) == ("openai", "some-model")
 
 
+@pytest.mark.covers("R-LOG-TASK-5")
 async def test_a_log_that_was_never_written_comes_whole_with_the_first_note(
     files: TaskLogFiles,
 ) -> None:
@@ -282,6 +294,7 @@ async def test_noting_twice_writes_nothing_twice(files: TaskLogFiles, home: Path
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
 
 
+@pytest.mark.covers("R-ENTITY-TaskLogEntry")
 async def test_there_are_as_many_logs_as_tasks_in_their_order(files: TaskLogFiles) -> None:
     now = session(*(task(f"T{n:03d}", TaskState.READY) for n in range(1, 8)))
     for one in now.tasks:
@@ -291,6 +304,7 @@ async def test_there_are_as_many_logs_as_tasks_in_their_order(files: TaskLogFile
     assert task_log_views.unlogged(now, logs) == ()
 
 
+@pytest.mark.covers("R-LOG-TASK-4", "R-EVENT-USER_INPUT")
 async def test_no_secret_and_nobodys_address_reaches_a_file(
     files: TaskLogFiles, home: Path
 ) -> None:
@@ -309,6 +323,7 @@ async def test_no_secret_and_nobodys_address_reaches_a_file(
     assert any("[MASKED:EMAIL]" in text for text in texts(home))
 
 
+@pytest.mark.covers("R-LOG-TASK-4")
 async def test_half_a_secret_is_not_left_where_a_long_text_is_cut(home: Path) -> None:
     files = files_in(home, LogBounds(entry=20_000, task=200_000))
     for shift in range(len(MAIL)):
@@ -318,6 +333,7 @@ async def test_half_a_secret_is_not_left_where_a_long_text_is_cut(home: Path) ->
         shutil.rmtree(home)
 
 
+@pytest.mark.covers("R-LOG-TASK-4")
 async def test_what_is_learnt_to_be_secret_is_masked_when_it_is_shown(home: Path) -> None:
     now = session()
     await TaskLogFiles(home, Masker({})).note(now, {"id-T001": [entry("e", f"key {CANARY}")]})

@@ -128,6 +128,7 @@ async def test_a_killed_server_is_followed_by_a_new_one_at_once(server: OwnServe
         assert await panes.names() == ()
 
 
+@pytest.mark.covers("G-RULE-BRANCHMODE-4")
 async def test_a_session_that_is_no_run_is_not_one_of_ours(server: OwnServer) -> None:
     panes = server.panes()
     await panes.start("run-1", str(server.worktree), SLEEPS, "")

@@ -39,6 +39,7 @@ def at_work(*more: str) -> Launch:
     )
 
 
+@pytest.mark.covers("G-US4.2", "G-RULE-END-2", "G-FR-007", "G-SC-003", "G-LIMIT-2")
 async def test_the_code_of_forty_deaths_at_once_is_known_half_of_them_killed(
     server: OwnServer,
 ) -> None:
@@ -121,6 +122,7 @@ async def test_a_killed_server_takes_its_runs_with_it_but_not_what_they_have_wri
     assert await panes.names() == ()
 
 
+@pytest.mark.covers("G-RULE-END-4")
 async def test_runs_whose_server_was_killed_while_the_bot_was_away_have_vanished(
     server: OwnServer,
 ) -> None:
@@ -140,6 +142,7 @@ async def test_runs_whose_server_was_killed_while_the_bot_was_away_have_vanished
     assert again.pid == 0  # a name gets one start
 
 
+@pytest.mark.covers("G-FR-007", "O-X7")
 async def test_an_agent_that_hangs_is_at_work_until_somebody_ends_it(server: OwnServer) -> None:
     panes = server.panes(watch=Watch(sweep=0.1))
     await panes.start("run-1", str(server.worktree), at_work(), "")
@@ -205,6 +208,7 @@ async def test_the_code_is_written_even_if_the_shell_is_told_to_end(
     assert (await waiting).exit_code == 137
 
 
+@pytest.mark.covers("G-RULE-END-4", "G-SC-003")
 async def test_without_help_from_the_kernel_the_end_is_found_by_looking(server: OwnServer) -> None:
     panes = server.panes(watch=Watch(kernel=False, poll=0.05))
     pipe = server.worktree / "pipe"
@@ -236,6 +240,7 @@ async def test_a_pane_that_is_closed_is_told_by_tmux_where_the_kernel_does_not(
     assert (await waiting).outcome is Outcome.VANISHED
 
 
+@pytest.mark.covers("G-US4.3", "G-RULE-END-3", "G-FR-007")
 async def test_a_marker_on_a_line_of_its_own_ends_the_run(server: OwnServer) -> None:
     panes = server.panes()
     says = 'echo "soon: DONE-4f1c."; printf "\\033[1mDONE-%s\\033[0m\\n" 4f1c; exec sleep 300'
@@ -249,6 +254,7 @@ async def test_a_marker_on_a_line_of_its_own_ends_the_run(server: OwnServer) -> 
     assert (await server.panes().ended("run-1")).outcome is Outcome.FINISHED
 
 
+@pytest.mark.covers("G-US4.3")
 async def test_a_marker_among_other_words_ends_nothing(server: OwnServer) -> None:
     panes = server.panes()
     says = 'echo "print DONE-4f1c when you are done"; echo xDONE-4f1c; exit 9'
@@ -258,6 +264,7 @@ async def test_a_marker_among_other_words_ends_nothing(server: OwnServer) -> Non
     assert (await panes.ended("run-1")).exit_code == 9
 
 
+@pytest.mark.covers("G-RULE-END-3")
 async def test_a_marker_in_a_redrawn_screen_is_seen(server: OwnServer) -> None:
     panes = server.panes()
     draws = (
@@ -277,6 +284,7 @@ def leave(spool: Path, name: str, **hook: object) -> None:
     temporary.rename(spool / name)
 
 
+@pytest.mark.covers("G-US4.1", "G-RULE-END-1", "G-FR-006")
 async def test_a_stop_hook_ends_the_run_while_its_process_lives(server: OwnServer) -> None:
     panes = server.panes()
     await panes.start("run-1", str(server.worktree), SLEEPS, "")
@@ -297,6 +305,7 @@ async def test_a_stop_hook_ends_the_run_while_its_process_lives(server: OwnServe
     assert (await panes.ended("run-1")).outcome is Outcome.FINISHED
 
 
+@pytest.mark.covers("G-RULE-END-1")
 @pytest.mark.parametrize(
     ("hook", "outcome"),
     [

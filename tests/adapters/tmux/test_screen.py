@@ -62,6 +62,7 @@ def test_a_marker_is_seen_however_its_output_is_cut(
     assert output.done
 
 
+@pytest.mark.covers("G-RULE-END-3")
 @pytest.mark.parametrize(
     "printed", [b"say DONE-4f\r\n", b"DONE-4f2\r\n", b"DONE-4f", b"\x1b]0;DONE-4f\x07"]
 )

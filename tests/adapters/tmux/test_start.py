@@ -23,6 +23,7 @@ NASTY = "do `it`; #{pane_id} #(touch x) $(touch y) %H ~ \"double\" 'single' \\ æ
 COUNTS = Launch(argv=("sh", "-c", 'echo started >> "$GWT_SPOOL/starts"; exec sleep 300'))
 
 
+@pytest.mark.covers("B-OP-executeTask")
 async def test_a_run_started_twice_is_one_process(server: OwnServer) -> None:
     panes = server.panes()
     both = await asyncio.gather(
@@ -37,6 +38,7 @@ async def test_a_run_started_twice_is_one_process(server: OwnServer) -> None:
     assert starts.read_text() == "started\n"
 
 
+@pytest.mark.covers("B-OP-executeTask")
 async def test_a_run_whose_pane_is_lost_is_not_started_again(server: OwnServer) -> None:
     panes = server.panes()
     await panes.start("run-1", str(server.worktree), COUNTS, "")
@@ -99,6 +101,7 @@ async def test_a_run_prepared_but_not_begun_is_started(server: OwnServer) -> Non
     assert (spool / "prompt.md").read_text() == "whole"
 
 
+@pytest.mark.covers("G-US3.2")
 async def test_a_prompt_arrives_byte_for_byte_as_argument_file_and_input(
     server: OwnServer,
 ) -> None:
@@ -142,6 +145,7 @@ async def test_arguments_and_variables_are_taken_literally(server: OwnServer) ->
     assert (server.worktree / "seen").read_text() == repr([list(odd), NASTY])
 
 
+@pytest.mark.covers("G-DEP-4")
 async def test_files_of_the_launch_lie_beside_the_prompt_and_scripts_can_be_run(
     server: OwnServer,
 ) -> None:
@@ -188,6 +192,7 @@ async def test_a_home_with_an_odd_name_works(server: OwnServer) -> None:
     assert await panes.tail("run-1", 1) == "DONE-1"
 
 
+@pytest.mark.covers("G-RULE-BRANCHMODE-4")
 async def test_agents_do_not_know_where_tmux_is(server: OwnServer) -> None:
     panes = server.panes()
     await panes.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", "env > seen")), "")
@@ -213,6 +218,7 @@ async def test_a_tmux_that_is_new_enough_is_accepted(tmp_path: Path, version: st
     await _tmux(tmp_path / "bin", f"echo '{version}'").require()
 
 
+@pytest.mark.covers("G-RULE-TMUX-1", "G-ASSUME-3")
 @pytest.mark.parametrize("answer", ["echo 'tmux 3.1c'", "echo 'tmux 2.9a'", "exit 1"])
 async def test_a_tmux_that_is_too_old_or_broken_is_told(tmp_path: Path, answer: str) -> None:
     with pytest.raises(Unavailable, match=r"3\.2") as told:
@@ -221,6 +227,7 @@ async def test_a_tmux_that_is_too_old_or_broken_is_told(tmp_path: Path, answer: 
     assert "Install" in told.value.remedy
 
 
+@pytest.mark.covers("G-RULE-TMUX-1", "G-RULE-TMUX-2", "G-LIMIT-1", "G-ASSUME-3")
 async def test_a_missing_tmux_is_told(tmp_path: Path) -> None:
     panes = TmuxPanes(
         "gwt-test-none", tmp_path, mask=str, environment={"PATH": os.fspath(tmp_path)}

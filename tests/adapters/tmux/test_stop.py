@@ -40,6 +40,7 @@ def text_of(file: Path | str) -> str:
     return Path(file).read_text()
 
 
+@pytest.mark.covers("G-RULE-STOP-3")
 async def test_a_grandchild_in_a_session_of_its_own_that_ignores_sigterm_is_dead_after_the_grace(
     server: OwnServer,
 ) -> None:
@@ -55,6 +56,7 @@ async def test_a_grandchild_in_a_session_of_its_own_that_ignores_sigterm_is_dead
     assert await panes.find("run-1") is None
 
 
+@pytest.mark.covers("G-RULE-STOP-3", "G-FR-024")
 async def test_a_stop_with_the_usual_grace_leaves_nobody_after_five_seconds(
     server: OwnServer,
 ) -> None:
@@ -70,6 +72,7 @@ async def test_a_stop_with_the_usual_grace_leaves_nobody_after_five_seconds(
     assert time.monotonic() - before >= 5.0  # it had its time to end by itself
 
 
+@pytest.mark.covers("G-RULE-STOP-2")
 async def test_an_agent_whose_parent_has_left_is_found(server: OwnServer) -> None:
     panes = server.panes()
     leaves = """
@@ -100,6 +103,7 @@ async def test_a_child_without_the_runs_name_in_its_environment_is_found_by_its_
     assert not alive(bare)
 
 
+@pytest.mark.covers("G-RULE-STOP-2")
 async def test_a_frozen_agent_is_stopped(server: OwnServer) -> None:
     panes = server.panes()
     launch = Launch(argv=("sh", "-c", 'echo "$$" > "$GWT_SPOOL/agent"; exec sleep 300'))
@@ -151,6 +155,7 @@ async def test_a_stop_that_overtakes_the_start_leaves_no_agent(server: OwnServer
     assert await panes.names() == ()
 
 
+@pytest.mark.covers("G-RULE-BRANCHMODE-4")
 async def test_a_run_of_the_same_name_on_another_server_lives_on(
     server: OwnServer, tmp_path: Path
 ) -> None:

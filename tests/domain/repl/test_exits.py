@@ -12,6 +12,7 @@ WAITS = ThreadStanding(session="2", status=Status.ACTIVE)
 BROKEN = ThreadStanding(session="3", status=Status.FAILED)
 
 
+@pytest.mark.covers("R-REPL-MODE-10", "R-PROPERTY-29")
 @pytest.mark.parametrize(
     ("standing", "code"),
     [
@@ -31,6 +32,7 @@ def test_each_end_has_its_code(standing: ThreadStanding, code: int) -> None:
     assert standing.exit_code == code
 
 
+@pytest.mark.covers("R-REPL-MODE-10")
 def test_of_several_the_worst_counts_and_an_error_of_the_script_most() -> None:
     assert exit_code([DONE, WAITS], errors=0) == 2
     assert exit_code([WAITS, BROKEN, DONE], errors=0) == 1

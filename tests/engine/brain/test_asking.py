@@ -140,6 +140,7 @@ async def test_an_endpoint_that_fails_is_no_wrong_answer() -> None:
         await number("no", Unavailable("busy"), '{"number": 4}')
 
 
+@pytest.mark.covers("O-C16")
 async def test_an_answer_in_the_wrong_language_is_asked_for_once_more() -> None:
     japanese = '{"name": "割引コードを使えるようにする"}'
     found, llm = await colour('{"name": "discount codes at the till"}', japanese, data=JAPANESE)

@@ -6,6 +6,8 @@ import json
 from datetime import date
 from typing import Any
 
+import pytest
+
 from bot.core.plan import Document, DocumentKind
 from bot.core.session import Affected, Change, ChangeStage, Session
 from bot.core.spec_kit.tasks_reader import parse_tasks
@@ -73,6 +75,7 @@ def changing(*affected: str) -> Session:
     return session
 
 
+@pytest.mark.covers("G-RULE-PARALLEL-3", "B-FLOW-RUN-4")
 async def test_good_tasks_are_judged_once_and_taken() -> None:
     found, (_, judged), _ = await written(specified(), tasks(draft("T001")), GOOD)
     assert (titles(found), found.parallelism) == (["T001 Discount codes"], 3)
@@ -85,6 +88,7 @@ async def test_the_document_names_the_user_stories() -> None:
     assert "User Story 1 - A code" in found.text
 
 
+@pytest.mark.covers("G-RULE-TASKS-7", "B-OP-judgeTaskQuality")
 async def test_poor_tasks_are_made_once_more_with_what_was_said_of_them() -> None:
     better = tasks(draft("T001", "Codes"), draft("T002", "Receipt"))
     found, data, _ = await written(specified(), tasks(draft("T001")), POOR, better, GOOD)
@@ -93,6 +97,7 @@ async def test_poor_tasks_are_made_once_more_with_what_was_said_of_them() -> Non
     assert [one["title"] for one in data[2]["your_last_tasks"]] == ["Discount codes"]
 
 
+@pytest.mark.covers("B-OP-judgeTaskQuality")
 async def test_they_are_made_no_more_than_once_more_and_the_better_ones_count() -> None:
     worse = '{"score": 30, "issues": []}'
     found, data, _ = await written(
@@ -102,6 +107,7 @@ async def test_they_are_made_no_more_than_once_more_and_the_better_ones_count() 
     assert len(data) == 4
 
 
+@pytest.mark.covers("G-RULE-TASKS-7")
 async def test_what_anybody_can_see_counts_however_well_the_model_judges() -> None:
     lacking = tasks(draft("T001", requirements=[]))
     found, data, _ = await written(specified(), lacking, GOOD, tasks(draft("T001")), GOOD)
@@ -109,6 +115,7 @@ async def test_what_anybody_can_see_counts_however_well_the_model_judges() -> No
     assert data[2]["issues"] == ["FR-001 is served by no task"]
 
 
+@pytest.mark.covers("G-RULE-TASKS-8")
 async def test_without_tests_in_the_repository_the_first_task_has_to_set_them_up() -> None:
     session = specified()
     session.test_command = ""
@@ -118,6 +125,7 @@ async def test_without_tests_in_the_repository_the_first_task_has_to_set_them_up
     assert "does not set them up" in data[2]["issues"][0]
 
 
+@pytest.mark.covers("B-FLOW-RUN-4")
 async def test_a_judgement_that_cannot_be_had_counts_for_nothing() -> None:
     found, _, _ = await written(specified(), tasks(draft("T001")), "no", "never", "none")
     assert titles(found) == ["T001 Discount codes"]
@@ -212,6 +220,7 @@ async def test_what_stays_as_it_is_is_no_reason_to_ask_again() -> None:
     assert len(data) == 2
 
 
+@pytest.mark.covers("G-RULE-PARALLEL-1")
 async def test_how_many_work_at_once_is_the_models_choice_up_to_ten() -> None:
     many = tasks(draft("T001")).replace('"parallelism": 3', '"parallelism": 11')
     found, data, _ = await written(specified(), many, tasks(draft("T001")), GOOD)
@@ -219,6 +228,7 @@ async def test_how_many_work_at_once_is_the_models_choice_up_to_ten() -> None:
     assert "parallelism" in data[1]["what_was_wrong"]
 
 
+@pytest.mark.covers("G-RULE-PARALLEL-2", "R-RULE-TASK-2")
 def test_tasks_are_asked_for_with_what_to_weigh() -> None:
     asked = " ".join(prompt("tasks").split())
     assert "Each can be finished by one agent alone" in asked

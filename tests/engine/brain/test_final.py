@@ -51,6 +51,7 @@ async def judged(
     return verdict, proposed, [json.loads(call.data) for call in llm.calls], llm
 
 
+@pytest.mark.covers("B-ENTITY-FinalJudgement", "B-FLOW-RUN-17", "B-OP-judgeFinalCompletion")
 async def test_the_whole_is_judged_by_what_became_of_requirements_and_tasks() -> None:
     verdict, proposed, (told,), llm = await judged(whole(served("T001")), COMPLETE)
     assert (verdict.outcome, verdict.reasons, verdict.score) == (
@@ -65,6 +66,7 @@ async def test_the_whole_is_judged_by_what_became_of_requirements_and_tasks() ->
     assert told["tasks"][0]["last_check"]["result"] == "passed"
 
 
+@pytest.mark.covers("B-ENTITY-FinalJudgement", "B-FLOW-RUN-19")
 async def test_what_is_missing_comes_with_tasks_in_their_order() -> None:
     tasks = [
         {"name": "Tell", "acceptance": ["told"], "type": "documentation", "after": [2]},
@@ -78,6 +80,7 @@ async def test_what_is_missing_comes_with_tasks_in_their_order() -> None:
     assert [a.id for a in proposed[0].acceptance] == ["N1-A1", "N1-A2"]
 
 
+@pytest.mark.covers("B-OP-judgeFinalCompletion")
 @pytest.mark.parametrize(
     "state", [TaskState.FAILED, TaskState.CANCELLED, TaskState.REPLACED, TaskState.BLOCKED]
 )
@@ -120,6 +123,7 @@ async def test_a_judgement_that_contradicts_itself_is_asked_for_again(
     assert told in asked[1]["what_was_wrong"]
 
 
+@pytest.mark.covers("B-OP-judgeFinalCompletion")
 @pytest.mark.parametrize(
     ("tasks", "outcome"),
     [

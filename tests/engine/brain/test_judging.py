@@ -128,6 +128,7 @@ async def test_long_documents_and_long_talk_leave_room_for_the_words() -> None:
 # a change
 
 
+@pytest.mark.covers("G-RULE-LIVE-1")
 async def test_a_change_touches_the_tasks_the_model_names() -> None:
     llm = ScriptedLlm([answer(reason="Wider.", affected=[{"key": "T002", "why": "Its width."}])])
     found, _ = await impact(llm, three(), change("make the receipt wider"))
@@ -135,6 +136,7 @@ async def test_a_change_touches_the_tasks_the_model_names() -> None:
     assert found.reason == "Wider."
 
 
+@pytest.mark.covers("G-RULE-LIVE-4")
 async def test_the_model_sees_what_every_task_is_to_do() -> None:
     second = task(
         "T002",
@@ -239,6 +241,7 @@ async def test_very_long_tasks_share_the_room() -> None:
 # after the end
 
 
+@pytest.mark.covers("G-RULE-CONTINUE-1", "G-RULE-CONTINUE-2", "G-FR-021")
 @pytest.mark.parametrize("verdict", ["continue", "new", "talk"])
 async def test_words_after_the_end_continue_begin_anew_or_are_talk(verdict: str) -> None:
     llm = ScriptedLlm([answer(verdict=verdict, reason="So it is.", reply="Hi.")])
@@ -329,6 +332,7 @@ def messages(count: int) -> list[Message]:
     ]
 
 
+@pytest.mark.covers("G-US8.1", "G-RULE-CONTEXT-1")
 async def test_old_talk_becomes_one_summary() -> None:
     session = executing(task("T001", TaskState.COMPLETED), task("T002"))
     llm = ScriptedLlm([answer(summary="They want colours.")])

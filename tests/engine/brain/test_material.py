@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,6 +63,7 @@ def size_of(data: dict[str, Any]) -> int:
     return estimate_tokens(json.dumps(data, ensure_ascii=False))
 
 
+@pytest.mark.covers("G-RULE-DUTY-3")
 def test_decisions_are_told_by_their_numbers_and_open_questions_as_open() -> None:
     session = asked(question(1, answer="first"), question(2), question(3, answer=""))
     data = material(session)
@@ -151,6 +153,7 @@ def test_what_was_read_of_the_repository_is_cut_first_and_in_this_order() -> Non
         assert found["files"] == 3
 
 
+@pytest.mark.covers("G-US8.2")
 def test_old_talk_goes_next_the_oldest_first_but_never_the_summary_nor_the_last_messages() -> None:
     data: dict[str, Any] = {**large(), "repository": {}}
     found: Any = fitted(data, size_of(data) - 400)
@@ -168,6 +171,7 @@ def test_the_former_documents_are_cut_last() -> None:
     assert [len(found["previous"][kind]) < 6_000 for kind in KINDS] == [True, True, False]
 
 
+@pytest.mark.covers("G-US8.2", "G-RULE-CONTEXT-1")
 def test_what_people_asked_for_decided_and_said_last_is_never_cut() -> None:
     data = large()
     found = fitted(data, 1)
@@ -181,6 +185,7 @@ def test_nothing_is_cut_in_the_middle_of_a_character() -> None:
         assert "\ufffd" not in found["repository"]["conventions"]
 
 
+@pytest.mark.covers("G-US8.2", "G-RULE-CONTEXT-2", "G-FR-012")
 @given(st.integers(min_value=4_000, max_value=30_000), st.floats(min_value=0.3, max_value=2.0))
 def test_it_is_never_more_than_was_allowed_while_anything_may_be_cut(
     tokens: int, scale: float
@@ -190,6 +195,7 @@ def test_it_is_never_more_than_was_allowed_while_anything_may_be_cut(
         assert estimate_tokens(json.dumps(found, ensure_ascii=False), scale) <= tokens + 1
 
 
+@pytest.mark.covers("G-US8.2", "G-RULE-CONTEXT-3")
 def test_prompt_data_and_answer_go_into_a_model_whose_window_nobody_knows() -> None:
     session = surveyed(scan=Scan(commit="b" * 40, source_overview="x" * 200_000))
     data = question_data(session, "clarify", earlier=[])
@@ -198,6 +204,7 @@ def test_prompt_data_and_answer_go_into_a_model_whose_window_nobody_knows() -> N
     assert room(session, prompt("clarify")) < 12_000 - 3_000
 
 
+@pytest.mark.covers("G-RULE-CONTEXT-2")
 def test_a_larger_window_takes_more() -> None:
     session = surveyed(scan=Scan(commit="b" * 40, source_overview="x" * 200_000))
     session.context_window = 200_000

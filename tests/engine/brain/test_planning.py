@@ -82,6 +82,7 @@ async def test_a_fence_around_the_whole_document_is_taken_off() -> None:
     assert text == SPEC
 
 
+@pytest.mark.covers("O-C16")
 async def test_a_document_in_another_language_is_asked_for_once_more() -> None:
     session = surveyed(intent=Intent(body="割引コードを追加してください"))
     text, asked_ = await spec_of(session, SPEC, JAPANESE)
@@ -132,6 +133,7 @@ async def test_while_a_plan_is_mended_the_model_is_told_what_was_found() -> None
         assert json.loads(llm.calls[0].data)["findings"] == data["findings"]
 
 
+@pytest.mark.covers("O-M4")
 async def test_a_requirement_that_no_task_serves_is_critical_whatever_the_model_says() -> None:
     session = planned(("FR-001",), ())
     (finding,) = await found_in(session)

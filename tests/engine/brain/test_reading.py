@@ -49,6 +49,7 @@ async def answered(reply: str, *questions: int) -> AnswersFound:
     return found
 
 
+@pytest.mark.covers("G-RULE-APPROVAL-6", "F-INTENT-RISK", "F-RISK-1")
 async def test_a_request_is_read_with_its_risk_and_whether_only_the_plan_is_wanted() -> None:
     found, _ = await understood(
         read(type="FIX", risk="medium", risk_reasons=["It touches money"], dry_run=True)
@@ -57,6 +58,7 @@ async def test_a_request_is_read_with_its_risk_and_whether_only_the_plan_is_want
     assert found.risk_reasons == ["It touches money"]
 
 
+@pytest.mark.covers("F-INTENT-RISK")
 async def test_an_unknown_kind_of_request_is_a_feature_but_an_unknown_risk_is_asked_again() -> None:
     found, llm = await understood(read(type="epic", risk="huge"), read(type="epic", risk=""))
     assert (found.type, found.risk, llm.count) == ("feature", None, 2)
@@ -67,6 +69,7 @@ async def test_without_a_usable_answer_nothing_is_asked_and_planning_goes_on() -
     assert (found.asked(surveyed()), found.parts, found.vague) == ((), [], None)
 
 
+@pytest.mark.covers("G-RULE-DUTY-2", "G-FR-002b")
 async def test_the_recommended_option_stands_first_and_five_questions_are_the_most() -> None:
     found, _ = await understood(read(questions=[wanted(f"Question {n}?") for n in range(8)]))
     questions = found.asked(surveyed())
@@ -86,6 +89,7 @@ async def test_what_is_asked_fits_on_a_card_however_long_the_model_makes_it() ->
     assert max(len(part.body) for part in found.parts) <= 3_000
 
 
+@pytest.mark.covers("G-RULE-DUTY-4")
 async def test_a_question_without_options_is_asked_for_free_words() -> None:
     options = list[str]()
     asking = {"text": "Which colour?", "why": "Taste", "options": options, "default": "green"}
@@ -94,6 +98,7 @@ async def test_a_question_without_options_is_asked_for_free_words() -> None:
     assert (only.text, only.options, only.default) == ("Which colour?", (), "green")
 
 
+@pytest.mark.covers("G-RULE-DUTY-2", "G-FR-002b")
 async def test_every_technical_choice_is_to_be_asked_and_none_is_the_models() -> None:
     _, llm = await understood(read())
     told = " ".join(llm.calls[0].system.split())
@@ -107,6 +112,7 @@ async def test_questions_are_numbered_after_those_that_were_answered() -> None:
     assert [q.decision for q in found.asked(session)] == ["D2"]
 
 
+@pytest.mark.covers("R-RULE-CLARIFY-1")
 @pytest.mark.parametrize(
     ("request_", "kind", "begins"),
     [("Fix it", Vague.CHANGE, "Which feature"), ("追加して", Vague.CREATE, "対象のファイル名")],
@@ -122,6 +128,7 @@ async def test_an_empty_request_gets_its_fixed_question_without_the_model(
     assert only.default == ""
 
 
+@pytest.mark.covers("R-RULE-CLARIFY-1")
 async def test_what_the_model_finds_vague_gets_the_fixed_question_instead_of_guesses() -> None:
     found, _ = await understood(read(vague="create", questions=[wanted()]))
     assert [q.text for q in found.asked(surveyed())] == ["Which file or path is it about?"]

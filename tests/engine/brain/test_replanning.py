@@ -63,6 +63,7 @@ GOOD = reply(
 )
 
 
+@pytest.mark.covers("B-OP-replanFailedTask")
 async def test_a_task_is_cut_into_smaller_ones_that_serve_its_criteria() -> None:
     found, (told,), llm = await cut(GOOD)
     assert [(one.name, one.type, one.after) for one in found] == [
@@ -94,6 +95,7 @@ async def test_a_task_comes_after_those_it_waits_for_wherever_it_was_named() -> 
     ]
 
 
+@pytest.mark.covers("B-OP-replanFailedTask")
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [

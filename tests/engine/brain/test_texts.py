@@ -56,6 +56,7 @@ def plan(*tasks: Task) -> Session:
 # pull requests
 
 
+@pytest.mark.covers("G-RULE-PR-5", "G-RULE-PR-7")
 async def test_a_pull_request_is_described_from_the_diff() -> None:
     done = finished()
     llm = ScriptedLlm([answer(title="feat(basket): take codes", body="Codes lower the price.")])
@@ -72,6 +73,7 @@ async def test_a_pull_request_is_described_from_the_diff() -> None:
     assert "A code lowers the price" in str(data["task"])
 
 
+@pytest.mark.covers("G-RULE-PR-6")
 async def test_a_title_that_breaks_the_convention_is_asked_for_again() -> None:
     done = finished()
     llm = ScriptedLlm([answer(title=t, body="b") for t in ("feat: feat: codes", "feat: codes")])
@@ -80,6 +82,7 @@ async def test_a_title_that_breaks_the_convention_is_asked_for_again() -> None:
     assert "once more" in str(sent(llm, 1)["what_was_wrong"])
 
 
+@pytest.mark.covers("G-RULE-PR-5", "G-RULE-PR-7")
 async def test_without_the_model_a_pull_request_says_what_git_and_the_tests_say() -> None:
     done = finished()
     llm = ScriptedLlm(["no", answer(title="Codes", body="b"), answer(title="feat: codes")])
@@ -96,6 +99,7 @@ async def test_without_the_model_a_pull_request_says_what_git_and_the_tests_say(
         assert fact in text.body
 
 
+@pytest.mark.covers("B-OP-generateCommitMessage")
 @pytest.mark.parametrize(
     ("kind", "intent", "prefix"),
     [
@@ -128,6 +132,15 @@ async def test_a_long_diff_is_shortened_file_by_file() -> None:
 # the verdict
 
 
+@pytest.mark.covers(
+    "G-US6.2",
+    "B-FLOW-RUN-13",
+    "B-OP-judgeTask",
+    "B-OP-Judge",
+    "F-ENTITY-ReviewResult",
+    "F-REVIEW-1",
+    "F-REVIEW-3",
+)
 async def test_a_task_is_judged_by_its_diff_and_its_acceptance() -> None:
     done = finished()
     llm = ScriptedLlm(
@@ -146,6 +159,7 @@ async def test_a_task_is_judged_by_its_diff_and_its_acceptance() -> None:
     assert sent(llm)["diff"] == DIFF
 
 
+@pytest.mark.covers("B-FLOW-RUN-13", "F-REVIEW-1", "F-REVIEW-2")
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
@@ -178,6 +192,7 @@ async def test_without_the_model_the_tests_decide(
     assert found.reasons
 
 
+@pytest.mark.covers("B-OP-judgeTask")
 async def test_failing_tests_cannot_be_talked_away() -> None:
     done = finished(checks=[check(1, 1)])
     llm = ScriptedLlm([answer(verdict="done", reasons=[f"Fine {n}."]) for n in range(3)])
@@ -188,6 +203,7 @@ async def test_failing_tests_cannot_be_talked_away() -> None:
 SIGN = Flag(sign=Sign.TEST_DELETED, path="tests/test_a.py", says="«test_a» is gone.")
 
 
+@pytest.mark.covers("B-OP-judgeTask")
 async def test_the_judge_is_told_the_signs_and_what_the_agent_reports() -> None:
     done = finished()
     llm = ScriptedLlm([answer(verdict="continue", missing=["Bring test_a back"])] * 2)
@@ -209,6 +225,7 @@ async def test_a_very_long_report_leaves_room_for_the_diff() -> None:
     assert sent(llm)["diff"] == DIFF
 
 
+@pytest.mark.covers("B-TYPE-investigation")
 async def test_an_investigation_is_judged_on_its_report_and_needs_no_diff() -> None:
     looked = finished(type=TaskType.INVESTIGATION, checks=[])
     llm = ScriptedLlm([answer(verdict="done", score=80)])
@@ -226,6 +243,7 @@ async def test_nothing_at_all_is_never_done(kind: TaskType, report: str) -> None
     assert "so it is not done" in str(sent(llm, 1)["what_was_wrong"])
 
 
+@pytest.mark.covers("B-TYPE-documentation")
 async def test_documentation_may_be_done_without_tests() -> None:
     written = finished(type=TaskType.DOCUMENTATION, checks=[])
     found, _ = await judge(ScriptedLlm([answer(verdict="done")]), plan(written), written, DIFF)
@@ -235,6 +253,7 @@ async def test_documentation_may_be_done_without_tests() -> None:
     assert plain_verdict(written).verdict is Judgement.BLOCKED
 
 
+@pytest.mark.covers("B-TYPE-investigation")
 def test_without_the_model_an_investigation_is_done_with_a_report_only() -> None:
     looked = finished(type=TaskType.INVESTIGATION, checks=[], runs=[run("T001", 1)])
     assert plain_verdict(looked).verdict is Judgement.BLOCKED

@@ -73,6 +73,7 @@ async def test_who_is_not_let_is_not_asked_for_words(room: Room) -> None:
     assert room.post(ASKS) is None
 
 
+@pytest.mark.covers("O-MATRIX-7")
 @pytest.mark.parametrize(
     ("chip", "asks"), [(HINT, ASKS), ("🚫 Give it up", "Give it up?")], ids=["words", "sure"]
 )

@@ -21,6 +21,8 @@ from bot.core.people import Person
 from bot.core.sheets import Bullets, Code, Fields, Table, Text, Tone
 from tests.fakes import cards
 
+pytestmark = pytest.mark.covers("O-C17")
+
 _SPANS = {"a", "blockquote", "br", "code", "em", "hr", "li", "ol", "p", "pre", "s", "span"}
 ALLOWED = _SPANS | {"strong", "ul", *(f"h{level}" for level in range(1, 7))}
 HOSTILE = """---

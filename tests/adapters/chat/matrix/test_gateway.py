@@ -21,6 +21,8 @@ from tests.adapters.chat.matrix.posting_stage import PostingStage
 from tests.beds.synapse import Homeserver, People
 from tests.fakes import cards
 
+pytestmark = pytest.mark.covers("O-C6")
+
 SEND = "/send/m.room.message/"
 CHIPS = ("✅ Approve", "✏ Request changes", "❌ Discard")
 
@@ -143,6 +145,7 @@ async def test_a_bot_that_dies_at_any_point_shows_each_card_once(
     assert [post.keys for post in posts if post.keys] == [("🛑 Stop",)]
 
 
+@pytest.mark.covers("O-MATRIX-7")
 async def test_chips_appear_with_the_card_and_go_when_it_is_decided(stage: PostingStage) -> None:
     await stage.gateway.show(stage.thread, cards.APPROVAL)
     (post,) = await stage.seen(lambda posts: bool(posts) and len(posts[0].keys) == 3)
@@ -193,6 +196,7 @@ async def test_who_may_not_react_still_shows_the_card(stage: PostingStage) -> No
     assert post.keys == ()
 
 
+@pytest.mark.covers("O-C8")
 async def test_a_status_is_posted_anew_below_what_was_said_since(stage: PostingStage) -> None:
     await stage.gateway.show(stage.thread, cards.STATUS)
     await stage.gateway.show(stage.thread, cards.NEWS)
@@ -209,6 +213,7 @@ async def test_a_status_is_posted_anew_below_what_was_said_since(stage: PostingS
     assert status.keys == ("🛑 Stop",)
 
 
+@pytest.mark.covers("O-C8")
 async def test_a_status_that_is_to_come_anew_is_posted_at_the_end_whoever_has_talked(
     stage: PostingStage,
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from bot.core.choices import Verb, Word
 from bot.core.events import Commanded, Edited, Opened, Pressed, Said
 from tests.adapters.chat.matrix.hearing_room import Room, word
@@ -125,6 +127,7 @@ async def test_who_is_not_let_is_not_asked_a_second_time(room: Room) -> None:
     assert room.post("Discard this session?") is None
 
 
+@pytest.mark.covers("O-MATRIX-7")
 async def test_a_chip_of_a_card_that_was_decided_meanwhile_is_heard_as_a_press_that_is_late(
     room: Room,
 ) -> None:

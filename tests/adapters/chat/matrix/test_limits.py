@@ -20,7 +20,7 @@ from tests.beds.synapse import Homeserver, Person, Proxy
 from tests.beds.synapse.seen import Json
 from tests.fakes import cards
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180), pytest.mark.covers("O-MATRIX-6")]
 BY_DEFAULT: Json = {"rc_message": {"per_second": 0.2, "burst_count": 10}}
 SENT = ("m.room.message", "m.reaction")
 CHIPS = ["✅ Approve", "✏ Request changes", "❌ Discard"]

@@ -15,6 +15,8 @@ from tests.adapters.chat.matrix.hearing_room import Room
 from tests.adapters.chat.matrix.listening import until
 from tests.fakes import cards
 
+pytestmark = pytest.mark.covers("O-MATRIX-6")
+
 
 def asked_how_it_stands(room: Room) -> Callable[[], list[tuple[Thread, str]]]:
     """In which threads, and by whom."""

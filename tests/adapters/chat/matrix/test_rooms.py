@@ -19,6 +19,8 @@ from tests.adapters.chat.matrix.conftest import Talk
 from tests.adapters.chat.matrix.listening import until
 from tests.beds.synapse import People, Person, Proxy
 
+pytestmark = pytest.mark.covers("O-MATRIX-6")
+
 ME = "@bot:hs"
 
 

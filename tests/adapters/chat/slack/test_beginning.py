@@ -241,6 +241,7 @@ def test_slack_takes_the_form_for_a_spec() -> None:
     assert wrong_in_view(forms.spec_form(where, PUBLIC)) == []
 
 
+@pytest.mark.covers("G-RULE-WIZARD-1")
 async def test_a_spec_is_asked_for_in_a_form_of_its_own(bot: Whole) -> None:
     await bot.bed.slash(MIKA, PUBLIC, "/gwt", "spec")
     view = await form_of(bot)

@@ -23,6 +23,8 @@ from bot.core.sheets import Bullets, Code, Element, Fields, Prose, Table, Text, 
 from tests.adapters.chat.slack import content
 from tests.fakes import cards
 
+pytestmark = pytest.mark.covers("O-C6", "O-C17")
+
 DECIDED = Decided(what="Approved", by="Mika", at=cards.AT)
 _LIVE = re.compile(r"<(?:[@#]\w|![a-zA-Z]|[a-z]+:[^>\n]*\|)")
 _any = settings(

@@ -28,6 +28,7 @@ from tests.beds.slack import AKI, BOT, MIKA, PUBLIC, SECOND, Grants
 from tests.fakes import cards
 
 
+@pytest.mark.covers("O-C8")
 async def test_after_talk_the_status_stands_at_the_end_again(at: Office) -> None:
     thread = await at.ask()
     await at.gateway.show(thread, cards.STATUS)
@@ -53,6 +54,7 @@ async def test_without_talk_and_for_other_cards_it_stays_where_it_is(at: Office)
     assert at.count(POST) == 2
 
 
+@pytest.mark.covers("O-C8")
 async def test_what_is_to_come_anew_stands_at_the_end_also_where_nobody_has_talked(
     at: Office,
 ) -> None:

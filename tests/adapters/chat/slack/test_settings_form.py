@@ -93,6 +93,7 @@ def test_an_empty_form_and_a_sentence_are_given_back() -> None:
     assert list(forms.settings_errors(values(URL, "the best one"))) == ["model"]
 
 
+@pytest.mark.covers("G-RULE-AI-4")
 async def test_what_is_set_there_is_delivered(bot: Whole) -> None:
     await bot.bed.click(MIKA, "home", "Model and endpoint")
     await bot.bed.until(lambda: bot.bed.views, DEADLINE)

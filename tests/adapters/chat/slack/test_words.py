@@ -21,6 +21,8 @@ from adapters.slack.blocks.text import (
 from bot.core.text import clean
 from tests.adapters.chat.slack.content import words
 
+pytestmark = pytest.mark.covers("O-C17")
+
 BOT = "U0BOT"
 _LIVE = re.compile(r"<[@!#a-zA-Z][^>]*>|(?i:@(?:here|channel|everyone)\b)")
 

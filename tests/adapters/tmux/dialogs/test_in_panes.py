@@ -68,6 +68,7 @@ def leave(spool: Path, name: str, **hook: object) -> None:
     temporary.rename(spool / name)
 
 
+@pytest.mark.covers("O-C12")
 @pytest.mark.parametrize("way", ["screen", "plain"])
 async def test_a_menu_is_answered_by_its_digit_and_the_next_one_is_another_dialog(
     server: OwnServer, way: str
@@ -121,6 +122,7 @@ async def test_the_pointer_may_have_been_moved_since(server: OwnServer) -> None:
     assert await lines_of(spool / "chosen", 1) == ["No, exit"]
 
 
+@pytest.mark.covers("O-C12")
 async def test_a_question_that_was_replaced_gets_no_key(server: OwnServer) -> None:
     panes = server.panes()
     launch = menus("screen", "Delete the cache?|Yes|No", "Delete everything?|Yes|No")

@@ -18,6 +18,8 @@ from tests.beds.synapse import Person, Post
 from tests.beds.synapse.seen import Json
 from tests.fakes import cards
 
+pytestmark = pytest.mark.covers("O-MATRIX-3")
+
 MERGE = AnswerCard(
     key="merge",
     title="Everything is built",

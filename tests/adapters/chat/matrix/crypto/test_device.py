@@ -72,6 +72,7 @@ async def test_its_keys_are_sealed_with_one_that_no_other_bot_has(secret: Secret
     assert key not in repr(there)
 
 
+@pytest.mark.covers("O-MATRIX-2")
 async def test_the_device_is_signed_at_the_first_start_and_left_alone_later(secret: Secret) -> None:
     for _ in range(2):
         async with entered(secret) as there:

@@ -86,6 +86,7 @@ async def test_the_sender_is_asked_for_a_key_that_is_missing(ear: Ear) -> None:
     assert request["requesting_device_id"] == secret.bot.login.device_id
 
 
+@pytest.mark.covers("O-MATRIX-4")
 async def test_a_message_without_key_is_let_go_after_some_minutes_and_that_is_told_once(
     ear: Ear,
 ) -> None:
@@ -105,6 +106,7 @@ async def test_a_message_without_key_is_let_go_after_some_minutes_and_that_is_to
     assert ear.told == [(lost, "lost")]
 
 
+@pytest.mark.covers("O-MATRIX-4")
 @pytest.mark.parametrize("code", ["m.unverified", "m.blacklisted", "m.unauthorised", "m.no_olm"])
 async def test_why_a_key_was_withheld_is_told_at_once_and_once(ear: Ear, code: str) -> None:
     secret = ear.secret

@@ -44,6 +44,7 @@ def assert_nothing_in_clear(secret: Secret) -> None:
             assert "body" not in json.dumps(event)
 
 
+@pytest.mark.covers("O-MATRIX-1")
 async def test_nothing_of_any_card_goes_out_in_clear(secret: Secret) -> None:
     anna = Somebody(platform="matrix", id=secret.anna.id)
     async with secret.there() as chat:
@@ -57,6 +58,7 @@ async def test_nothing_of_any_card_goes_out_in_clear(secret: Secret) -> None:
     assert_nothing_in_clear(secret)
 
 
+@pytest.mark.covers("O-MATRIX-1")
 async def test_a_document_is_uploaded_sealed_and_can_be_opened_by_those_in_the_room(
     secret: Secret,
 ) -> None:
