@@ -18,6 +18,8 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import cast
 
+from adapters.files import make_private, open_private
+
 LIMIT = 1_000_000
 """Bytes of one line."""
 TRUNCATED = "[TRUNCATED]"
@@ -217,12 +219,11 @@ def _dump(fields: dict[str, object]) -> bytes:
 
 def _open(path: Path) -> int:
     """For the owner only, whatever the umask says and however wide it was before; never through a link."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        file = os.open(path, flags, 0o600)
+        file = open_private(path, os.O_RDWR | os.O_APPEND)
     except FileNotFoundError:
         _make_private(path.parent)
-        file = os.open(path, flags, 0o600)
+        file = open_private(path, os.O_RDWR | os.O_APPEND)
     os.fchmod(file, 0o600)
     return file
 
@@ -230,8 +231,7 @@ def _open(path: Path) -> int:
 def _make_private(directory: Path) -> None:
     """The directory, `logs` and the home, each for the owner only."""
     for one in (directory.parents[1], directory.parent, directory):
-        one.mkdir(mode=0o700, parents=True, exist_ok=True)
-        one.chmod(0o700)
+        make_private(one)
 
 
 def _write_all(file: int, lines: bytes) -> None:

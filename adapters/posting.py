@@ -11,7 +11,6 @@ import hashlib
 import heapq
 import itertools
 import logging
-import os
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from adapters.files import Disk, append_lines
 from bot.core.cards import (
     AnswerCard,
     Card,
@@ -404,20 +404,16 @@ def append_line(path: Path, line: str, *, wait: bool = True) -> None:
     """`wait`: until it would be there after a power cut, too."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write_lines(path, (line,), wait=wait)
+        append_lines(path, (line,), wait=wait)
     except OSError as error:
         raise _unwritten(path, error) from error
 
 
 def rewrite_lines(path: Path, lines: Iterable[str]) -> None:
     """In place of all that stands there; a crash leaves the one or the other."""
-    beside = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        beside.unlink(missing_ok=True)
-        _write_lines(beside, lines, wait=True)
-        beside.replace(path)
-        _sync_folder(path.parent)
+        Disk().replace(path, "".join(f"{line}\n" for line in lines).encode())
     except OSError as error:
         raise _unwritten(path, error) from error
 
@@ -443,26 +439,3 @@ def file_size(path: Path) -> int:
 
 def _unwritten(path: Path, error: OSError) -> Unavailable:
     return Unavailable(f"{path} cannot be written: {error.strerror}.", "Is the disk full?")
-
-
-def _write_lines(path: Path, lines: Iterable[str], *, wait: bool) -> None:
-    """A line of its own, also behind one that was torn."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    try:
-        rest = "".join(f"\n{line}\n" for line in lines).encode()
-        while rest:
-            # a disk that is nearly full takes a part, and says so by the number only
-            rest = rest[os.write(handle, rest) :]
-        if wait:
-            os.fdatasync(handle) if hasattr(os, "fdatasync") else os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _sync_folder(folder: Path) -> None:
-    """So that the file is found under its name after a power cut, too."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
+from adapters.files import Disk
 from adapters.store.audit import AuditFile
-from adapters.store.disk import Disk
 from benchmarks.ground import on_this_disk
 from benchmarks.state_change import LINE, seconds_of_the_least
 from benchmarks.table import Unit, beside, hand_in, told

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
+from adapters.files import make_private
 from adapters.local.client import BotConnection, connect_to_bot
-from adapters.store.disk import make_private
 from benchmarks.chats.in_memory import PATIENCE, REQUEST
 from benchmarks.chats.process import started
 from benchmarks.ground import on_this_disk, until

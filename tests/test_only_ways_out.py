@@ -6,6 +6,7 @@
 | the model | `steps.asking.ask` | masks what is sent and what is logged |
 | the log | `adapters.log.LogFile`, on the root | masks every line; before it there is `EarlyLog` |
 | the terminal | `cli.process.say`, `doctor`, the console's screen | mask |
+| files | `adapters.files` | whole or not at all, on disk, private, through no link |
 | programs | a fixed argument list, and an environment that was chosen | nothing of the bot's is inherited |
 """
 
@@ -38,6 +39,55 @@ PLAIN = {
     "bot.cli.demo": "where it is",
 }
 """Modules that say on the terminal what must not be changed."""
+
+WRITING_ALONE = {
+    "adapters.agents.screen.events": "runs inside the pane, with the standard library only",
+    "bot.cli.doctor": "tries whether the disk takes a file, which has no name",
+    "adapters.sandbox.bubblewrap": "gives itself the right to remove folders, through no link",
+}
+"""Modules that sync files, lock them or refuse links by themselves."""
+MOVING = {
+    "adapters.store.disk": "journals, between unfinished and finished; and broken ones",
+    "adapters.store.audit": "what is left of a log that somebody has shortened",
+    "adapters.tmux.spool": "a paste counts: its file gets another name",
+    "adapters.github.mirror": "a repository that was made beside its place",
+    "adapters.commands.test_reports": "a plugin gets a name that no test can guess",
+    "adapters.registry.folder": "a draft, to a name that is free",
+    "adapters.git.worktree_files": "copies of gigabytes, which the kernel makes",
+    "adapters.agents.screen.events": "the report of a run, inside the pane",
+}
+"""Modules that give another name to something that is there already, which is whole."""
+
+
+def moves(called: ast.expr, call: ast.Call) -> bool:
+    """`path.replace(other)` has one argument; of a text or a date it has two, or names."""
+    if not isinstance(called, ast.Attribute):
+        return False
+    on_os = ast.unparse(called.value) in {"os", "shutil"}
+    one_argument = len(call.args) == 1 and not call.keywords
+    return (
+        called.attr in {"rename", "link_to", "hardlink_to"}
+        or (called.attr == "replace" and (on_os or one_argument))
+        or (called.attr in {"link", "renames", "move"} and on_os)
+    )
+
+
+def test_files_are_written_whole_locked_and_opened_safely_in_one_place() -> None:
+    careful = {"fsync", "fdatasync", "flock", "lockf", "mkstemp", "NamedTemporaryFile"}
+    careful |= {"TemporaryFile", "O_NOFOLLOW", "O_EXCL", "O_TRUNC"}
+    alone = {
+        name
+        for name, tree in trees("bot", "adapters")
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Attribute) and node.attr in careful)
+        or (isinstance(node, ast.Name) and node.id in careful)
+    }
+    assert alone == {"adapters.files", *WRITING_ALONE}
+
+
+def test_no_file_is_put_in_the_place_of_another_but_by_the_one_atomic_write() -> None:
+    moving = {name for name, _, call in calls("bot", "adapters") if moves(call.func, call)}
+    assert moving == {"adapters.files", *MOVING}
 
 
 def starts(call: ast.Call, last: str) -> bool:

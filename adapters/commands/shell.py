@@ -23,6 +23,7 @@ from adapters.commands.processes import (
     end_all,
 )
 from adapters.commands.test_reports import TestReports
+from adapters.files import UnsyncedDisk
 from bot.core.checks import readable_output
 from bot.core.errors import Refused, Unavailable
 from bot.core.runs import Executed
@@ -197,12 +198,7 @@ def _saved_result(path: Path) -> Executed | None:
 
 def _write_private(path: Path, content: bytes) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.new")
-    temporary.unlink(missing_ok=True)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-    temporary.replace(path)
+    UnsyncedDisk().replace(path, content)  # a result that is lost is had by running again
 
 
 # Which programs a command line begins with, and whether they are there. Nothing is started to

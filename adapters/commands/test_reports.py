@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import stat
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from adapters.files import read_plain
 from bot.core.checks import Report, ReportReader, make_reporting
 
 MOST_FILES = 2_000
@@ -101,15 +101,10 @@ def _contents(folder: Path) -> Iterator[tuple[Path, str]]:
 
 def _text(path: Path, since: float = 0.0) -> str:
     """Of a plain file: a pipe would keep us waiting, a link could lead anywhere."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
-        descriptor = os.open(path, flags)
+        # a second of leeway: file systems round
+        if path.lstat().st_mtime < since - 1:
+            return ""
+        return read_plain(path, LARGEST_REPORTS).decode("utf-8", "replace")
     except OSError:
         return ""
-    about = os.fstat(descriptor)
-    # a second of leeway: file systems round
-    if not stat.S_ISREG(about.st_mode) or about.st_mtime < since - 1:
-        os.close(descriptor)
-        return ""
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read(LARGEST_REPORTS).decode("utf-8", "replace")

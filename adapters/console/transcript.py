@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -26,6 +25,7 @@ from adapters.console.rendering import (
     render_sheet,
 )
 from adapters.console.typed import OpenCards, ends_thread, waits_for_person
+from adapters.files import Disk, make_private
 from bot.core.cards import (
     ApprovalCard,
     Card,
@@ -99,11 +99,8 @@ class CurrentThread:
         """Replaced in one step: killed at any point, the old or the new one is there."""
         if kept == self._kept:
             return
-        beside = self._path.with_name(f".{self._path.name}.{os.getpid()}")
         try:
-            beside.touch(mode=0o600)
-            beside.write_text(kept.model_dump_json(), "utf-8")
-            beside.replace(self._path)
+            Disk().replace(self._path, kept.model_dump_json().encode())
         except OSError as error:
             raise Unavailable(
                 f"{self._path} cannot be written: {error.strerror}.", "Is the disk full?"
@@ -269,8 +266,7 @@ class Transcript:
 
 def _make_private_folder(folder: Path) -> None:
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.chmod(0o700)
+        make_private(folder)
     except OSError as error:
         raise Unavailable(
             f"The folder {folder} cannot be made: {error.strerror}.",

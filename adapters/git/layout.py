@@ -5,7 +5,6 @@ All of it is read from the files themselves; paths come from the bot and are nev
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import psutil
 
+from adapters.files import Disk
 from bot.core.errors import Away, Refused
 
 # A checkout and its git directories. The bot says where they are; they are never discovered from
@@ -278,12 +278,8 @@ def exclude_from_status(main: GitCheckout, patterns: Sequence[str] = EXCLUDED) -
         return
     ending = "" if not old or old.endswith("\n") else "\n"
     path.parent.mkdir(exist_ok=True)
-    temporary = path.with_name("exclude.gwt-bot")
-    temporary.unlink(missing_ok=True)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write((old + ending + "\n".join(missing) + "\n").encode("utf-8", "surrogateescape"))
-    temporary.replace(path)
+    content = (old + ending + "\n".join(missing) + "\n").encode("utf-8", "surrogateescape")
+    Disk().replace(path, content, mode=0o644, temporary="exclude.gwt-bot")
 
 
 def _read_exclude(path: Path) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import hashlib
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from adapters.files import Disk, open_private, put_aside, try_lock
 from adapters.git.layout import GitCheckout
 from bot.core.errors import Refused, Unavailable
 from bot.os_errors import as_unavailable
@@ -102,19 +102,16 @@ class GitLedger:
         except FileNotFoundError:
             return None
         except ValidationError:
-            path.replace(path.with_suffix(".broken"))
+            put_aside(path)
             return None
         except OSError as error:
             raise Refused(f"{path} cannot be read: {error.strerror}") from error
 
     def save(self, page: RepositoryRecord) -> None:
-        """Old or new, never half: a temporary file, fsync, rename."""
         path = self.path(Path(page.top))
-        temporary = path.with_suffix(".new")
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _write_synced(temporary, page.model_dump_json().encode())
-            temporary.replace(path)
+            Disk().replace(path, page.model_dump_json().encode())
         except OSError as error:
             if trouble := as_unavailable(error, path):
                 raise trouble from error
@@ -126,15 +123,6 @@ class GitLedger:
     def path(self, top: Path) -> Path:
         name = hashlib.sha256(str(top).encode("utf-8", "surrogateescape")).hexdigest()[:32]
         return self._directory / f"{name}.json"
-
-
-def _write_synced(path: Path, content: bytes) -> None:
-    path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 # A repository while its lock is held: only who has one of these changes anything.
@@ -242,7 +230,7 @@ class Locks:
     async def _take(self, descriptor: int) -> None:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._seconds
-        while not _try_lock(descriptor):
+        while not try_lock(descriptor):
             if loop.time() > deadline:
                 raise Unavailable(
                     "another gwt-bot works in this repository",
@@ -253,16 +241,8 @@ class Locks:
 
 def _open_lock(path: Path) -> int:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        return open_private(path, os.O_RDWR)
     except OSError as error:
         if trouble := as_unavailable(error, path):
             raise trouble from error
         raise Refused(f"{path} cannot be written: {error.strerror}") from error
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from adapters.files import read_plain
 from adapters.git.commits import STATUS_LIMIT, Branches, Commits, last_changed, readable
 from adapters.git.errors import recognised_error, unreadable_repository
 from adapters.git.layout import (
@@ -288,7 +289,6 @@ MOST_CHANGED_FILES = 1000
 """More than these are told by their directory at the top."""
 MOST_DIGESTED_BYTES = 1024 * 1024
 _UNTRACKED = "??"
-_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class UncommittedChanges:
@@ -340,14 +340,9 @@ def file_digest(path: Path, state: str) -> str:
             or not stat.S_ISREG(about.st_mode)
         ):
             return _digest(told, f"{about.st_mtime_ns} {about.st_ctime_ns}".encode())
-        return _digest(told, _file_content(path))
+        return _digest(told, read_plain(path, MOST_DIGESTED_BYTES))
     except OSError as error:  # gone, or not for us to read: that is how it looks
         return _digest(state, str(error.errno).encode())
-
-
-def _file_content(path: Path) -> bytes:
-    with os.fdopen(os.open(path, _READ_FLAGS), "rb") as file:
-        return file.read(MOST_DIGESTED_BYTES)
 
 
 def _digest(told: str, content: bytes) -> str:

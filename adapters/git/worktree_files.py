@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from adapters.files import UnsyncedDisk, create_file, folder_below, open_folder, plain_file
 from adapters.git.commits import readable
 from adapters.git.layout import GitCheckout
 from adapters.git.run import Git
@@ -24,8 +25,6 @@ from bot.os_errors import as_unavailable
 # Writing: no path, and no symbolic link an agent planted, leads out of the worktree.
 
 TEMPORARY_NAME = ".gwt-bot.new"
-DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-NEW_FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def checked_parts(path: str) -> tuple[str, ...]:
@@ -42,37 +41,20 @@ def write_inside(top: Path, files: dict[str, str]) -> None:
     places = [(checked_parts(path), content) for path, content in files.items()]
     for parts, content in places:
         try:
-            with _directory(top, parts[:-1]) as directory:
+            with folder_below(top, parts[:-1], make=0o777) as directory:
                 _write_file(directory, parts[-1], content.encode())
         except OSError as error:
             raise write_error(error, top, "/".join(parts)) from error
 
 
-@contextlib.contextmanager
-def _directory(top: Path, parts: tuple[str, ...]) -> Generator[int]:
-    """The directory's descriptor, opened step by step so that no step can be a link."""
-    current = os.open(top, DIRECTORY_FLAGS)
-    try:
-        for part in parts:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(part, 0o777, dir_fd=current)
-            inner = os.open(part, DIRECTORY_FLAGS, dir_fd=current)
-            os.close(current)
-            current = inner
-        yield current
-    finally:
-        os.close(current)
-
-
 def _write_file(directory: int, name: str, content: bytes) -> None:
+    mode = None
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(TEMPORARY_NAME, dir_fd=directory)  # of a bot that died here
-    mode = 0o666
-    with contextlib.suppress(FileNotFoundError):
-        mode = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode & 0o777
-    with os.fdopen(os.open(TEMPORARY_NAME, NEW_FILE_FLAGS, mode, dir_fd=directory), "wb") as file:
-        file.write(content)
-    os.replace(TEMPORARY_NAME, name, src_dir_fd=directory, dst_dir_fd=directory)
+        old = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
+        mode = old & 0o777 if stat.S_ISREG(old) else None
+    UnsyncedDisk().replace(
+        Path(name), content, mode=mode, folder=directory, temporary=TEMPORARY_NAME
+    )
 
 
 def write_error(error: OSError, top: Path, path: str) -> Refused | Unavailable:
@@ -252,7 +234,6 @@ async def _in_thread(work: Callable[[threading.Event], T]) -> T:
 
 # The copying itself: through no link, over nothing that is there, and never half a file.
 
-_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CANNOT_SHARE_BLOCKS = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM}
 _CHUNK = 64 * 1024 * 1024
 
@@ -303,7 +284,7 @@ def _both_directories(source: Path, target: Path, parts: list[str]) -> Generator
 
 
 def _open_directory(opened: contextlib.ExitStack, name: Path | str, within: int | None) -> int:
-    descriptor = os.open(name, DIRECTORY_FLAGS, dir_fd=within)
+    descriptor = open_folder(name, within=within)
     opened.callback(os.close, descriptor)
     return descriptor
 
@@ -328,17 +309,13 @@ def _copy_link(here: int, there: int, name: str, path: str) -> bool:
 
 
 def _copy_file(here: int, there: int, name: str) -> bool:
-    with os.fdopen(os.open(name, _READ_FLAGS, dir_fd=here), "rb", buffering=0) as old:
-        about = os.fstat(old.fileno())
-        if not stat.S_ISREG(about.st_mode):
-            return False
+    with plain_file(name, folder=here) as old:
+        about = os.fstat(old)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(TEMPORARY_NAME, dir_fd=there)  # of a bot that died here
         try:
-            with os.fdopen(
-                os.open(TEMPORARY_NAME, NEW_FILE_FLAGS, 0o600, dir_fd=there), "wb", 0
-            ) as new:
-                _copy_content(old.fileno(), new.fileno())
+            with create_file(TEMPORARY_NAME, folder=there) as new:
+                _copy_content(old, new.fileno())
                 os.fchmod(new.fileno(), about.st_mode & 0o777)
                 os.utime(new.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
             # unlike a rename, a link never takes the place of what somebody has put there meanwhile

@@ -7,8 +7,6 @@ objects come over, and are checked. A mirror may be deleted at any time: it is m
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import fcntl
 import os
 import shutil
 from collections.abc import AsyncGenerator
@@ -19,6 +17,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
 
+from adapters.files import Disk, UnsyncedDisk, open_private, try_lock
 from adapters.github.api import Address
 from adapters.github.git import GitResult, RemoteGit, failure_line
 from bot.core.errors import Refused, Unavailable
@@ -150,20 +149,15 @@ def _not_taken(said: GitResult, repository: str, branch: str) -> Refused | Unava
 def _open_lock(path: Path) -> int:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        return open_private(path, os.O_RDWR)
     except OSError as error:
         raise Unavailable(f"{path.parent} cannot be written: {error.strerror}") from error
 
 
 def _write_config(path: Path) -> None:
     """As git made it, each time anew: a proxy or another address in it would see the token."""
-    fresh = path / "config.new"
     try:
-        fresh.unlink(missing_ok=True)
-        fresh.touch(mode=0o600)
-        fresh.chmod(0o600)  # whatever the umask, and whatever was left there
-        fresh.write_text(_CONFIG)
-        fresh.replace(path / "config")
+        UnsyncedDisk().replace(path / "config", _CONFIG.encode())
     except OSError as error:
         raise Unavailable(f"{path} cannot be written: {error.strerror}") from error
 
@@ -179,18 +173,10 @@ def _remove_stale_locks(path: Path) -> bool:
 
 async def _wait_for_lock(descriptor: int) -> None:
     for _ in range(round(_LOCK_SECONDS / _LOOK_SECONDS)):
-        if _try_lock(descriptor):
+        if try_lock(descriptor):
             return
         await asyncio.sleep(_LOOK_SECONDS)
     raise Unavailable("a git of an earlier run still works on the same branches")
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 # The commits the bot has pushed, on disk: written before it pushes, so that it knows its own work
@@ -236,17 +222,8 @@ class PushedCommits:
             return _PushedPage()
 
     def _write(self, page: _PushedPage) -> None:
-        fresh = self._path.with_suffix(".new")
         try:
-            with contextlib.suppress(FileNotFoundError):
-                fresh.unlink()
-            with os.fdopen(
-                os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb"
-            ) as file:
-                file.write(page.model_dump_json().encode())
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.replace(self._path)
+            Disk().replace(self._path, page.model_dump_json().encode())
         except OSError as error:
             raise Unavailable(
                 f"{self._path.name} cannot be written: {error.strerror}", "Make room on the disk."

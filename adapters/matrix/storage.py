@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -15,6 +14,7 @@ from typing import Any, TypeVar
 from pydantic import AwareDatetime, TypeAdapter, ValidationError
 
 from adapters import posting
+from adapters.files import Disk, append_lines, make_private, put_aside
 from bot.core.choices import Choice, Verb
 from bot.core.errors import Unavailable
 from bot.core.facts import Fact
@@ -63,8 +63,7 @@ class SyncBookmark:
             reason = f"{self.path} cannot be read: {error.strerror or error}."
             raise Unavailable(reason, "Let the bot read it.") from error
         except (ValueError, TypeError, KeyError):
-            aside = self.path.with_suffix(".broken")
-            self.path.replace(aside)
+            aside = put_aside(self.path)
             log.warning("the place in Matrix is lost", extra={"data": {"kept": str(aside)}})
             return None
         return since if user_id == self._user_id else None
@@ -262,41 +261,17 @@ def _read_clicks(found: list[bytes]) -> list[Click]:
 T = TypeVar("T")
 
 
-def make_private_folder(folder: Path) -> None:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder.chmod(0o700)
-
-
 def replace_file(path: Path, content: bytes) -> None:
     """After a crash it holds what it held before, or this, and nothing else."""
-    make_private_folder(path.parent)
-    temporary = path.with_suffix(".new")
-    with suppress(FileNotFoundError):
-        temporary.unlink()  # of a crash; its mode may be another
-    with os.fdopen(create_private(temporary), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    new = not path.exists()
-    temporary.replace(path)
-    if new:
-        _sync_folder(path.parent)
+    make_private(path.parent)
+    Disk().replace(path, content)
 
 
 def append_private_line(path: Path, line: str) -> None:
     """On disk when it returns; behind a line that was torn it is one of its own."""
     try:
-        make_private_folder(path.parent)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-        handle = os.open(path, flags, 0o600)
-        try:
-            rest = f"\n{line}\n".encode()
-            while rest:
-                # a disk that is nearly full takes a part, and says so by the number only
-                rest = rest[os.write(handle, rest) :]
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        make_private(path.parent)
+        append_lines(path, (line,))
     except OSError as error:
         raise cannot_write(path, error) from error
 
@@ -314,12 +289,6 @@ def read_json_lines(path: Path) -> Iterator[Any]:
             yield json.loads(line)
 
 
-def create_private(path: Path) -> int:
-    """A new file, open for writing."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.open(path, flags, 0o600)
-
-
 def read_json(path: Path, shape: type[T]) -> T | None:
     """None: it is not there, or is broken, or holds something else; such a one is put aside."""
     try:
@@ -329,7 +298,7 @@ def read_json(path: Path, shape: type[T]) -> T | None:
     except OSError as error:
         raise _cannot_read(path, error) from error
     except ValueError:
-        path.replace(path.with_suffix(".broken"))
+        put_aside(path)
         return None
 
 
@@ -347,12 +316,3 @@ def cannot_write(path: Path, error: OSError) -> Unavailable:
 
 def _cannot_read(path: Path, error: OSError) -> Unavailable:
     return Unavailable(f"{path} cannot be read: {error.strerror or error}.", "Let the bot read it.")
-
-
-def _sync_folder(folder: Path) -> None:
-    """The new name is on disk, too."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

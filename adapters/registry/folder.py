@@ -10,17 +10,15 @@ import errno
 import os
 import stat
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
+from adapters.files import Disk, folder_below, read_plain
 from bot.core.errors import Refused, Unavailable
 
 FOLDER = ".forge"
 MOST_NAMES = 5_000
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class ChangedError(Exception):
@@ -55,29 +53,24 @@ class RegistryFolder:
     def create(self, name: str, content: bytes) -> bool:
         """Put a new file there. False: that name is taken."""
         with self._opened(make=True) as at:
-            temporary = self._written(at, name, content)
-            try:
-                os.link(temporary, name, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
-            except FileExistsError:
-                return False
-            finally:
-                os.unlink(temporary, dir_fd=at)
-            os.fsync(at)
-            return True
+            mode = 0o666 & ~self._umask
+            return Disk().create(
+                Path(name), content, mode=mode, folder=at, temporary=_temporary(name)
+            )
 
     def replace(self, name: str, content: bytes, *, was: bytes, limit: int) -> None:
         """Put another content in place of `was`. ChangedError: that is no longer what stands there."""
         try:
             with self._opened(make=False) as at:
                 mode = stat.S_IMODE(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode)
-                temporary = self._written(at, name, content, mode)
-                try:
-                    self._require(at, name, was, limit)
-                    os.rename(temporary, name, src_dir_fd=at, dst_dir_fd=at)
-                except BaseException:
-                    os.unlink(temporary, dir_fd=at)
-                    raise
-                os.fsync(at)
+                Disk().replace(
+                    Path(name),
+                    content,
+                    mode=mode,
+                    folder=at,
+                    temporary=_temporary(name),
+                    check=lambda: self._require(at, name, was, limit),
+                )
         except FileNotFoundError as gone:
             raise ChangedError from gone
 
@@ -98,15 +91,11 @@ class RegistryFolder:
     @contextmanager
     def _opened(self, *, make: bool) -> Generator[int]:
         """The folder itself, step by step: a link on the way is no folder."""
-        path, parts = str(self._top), (FOLDER, *self._within)
+        mode = 0o777 & ~self._umask if make else None
         try:
-            at = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                for part in parts:
-                    at = self._below(at, part, make=make)
+            parts = (FOLDER, *self._within)
+            with folder_below(self._top, parts, make=mode, exact=True, follow_top=True) as at:
                 yield at
-            finally:
-                os.close(at)
         except FileNotFoundError as error:
             if not make:
                 raise
@@ -127,67 +116,27 @@ class RegistryFolder:
             "It must be a plain folder, no link and no file.",
         )
 
-    def _below(self, at: int, part: str, *, make: bool) -> int:
-        if make:
-            self._made(at, part)
-        below = os.open(part, _DIRECTORY, dir_fd=at)
-        os.close(at)
-        return below
-
-    def _made(self, at: int, part: str) -> None:
-        try:
-            os.mkdir(part, 0o777 & ~self._umask, dir_fd=at)
-        except FileExistsError:
-            return
-        made = os.open(part, _DIRECTORY, dir_fd=at)
-        try:
-            os.fchmod(made, 0o777 & ~self._umask)
-        finally:
-            os.close(made)
-
     def _require(self, at: int, name: str, was: bytes, limit: int) -> None:
         if self._content(at, name, limit) != was:
             raise ChangedError
 
     def _content(self, at: int, name: str, limit: int) -> bytes:
         try:
-            descriptor = os.open(name, _READ, dir_fd=at)
+            content = read_plain(name, limit + 1, folder=at)
         except FileNotFoundError:
             raise
         except OSError as error:
             raise Refused(f"{self.name}/{name} is no plain file that can be read") from error
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise Refused(f"{self.name}/{name} is no plain file")
-            content = _all_of(descriptor, limit + 1)
-        finally:
-            os.close(descriptor)
         if len(content) > limit:
             raise Refused(f"{self.name}/{name} is larger than {limit // 1024} KiB")
         return content
 
-    def _written(self, at: int, name: str, content: bytes, mode: int | None = None) -> str:
-        """A file beside it, on disk."""
-        temporary = f".{name[:80]}.{os.getpid()}.new"
-        with suppress(FileNotFoundError):
-            os.unlink(temporary, dir_fd=at)
-        descriptor = os.open(temporary, _NEW, 0o600, dir_fd=at)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fchmod(descriptor, 0o666 & ~self._umask if mode is None else mode)
-            os.fsync(descriptor)
-        return temporary
+
+def _temporary(name: str) -> str:
+    """Several bots may work in one repository."""
+    return f".{name[:80]}.{os.getpid()}.new"
 
 
 def _listed(at: int) -> list[str]:
     with os.scandir(at) as entries:
         return [entry.name for entry in islice(entries, MOST_NAMES)]
-
-
-def _all_of(descriptor: int, most: int) -> bytes:
-    parts: list[bytes] = []
-    while most > 0 and (part := os.read(descriptor, most)):
-        parts.append(part)
-        most -= len(part)
-    return b"".join(parts)

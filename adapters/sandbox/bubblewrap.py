@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from adapters.files import UnsyncedDisk, folder_below
 from adapters.sandbox import mounts
 from adapters.sandbox.mounts import checkout_mounts, hidden, is_covered, read_only, writable
 from bot.core.errors import Refused, Unavailable
@@ -217,7 +218,6 @@ def _remedy(said: str) -> str:
 
 LARGEST_COPY = 16 << 20
 """Bytes of a file that is copied."""
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
 class Homes:
@@ -286,7 +286,8 @@ def _open_up(homes: Path) -> None:
     for _, names, _, folder in os.fwalk(homes):
         for name in names:
             with contextlib.suppress(NotADirectoryError, FileNotFoundError):  # a link is no folder
-                below = os.open(name, _FOLDER_FLAGS | os.O_PATH, dir_fd=folder)
+                flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW
+                below = os.open(name, flags, dir_fd=folder)
                 try:
                     Path(f"/proc/self/fd/{below}").chmod(0o700)
                 finally:
@@ -307,32 +308,14 @@ def copy_into_home(source: Path, home: Path, name: Path) -> None:
 
 def write_into_home(home: Path, name: Path, content: bytes) -> None:
     """Below the home, whole or not at all, and through no link."""
-    folder = os.open(home, _FOLDER_FLAGS)
     try:
-        for part in name.parent.parts:
-            folder = _open_below(folder, part)
-        new = f".{name.name}.new"
-        _remove_entry(folder, new)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-        with os.fdopen(os.open(new, flags, 0o600, dir_fd=folder), "wb") as file:
-            file.write(content)
-        os.rename(new, name.name, src_dir_fd=folder, dst_dir_fd=folder)
+        with folder_below(home, name.parent.parts, make=0o700) as folder:
+            UnsyncedDisk().replace(Path(name.name), content, folder=folder)
     except OSError as error:
         raise Refused(
             f"{home / name} cannot be written: {error.strerror}",
             f"Remove {home}: it is made anew.",
         ) from error
-    finally:
-        os.close(folder)
-
-
-def _open_below(folder: int, part: str) -> int:
-    """The folder below, made where it lacks; the one above is let go."""
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(part, 0o700, dir_fd=folder)
-    below = os.open(part, _FOLDER_FLAGS, dir_fd=folder)
-    os.close(folder)
-    return below
 
 
 def _remove_entry(folder: int, name: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.files import Disk
 from adapters.slack.client import (
     ConnectionHealth,
     SlackAccess,
@@ -383,12 +383,9 @@ class ChannelMarks:
         marks = {name: one.mark for name, one in self._channels.items()}
         if marks == self._saved and self._path.exists():
             return
-        beside = self._path.with_name(f".{self._path.name}.{os.getpid()}")
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            beside.touch(mode=0o600)
-            beside.write_text(_SavedMarks(channels=marks).model_dump_json(), "utf-8")
-            beside.replace(self._path)
+            Disk().replace(self._path, _SavedMarks(channels=marks).model_dump_json().encode())
         except OSError as error:
             raise Unavailable(
                 f"{self._path} cannot be written: {error.strerror}.", "Is the disk full?"

@@ -17,6 +17,7 @@ from typing import Any
 
 from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.files import Disk
 from adapters.posting import PlacedCard
 from adapters.slack.blocks.cards import plainer_forms
 from adapters.slack.blocks.kit import EVERY_BLOCK_KIND, Block, BlockKind, SlackMessage
@@ -286,12 +287,9 @@ class SupportedBlocks:
         if self._path is None:
             return
         lines = [[where, kind, at] for (where, kind), at in self._refused.items()]
-        beside = self._path.with_name(f".{self._path.name}.new")
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            beside.touch(mode=0o600)
-            beside.write_text(json.dumps(lines), "utf-8")
-            beside.replace(self._path)
+            Disk().replace(self._path, json.dumps(lines).encode())
         except OSError as error:
             # it costs a refused call after the next start, no more
             log.warning("not noted", extra=_extra({"why": str(error.strerror)}))

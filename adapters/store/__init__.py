@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from adapters.store.audit import AuditFile
-    from adapters.store.disk import Disk, InstanceLock, keep_private
+    from adapters.store.disk import InstanceLock
     from adapters.store.evidence import EvidenceFiles
     from adapters.store.state_files import BindingsFile, ReplFile
     from adapters.store.store import JournalStore
@@ -16,24 +16,20 @@ if TYPE_CHECKING:
 _MODULES = {
     "AuditFile": "audit",
     "BindingsFile": "state_files",
-    "Disk": "disk",
     "EvidenceFiles": "evidence",
     "InstanceLock": "disk",
     "JournalStore": "store",
     "ReplFile": "state_files",
     "TaskLogFiles": "task_logs",
-    "keep_private": "disk",
 }
 __all__ = [
     "AuditFile",
     "BindingsFile",
-    "Disk",
     "EvidenceFiles",
     "InstanceLock",
     "JournalStore",
     "ReplFile",
     "TaskLogFiles",
-    "keep_private",
 ]
 
 

@@ -20,7 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
-from adapters.store.disk import PRIVATE_FILE, Disk, disk_error, make_private
+from adapters.files import Disk, make_private, open_private
+from adapters.store.disk import disk_error
 from bot.core.errors import Unavailable
 from bot.core.masking import Masker
 from bot.core.projections.audit import AuditEntry, Decision
@@ -108,8 +109,7 @@ class AuditFile:
 
     def _keep_head(self) -> None:
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            file = os.open(self._home / AUDIT_HEAD, flags, PRIVATE_FILE)
+            file = open_private(self._home / AUDIT_HEAD, os.O_WRONLY)
             try:
                 os.pwrite(file, f"{self._number:012} {self._hash}\n".encode(), 0)
             finally:

@@ -1,4 +1,4 @@
-"""Files on disk, private, and whole or not at all; and where the files of sessions lie.
+"""Where the files of sessions lie, and what a full disk is called.
 
     sessions/<id>.json                  the export, for people and other programs
     sessions/unfinished/<id>.journal    the truth; everything here is read at start
@@ -10,9 +10,7 @@ Every file and folder is for its owner alone.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
-import stat
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
@@ -22,123 +20,9 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
+from adapters.files import TEMPORARY_SUFFIX, Disk, make_private, open_private, try_lock
 from bot.core.errors import Refused, Unavailable
 from bot.os_errors import RIGHTS
-
-# Whoever counts or breaks disks does it here.
-
-PRIVATE_FILE = 0o600
-PRIVATE_DIRECTORY = 0o700
-TEMPORARY_SUFFIX = ".tmp"
-LARGEST_FILE = 512 << 20
-"""Bytes. A session of 100,000 messages takes a tenth of it."""
-
-
-class Disk:
-    """Reads, appends to and replaces files. Its errors are OSErrors; after one, the file is as it was."""
-
-    def read(self, path: Path) -> bytes:
-        """Of a file, and of none that would fill the memory: whoever starts must not be held up by one of them."""
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, "it is no file", str(path))
-        if found.st_size > LARGEST_FILE:
-            raise OSError(errno.EFBIG, f"it is larger than {LARGEST_FILE >> 20} MB", str(path))
-        return path.read_bytes()
-
-    def append(self, path: Path, at: int, data: bytes) -> bool:
-        """Put `data` at offset `at`, the end of what counts. False: the file no longer reaches that far."""
-        try:
-            fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return False
-        try:
-            size = os.fstat(fd).st_size
-            if size < at or at == 0:
-                return False
-            if size > at:  # the rest of a write that was never acknowledged
-                os.ftruncate(fd, at)
-            self._append(fd, path, at, data)
-        finally:
-            os.close(fd)
-        return True
-
-    def replace(self, path: Path, data: bytes) -> None:
-        """Make `data` the content of the file: after a crash it holds either the old or the new."""
-        temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
-        try:
-            fd = os.open(
-                temporary,
-                os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW,
-                PRIVATE_FILE,
-            )
-            try:
-                os.fchmod(fd, PRIVATE_FILE)  # a left-over may have had another mode
-                self._write_all(fd, path, 0, data)
-                self.sync(fd, path)
-            finally:
-                os.close(fd)
-            temporary.replace(path)
-        except OSError:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
-        self.sync_directory(path.parent)
-
-    def settle(self, path: Path) -> None:
-        """What a file says by now is there after a power cut, too: the write of it may have been told to have failed."""
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            self.sync(fd, path)
-        finally:
-            os.close(fd)
-        self.sync_directory(path.parent)
-
-    def write(self, fd: int, path: Path, at: int, data: bytes) -> int:
-        """As much as the disk takes at once. A full one takes a part and says nothing."""
-        del path
-        return os.pwrite(fd, data, at)
-
-    def sync(self, fd: int, path: Path) -> None:
-        """Return when the file's content is really there."""
-        del path
-        os.fdatasync(fd)
-
-    def sync_directory(self, path: Path) -> None:
-        """Return when the names in a directory are really there."""
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-
-    def _append(self, fd: int, path: Path, at: int, data: bytes) -> None:
-        try:
-            self._write_all(fd, path, at, data)
-            self.sync(fd, path)
-        except OSError:
-            with suppress(OSError):  # if even this fails, the next append cuts it off first
-                os.ftruncate(fd, at)
-            raise
-
-    def _write_all(self, fd: int, path: Path, at: int, data: bytes) -> None:
-        written = 0
-        while written < len(data):
-            written += self.write(fd, path, at + written, data[written:] if written else data)
-
-
-def make_private(directory: Path) -> Path:
-    """A directory that is its owner's alone, whatever the umask."""
-    directory.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
-    directory.chmod(PRIVATE_DIRECTORY)
-    return directory
-
-
-def keep_private(home: Path) -> None:
-    """For the start of a program: nothing it or its children create is anybody else's to read."""
-    os.umask(0o077)
-    make_private(home)
-
 
 _REASONS = {
     errno.ENOSPC: (
@@ -265,15 +149,13 @@ class InstanceLock:
     def acquire(self) -> None:
         """Raises Refused, naming the process that has it; Unavailable where no home can be made."""
         fd = self._opened()
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+        if not try_lock(fd):
             holder = os.pread(fd, 32, 0).decode("ascii", "replace").strip() or "unknown"
             os.close(fd)
             raise Refused(
                 f"another gwt-bot (process {holder}) already uses {self._home}",
                 "Stop that one first, or give this one a home of its own with GWT_HOME.",
-            ) from error
+            )
         # who holds it is a courtesy: on a full disk the lock itself is held all the same
         with suppress(OSError):
             os.ftruncate(fd, 0)
@@ -282,8 +164,7 @@ class InstanceLock:
 
     def _opened(self) -> int:
         try:
-            path = make_private(self._home) / "lock"
-            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+            return open_private(make_private(self._home) / "lock", os.O_RDWR)
         except OSError as error:
             raise disk_error(error, self._home) from error
 

@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from adapters.store.disk import JOURNAL, Disk, disk_error, file_name, make_private
+from adapters.files import Disk, make_private
+from adapters.store.disk import JOURNAL, disk_error, file_name
 from bot.core.evidence import Artifact, Evidence, EvidenceInventory
 from bot.core.facts import Fact
 from bot.core.masking import Masker

@@ -19,7 +19,7 @@ from tinydb import TinyDB
 from tinydb.storages import Storage
 from tinydb.table import Table
 
-from adapters.store.disk import Disk
+from adapters.files import Disk
 from bot.core.errors import BrokenStateError
 from bot.core.session import SCHEMA
 from bot.core.snapshot import NewerSchemaError, migrate_rows

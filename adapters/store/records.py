@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from adapters.store.disk import Disk
+from adapters.files import Disk
 from adapters.store.journal import JournalDatabase, JournalRow, RowChanges
 from bot.core.errors import BrokenStateError
 from bot.core.facts import Living

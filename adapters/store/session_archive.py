@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from adapters.store.disk import Disk
+from adapters.files import Disk
 from adapters.store.journal import JournalRow, replayed_changes
 from adapters.store.records import TABLE, RecordParts, broken_record
 from bot.core.actions import Order

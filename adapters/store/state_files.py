@@ -7,7 +7,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from adapters.store.disk import Disk, disk_error, make_private
+from adapters.files import Disk, make_private
+from adapters.store.disk import disk_error
 from bot.core.errors import Refused
 from bot.core.projections.records import E105, ReplState
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from pydantic import AwareDatetime, BaseModel, TypeAdapter, ValidationError
 
-from adapters.store.disk import EXPORT, JOURNAL, Disk, SessionFolder, disk_error, file_name
+from adapters.files import Disk
+from adapters.store.disk import EXPORT, JOURNAL, SessionFolder, disk_error, file_name
 from adapters.store.records import SavedRecord, broken_record
 from bot.core.errors import BrokenStateError, Refused, Unavailable
 from bot.core.people import Thread

@@ -22,7 +22,8 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from adapters.store.disk import TEMPORARY_SUFFIX, Disk, disk_error, file_name, make_private
+from adapters.files import TEMPORARY_SUFFIX, Disk, make_private
+from adapters.store.disk import disk_error, file_name
 from adapters.store.evidence import OutputLimits
 from bot.core.masking import Masker
 from bot.core.projections import task_log_entries, task_log_views, task_logs

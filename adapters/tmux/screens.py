@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from adapters.files import UnsyncedDisk, create_file
 from adapters.tmux.screen_lines import ScreenContent
 from adapters.tmux.server import TmuxRejected, TmuxServer
-from adapters.tmux.spool import disk_errors, open_private
+from adapters.tmux.spool import disk_errors
 from bot.core.errors import Refused
 
 # What panes show: read through a file, because a screen's lines must not be taken for tmux's own
@@ -69,19 +70,16 @@ class PaneScreens:
         """Masked; by another name first, so that there is a whole transcript or none."""
         with disk_errors("The transcript cannot be written"):
             self._runs.mkdir(mode=0o700, parents=True, exist_ok=True)
-            temporary = self._runs / f".{run}.log.new"
-            temporary.unlink(missing_ok=True)
-            with open_private(temporary) as file:
-                # masked before it is cut: half a secret would not be known any more
-                file.write(fit_transcript((self._mask(shown) + "\n").encode(errors="replace")))
-            temporary.replace(self.transcript(run))
+            # masked before it is cut: half a secret would not be known any more
+            content = fit_transcript((self._mask(shown) + "\n").encode(errors="replace"))
+            UnsyncedDisk().replace(self.transcript(run), content)
 
     async def _capture(self, run: str, pane_id: str, *extent: str) -> str:
         """The text of the pane; empty where the pane is gone."""
         name = f"{run}.{os.getpid()}.{next(self._serial)}.screen"
         path = self._spool / name
         with disk_errors("The screen cannot be read"):
-            open_private(path).close()  # tmux would create it for all to read
+            create_file(path).close()  # tmux would create it for all to read
         try:
             await self._server.ask("capture-pane", "-J", "-b", name, *extent, "-t", pane_id)
             await self._server.ask("save-buffer", "-b", name, name)

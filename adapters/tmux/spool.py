@@ -8,16 +8,16 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import stat
 import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from heapq import nlargest
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError, field_validator
 
+from adapters.files import UnsyncedDisk, plain_file
 from bot.core.errors import Refused, Unavailable
 from bot.core.facts import Fact
 from bot.core.runs import AgentUsage, CompletionSource, Launch, RunEnd
@@ -82,12 +82,8 @@ class Spool:
             self.write("output", "")
 
     def write(self, name: str, content: str, mode: int = 0o600) -> None:
-        """Put a file there, whole or not at all."""
-        temporary = self.path / f".{name}.new"
-        temporary.unlink(missing_ok=True)
-        with open_private(temporary, mode) as file:
-            file.write(content.encode(errors="replace"))
-        temporary.replace(self.path / name)
+        """Put a file there, whole or not at all. No pane outlives a power cut."""
+        UnsyncedDisk().replace(self.path / name, content.encode(errors="replace"), mode=mode)
 
     def has(self, name: str) -> bool:
         return (self.path / name).exists()
@@ -208,13 +204,6 @@ def disk_errors(failed: str) -> Generator[None]:
         ) from error
 
 
-def open_private(path: Path, mode: int = 0o600) -> BinaryIO:
-    """A new file that nobody else can read, not even for a moment."""
-    return os.fdopen(
-        os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode), "wb"
-    )
-
-
 def _is_hook(name: str) -> bool:
     return name.endswith(".json") and not name.startswith(".")
 
@@ -222,15 +211,12 @@ def _is_hook(name: str) -> bool:
 def read_regular_file(path: Path, since: int = 0) -> bytes | None:
     """The content of a plain file of bounded size: a link or a pipe of that name is not followed."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with plain_file(path) as descriptor:
+            state = os.fstat(descriptor)
+            fits = state.st_size <= LARGEST_HOOK and state.st_mtime_ns >= since
+            return os.read(descriptor, LARGEST_HOOK) if fits else None
     except OSError:
         return None
-    try:
-        state = os.fstat(descriptor)
-        fits = stat.S_ISREG(state.st_mode) and state.st_size <= LARGEST_HOOK
-        return os.read(descriptor, LARGEST_HOOK) if fits and state.st_mtime_ns >= since else None
-    finally:
-        os.close(descriptor)
 
 
 # How a run ended, by what it left on disk. The first of these that is there decides, for ever.

@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 import os
 import shlex
-import stat
 from collections.abc import Awaitable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from adapters.files import plain_file
 from adapters.tmux.processes import Watch
 from adapters.tmux.screens import ListedPane, is_marker, printed_lines, typeable
 from adapters.tmux.server import TmuxRejected, TmuxServer
@@ -125,7 +125,6 @@ CARRIED_BYTES = 1 << 13
 """How much of an unended line is read again with what follows: more than any marker with its colours."""
 LARGEST_OUTPUT = 8 << 20
 """What has grown by more than this since the last look is read from there on only."""
-_OPEN_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class PaneOutput:
@@ -177,15 +176,12 @@ class PaneOutput:
 @contextmanager
 def _open_output(path: Path, how: int) -> Generator[int | None]:
     """None: it is no plain file. The agent can put a link or a pipe in its place, also one that leads out of its sandbox."""
-    try:
-        descriptor = os.open(path, how | _OPEN_FLAGS)
-    except OSError:
-        yield None
-        return
-    try:
-        yield descriptor if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
-    finally:
-        os.close(descriptor)
+    with contextlib.ExitStack() as opened:
+        try:
+            descriptor = opened.enter_context(plain_file(path, how))
+        except OSError:
+            descriptor = None
+        yield descriptor
 
 
 # A pane's output into a file, only as long as somebody needs it: for a marker, or until the

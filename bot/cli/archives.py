@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from adapters.files import create_file
 from adapters.store.disk import JOURNAL, file_name
 from adapters.store.session_archive import (
     HISTORY,
@@ -128,14 +129,14 @@ def _json(content: object) -> bytes:
 def _keep(path: Path, content: bytes) -> None:
     """For the owner only, over nothing that is there, and whole or not at all."""
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        created = create_file(path)
     except FileExistsError as error:
         raise Refused(f"{path} is there already.", "Name another file with --to.") from error
     except OSError as error:
         raise Refused(f"{path} cannot be written: {error.strerror}.") from error
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
+        with created:
+            created.write(content)
     except OSError as error:
         path.unlink(missing_ok=True)
         raise Refused(f"{path} cannot be written: {error.strerror}.") from error

@@ -8,8 +8,9 @@ from pathlib import Path
 from time import monotonic
 from urllib.parse import urlsplit
 
+from adapters.files import Disk, make_private
 from adapters.llm import CLAUDE_CODE, CODEX, CliLlm, Formats, LlmAccess, OpenAiLlm
-from adapters.store.disk import Disk, disk_error, make_private
+from adapters.store.disk import disk_error
 from bot.core.errors import Refused, SettingsError, Unavailable
 from bot.core.llm import AI_SETTINGS, ModelChoice, Reply, Usage
 from bot.core.masking import LearningMasker

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from adapters import posting
+from adapters.files import TEMPORARY_SUFFIX
 from adapters.posting import PlacedCard, PostingLedger, Turns, Urgency, urgency_of
 from bot.core.cards import Card
 from bot.core.choices import Choice, Verb
@@ -123,7 +124,7 @@ def test_a_crash_while_it_is_written_anew_loses_nothing_and_brings_nothing_back(
     ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
     other = path.with_name("other")
     PostingLedger(other).wanted(HERE, cards.STATUS)
-    path.with_name(f".{path.name}.new").write_bytes(other.read_bytes() + b"half a li")
+    path.with_name(f"{path.name}{TEMPORARY_SUFFIX}").write_bytes(other.read_bytes() + b"half a li")
     PostingLedger(path)
     placed = PostingLedger(path).find(HERE, cards.NEWS.key)
     assert placed
@@ -188,7 +189,7 @@ def test_what_is_superseded_does_not_fill_the_disk(path: Path) -> None:
 
 def test_where_it_cannot_be_written_anew_everything_is_kept(path: Path) -> None:
     ledger = PostingLedger(path, changes_kept=1)
-    beside = path.with_name(f".{path.name}.new")
+    beside = path.with_name(f"{path.name}{TEMPORARY_SUFFIX}")
     beside.mkdir()
     ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
     beside.rmdir()

@@ -28,6 +28,7 @@ from adapters.agents.limits import (
 from adapters.agents.screen.claude import Claude
 from adapters.agents.screen.events import EventReader, RunReport, event_in
 from adapters.agents.screen.other_clis import Codex, Gemini, OpenCode
+from adapters.files import Disk
 from adapters.github import client
 from adapters.github.api import ApiAnswer
 from adapters.github.client import parse_answer as told
@@ -42,7 +43,6 @@ from adapters.slack.blocks.forms import FormPurpose
 from adapters.slack.blocks.kit import ButtonValue
 from adapters.slack.incoming import interpret_payload
 from adapters.slack.payloads import PayloadContext
-from adapters.store import Disk
 from adapters.store.records import SavedRecord
 from adapters.tmux.dialogs import read_dialog as dialog_on
 from adapters.tmux.screen_lines import ScreenContent

@@ -190,7 +190,7 @@ class Lives:
         """What is on disk now is all that is left; nothing it still does is seen by anybody."""
         if self._folder.exists():
             # what a thread is writing this moment is not there yet
-            unfinished = shutil.ignore_patterns("*.new", ".*")
+            unfinished = shutil.ignore_patterns("*.new", "*.tmp", ".*")
             shutil.copytree(self._folder, self._home / str(self._number + 1), ignore=unfinished)
         self._number += 1
         self.way.over = True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import sqlite3
 import time
 from collections import Counter
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from nio.crypto import InboundGroupSession
 
+from adapters.files import create_file, make_private
 from adapters.matrix.client import Json, SignedOut, prune_json
 from adapters.matrix.crypto.encrypted_rooms import (
     CHANGED,
@@ -31,7 +31,7 @@ from adapters.matrix.crypto.encrypted_rooms import (
 )
 from adapters.matrix.crypto.machine import MEGOLM, OlmMachine
 from adapters.matrix.events import ENCRYPTED, MatrixEvent
-from adapters.matrix.storage import create_private, make_private_folder, read_json, write_json
+from adapters.matrix.storage import read_json, write_json
 from bot.core.errors import PortError, Refused, Unavailable
 
 # What comes in on its way to being heard. The place in the room moves on while a key is waited
@@ -450,10 +450,10 @@ _TABLE = "CREATE TABLE IF NOT EXISTS opened (session TEXT, place INTEGER, event 
 class ReplayGuard:
     def __init__(self, path: Path, kept: int = REPLAYS_KEPT) -> None:
         self._path = path
-        make_private_folder(path.parent)
+        make_private(path.parent)
         with suppress(FileExistsError):
             # before SQLite does, which would let others read it
-            os.close(create_private(path))
+            create_file(path).close()
         try:
             self._base = sqlite3.connect(path, isolation_level=None)
             # a power cut may forget the last ones

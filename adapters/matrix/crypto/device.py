@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import secrets
 import sqlite3
 from contextlib import closing, suppress
@@ -17,6 +16,7 @@ from pathlib import Path
 from nio import AsyncClient
 from nio.store import SqliteStore
 
+from adapters.files import create_file, make_private, put_aside
 from adapters.matrix.client import ClientApi, Json, MatrixAccess, NotThere, SignedOut, connect
 from adapters.matrix.crypto.encrypted_rooms import KeysLost
 from adapters.matrix.crypto.identities import (
@@ -34,8 +34,6 @@ from adapters.matrix.crypto.machine import OlmMachine
 from adapters.matrix.crypto.setup import CRYPTO_FOLDER, LoggedIn, logged_in, logged_in_without_keys
 from adapters.matrix.storage import (
     cannot_write,
-    create_private,
-    make_private_folder,
     read_json,
     write_json,
 )
@@ -149,7 +147,7 @@ def load_keys(client: AsyncClient, folder: Path) -> None:
     """Give the client, which is logged in, the keys of its device; new ones where none can be read."""
     path = folder / database_name(client.user_id, client.device_id or "")
     try:
-        make_private_folder(folder)
+        make_private(folder)
         key = _store_key(folder / _STORE_KEY)
         try:
             _open_store(client, path, key)
@@ -166,11 +164,6 @@ def close_store(client: AsyncClient) -> None:
     if client.store is not None:
         client.store.database.close()
         client.store = client.olm = None
-
-
-def put_aside(path: Path) -> None:
-    """Whoever has it open still has."""
-    path.replace(path.with_suffix(".broken"))
 
 
 def database_name(user_id: str, device_id: str) -> str:
@@ -194,7 +187,7 @@ def _open_store(client: AsyncClient, path: Path, key: str) -> None:
 def _prepare_file(path: Path) -> None:
     """SQLite makes files that others can read, and gives those beside one its mode."""
     with suppress(FileExistsError):
-        os.close(create_private(path))
+        create_file(path).close()
     path.chmod(0o600)
     with closing(sqlite3.connect(path)) as base:
         base.execute("PRAGMA schema_version").fetchone()

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 
-from adapters.store import Disk
+from adapters.files import Disk
 
 
 class CountingDisk(Disk):

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.store import AuditFile, Disk
+from adapters.files import Disk
+from adapters.store import AuditFile
 from adapters.store.audit import AUDIT_FILE, AUDIT_HEAD, check_audit
 from bot.core.errors import Unavailable
 from bot.core.masking import Masker

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from adapters.store import Disk
+from adapters.files import Disk
 from adapters.store.state_files import BindingsFile
 from bot.core.errors import Unavailable
 
 
 class FullDisk(Disk):
-    def replace(self, path: Path, data: bytes) -> None:
+    def replace(self, path: Path, data: bytes, **how: Any) -> None:
         raise OSError(28, "No space left on device")
 
 

@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from adapters.store import Disk, JournalStore
+from adapters.files import Disk
+from adapters.store import JournalStore
 from bot.core.session import SCHEMA, Session
 from bot.core.snapshot import restore
 from bot.core.states import Status
@@ -78,9 +80,9 @@ def says(path: Path, session: Session) -> bool:
 
 def test_many_saves_are_one_export(tmp_path: Path) -> None:
     class Exports(CountingDisk):
-        def replace(self, path: Path, data: bytes) -> None:
+        def replace(self, path: Path, data: bytes, **how: Any) -> None:
             exports.append(path)
-            super().replace(path, data)
+            super().replace(path, data, **how)
 
     exports: list[Path] = []
     store = JournalStore(tmp_path, disk=Exports(), export_delay=3600)
@@ -96,8 +98,8 @@ def test_a_session_saved_while_it_is_exported_is_exported_again_before_it_is_let
     tmp_path: Path,
 ) -> None:
     class Interrupting(Disk):
-        def replace(self, path: Path, data: bytes) -> None:
-            super().replace(path, data)
+        def replace(self, path: Path, data: bytes, **how: Any) -> None:
+            super().replace(path, data, **how)
             if path == exported(tmp_path) and later:
                 store.save(later.pop())
 

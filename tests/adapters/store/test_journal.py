@@ -10,7 +10,7 @@ import pytest
 from tinydb import where
 from tinydb.table import Document
 
-from adapters.store import Disk
+from adapters.files import Disk
 from adapters.store.journal import JournalDatabase, RowChanges
 from adapters.store.records import SavedRecord
 from bot.core.errors import BrokenStateError

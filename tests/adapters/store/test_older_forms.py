@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from adapters.files import LARGEST_FILE
 from adapters.store import JournalStore, session_archive
-from adapters.store.disk import LARGEST_FILE
 from bot.core.session import SCHEMA
 from bot.core.snapshot import MIGRATIONS, Migration, SavedRow, migrate_file, migrate_rows, restore
 from tests.adapters.store.samples import busy

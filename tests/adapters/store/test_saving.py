@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.store import Disk, JournalStore
+from adapters.files import Disk
+from adapters.store import JournalStore
 from adapters.store.journal import SLACK_BYTES
 from bot.core.errors import Unavailable
 from bot.core.projections.records import Record

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.store.disk import TEMPORARY_SUFFIX
+from adapters.files import TEMPORARY_SUFFIX
 from adapters.store.evidence import OutputLimits
 from adapters.store.task_logs import TaskLogFiles
 from bot.core.errors import Unavailable

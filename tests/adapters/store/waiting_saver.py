@@ -11,7 +11,8 @@ import signal
 import sys
 from pathlib import Path
 
-from adapters.store import JournalStore, keep_private
+from adapters.files import keep_private
+from adapters.store import JournalStore
 from bot.core.errors import Unavailable
 from bot.core.projections.records import Record
 from bot.core.states import Status

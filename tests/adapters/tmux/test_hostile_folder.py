@@ -95,7 +95,7 @@ async def test_an_agent_that_has_spoilt_its_folder_is_stopped_all_the_same(
     launch = Launch(argv=("sleep", "300"), stdin="nothing")
     pane = await panes.start("run-1", str(server.worktree), launch, "")
     agent = KnownProcess(pane.pid)
-    planted = server.spool("run-1") / ".stopped.new"
+    planted = server.spool("run-1") / "stopped.tmp"
     planted.mkdir()
     with pytest.raises(Unavailable):
         await panes.stop("run-1")

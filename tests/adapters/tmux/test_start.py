@@ -93,7 +93,7 @@ async def test_a_run_prepared_but_not_begun_is_started(server: OwnServer) -> Non
     spool = server.spool("run-1")
     spool.mkdir(parents=True)
     (spool / "prompt.md").write_text("half a pro")
-    (spool / ".run.sh.new").write_text("#!/bi")
+    (spool / "run.sh.tmp").write_text("#!/bi")
 
     pane = await panes.start("run-1", str(server.worktree), COUNTS, "whole")
 

@@ -28,7 +28,7 @@ def test_the_place_is_there_after_a_restart(tmp_path: Path) -> None:
 def test_only_the_owner_may_look(tmp_path: Path) -> None:
     folder = tmp_path / "home" / "matrix"
     folder.mkdir(parents=True, mode=0o755)
-    (folder / "sync.new").write_text("of a crash")
+    (folder / "sync.json.tmp").write_text("of a crash")
     bookmark = SyncBookmark(folder, BOT, "DEVICE")
     bookmark.move("s1")
     assert (mode(folder), mode(bookmark.path)) == (0o700, 0o600)
@@ -55,10 +55,10 @@ def test_what_cannot_be_read_is_put_aside(tmp_path: Path, content: str) -> None:
 def test_a_place_that_cannot_be_written_stays_what_it_was(tmp_path: Path) -> None:
     bookmark = SyncBookmark(tmp_path, BOT, "DEVICE")
     bookmark.move("s1")
-    (tmp_path / "sync.new").mkdir()
+    (tmp_path / "sync.json.tmp").mkdir()
     with pytest.raises(Unavailable, match="cannot be written"):
         bookmark.move("s2")
     assert bookmark.since == SyncBookmark(tmp_path, BOT, "DEVICE").since == "s1"
-    (tmp_path / "sync.new").rmdir()
+    (tmp_path / "sync.json.tmp").rmdir()
     bookmark.move("s2")
     assert bookmark.since == "s2"
