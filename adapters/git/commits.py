@@ -113,6 +113,16 @@ class Commits:
         )
         return tuple(readable(entry[3:]) for entry in answer.fields if entry.startswith("!! "))
 
+    async def untracked(self, at: GitCheckout) -> tuple[str, ...]:
+        """What is neither tracked nor ignored; a directory that holds nothing else is one entry."""
+        answer = await self._git.read(
+            *("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=all"),
+            "--untracked-files=normal",
+            at=at,
+            limit=STATUS_LIMIT,
+        )
+        return tuple(entry[3:] for entry in answer.fields if entry.startswith("?? "))
+
     async def work(self, at: GitCheckout, since: str, exclude: Iterable[str]) -> Work:
         head = await self.commit(at, "HEAD")
         changes = await self._changes(at, since, head)

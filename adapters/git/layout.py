@@ -269,6 +269,32 @@ def is_in_registry(path: str) -> bool:
     return path.startswith(REGISTRY_FOLDER)
 
 
+MOST_EXCLUDED = 200
+_INSTALLED = ("node_modules/", ".venv/", "venv/")
+"""What package managers make, also one that was killed before anybody could look."""
+LOCK_FILES = frozenset(
+    {
+        *("package-lock.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb"),
+        *("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "Gemfile.lock"),
+    }
+)
+
+
+def left_behind(now: Sequence[str], before: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What came to the untracked files: patterns that have git ignore it, and lock files, which are not to be ignored."""
+    new = [one for one in now if one not in before or one.endswith(_INSTALLED)]
+    locks = [one for one in new if one.rpartition("/")[2] in LOCK_FILES]
+    patterns = [_exact(one) for one in new if one not in locks and one.isprintable()]
+    return patterns[:MOST_EXCLUDED], locks
+
+
+def _exact(path: str) -> str:
+    """A pattern for this one path."""
+    escaped = re.sub(r"([\\*?\[])", r"\\\1", path)
+    blanks = len(escaped) - len(escaped.rstrip(" "))
+    return "/" + escaped.rstrip(" ") + "\\ " * blanks
+
+
 def exclude_from_status(main: GitCheckout, patterns: Sequence[str] = EXCLUDED) -> None:
     """Add what is missing, and leave every other line as it is. One file serves all worktrees of the repository."""
     path = main.common / "info" / "exclude"

@@ -21,6 +21,7 @@ from adapters.git.layout import (
     checked_path,
     exclude_from_status,
     is_directory,
+    left_behind,
     main_checkout,
 )
 from adapters.git.ledger import GitLedger, LockedRepository, Locks, OnRemoved
@@ -93,6 +94,18 @@ class GitWorktrees:
         main = main_checkout(repository)
         at = await self._readable(str(checked_path(main, path)))
         return await self._copying.copy(main, at, patterns)
+
+    async def untracked(self, path: str) -> tuple[str, ...]:
+        return await self._tree.untracked(await self._readable(path))
+
+    async def leave_out(self, path: str, before: tuple[str, ...]) -> None:
+        main, place = _located(path)
+        async with self._held(str(main.top)) as held:
+            at = await self._writable(held, place)
+            new, locks = left_behind(await self._tree.untracked(at), before)
+            if locks:
+                await self._git.write("clean", "-fq", "--", *locks, at=at, lock=held.lock)
+            exclude_from_status(held.main, new)
 
     async def collisions(self, repository: str, branches: tuple[str, ...]) -> tuple[Collision, ...]:
         main = main_checkout(repository)

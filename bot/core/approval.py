@@ -21,7 +21,7 @@ VALID_FOR = timedelta(hours=24)
 
 
 def digest(session: Session) -> str:
-    """sha256 over the documents, the base commit, what runs the tests, and agent and flags of every task."""
+    """sha256 over the documents, the base commit, what sets worktrees up and runs the tests, and agent and flags of every task."""
     agents = [(task.key, task.agent) for task in session.tasks]
     return _digest(session, session.documents, agents)
 
@@ -42,6 +42,8 @@ def _digest(
     }
     if session.test_command:
         bound["tests"] = session.test_command
+    if session.set_up:
+        bound["set_up"] = session.set_up
     return sha256(json.dumps(bound, sort_keys=True, separators=(",", ":")))
 
 

@@ -67,6 +67,8 @@ class ApprovalCard(Shown):
     test_source: str = ""
     test_problem: str = ""
     """Why that will not work here."""
+    set_up: str = ""
+    """What is run in each new worktree first."""
     test_unseen: str = ""
     """That only its exit code can be seen."""
     usage: Usage

@@ -157,6 +157,7 @@ class Word(StrEnum):
     BRANCH = "branch"
     SPEC = "spec"
     TESTS = "tests"
+    SET_UP = "setup"
     VERBOSITY = "verbosity"
     MODEL = "model"
     KEYS = "keys"
@@ -174,6 +175,7 @@ STOP_WORDS = frozenset({"stop", "cancel", "halt", "interrupt", "abort", "中断"
 _WITHOUT_ARGUMENT = {
     *(Word.SESSIONS, Word.KEYS, Word.HELP, Word.DECISIONS, Word.INBOX),
     *(Word.BRANCHES, Word.MODEL, Word.REFLECT, Word.AUDIT, Word.TESTS),
+    Word.SET_UP,
 }
 _WITH_ARGUMENT = frozenset(set(Word) - _WITHOUT_ARGUMENT)
 INTENT_WORDS = frozenset({"list", "show", "approve", "reject", "run"})
@@ -203,8 +205,8 @@ def parse_command(text: str) -> Command | None:
     `stop` counts; `stop using globals` is talk: an argument is the name of a session or a task.
     """
     words = _plain(text).lstrip("/!").split()
-    if words and (command := _TESTS.fullmatch(text.strip().lstrip("/!"))):
-        return Command(word=Word.TESTS, text=command[1])
+    if command := _of_the_shell(text):
+        return command
     if " ".join(words[:2]).lower().rstrip(_MARKS) == "catch up":
         words = [Word.CATCH_UP, *words[2:]]
     head = words[0].lower() if words else ""
@@ -229,6 +231,15 @@ def parse_command(text: str) -> Command | None:
 
 _TESTS = re.compile(r"tests(?:\s*[:：]|(?=\s+`))\s*(\S.{0,999})", re.IGNORECASE)
 """`tests: make check`; without the colon only in backticks, for «tests fail since Monday» is talk."""
+_SET_UP = re.compile(r"set-?up\s*[:：]\s*(\S.{0,999})", re.IGNORECASE)
+
+
+def _of_the_shell(text: str) -> Command | None:
+    """`tests: make check` and `setup: npm ci`: what is to be run, as it was written."""
+    for word, pattern in ((Word.TESTS, _TESTS), (Word.SET_UP, _SET_UP)):
+        if found := pattern.fullmatch(text.strip().lstrip("/!")):
+            return Command(word=word, text=found[1])
+    return None
 
 
 def _of_three_words(head: str, argument: str, text: str) -> Command | None:

@@ -131,7 +131,7 @@ def role_for(event: FromPerson) -> Role:
         case Commanded(command=command):
             if command.word is Word.REPO and command.argument:
                 return Role.ADMIN
-            if command.word is Word.TESTS and command.text:
+            if command.word in (Word.TESTS, Word.SET_UP) and command.text:
                 return Role.APPROVE
             if command.word is Word.INTENT and command.argument in ("approve", "reject"):
                 return Role.APPROVE

@@ -99,7 +99,7 @@ class Scan(Fact):
     test_command: str = ""
     """Empty: none was found, and the person is asked."""
     set_up: str = ""
-    """What the tests need in a new worktree first, as lock files tell: `npm ci`. It is told, and not run."""
+    """What the tests need in a new worktree first, as lock files tell: `npm ci`. The approval card shows it."""
     has_tests: bool = False
     """There are files of tests, or something that runs them."""
     projects: tuple[Project, ...] = ()

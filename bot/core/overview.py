@@ -305,6 +305,7 @@ HELP = (
     ("branch feature/x", "what it brings, in short and in full; merge or delete it"),
     ("spec what it is about", "write spec, plan and tasks of it, and nothing more"),
     ("tests", "which command runs the tests; tests: make check sets it for the repository"),
+    ("setup", "what is run in each new worktree first; setup: none leaves it out in this session"),
     ("verbosity [quiet, normal, full]", "how much is said in this thread"),
     (
         "model [https://… name]",

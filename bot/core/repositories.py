@@ -15,6 +15,8 @@ from bot.core.session import Session
 from bot.core.sheets import Element, Fields, Table, Text
 from bot.core.world import Rules, World
 
+NO_SET_UP = "none"
+"""What is said for a set-up command where nothing shall be run."""
 log = logging.getLogger("bot.repositories")
 
 _NAMED = re.compile(
@@ -69,6 +71,13 @@ class Repositories:
 
     def set_up_for(self, path: str) -> tuple[str, ...]:
         """`api: make deps` is for that repository alone; what names none is for all but those others that have a name."""
+        return tuple(one for one in self._told_set_up(path) if one.lower() != NO_SET_UP)
+
+    def set_up_is_told(self, path: str) -> bool:
+        """The operator has said what is run there, or that nothing is: what is found does not count."""
+        return bool(self._told_set_up(path))
+
+    def _told_set_up(self, path: str) -> tuple[str, ...]:
         told = [_of_one(self.world.rules, command) for command in self.world.rules.set_up]
         here, others = Path(path).resolve(), _others(self.world.rules)
         return tuple(

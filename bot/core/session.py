@@ -213,6 +213,10 @@ class Session(Living):
     """Those they did not want."""
     tests_changed: int = 0
     """How often a person has set the command: a check that runs another one is called off."""
+    set_up: str = ""
+    """What is run in each new worktree first: found in the repository and approved with the plan, or said by a person."""
+    set_up_said: bool = False
+    """A person has said what is run there, or `none`: it counts instead of what the operator has set."""
     test_problem: str = ""
     """Why the command will not work, as far as is seen without running it."""
     warnings: tuple[str, ...] = ()

@@ -115,6 +115,17 @@ class Worktrees(Protocol):
         """Copy files of the main checkout that git ignores and a pattern names into the worktree. What was copied."""
         ...
 
+    async def untracked(self, path: str) -> tuple[str, ...]:
+        """What git neither tracks nor ignores there; a folder that holds nothing else is one entry, ending in a slash."""
+        ...
+
+    async def leave_out(self, path: str, before: tuple[str, ...]) -> None:
+        """What is untracked now and was not `before` gets into no commit: git ignores it in this repository from now on.
+
+        A lock file goes instead: ignored it would be missed by people who want to commit theirs.
+        """
+        ...
+
     async def merge(self, path: str, branch: str, message: str, *, plan: str = "") -> Merged:
         """Merge a branch or commit into the worktree's branch; aborted on conflict.
 

@@ -207,6 +207,7 @@ def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
             agent_flags=session.agent_flags,
             test_command=session.test_command,
             test_source=source(session),
+            set_up=session.set_up,
             test_problem=session.test_problem,
             test_unseen=unseen(session),
             usage=session.usage,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from bot.core.errors import Refused
 from bot.core.evidence import Evidence, EvidenceInventory
 from bot.core.git import Work
 from bot.core.naming import derived_id
 from bot.core.repositories import Repositories
-from bot.core.runs import Run
+from bot.core.runs import Executed, Run
 from bot.core.session import Session
 from bot.core.task import Task, Workspace
 from bot.core.world import World
@@ -89,18 +91,65 @@ SHOWN = 1_500
 """Characters of a set-up command's output that people see."""
 
 
+class SetUpFailed(Refused):
+    """A set-up command did not end well; `done` is how."""
+
+    def __init__(self, reason: str, remedy: str, done: Executed) -> None:
+        super().__init__(reason, remedy)
+        self.done = done
+
+
+def set_up_commands(world: World, session: Session) -> tuple[str, ...]:
+    """What a person said in the thread; else what the operator has set; else what was found and approved."""
+    repositories = Repositories(world)
+    if session.set_up_said or not repositories.set_up_is_told(session.repository):
+        return (session.set_up,) if session.set_up else ()
+    return repositories.set_up_for(session.repository)
+
+
 async def set_up(world: World, session: Session, path: str, name: str, whose: str) -> None:
-    """What the operator wants done in a new worktree before anybody works in it. It may be done twice."""
+    """What has to be done in a worktree before anybody works in it. It may be done twice.
+
+    What the commands leave behind is kept out of every commit.
+    """
     await world.worktrees.copy_ignored(session.repository, path, world.rules.copied_files)
-    for number, command in enumerate(Repositories(world).set_up_for(session.repository), 1):
-        log_path = f"{world.home}/runs/setup-{session.short}-{name}-{number}.log"
-        done = await world.commands.run(
-            path, command, seconds=world.rules.check_seconds, log=log_path
+    commands = set_up_commands(world, session)
+    if not commands:
+        return
+    before = await world.worktrees.untracked(path)
+    try:
+        for number, command in enumerate(commands, 1):
+            log_path = f"{world.home}/runs/setup-{session.short}-{name}-{number}.log"
+            await _set_up_by(world, path, command, log_path, whose)
+    finally:
+        await world.worktrees.leave_out(path, before)
+
+
+async def _set_up_by(world: World, path: str, command: str, log_path: str, whose: str) -> None:
+    done = await world.commands.run(path, command, seconds=world.rules.check_seconds, log=log_path)
+    if done.exit_code != 0:
+        how = "took too long" if done.exit_code is None else f"ended with {done.exit_code}"
+        output = world.masker.mask(done.output)[-SHOWN:]
+        raise SetUpFailed(
+            f"The set-up command `{command}` {how} in {whose}: {output}",
+            "Mend it (GWT_SET_UP, or `setup: …` here; `setup: none` leaves it out), then press Retry. "
+            f"All of its output: {done.output_path}",
+            done,
         )
-        if done.exit_code != 0:
-            how = "took too long" if done.exit_code is None else f"ended with {done.exit_code}"
-            output = world.masker.mask(done.output)[-SHOWN:]
-            raise Refused(
-                f"The set-up command `{command}` {how} in {whose}: {output}",
-                f"Mend it (GWT_SET_UP), then press Retry. All of its output: {done.output_path}",
-            )
+
+
+_DEPENDENCIES = frozenset(
+    {
+        *("package.json", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml"),
+        *("yarn.lock", "bun.lock", "bun.lockb", "pyproject.toml", "setup.py", "uv.lock"),
+        *("poetry.lock", "pdm.lock", "Pipfile", "Pipfile.lock", "Gemfile", "Gemfile.lock"),
+    }
+)
+_REQUIREMENTS = re.compile(r"requirements[\w.-]*\.txt")
+
+
+def dependencies_changed(work: Work | None) -> bool:
+    """Whether what was set up before is out of date: a lock file, or a list of dependencies, is another one."""
+    paths = (*work.changed_files, *work.created_files, *work.deleted_files) if work else ()
+    names = (path.rpartition("/")[2] for path in paths)
+    return any(name in _DEPENDENCIES or _REQUIREMENTS.fullmatch(name) for name in names)

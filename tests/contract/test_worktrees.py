@@ -328,3 +328,30 @@ async def test_named_files_that_are_not_as_they_were_are_told_whether_committed_
     after = await world.worktrees.changed(path, first, names)
     assert after["committed.json"] == before["committed.json"]
     assert after["left.json"] != before["left.json"]
+
+
+async def test_what_a_command_of_the_bots_leaves_gets_into_no_commit(
+    world: World, path: str, first: str
+) -> None:
+    world.agent_leaves(path, {"notes.md": "mine\n"})
+    before = await world.worktrees.untracked(path)
+    made = {"[dist]/index.js": "x\n", "web/node_modules/left/pad.js": "x\n"}
+    world.agent_leaves(path, {**made, "package-lock.json": "{}\n"})
+    await world.worktrees.leave_out(path, before)
+    await world.worktrees.leave_out(path, before)
+    assert (await world.worktrees.work(path, first)).uncommitted == ("notes.md",)
+    assert await world.worktrees.untracked(path) == ("notes.md",) == before
+    # no lock file is ignored: people may want to commit theirs
+    world.agent_leaves(path, {"package-lock.json": "{}\n"})
+    assert (await world.worktrees.work(path, first)).uncommitted == (
+        "notes.md",
+        "package-lock.json",
+    )
+
+
+async def test_what_a_killed_set_up_has_installed_gets_into_no_commit(
+    world: World, path: str, first: str
+) -> None:
+    world.agent_leaves(path, {"node_modules/left/pad.js": "x\n", ".venv/bin/python": "x\n"})
+    await world.worktrees.leave_out(path, await world.worktrees.untracked(path))
+    assert (await world.worktrees.work(path, first)).uncommitted == ()

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from collections.abc import Collection, Iterable, Mapping
 
+from adapters.git.layout import LOCK_FILES
 from bot.core.errors import Lost, PortError, Refused
 from bot.core.git import Collision, Commit, Merged, Removal, Work
 from tests.fakes.histories import clashes, commit_of, is_named, matches, unmerged
@@ -79,6 +80,28 @@ class FakeWorktrees:
         names = sorted(n for n in there.ignored if n not in taken and is_named(n, patterns))
         here.copied |= {name: there.ignored[name] for name in names}
         return tuple(names)
+
+    async def untracked(self, path: str) -> tuple[str, ...]:
+        here = await self._worktree(path)
+        tracked = here.repository.commits[here.head].files
+        tops = {name.partition("/")[0] + "/" for name in tracked if "/" in name}
+        entries = (
+            top + slash if slash and top + slash not in tops else name
+            for name in here.left
+            if name not in tracked
+            for top, slash, _ in (name.partition("/"),)
+        )
+        return tuple(sorted({*entries}))
+
+    async def leave_out(self, path: str, before: tuple[str, ...]) -> None:
+        here = await self._worktree(path)
+        for entry in {*await self.untracked(path)}:
+            if entry in before and not entry.endswith(("node_modules/", ".venv/", "venv/")):
+                continue
+            found = [name for name in here.left if name == entry or name.startswith(entry)]
+            gone = {name: here.left.pop(name) for name in found}
+            if entry.rpartition("/")[2] not in LOCK_FILES:
+                here.copied |= gone
 
     async def collisions(self, repository: str, branches: tuple[str, ...]) -> tuple[Collision, ...]:
         there = await self._asked(repository)

@@ -127,6 +127,8 @@ def _facts(card: ApprovalCard) -> Iterator[tuple[str, str]]:
     yield "At once", f"up to {card.parallelism}"
     source = f" ({card.test_source})" if card.test_source else ""
     yield "Tests", f"{card.test_command}{source}" if card.test_command else "no test command found"
+    if card.set_up:
+        yield "Set-up", f"{card.set_up} (in each new worktree; setup: none leaves it out)"
     yield "Agent flags", card.agent_flags or "–"
     if card.risk:
         yield "Risk", ": ".join(filter(None, (card.risk, "; ".join(card.risk_reasons))))

@@ -184,7 +184,8 @@ def _about(event: FromPerson) -> str:
         case Pressed(about=about):
             return about
         case Commanded(command=command):
-            return command.text if command.word is Word.TESTS else command.argument
+            own = command.word in (Word.TESTS, Word.SET_UP)
+            return command.text if own else command.argument
         case Configured(base_url=base_url, model=model):
             return f"{model} at {base_url}"
         case _:

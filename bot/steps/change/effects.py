@@ -66,14 +66,11 @@ def approval_card(session: Session, change: Change, decided: Decided | None = No
             digest=approval.digest_of_change(session, change),
             offer=approval.offer_of_change(session, change),
             base=messages.base_of(session),
-            tasks=tuple(
-                _planned(session, draft)
-                for draft in change.drafts
-                if draft.key not in _gone_keys(session)
-            ),
+            tasks=_planned_tasks(session, change),
             parallelism=change.parallelism,
             agent_flags=session.agent_flags,
             test_command=session.test_command,
+            set_up=session.set_up,
             test_source=messages.source(session),
             usage=session.usage,
             analysis=change.analysis,
@@ -96,6 +93,11 @@ def approval_card(session: Session, change: Change, decided: Decided | None = No
             decided=decided,
         )
     )
+
+
+def _planned_tasks(session: Session, change: Change) -> tuple[PlannedTask, ...]:
+    gone = _gone_keys(session)
+    return tuple(_planned(session, draft) for draft in change.drafts if draft.key not in gone)
 
 
 def _gone_keys(session: Session) -> frozenset[str]:

@@ -50,8 +50,8 @@ def answer(session: Session, event: Commanded) -> Iterator[Deed]:
             yield from digest(session, event)
         case Word.VERBOSITY:
             yield from talk.set_verbosity(session, event)
-        case Word.TESTS:
-            yield from _tests(session, event)
+        case Word.TESTS | Word.SET_UP as word:
+            yield from (_tests if word is Word.TESTS else _set_up)(session, event)
         case Word.LOGS:
             command = event.command
             yield ShowLogs(about=event.id, task=command.argument, level=command.text)
@@ -84,10 +84,32 @@ def _tested_so(session: Session, event: Commanded, *, operators: bool) -> Iterat
             "Later sessions of this repository begin with it; their approval card names it."
         )
     yield messages.answer(event, f"{what} from now on.", *(Text(text=one) for one in said))
-    if session.phase is Phase.APPROVING:  # whoever approves must have seen it
+    yield from _shown_again(session, event)
+    yield from verify.check_again(session, messages.decided(what, event))
+
+
+def _set_up(session: Session, event: Commanded) -> Iterator[Deed]:
+    """What is run in each new worktree; or, from somebody who may approve, what shall be from now on."""
+    said = event.command.text
+    if not said:
+        known = session.set_up or ("nothing" if session.set_up_said else "as GWT_SET_UP says")
+        how = "setup: <command> runs another one in this session, setup: none runs nothing."
+        pairs = (("In each new worktree", known),)
+        yield messages.answer(event, "Set-up", Fields(pairs=pairs), Text(text=how))
+    elif session.over:
+        yield messages.privately(event, "This session is over: nothing is set up any more.")
+    else:
+        test_command.set_up_by_person(session, said)
+        runs = f"`{session.set_up}` is run" if session.set_up else "Nothing is run"
+        yield messages.answer(event, f"{runs} in each new worktree of this session from now on.")
+        yield from _shown_again(session, event)
+
+
+def _shown_again(session: Session, event: Commanded) -> Iterator[Deed]:
+    """Whoever approves must have seen it."""
+    if session.phase is Phase.APPROVING:
         session.documents_shown_at, session.approvals = event.at, ()
         yield messages.approval_wanted(session)
-    yield from verify.check_again(session, messages.decided(what, event))
 
 
 def _tasks(session: Session, event: Commanded) -> Iterator[Element]:

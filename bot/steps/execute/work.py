@@ -48,7 +48,14 @@ from bot.steps.execute.instruction import instruction
 from bot.steps.execute.next_step import flags_of
 from bot.steps.execute.rules import unmerged
 from bot.steps.repository_state import settings_changed
-from bot.steps.workspaces import explain_taken, finished_commit, keep_evidence, set_up, task_and_run
+from bot.steps.workspaces import (
+    dependencies_changed,
+    explain_taken,
+    finished_commit,
+    keep_evidence,
+    set_up,
+    task_and_run,
+)
 
 log = logging.getLogger("agent.sub")
 SCREEN = 60
@@ -76,8 +83,6 @@ async def prepare_workspace(
             task_id=task.id,
             branch=workspace.branch,
         )
-    if not workspace.ready:
-        await set_up(world, session, workspace.path, task.key, f"the worktree of {task.key}")
     return await _with_predecessors(world, session, order, task, workspace)
 
 
@@ -87,7 +92,7 @@ async def _with_predecessors(
     """What it depends on is merged in. A collision is left to the task's own agent, which knows both sides best."""
     conflicts: tuple[str, ...] = ()
     conflicting = ""
-    merged = [*workspace.merged]
+    merged, outdated = [*workspace.merged], not workspace.ready
     for predecessor in unmerged(session, task):
         if predecessor.workspace and not conflicts:
             branch = predecessor.workspace.branch
@@ -98,6 +103,9 @@ async def _with_predecessors(
             conflicts = outcome.conflicts
             conflicting = predecessor.id if conflicts else ""
             merged.append(predecessor.id)
+            outdated = outdated or dependencies_changed(predecessor.work)
+    if outdated:
+        await set_up(world, session, workspace.path, task.key, f"the worktree of {task.key}")
     head = (await world.worktrees.work(workspace.path, session.base_commit)).head
     return WorkspaceReady(
         **world.mark(),

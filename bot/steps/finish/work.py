@@ -24,7 +24,7 @@ from bot.steps.plan import pull_request_of
 from bot.steps.verify import rules as verify
 from bot.steps.verify import test_command
 from bot.steps.verify.work import run_tests
-from bot.steps.workspaces import evidence_inventory, finished_commit
+from bot.steps.workspaces import SetUpFailed, evidence_inventory, finished_commit, set_up
 
 log = logging.getLogger("bot.perform")
 
@@ -61,13 +61,9 @@ async def _merged_and_tested(
     if outcome.conflicts:
         problem = f"the branches collide in {', '.join(outcome.conflicts)}."
         return _answer(world, order, problem=problem, conflicts=outcome.conflicts)
-    check = None
-    if command := test_command.for_whole(session):
-        log = f"{world.home}/runs/check-{session.short}-merged.log"
-        accepted = [flag for task in done for flag in verify.accepted(session, task)]
-        check = await run_tests(world, session, command, scratch, outcome.commit, 1, log, accepted)
-        if problem := _unproven(session, check):
-            return _answer(world, order, check=check, problem=problem)
+    check, problem = await _test_whole(world, session, done, scratch, outcome.commit)
+    if problem:
+        return _answer(world, order, check=check, problem=problem)
     try:
         await world.worktrees.move_base(session.repository, session.base_branch, outcome.commit)
     except Refused as refusal:
@@ -76,6 +72,23 @@ async def _merged_and_tested(
         problem = f"{session.base_branch} has moved meanwhile; merge once more."
         return _answer(world, order, check=check, problem=problem)
     return _answer(world, order, commit=outcome.commit, check=check)
+
+
+async def _test_whole(
+    world: World, session: Session, done: list[Task], scratch: str, commit: str
+) -> tuple[Check | None, str]:
+    """Set up as each task's worktree was. With what speaks against it; empty: nothing."""
+    command = test_command.for_whole(session)
+    if not command:
+        return None, ""
+    log = f"{world.home}/runs/check-{session.short}-merged.log"
+    try:
+        await set_up(world, session, scratch, "merged", "the merged whole")
+    except SetUpFailed as failed:
+        return None, failed.reason
+    accepted = [flag for task in done for flag in verify.accepted(session, task)]
+    check = await run_tests(world, session, command, scratch, commit, 1, log, accepted)
+    return check, _unproven(session, check)
 
 
 def _unproven(session: Session, check: Check) -> str:

@@ -12,6 +12,7 @@ from bot.core.evidence import CommandSource
 from bot.core.forge import Hosted
 from bot.core.naming import derived_id
 from bot.core.people import Part
+from bot.core.repositories import Repositories
 from bot.core.runs import AgentReady
 from bot.core.session import Session, Speaker
 from bot.core.text import sentences
@@ -89,6 +90,8 @@ async def scan(world: World, session: Session, order: ScanRepository) -> Scanned
     found = await world.repository.scan(session.repository, session.base_commit)
     if session.test_command and session.tests_from is not CommandSource.FOUND:
         found = found.model_copy(update={"test_command": session.test_command})
+    if Repositories(world).set_up_is_told(session.repository):
+        found = found.model_copy(update={"set_up": ""})
     found = world.masker.mask_model(found)
     return Scanned(**world.mark(), answers=order.key, scan=found)
 

@@ -12,11 +12,11 @@ from bot.core.events import DocumentsCommitted, DocumentWritten, PlanAnalysed
 from bot.core.intent import Risk
 from bot.core.people import Thread
 from bot.core.plan import Document, DocumentKind, Policy
-from bot.core.repositories import Repositories
 from bot.core.session import Session
 from bot.core.states import Status
 from bot.core.tampering.runners import reaches_further
 from bot.core.task import Workspace
+from bot.core.text import sentences
 from bot.core.world import Rules, World, performs
 from bot.steps.specify import questions
 from bot.steps.workspaces import explain_taken
@@ -72,16 +72,16 @@ async def analyse_plan(world: World, session: Session, order: AnalysePlan) -> Pl
 
 
 async def _test_problem(world: World, session: Session) -> str:
-    """What whoever approves should know of the command that runs the tests. Nothing is started to find out."""
-    if not session.test_command:
-        return ""
-    why = await world.commands.problem(session.repository, session.test_command)
-    if why:
-        return f"The tests cannot be run as it is: {why}"
-    set_up = session.scan.set_up if session.scan else ""
-    if not set_up or Repositories(world).set_up_for(session.repository):
-        return ""
-    return f"The tests may need `{set_up}` in each new worktree: with GWT_SET_UP={set_up} it is run there."
+    """What whoever approves should know of the commands that set up and run the tests. Nothing is started to find out."""
+    command, set_up = session.test_command, session.set_up
+    why = await world.commands.problem(session.repository, command) if command else ""
+    # what stands behind may be made by what stands before it
+    first = set_up if set_up.startswith("(") else set_up.partition(" && ")[0]
+    why_not = await world.commands.problem(session.repository, first) if set_up else ""
+    return sentences(
+        f"The tests cannot be run as it is: {why}" if why else "",
+        f"The set-up cannot be run as it is: {why_not}" if why_not else "",
+    )
 
 
 def policy(rules: Rules, session: Session) -> Policy:

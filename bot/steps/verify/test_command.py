@@ -30,6 +30,8 @@ def take_scan(session: Session, scan: Scan) -> None:
     """What is found at the base counts until somebody says otherwise; the approval card shows it."""
     if scan.test_command and _may_be_found(session):
         session.test_command, session.tests_from = scan.test_command, CommandSource.FOUND
+    if not session.set_up_said:
+        session.set_up = scan.set_up
 
 
 def as_approved(session: Session, scan: Scan) -> Scan:
@@ -155,6 +157,12 @@ def set_by_person(session: Session, said: str) -> None:
     session.test_command = "" if command.lower() == WITHOUT else command
     session.tests_from, session.test_problem = CommandSource.PERSON, ""
     session.tests_changed += 1
+
+
+def set_up_by_person(session: Session, said: str) -> None:
+    command = said.strip().strip("`").strip()
+    session.set_up = "" if command.lower() == WITHOUT else command
+    session.set_up_said = True
 
 
 def as_fields(session: Session) -> Fields:

@@ -15,7 +15,6 @@ from bot.core.evidence import Check, VerifiedFile
 from bot.core.git import Work
 from bot.core.llm import Usage
 from bot.core.naming import worktree_path
-from bot.core.repositories import Repositories
 from bot.core.runs import Executed
 from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
@@ -28,10 +27,13 @@ from bot.steps.plan import pull_request_of
 from bot.steps.verify import questions, test_command
 from bot.steps.verify import rules as verify
 from bot.steps.workspaces import (
+    SetUpFailed,
+    dependencies_changed,
     finished_commit,
     keep_evidence,
     require_head,
     set_up,
+    set_up_commands,
     task_in,
 )
 
@@ -171,8 +173,8 @@ async def run_check(world: World, session: Session, order: RunCheck) -> CheckRan
             accepted=accepted,
         )
     else:
-        check = await run_tests(
-            world, session, command, workspace.path, order.commit, order.number, log, accepted
+        check = await _run_in_worktree(
+            world, session, task, workspace, command, order.commit, order.number, log, accepted
         )
     # whoever moved it meanwhile had something else tested
     await require_head(world, task, workspace, order.commit)
@@ -191,15 +193,47 @@ async def run_check(world: World, session: Session, order: RunCheck) -> CheckRan
     )
 
 
+async def _run_in_worktree(
+    world: World,
+    session: Session,
+    task: Task,
+    workspace: Workspace,
+    command: str,
+    commit: str,
+    number: int,
+    log_path: str,
+    accepted: Sequence[Flag],
+) -> Check:
+    """Set up anew where the task has changed what it depends on. A set-up that fails then is for its agent to mend."""
+    if dependencies_changed(task.work):
+        name = f"{task.key}-{number}"
+        try:
+            await set_up(world, session, workspace.path, name, f"the worktree of {task.key}")
+        except SetUpFailed as failed:
+            return Check(
+                number=number,
+                command=command,
+                commit=commit,
+                exit_code=failed.done.exit_code,
+                seconds=failed.done.seconds,
+                output=failed.reason,
+                output_path=failed.done.output_path,
+                at=world.clock.now(),
+            )
+    return await run_tests(
+        world, session, command, workspace.path, commit, number, log_path, accepted
+    )
+
+
 async def _not_run(world: World, session: Session, workspace: Workspace, check: Check) -> str:
     """Why the tests could not even begin, and what helps; empty: they were run, as far as can be told."""
     if not check.exit_code:
         return ""
     why = await world.commands.problem(workspace.path, check.command)
     why = why or test_command.why_not_run(check.exit_code, check.output)
-    set_up = session.scan.set_up if session.scan else ""
-    wanted = set_up and not Repositories(world).set_up_for(session.repository)
-    return sentences(why, f"Perhaps GWT_SET_UP={set_up} helps." if why and wanted else "")
+    found = session.scan.set_up if session.scan else ""
+    wanted = found and not set_up_commands(world, session)
+    return sentences(why, f"Perhaps `setup: {found}` helps." if why and wanted else "")
 
 
 # The tests run at the base, once and kept, and at a commit of a task, compared with the base.
@@ -230,7 +264,9 @@ async def check_base(world: World, session: Session, order: CheckBase) -> BaseCh
 async def _tests_at_base(world: World, session: Session) -> Executed:
     """As it was kept for this commit and command; else it is run in a worktree of its own."""
     commit, command = session.base_commit, test_command.at_base(session)
-    name = hashlib.sha256(f"{session.repository}\0{command}".encode()).hexdigest()[:12]
+    # what was missing before another set-up does not count after it
+    about = "\0".join((session.repository, command, *set_up_commands(world, session)))
+    name = hashlib.sha256(about.encode()).hexdigest()[:12]
     kept = f"{world.home}/runs/base-{commit[:16]}-{name}.log"
     scratch = worktree_path(session.repository, f"agent/base-{session.short}")
     if found := await world.commands.tested(kept):
