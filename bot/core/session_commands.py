@@ -91,7 +91,7 @@ _OWN_ARGUMENT = frozenset(
 _TOLD = frozenset(
     {
         *(Word.STATUS, Word.TASKS, Word.USAGE, Word.INFO, Word.LOGS, Word.CATCH_UP),
-        *(Word.DECISIONS, Word.CONTINUE),
+        *(Word.DECISIONS, Word.CONTINUE, Word.TESTS, Word.SET_UP),
     }
 )
 """What is only told, or goes on, of a session that is picked by a button."""
@@ -180,18 +180,20 @@ class SessionCommands:
                 await self._with_id(thread, event, session.id)
             return True
         if word in _VERBS or word in _TOLD:
-            return await self.whisper(thread, event.by, picker(word, meant, f"answer:{event.id}"))
+            card = picker(word, meant, f"answer:{event.id}", event.command.text)
+            return await self.whisper(thread, event.by, card)
         named = "; ".join(f"{one.short} ({one.title})" for one in meant[:MANY])
         said = f"Of which session? Write {word} in its thread: {named}."
         return await self.say(thread, event, said)
 
     async def _told_of(self, thread: Thread, event: Pressed) -> bool:
         """What was picked is a command like any other: who may give it is asked there."""
-        name, _, id = event.about.partition(":")
+        name, _, which = event.about.partition(":")
+        id, _, text = which.partition(":")
         word = next((word for word in _TOLD if word == name), None)
         if word is None:
             return False
-        command = Command(word=word, argument=id)
+        command = Command(word=word, argument=id, text=text)
         given = Commanded(id=event.id, at=event.at, by=event.by, command=command)
         return await self._with_id(thread, given, id)
 
@@ -275,13 +277,14 @@ def sessions_meant(
     return at_work if word is Word.STOP and len(at_work) == 1 else here or own
 
 
-def picker(word: Word, sessions: list[Session], key: str) -> AnswerCard:
-    """A button a session."""
+def picker(word: Word, sessions: list[Session], key: str, text: str = "") -> AnswerCard:
+    """A button a session. `text`: what was said behind the word, `make check` in `tests: make check`."""
+    said = f":{text}" if text else ""
     choices = tuple(
         Choice(
             label=f"{word.capitalize()} {session.short} {session.title}"[:70],
             verb=_VERBS.get(word, Verb.TELL),
-            about=session.id if word in _VERBS else f"{word}:{session.id}",
+            about=session.id if word in _VERBS else f"{word}:{session.id}{said}",
             style=Style.DANGER if word in (Word.STOP, Word.DISCARD) else Style.NORMAL,
             confirm="Discard this session? Its branches stay." if word is Word.DISCARD else "",
         )

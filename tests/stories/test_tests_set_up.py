@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,10 +31,10 @@ COMMAND = "python3 -m unittest discover -s tests"
 class OnGit(Stage):
     """Git and the tests are real; the agents are what the story writes and commits."""
 
-    def __init__(self, folder: Path) -> None:
-        first = draft("T001", "Set up tests")
+    def __init__(self, folder: Path, files: dict[str, str] | None = None) -> None:
+        first = draft("T001", "Set up tests") | {"files": list(files or ())}
         super().__init__(drafts=[first, draft("T002", "Discounts", "T001")])
-        self.top = new_repository(folder / "shop", {"shop.py": "one = 1\n"})
+        self.top = new_repository(folder / "shop", files or {"shop.py": "one = 1\n"})
         self.repository = GitRepository(folder / "home")  # type: ignore[assignment]
         self.worktrees = GitWorktrees(folder / "home")  # type: ignore[assignment]
         self.commands = ShellCommands(os.environ, str)  # type: ignore[assignment]
@@ -122,3 +124,86 @@ async def test_tests_that_the_first_task_sets_up_are_seen_by_a_person_and_run_fr
     await stage.presses(Verb.MERGE)
     await until(lambda: bool(stage.session().merged_commit), stage.told)
     assert (stage.top / "tests" / "test_more.py").is_file()
+
+
+def npm_project(*packages: str) -> dict[str, str]:
+    """It needs packages that lie in it, so that npm reaches for no network. Nothing is ignored."""
+    needs = {name: f"file:{name}" for name in packages}
+    shop: dict[str, object] = {"name": "shop", "version": "1.0.0", "dependencies": needs}
+    locked: dict[str, object] = {"": shop}
+    for name in packages:
+        locked |= {
+            name: {"version": "1.0.0"},
+            f"node_modules/{name}": {"resolved": name, "link": True},
+        }
+    lock = {"name": "shop", "version": "1.0.0", "lockfileVersion": 3, "packages": locked}
+    own = {f"{one}/package.json": f'{{"name": "{one}", "version": "1.0.0"}}' for one in packages}
+    return {
+        "package.json": json.dumps({**shop, "scripts": {"test": "node check.js"}}),
+        "package-lock.json": json.dumps(lock),
+        "check.js": "".join(f"require('{one}')\n" for one in packages),
+        **own,
+        **{f"{one}/index.js": "" for one in packages},
+    }
+
+
+async def agreed(stage: OnGit, shown: str) -> None:
+    """A plan is approved whose card shows this."""
+    await stage.says("Add discounts")
+    await stage.comes("questions")
+    await stage.presses(Verb.DEFAULTS)
+    await stage.comes("approval", shown)
+    await stage.approves()
+
+
+async def test_what_lock_files_ask_for_is_approved_and_installed_and_gets_into_no_commit(
+    tmp_path: Path,
+) -> None:
+    stage = OnGit(tmp_path, npm_project("left"))
+    await stage.open()
+    try:
+        await agreed(stage, "set_up='npm ci'")
+        # it passes only where `right`, which the task's own lock file asks for, was installed too
+        await stage.works("T001", npm_project("left", "right"))
+        done = await stage.is_so("T001", TaskState.COMPLETED)
+        assert [check.exit_code for check in done.checks] == [0], done.checks[0].output
+        assert done.workspace
+        assert (Path(done.workspace.path) / "node_modules" / "right").is_symlink()
+        files = git(stage.top, "ls-tree", "-r", "--name-only", done.workspace.branch)
+        assert "right/index.js" in files
+        assert "node_modules" not in files
+        # what builds on it has it from the beginning
+        await stage.works("T002", {"more.js": "require('right')\n"})
+        await stage.is_so("T002", TaskState.COMPLETED)
+        assert "node_modules" not in git(stage.top, "status", "--porcelain")
+    finally:
+        await stage.close()
+
+
+async def test_a_lock_file_that_cannot_be_installed_goes_back_to_the_agent(tmp_path: Path) -> None:
+    stage = OnGit(tmp_path, npm_project("left"))
+    await stage.open()
+    try:
+        await agreed(stage, "set_up='npm ci'")
+        await stage.works("T001", {"package-lock.json": "{"})
+        await until(lambda: bool(of(stage.session(), "T001").checks), stage.told)
+        [failed] = of(stage.session(), "T001").checks
+        assert not failed.passed
+        assert "The set-up command `npm ci` ended with" in failed.output
+        await stage.works("T001", npm_project("left", "right"))
+        await stage.is_so("T001", TaskState.COMPLETED)
+    finally:
+        await stage.close()
+
+
+async def test_where_the_operator_wants_none_nothing_is_set_up(tmp_path: Path) -> None:
+    stage = OnGit(tmp_path, npm_project("left"))
+    stage.rules = replace(stage.rules, set_up=("none",))
+    await stage.open()
+    try:
+        await agreed(stage, "set_up=''")
+        await until(lambda: bool(stage.panes.running()), stage.told)
+        [folder] = [stage.panes.folders[name] for name in stage.panes.running()]
+        assert not (Path(folder) / "node_modules").exists()
+    finally:
+        await stage.close()
