@@ -19,7 +19,7 @@ NEEDS = {
         said-to-the-bot said-in-passing
         command-status command-sessions command-resume command-tasks command-usage command-info
         command-logs command-help command-reopen command-decisions
-        command-catchup command-inbox command-repo command-model command-verbosity command-tests visit
+        command-catchup command-inbox command-repo command-model command-verbosity command-tests command-setup visit
         command-branch command-branches press-show_branch open-show_branch
         command-spec press-spec open-spec press-reassign open-reassign
         command-intent command-reflect command-audit press-intent_run open-intent_run
