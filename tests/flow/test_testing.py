@@ -328,6 +328,7 @@ def told_to_set_up(command: str) -> Commanded:
     return Commanded(id=f"setup {command}", at=later(), by=ANN, command=said)
 
 
+@pytest.mark.covers("O-X4")
 def test_the_set_up_that_is_found_is_shown_and_approved_with_the_plan() -> None:
     session = awaiting_approval()
     before = approval.digest(session)

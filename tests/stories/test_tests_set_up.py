@@ -156,6 +156,7 @@ async def agreed(stage: OnGit, shown: str) -> None:
     await stage.approves()
 
 
+@pytest.mark.covers("O-X4")
 async def test_what_lock_files_ask_for_is_approved_and_installed_and_gets_into_no_commit(
     tmp_path: Path,
 ) -> None:
