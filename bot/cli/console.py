@@ -18,6 +18,7 @@ from bot.cli.assemble import Plan
 from bot.cli.process import me, say
 from bot.cli.read_settings import read_settings
 from bot.cli.serve import at_home, gate_for
+from bot.core.commands import HELP
 from bot.core.console import (
     ExitCode,
     OptionProblem,
@@ -31,7 +32,6 @@ from bot.core.console import (
 from bot.core.desk import Desk
 from bot.core.errors import Refused, SettingsError
 from bot.core.events import FromPeople
-from bot.core.overview import HELP
 from bot.core.people import Thread
 from bot.ports import Deliver
 from bot.settings import Settings, pane_environment

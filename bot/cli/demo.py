@@ -21,8 +21,8 @@ from bot.cli.assemble import Plan, panes_of
 from bot.cli.console import talk
 from bot.cli.process import me
 from bot.cli.serve import gate_for
+from bot.core.commands import HELP
 from bot.core.errors import BotError
-from bot.core.overview import HELP
 from bot.settings import Settings
 
 FOLDER = Path(".demo")

@@ -14,10 +14,10 @@ from bot.cli.console import ConsoleSeat, seated
 from bot.cli.process import me, say
 from bot.cli.read_settings import read_settings
 from bot.core.choices import Command, Word
+from bot.core.commands import HELP
 from bot.core.console import ExitCode, exit_code
 from bot.core.errors import Refused, SettingsError
 from bot.core.events import Commanded, FromPeople
-from bot.core.overview import HELP
 from bot.core.people import Thread
 from bot.core.states import Status
 from bot.settings import Settings

@@ -16,6 +16,7 @@ from bot.core import overview, session_factory, status_data
 from bot.core.actor import Actor
 from bot.core.cards import AnswerCard
 from bot.core.choices import Word
+from bot.core.commands import COMMANDS
 from bot.core.console import ThreadStanding
 from bot.core.errors import PortError, Unavailable
 from bot.core.events import (
@@ -345,8 +346,6 @@ class Desk:
 
 LONGEST = 400
 """Characters of one message that are kept as context."""
-_LIKE_TALK = frozenset({Word.BRANCH, Word.SPEC})
-"""Commands with free words behind them: without the bot's name they are as likely talk."""
 
 
 def addressed_to_bot(event: FromPeople) -> FromPeople:
@@ -361,7 +360,7 @@ def addressed_to_bot(event: FromPeople) -> FromPeople:
         return Configured(
             id=event.id, at=event.at, by=event.by, base_url=command.argument, model=command.text
         )
-    if event.mention or command.word not in _LIKE_TALK:
+    if event.mention or not COMMANDS[command.word].like_talk:
         return event
     text = " ".join(part for part in (command.word, command.argument, command.text) if part)
     return Said(id=event.id, at=event.at, by=event.by, text=text, mention=False)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.core.choices import Verb, Word
+from bot.core.commands import COMMANDS
 from bot.core.errors import Unavailable
 from bot.core.events import (
     Commanded,
@@ -57,16 +58,6 @@ _VERB_ROLES = {
     Verb.INTENT_APPROVE: Role.APPROVE,
     Verb.INTENT_REJECT: Role.APPROVE,
 }
-_WORD_ROLES = {
-    Word.STOP: Role.STOP,
-    Word.DISCARD: Role.APPROVE,
-    Word.TAKEOVER: Role.APPROVE,
-    Word.USE: Role.APPROVE,
-    Word.HANDBACK: Role.APPROVE,
-    Word.KEYS: Role.ADMIN,
-    Word.RELINK: Role.ADMIN,
-}
-_FROM_HERE = frozenset({Word.STOP, Word.RESUME, Word.CONTINUE})
 DIRECT = "dm"
 """Stands in a list of places for every conversation of one person with the bot alone."""
 
@@ -112,8 +103,9 @@ class Gate:
         """Whoever runs the bot may stop sessions of every chat and have them go on: they could as well end the bot."""
         if not self.here or thread.platform != self.here:
             return False
-        word = event.command.word if isinstance(event, Commanded) else None
-        return word in _FROM_HERE and self.lets(thread, event)
+        if not isinstance(event, Commanded):
+            return False
+        return COMMANDS[event.command.word].from_here and self.lets(thread, event)
 
     def overhears(self, thread: Thread, person: Person) -> bool:
         """Whether what somebody says there, who may not ask for anything, may serve as context."""
@@ -129,13 +121,7 @@ def role_for(event: FromPerson) -> Role:
         case Pressed(verb=verb) | Opened(verb=verb):
             return _VERB_ROLES.get(verb, Role.START)
         case Commanded(command=command):
-            if command.word is Word.REPO and command.argument:
-                return Role.ADMIN
-            if command.word in (Word.TESTS, Word.SET_UP) and command.text:
-                return Role.APPROVE
-            if command.word is Word.INTENT and command.argument in ("approve", "reject"):
-                return Role.APPROVE
-            return _WORD_ROLES.get(command.word, Role.START)
+            return COMMANDS[command.word].role_for(command)
         case Said(repository=path) if path:
             # any folder of the machine
             return Role.OPERATE

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from bot.core.cards import HomeCard
 from bot.core.choices import Choice, Style, Verb, Word
+from bot.core.commands import HELP
 from bot.core.errors import PortError
 from bot.core.events import Commanded
 from bot.core.gate import Gate
@@ -271,49 +272,6 @@ def _choices(roles: frozenset[Role]) -> Iterator[Choice]:
 # What the bot answers that belongs to no session: help, everything that is there, what waits,
 # which keys are set.
 
-FOR_ALL = frozenset({Word.HELP, Word.SESSIONS, Word.KEYS, Word.INBOX, Word.REPO, Word.MODEL})
-HELP = (
-    ("status", "how things stand here"),
-    ("catch up", "what happened since you spoke last"),
-    ("inbox", "everything that waits for somebody"),
-    (
-        "intent [list]",
-        "what is wished for in this repository; show, approve, reject, run and its name",
-    ),
-    ("reflect", "make proposed intents of what agents have noticed"),
-    ("audit", "what is known here that is out of date"),
-    ("tasks", "every task, its state and its branch"),
-    ("stop", "end all agents of this session at once; nothing is lost"),
-    ("resume [id]", "go on, or try again what has failed"),
-    ("discard [id]", "give a session up; its branches stay"),
-    ("decisions", "what was asked and answered, numbered D1, D2 …"),
-    ("reopen D1 [answer]", "decide anew; without an answer it is asked again"),
-    ("sessions", "all sessions"),
-    ("info [id]", "where a session works, and from what"),
-    ("logs [task]", "what happened to a task, and where its output is kept"),
-    ("takeover T001", "work in an agent's pane yourself; nothing is typed there meanwhile"),
-    ("handback T001", "give it back"),
-    ("use codex for T001", "another agent works on a task, on the same branch"),
-    ("continue [id]", "do what the final judgement found missing"),
-    ("usage", "what the model has cost"),
-    ("repo [name]", "which repository requests here are about, or bind this channel to one"),
-    (
-        "relink [id] /path",
-        "where a session's repository lies now, after it was moved; the session goes on there",
-    ),
-    ("branches", "every branch, with its session and task"),
-    ("branch feature/x", "what it brings, in short and in full; merge or delete it"),
-    ("spec what it is about", "write spec, plan and tasks of it, and nothing more"),
-    ("tests", "which command runs the tests; tests: make check sets it for the repository"),
-    ("setup", "what is run in each new worktree first; setup: none leaves it out in this session"),
-    ("verbosity [quiet, normal, full]", "how much is said in this thread"),
-    (
-        "model [https://… name]",
-        "which model is asked, or from now on (its key stands in .env only)",
-    ),
-    ("keys", "which keys are set (never their values)"),
-    ("help", "this"),
-)
 ENDED = 20
 """Sessions that are over and whose use is counted: each is read from disk."""
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from bot.core.actor import Actor
 from bot.core.cards import AnswerCard, Card
 from bot.core.choices import MINE, Choice, Command, Style, Verb, Word
+from bot.core.commands import COMMANDS, AnsweredBy
 from bot.core.errors import PortError
 from bot.core.events import Commanded, FromPerson, Pressed
 from bot.core.gate import Auditing, Gate
-from bot.core.overview import FOR_ALL, Front
+from bot.core.overview import Front
 from bot.core.people import Person, Thread
 from bot.core.session import Session
 from bot.core.states import Status, TaskState
@@ -84,17 +85,6 @@ MANY = 20
 """Nobody picks from more than this."""
 NOT_ALLOWED = "You may not do that here. Ask whoever runs this bot."
 _VERBS = {Word.STOP: Verb.STOP, Word.RESUME: Verb.RESUME, Word.DISCARD: Verb.DISCARD}
-_OWN_ARGUMENT = frozenset(
-    {Word.LOGS, Word.REOPEN, Word.TAKEOVER, Word.HANDBACK, Word.VERBOSITY, Word.USE}
-)
-"""What stands behind them is something of the session, no session."""
-_TOLD = frozenset(
-    {
-        *(Word.STATUS, Word.TASKS, Word.USAGE, Word.INFO, Word.LOGS, Word.CATCH_UP),
-        *(Word.DECISIONS, Word.CONTINUE, Word.TESTS, Word.SET_UP),
-    }
-)
-"""What is only told, or goes on, of a session that is picked by a button."""
 _FIT = {Word.STOP: (Status.ACTIVE, Status.QUEUED), Word.RESUME: (Status.PAUSED,)}
 _BY_ID = {**_FIT, Word.RESUME: (Status.PAUSED, Status.FAILED)}
 """What has failed is tried again by whoever names it, and stands in nobody's way who does not."""
@@ -128,13 +118,16 @@ class SessionCommands:
             about = event.about if event.verb in _VERBS.values() else ""
             return bool(about) and await self._with_id(thread, event, about)
         word, argument = event.command.word, event.command.argument
-        if word in FOR_ALL or (word is Word.USAGE and not known and not argument):
+        row = COMMANDS[word]
+        if row.answered_by is AnsweredBy.EVERYWHERE or (
+            word is Word.USAGE and not known and not argument
+        ):
             return await self._for_all(thread, event)
         if argument in MINE or (not known and (not argument or word is Word.REOPEN)):
             return await self._without_id(thread, event)
         if word is Word.VERBOSITY and not known:
             return await self.say(thread, event, "Write that in the thread of a session.")
-        if argument and not (word in _OWN_ARGUMENT and known):
+        if argument and not (row.own_argument and known):
             return await self._with_id(thread, event, argument)
         return False
 
@@ -179,7 +172,7 @@ class SessionCommands:
             for session in meant:
                 await self._with_id(thread, event, session.id)
             return True
-        if word in _VERBS or word in _TOLD:
+        if word in _VERBS or COMMANDS[word].pickable:
             card = picker(word, meant, f"answer:{event.id}", event.command.text)
             return await self.whisper(thread, event.by, card)
         named = "; ".join(f"{one.short} ({one.title})" for one in meant[:MANY])
@@ -190,7 +183,7 @@ class SessionCommands:
         """What was picked is a command like any other: who may give it is asked there."""
         name, _, which = event.about.partition(":")
         id, _, text = which.partition(":")
-        word = next((word for word in _TOLD if word == name), None)
+        word = next((word for word, row in COMMANDS.items() if row.pickable and word == name), None)
         if word is None:
             return False
         command = Command(word=word, argument=id, text=text)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bot.core.cards import RootCard
-from bot.core.choices import Word
+from bot.core.commands import COMMANDS, AnsweredBy
 from bot.core.events import Begun, Commanded, FromPeople, Said
 from bot.core.gate import Auditing
 from bot.core.naming import derived_id
@@ -117,7 +117,9 @@ NOT_HERE = "Write that in a channel: everybody there can read the spec."
 
 
 def is_wanted(event: FromPeople) -> bool:
-    return isinstance(event, Commanded) and event.command.word is Word.SPEC
+    if not isinstance(event, Commanded):
+        return False
+    return COMMANDS[event.command.word].answered_by is AnsweredBy.BEGINS
 
 
 @dataclass(frozen=True)

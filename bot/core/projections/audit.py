@@ -14,6 +14,7 @@ from pydantic import AwareDatetime
 
 from bot.core import approval
 from bot.core.choices import Command, Verb, Word
+from bot.core.commands import COMMANDS
 from bot.core.events import Commanded, Configured, Event, FromPerson, Opened, Pressed, Said, Visited
 from bot.core.facts import Fact
 from bot.core.people import Person, Thread
@@ -22,19 +23,6 @@ from bot.core.session import Approval, Session
 LONGEST_FIELD = 300
 """Characters of one field."""
 _LOOKING_VERBS = frozenset({Verb.LOG, Verb.HELPFUL, Verb.UNHELPFUL, Verb.SHOW_BRANCH})
-_READING_WORDS = frozenset(
-    {
-        Word.MODEL,
-        Word.STATUS,
-        Word.SESSIONS,
-        Word.TASKS,
-        Word.USAGE,
-        Word.INFO,
-        Word.LOGS,
-        Word.DECISIONS,
-    }
-    | {Word.CATCH_UP, Word.INBOX, Word.VERBOSITY, Word.HELP, Word.BRANCHES, Word.BRANCH}
-)
 _CHANGES_WITH_EVERY_WORD = frozenset({"updated_at", "conversation", "overheard", "spoken"})
 """What changes of a session with every word."""
 
@@ -91,7 +79,7 @@ def _only_looks(command: Command) -> bool:
         case Word.INTENT:
             return command.argument in ("", "list", "show")
         case _:
-            return command.word in _READING_WORDS
+            return COMMANDS[command.word].only_reads
 
 
 def gate_entry(

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bot.core.cards import AnswerCard
-from bot.core.choices import Verb, Word
+from bot.core.choices import Verb
+from bot.core.commands import AnsweredBy, words_answered_by
 from bot.core.errors import PortError, Refused, Unavailable
 from bot.core.events import Commanded, FromPeople, Pressed
 from bot.core.git import BranchDetails
@@ -97,7 +98,7 @@ def _branches_of(session: Session) -> Iterable[tuple[str, BranchWork]]:
 
 log = logging.getLogger("bot.branches")
 
-_WORDS = frozenset({Word.BRANCHES, Word.BRANCH})
+_WORDS = words_answered_by(AnsweredBy.BRANCHES)
 _VERBS = frozenset({Verb.SHOW_BRANCH, Verb.MERGE_BRANCH, Verb.DELETE_BRANCH})
 _READING = "The model is reading it; what it says is added here."
 _REMEMBERED = 200

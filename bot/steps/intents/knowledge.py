@@ -10,6 +10,7 @@ from typing import TypeGuard
 
 from bot.core.cards import AnswerCard
 from bot.core.choices import Word
+from bot.core.commands import AnsweredBy, words_answered_by
 from bot.core.errors import PortError
 from bot.core.events import Commanded, FromPerson
 from bot.core.intent import Intent, Source
@@ -59,7 +60,7 @@ class Knowledge:
     """Intents that were estimated: a file that does not take it would be asked about at every look."""
 
     def concerns(self, event: FromPerson) -> TypeGuard[Commanded]:
-        words = (Word.REFLECT, Word.AUDIT)
+        words = words_answered_by(AnsweredBy.KNOWLEDGE)
         return isinstance(event, Commanded) and event.command.word in words
 
     def answer(self, thread: Thread, event: Commanded) -> AnswerCard | None:

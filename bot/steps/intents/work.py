@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from bot.core.cards import AnswerCard, RootCard
 from bot.core.choices import Verb, Word
+from bot.core.commands import COMMANDS, AnsweredBy
 from bot.core.errors import PortError
 from bot.core.events import Begun, Commanded, FromPerson, Pressed
 from bot.core.naming import derived_id
@@ -51,7 +52,9 @@ class Intents:
     def concerns(self, event: FromPerson) -> bool:
         if isinstance(event, Pressed):
             return event.verb in VERBS
-        return isinstance(event, Commanded) and event.command.word is Word.INTENT
+        if not isinstance(event, Commanded):
+            return False
+        return COMMANDS[event.command.word].answered_by is AnsweredBy.INTENTS
 
     async def answer(self, thread: Thread, event: Pressed | Commanded) -> AnswerCard:
         """What came of it. What cannot be done says why."""

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from bot.core.actions import Deed, JudgeWords, Order, Show, SummariseTalk
 from bot.core.cards import NewsCard
-from bot.core.choices import Verb, Word
+from bot.core.choices import Verb
+from bot.core.commands import COMMANDS
 from bot.core.events import (
     Attached,
     Commanded,
@@ -140,17 +141,6 @@ VERBOSITY_SET = {
     Verbosity.NORMAL: "As usual: you also hear what was finished and what changed.",
     Verbosity.FULL: "In full: you hear of every task whenever it is in another state.",
 }
-_LOOKING = frozenset(
-    {
-        Word.CATCH_UP,
-        Word.STATUS,
-        Word.LOGS,
-        Word.TASKS,
-        Word.INFO,
-        Word.USAGE,
-        Word.DECISIONS,
-    }
-)
 _CALM = (Tone.PLAIN, Tone.PROGRESS, Tone.SUCCESS)
 
 
@@ -169,7 +159,7 @@ def note_speaker(session: Session, event: Event) -> None:
 def _looks_only(event: FromPerson) -> bool:
     match event:
         case Commanded(command=command):
-            return command.word in _LOOKING
+            return COMMANDS[command.word].only_looks
         case Pressed(verb=verb):
             return verb is Verb.LOG
         case Overheard():  # they may not ask what they missed

@@ -7,6 +7,7 @@ from pydantic import JsonValue
 from bot.core import overview, session_commands
 from bot.core.cards import AnswerCard
 from bot.core.choices import Command, Verb, Word
+from bot.core.commands import HELP
 from bot.core.events import Commanded, Pressed
 from bot.core.llm import Usage
 from bot.core.projections.task_log_views import log_blocks
@@ -74,7 +75,7 @@ def _fronts() -> tuple[Entry, ...]:
         "inbox": overview.inbox([working, waits], THREAD, MIKA, at(8)),
         "inbox, empty": overview.inbox([], THREAD, MIKA, at(8)),
         "sessions": overview.sessions(lookout.LISTED, THREAD, at(8)),
-        "help": (Table(head=("Command", "What it does"), rows=overview.HELP),),
+        "help": (Table(head=("Command", "What it does"), rows=HELP),),
         "unfinished at start": overview.unfinished([working, waits]),
     }
     caught_up = commands.answer(working, _said(Word.CATCH_UP))
