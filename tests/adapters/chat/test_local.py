@@ -20,7 +20,13 @@ from pydantic import JsonValue
 from adapters.local import server
 from adapters.local.chat import LocalChat
 from adapters.local.client import BotConnection, connect_to_bot
-from adapters.local.handshake import VERSION, Welcome, listening_socket, socket_path
+from adapters.local.handshake import (
+    VERSION,
+    Welcome,
+    ask_bot,
+    listening_socket,
+    socket_path,
+)
 from adapters.local.server import MOST_PEERS, serve_socket
 from bot.core.cards import Card
 from bot.core.choices import Command, Word
@@ -399,3 +405,24 @@ def test_presses_travel_whole() -> None:
         {"id": "p", "at": T0, "by": ME, "verb": "answer", "answers": {1: "JWT"}}
     )
     assert Pressed.model_validate_json(press.model_dump_json()) == press
+
+
+async def test_a_command_that_only_looks_is_told_what_the_bot_knows(
+    bot: Bot, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assert await ask_bot(bot.home, "status") == (["status"], WELCOME.pid)
+    with pytest.raises(Refused, match="There is no session 9"):
+        await ask_bot(bot.home, "session", "9")
+    assert await ask_bot(tmp_path_factory.mktemp("home"), "status") is None
+
+
+async def test_a_bot_that_ends_before_it_answers_is_told_as_that(tmp_path: Path) -> None:
+    async def ends(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(WELCOME.model_dump_json().encode() + b"\n")
+        await reader.readline()
+        writer.close()
+
+    async with await asyncio.start_unix_server(ends, sock=listening_socket(tmp_path)):
+        with pytest.raises(Unavailable, match="The bot has ended"):
+            await ask_bot(tmp_path, "status")
