@@ -97,6 +97,8 @@ class ShellCommands:
                 process = await self._start(cwd, command, marker, listening.inlet, reported)
                 listening.begin()
                 code = await _exit_code(process, seconds)
+                if reported:
+                    await reported.written()
             finally:
                 # not to be interrupted: what lived on would work in a worktree that is given away
                 await _uninterrupted(asyncio.create_task(end_all(process, marker)))

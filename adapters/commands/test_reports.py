@@ -5,6 +5,7 @@ What lies there was written by programs of the tree: only plain files are read, 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -22,6 +23,7 @@ LONGEST_LINE = 1 << 20
 _CODE = Path(__file__).parent / "reporting"
 _TREE_REPORTS = ("surefire-reports", "failsafe-reports")
 """Where Maven writes, whatever it is told; below `target`."""
+_WRITES_LATE, _LAST_WRITE_SECONDS = "bats", 2.0
 _NOT_LOOKED_INTO = frozenset({".git", "node_modules", ".venv", "venv", "src", ".worktrees"})
 
 
@@ -62,6 +64,17 @@ class TestReports:
         self._line = self._line[-LONGEST_LINE:]
         for line in lines:
             self._reader.printed(line.decode("utf-8", "replace"), self._runners)
+
+    async def written(self) -> None:
+        """Wait a moment for bats: it ends before the program that writes its report has ended."""
+        if _WRITES_LATE not in self._runners:
+            return
+        file = Path(self._where) / "out" / "report.xml"
+        end = time.monotonic() + _LAST_WRITE_SECONDS
+        while time.monotonic() < end:
+            if _text(file).rstrip().endswith("</testsuites>"):
+                return
+            await asyncio.sleep(0.02)
 
     def read(self) -> Report | None:
         for path, text in _contents(Path(self._where) / "out"):

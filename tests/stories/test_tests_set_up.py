@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,8 @@ from tests.stories.stage import Stage, draft
 
 PASSES = "import unittest\n\nclass Adds(unittest.TestCase):\n    def test_adds(self) -> None:\n        self.assertEqual(1 + 1, {})\n"
 COMMAND = "python3 -m unittest discover -s tests"
+
+needs_npm = pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed")
 
 
 class OnGit(Stage):
@@ -157,6 +160,7 @@ async def agreed(stage: OnGit, shown: str) -> None:
 
 
 @pytest.mark.covers("O-X4")
+@needs_npm
 async def test_what_lock_files_ask_for_is_approved_and_installed_and_gets_into_no_commit(
     tmp_path: Path,
 ) -> None:
@@ -181,6 +185,7 @@ async def test_what_lock_files_ask_for_is_approved_and_installed_and_gets_into_n
         await stage.close()
 
 
+@needs_npm
 async def test_a_lock_file_that_cannot_be_installed_goes_back_to_the_agent(tmp_path: Path) -> None:
     stage = OnGit(tmp_path, npm_project("left"))
     await stage.open()
