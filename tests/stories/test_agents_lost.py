@@ -180,3 +180,24 @@ async def test_a_base_that_people_have_moved_on_is_merged_into_and_not_moved_bac
         await asked.person.sees("COMPLETE")
         assert "chore: of people" in asked.scene.bot.git("log", "--format=%s", "main")
         assert asked.scene.bot.git("show", "main:basket/discount.py")
+
+
+async def test_an_agent_that_stands_still_is_asked_once_and_then_a_person_decides(
+    tmp_path: Path,
+) -> None:
+    """A hook that was lost, a server left running: without this its task would be awaited for ever."""
+    quiet = {"GWT_QUIET_SECONDS": "3", "PROGRESS_SECONDS": "1", "GWT_PARALLEL": "1"}
+    async with in_a_channel(tmp_path, **quiet) as asked:
+        asked.plays.task("T001", [["hang"]])
+        await at_work(asked)
+        card = "nothing new from"
+        await asked.person.sees("T001", card)
+        await asked.person.sees("I asked it whether it is done, and nothing came.")
+        screen = tmux(asked.scene, "capture-pane", "-p", "-J", "-t", pane_of(asked.scene, "T001"))
+        assert screen.count("You have shown nothing new for a while.") == 1
+        assert asked.plays.alive("T001"), "nothing is ended by itself"
+        await asked.person.presses("Stop it", card)
+        await until(lambda: not asked.plays.alive("T001"), lambda: told(asked.scene))
+        [run] = task_of(session(asked.scene), "T001").runs
+        assert run.quiet.asked
+        assert len(asked.plays.starts("T001")) == 1
