@@ -19,7 +19,8 @@ from tests.program.environment import Given
 
 ROOT = Path(__file__).parents[2]
 READS = """
-import ctypes, os, subprocess
+# all that is imported later, too: whoever it becomes may not be able to read Python's own files
+import ctypes, os, pathlib, subprocess
 from bot.cli.process import keep_to_itself
 
 def seen():
