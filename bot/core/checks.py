@@ -234,6 +234,8 @@ class Comparison(Fact):
     """Whether the runner came to its end."""
     signs: tuple[str, ...] = ()
     """What a person must see before it counts, a sentence each."""
+    missing: tuple[str, ...] = ()
+    """The tests that ran at the base and did not now, unexplained, the first of them."""
 
     @property
     def told(self) -> str:
@@ -284,6 +286,9 @@ def compare(now: Report | None, base: Report | None, explained: Collection[str] 
         known_failures=len(failed) - len(new),
         complete=now.complete,
         signs=tuple(_signs(now, base, explained)),
+        missing=tuple(n for n in not_run(now, base) if n not in explained)[:MOST_KEPT]
+        if base
+        else (),
     )
 
 

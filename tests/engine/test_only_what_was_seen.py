@@ -15,19 +15,23 @@ from bot.core.actions import (
     RunCheck,
     TakeInBase,
 )
+from bot.core.checks import Report, compare
 from bot.core.errors import Refused
+from bot.core.evidence import Check
 from bot.core.masking import Masker
 from bot.core.projections.task_log_writer import TaskLogWriter
 from bot.core.runs import Executed
 from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.states import RunState, TaskState
+from bot.core.tampering.signs import Flag, Sign
 from bot.core.task import Task
 from bot.core.world import Rules, World
 from bot.steps.execute import work as execute
 from bot.steps.finish import work as finish
 from bot.steps.ship import work as ship
 from bot.steps.verify import work as verify
+from bot.steps.verify.rules import acceptance
 from tests.fakes.agents import FakeAgents
 from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import MemoryChat
@@ -40,7 +44,7 @@ from tests.fakes.panes import FakePanes
 from tests.fakes.repository import FakeRepository
 from tests.fakes.store import MemoryStore
 from tests.fakes.worktrees import FakeWorktrees
-from tests.flow.scenes import HOSTED, executing, pull, shipped, task, workspace
+from tests.flow.scenes import HOSTED, T0, executing, pull, shipped, task, workspace
 from tests.flow.scenes import run as a_run
 
 DONE = json.dumps({"verdict": "done", "reasons": [], "missing": [], "score": 100})
@@ -218,6 +222,42 @@ async def test_a_branch_that_two_tasks_share_may_end_with_either_of_them(bench: 
     second = task("T002", TaskState.COMPLETED, workspace=first.workspace, work=seen)
     event = await finish.merge_locally(bench.world, bench.session(first, second), MergeLocally())
     assert (event.problem, event.commit) == ("", bench.repository.heads["main"])
+
+
+@pytest.mark.parametrize(("left", "moves"), [("d", True), ("", False)])
+async def test_of_the_whole_only_those_tests_may_be_missing_that_somebody_let_pass(
+    bench: Bench, left: str, moves: bool
+) -> None:
+    """Each task lacks one test of the base, which a person accepted; what else is missing in the whole was seen by nobody."""
+    ran = "abcd"
+    commands = FakeCommands([PASSED.model_copy(update={"report": reported("c", left)})])
+    commands.at_base = PASSED.model_copy(update={"report": reported(*ran)})
+    bench.world = replace(bench.world, commands=commands)
+    done = [await bench.looked_at(key, TaskState.COMPLETED) for key in ("T001", "T002")]
+    for one, gone in zip(done, "ab", strict=True):
+        found = compare(reported(*set(ran) - {gone}), reported(*ran))
+        check = Check(
+            number=1,
+            command="make test",
+            commit=head(one),
+            exit_code=0,
+            seconds=1,
+            at=T0,
+            tests=found,
+        )
+        one.checks = [check]
+        one.flags = tuple(
+            Flag(sign=Sign.TESTS_MISSING, path="make test", says=says) for says in found.signs
+        )
+        one.accepted = tuple(acceptance(one, flag) for flag in one.flags)
+    base = bench.repository.heads["main"]
+    event = await finish.merge_locally(bench.world, bench.session(*done), MergeLocally())
+    assert (bench.repository.heads["main"] != base) is moves
+    assert ("proves nothing on the merged whole" in event.problem) is not moves
+
+
+def reported(*names: str) -> Report:
+    return Report(tests={name: "passed" for name in names if name})
 
 
 async def test_of_work_without_measure_so_much_is_told_that_it_can_be_kept(bench: Bench) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from bot.core.actions import CleanUp, JudgeWhole, MergeLocally, SumUp
 from bot.core.errors import PortError, Refused
@@ -15,6 +15,7 @@ from bot.core.naming import worktree_path
 from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.states import Status, TaskState
+from bot.core.tampering.signs import Sign
 from bot.core.task import PullRequest, Task, Workspace
 from bot.core.world import World, performs
 from bot.ports.stores import IndexedSession
@@ -87,16 +88,30 @@ async def _test_whole(
     except SetUpFailed as failed:
         return None, failed.reason
     accepted = [flag for task in done for flag in verify.accepted(session, task)]
-    check = await run_tests(world, session, command, scratch, commit, 1, log, accepted)
-    return check, _unproven(session, check)
+    missing = [
+        name
+        for task in done
+        if task.checks and task.checks[-1].tests and _let_missing(task)
+        for name in task.checks[-1].tests.missing
+    ]
+    check = await run_tests(world, session, command, scratch, commit, 1, log, accepted, missing)
+    said = {flag.says for flag in accepted if flag.sign is Sign.TESTS_MISSING}
+    return check, _unproven(check, said)
 
 
-def _unproven(session: Session, check: Check) -> str:
+def _let_missing(task: Task) -> bool:
+    """Whether a person has let tests be missing at the commit it was done with."""
+    return any(
+        flag.sign is Sign.TESTS_MISSING and verify.acceptance(task, flag) in task.accepted
+        for flag in task.flags
+    )
+
+
+def _unproven(check: Check, accepted: Collection[str]) -> str:
     """Why the merged whole must not become the base; empty: its tests have passed, and ran as at the base."""
     if not check.passed:
         return f"`{check.command}` fails on the merged whole (see {check.output_path})."
-    let_pass = any(":tests:" in one for task in session.tasks for one in task.accepted)
-    signs = check.tests.signs if check.tests and not let_pass else ()
+    signs = [one for one in check.tests.signs if one not in accepted] if check.tests else []
     return (
         f"`{check.command}` proves nothing on the merged whole. {' '.join(signs)}" if signs else ""
     )

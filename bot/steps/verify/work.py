@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from bot.core.actions import CheckBase, JudgeWork, LookAtWork, RunCheck
 from bot.core.checks import compare, not_run
@@ -292,10 +292,12 @@ async def run_tests(
     number: int,
     log_path: str,
     accepted: Sequence[Flag] = (),
+    accepted_missing: Collection[str] = (),
 ) -> Check:
     """The tests in a worktree, held against those of the base, where that has any of that command.
 
-    `accepted`: signs that a person has let pass; tests that do not run because of them are not missed.
+    `accepted`: signs that a person has let pass; tests that do not run because of them are not missed, and neither are
+    `accepted_missing`, by name.
     """
     executed = await world.commands.test(
         path, command, seconds=world.rules.check_seconds, log=log_path
@@ -307,7 +309,8 @@ async def run_tests(
     except Refused as refusal:
         log.warning("no tests of the base", extra={"data": {"why": refusal.reason}})
     now, before = executed.report, base.report if base else None
-    seen = explained(accepted, not_run(now, before)) if now and before else ()
+    seen = explained(accepted, not_run(now, before)) if now and before else frozenset[str]()
+    seen |= frozenset(accepted_missing)
     found = compare(now, before, seen)
     return Check(
         number=number,
