@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from adapters.files import Disk, append_lines
 from bot.core.cards import (
@@ -416,6 +416,14 @@ def rewrite_lines(path: Path, lines: Iterable[str]) -> None:
         Disk().replace(path, "".join(f"{line}\n" for line in lines).encode())
     except OSError as error:
         raise _unwritten(path, error) from error
+
+
+def append_model(path: Path, new: BaseModel, every: Iterable[BaseModel], largest: int) -> None:
+    """Append, without waiting for the disk; of a file that has grown beyond `largest` bytes the newest half of `every` stays."""
+    append_line(path, new.model_dump_json(), wait=False)
+    if file_size(path) > largest:
+        lines = [one.model_dump_json() for one in every]
+        rewrite_lines(path, newest_that_fit(lines, largest // 2))
 
 
 def newest_that_fit(lines: Sequence[str], room: int) -> list[str]:

@@ -355,12 +355,7 @@ class ShownCards:
     def note(self, new: Showing) -> None:
         self._remember(new)
         try:
-            posting.append_line(self._path, new.model_dump_json(), wait=False)
-            if posting.file_size(self._path) > LARGEST_FILE:
-                all_of_them = [old.model_dump_json() for old in self._last.values()]
-                posting.rewrite_lines(
-                    self._path, posting.newest_that_fit(all_of_them, LARGEST_FILE // 2)
-                )
+            posting.append_model(self._path, new, self._last.values(), LARGEST_FILE)
         except Unavailable:
             # the card stands there: failing would only show it again. Until a restart it is known
             return

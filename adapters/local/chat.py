@@ -186,12 +186,7 @@ class Board:
             return
         self._remember(new)
         try:
-            posting.append_line(self._path, new.model_dump_json(), wait=False)
-            if posting.file_size(self._path) > LARGEST_BOARD:
-                all_of_them = [old.model_dump_json() for old in self._cards.values()]
-                posting.rewrite_lines(
-                    self._path, posting.newest_that_fit(all_of_them, LARGEST_BOARD // 2)
-                )
+            posting.append_model(self._path, new, self._cards.values(), LARGEST_BOARD)
         except Unavailable:
             return
 

@@ -120,7 +120,7 @@ class Feedback(Fact):
 # The session itself.
 
 SCHEMA = 4
-"""The version of the saved form. A newer one is left alone and told, an older one is brought up (`snapshot/forms.py`)."""
+"""The version of the saved form. A newer one is left alone and told, an older one is brought up (`bot/core/snapshot.py`)."""
 
 
 class Speaker(StrEnum):

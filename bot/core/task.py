@@ -17,7 +17,6 @@ from bot.core.git import Commit, Work
 from bot.core.people import Person
 from bot.core.runs import AgentUsage, Run, Why
 from bot.core.spec_kit.drafts import TaskDraft, TaskType, WorktreeStrategy
-from bot.core.spec_kit.drafts import TaskType as DraftType
 from bot.core.states import TASKS, TaskState, move
 from bot.core.tampering.signs import Flag
 
@@ -373,7 +372,7 @@ def _draft_of(task: Task, keys: Mapping[str, str]) -> TaskDraft:
         files=task.files,
         acceptance=tuple(acceptance.text for acceptance in task.acceptance),
         requirements=task.requirements,
-        type=DraftType(task.type),
+        type=task.type,
         worktree=WorktreeStrategy.SHARED
         if task.worktree_strategy is Strategy.SHARED
         else WorktreeStrategy.NEW,

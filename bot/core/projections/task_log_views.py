@@ -67,7 +67,7 @@ _FILES, _TEXT, _PROMPT = 1000, 4000, 100
 def task_log(
     session: Session, task: Task, events: Sequence[LogEntry] = (), dropped: int = 0
 ) -> TaskLog:
-    """Its texts are as long as they are: `shortened` cuts them when they are masked."""
+    """Its texts are as long as they are: `shortened_log` cuts them when they are masked."""
     status, blocked = status_of_log(session, task), blocked_run(task.run)
     failed = status in (TaskLogStatus.INCOMPLETE, TaskLogStatus.ERROR)
     return TaskLog(

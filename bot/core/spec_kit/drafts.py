@@ -292,7 +292,7 @@ def merge_breakdown(
     """The tasks of now, the affected ones as they are in `new`, and behind them what is new.
 
     An affected task that `new` lacks is removed, and nothing depends on it any longer. Whatever `new` says of a task
-    that is not affected is not heard. What comes out may still be unsound: ask `problems`.
+    that is not affected is not heard. What comes out may still be unsound: ask `draft_problems`.
     """
     here = {draft.key for draft in now}
     laid = list(_laid_over(now, new, affected))
