@@ -7,6 +7,7 @@
 #   make test-agents   the real agent CLIs against a played model: fetches them first, more than a gigabyte (ARGS="-k claude")
 #   make faults    the bot in a simulated world in which anything goes wrong, 10,000 times (SCHEDULES=1000000), then killed in
 #                  the real one wherever it can be, which takes hours (ARGS="-k parsers" for some of it)
+#   make mutants   plant faults in the program one by one: the tests named for each must fail (ARGS="slack" for some of them)
 #   make traces    write down in DIR what the bot does in 1,000 schedules and towards Slack, Matrix and GitHub (SEEDS=100), to be
 #                  compared with what it does after a change (CONTRIBUTING.md); it takes some minutes
 #   make test-oracle   encrypted rooms of Matrix read by the client that Element is made of: fetches it first
@@ -38,7 +39,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 LOCK := $(UV) pip compile --quiet pyproject.toml --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links $(UPGRADE)
 
-.PHONY: help demo run serve test test-agents test-oracle test-deaths traces faults lint check pages pictures terminal nheko lock bench needs
+.PHONY: help demo run serve test test-agents test-oracle test-deaths mutants traces faults lint check pages pictures terminal nheko lock bench needs
 .DELETE_ON_ERROR:
 
 help:
@@ -68,6 +69,9 @@ test-oracle: $(VENV)/.installed-dev
 
 test-deaths: $(VENV)/.installed-dev
 	@GWT_BOT_TEST_DEATHS=all $(BIN)/pytest -q tests/stories/test_answered_once_in_matrix.py $(ARGS)
+
+mutants: $(VENV)/.installed-dev
+	@$(BIN)/python -m tests.mutants $(ARGS)
 
 traces: $(VENV)/.installed-dev
 	@$(BIN)/python -m tests.traces record $(DIR) --seeds $(SEEDS)
