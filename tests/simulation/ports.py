@@ -9,7 +9,6 @@ from uuid import UUID
 
 from bot.core.errors import Lost
 from bot.core.forge import NOTHING_KNOWN, ChecksWanted, MergeTried, Pull, PullWanted
-from bot.core.masking import Masker
 from bot.core.projections.records import Record
 from bot.core.runs import Executed, Launch, Pane
 from bot.ports import IndexedSession
@@ -62,20 +61,6 @@ class WallClock:
             yield self.now()
             missed = max(0, int((self._wall.loop.time() - due) / seconds))
             due += seconds * (1 + missed)
-
-
-class RememberingMasker(Masker):
-    """The same texts come again and again, in every schedule."""
-
-    known: dict[str, str] = {}  # noqa: RUF012 - for all schedules of a process
-
-    def mask(self, text: str) -> str:
-        masked = self.known.get(text)
-        if masked is None:
-            if len(self.known) > 20_000:
-                self.known.clear()
-            masked = self.known[text] = super().mask(text)
-        return masked
 
 
 class DurableStore:

@@ -16,6 +16,7 @@ from typing import Any, cast
 from bot.core.desk import Desk
 from bot.core.errors import PortError
 from bot.core.events import FromPeople, Pressed
+from bot.core.masking import Masker
 from bot.core.people import Thread
 from bot.core.projections.records import Record
 from bot.core.projections.task_log_writer import TaskLogWriter
@@ -37,7 +38,6 @@ from tests.simulation.people import GATE, THREADS, People, may
 from tests.simulation.ports import (
     DurableStore,
     LivelyPanes,
-    RememberingMasker,
     Wall,
     WallClock,
     WatchedCommands,
@@ -49,7 +49,7 @@ from tests.simulation.work import MOODS, Work
 
 LONGEST = 2 * HOUR
 """In which everything must have ended once it is calm."""
-MASKER = RememberingMasker({})
+MASKER = Masker({})
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import copy
 import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
@@ -25,6 +24,10 @@ from bot.core.text import clean
 # What everything that leaves the bot goes through.
 
 T = TypeVar("T")
+_REMEMBERED = 8_000_000
+"""Characters of texts without secrets that a masker remembers."""
+_EACH = 100
+"""Characters that a remembered text costs beside its own."""
 
 _SECRET_KEY = re.compile(
     r"[A-Za-z0-9_.-]{0,48}?(?i:pass(?:word|wd|phrase)|pwd|secret|token|credentials?|(?:api|access|private|secret)[_.-]?key)"
@@ -37,17 +40,29 @@ class Masker:
     def __init__(self, known: Mapping[str, str]) -> None:
         self._known = dict(known)
         self._secrets = KnownSecrets(self._known)
+        self._harmless = TextMemory()
+        self._impersonal = TextMemory()
 
     def with_known(self, more: Mapping[str, str]) -> Masker:
         return Masker({**self._known, **more})
 
     def mask(self, text: str) -> str:
         """The cleaned text with [MASKED:…] in place of secrets. Masking twice changes nothing more."""
-        return mask_patterns(self._secrets.mask(clean(text)))
+        if text in self._harmless:
+            return text
+        masked = mask_patterns(self._secrets.mask(clean(text)))
+        if masked == text:
+            self._harmless.add(text)
+        return masked
 
     def mask_personal(self, text: str) -> str:
         """As `mask`, and mail addresses and telephone numbers too."""
-        return mask_personal_data(self.mask(text))
+        if text in self._impersonal:
+            return text
+        masked = mask_personal_data(self.mask(text))
+        if masked == text:
+            self._impersonal.add(text)
+        return masked
 
     def mask_model(self, value: T, *, personal: bool = False) -> T:
         """The same value with every string in it masked, however deep; itself where nothing is secret."""
@@ -106,22 +121,39 @@ class Masker:
         return make(masked)
 
 
+class TextMemory:
+    """Texts in which nothing was found: they are not scanned again.
+
+    What a session has come to hold returns with each card, log and save; one story of the demo masks 500 texts 6,000
+    times. A text that held a secret is never kept here.
+    """
+
+    def __init__(self) -> None:
+        self._texts: set[str] = set()
+        self._room = _REMEMBERED
+
+    def __contains__(self, text: str) -> bool:
+        return text in self._texts
+
+    def add(self, text: str) -> None:
+        self._room -= len(text) + _EACH
+        if self._room < 0:
+            self._texts, self._room = set(), _REMEMBERED - len(text)
+        self._texts.add(text)
+
+
 class LearningMasker(Masker):
-    """A masker that can be told of a new secret while it is in use everywhere."""
+    """A masker that can be told of a new secret while it is in use everywhere; then nothing counts as scanned."""
 
     def learn(self, more: Mapping[str, str]) -> None:
-        known = self.with_known(more)
-        self.__dict__.update(known.__dict__)
+        if not more.items() <= self._known.items():
+            self.__dict__.update(self.with_known(more).__dict__)
 
 
 # What looks like a secret: tokens by their shape, values by the label in front of them or by the
 # command they stand in.
 
 _PASSES = 4
-_SHORT = 512
-"""Characters of a text that is worth remembering: titles, names and states come again with every card."""
-_MOST_REMEMBERED = 1_024
-"""Such texts: a session has some ninety."""
 _BY_LABEL = (
     "SERVICE_TOKEN",
     "AUTH_HEADER",
@@ -139,15 +171,6 @@ _RANK = {name: rank for rank, name in enumerate(_BY_LABEL, 1)}
 
 def mask_patterns(text: str) -> str:
     """Replace what looks like a secret; a label stays in front of its value."""
-    return _mask_remembered(text) if len(text) <= _SHORT else _mask_in_passes(text)
-
-
-@lru_cache(maxsize=_MOST_REMEMBERED)
-def _mask_remembered(text: str) -> str:
-    return _mask_in_passes(text)
-
-
-def _mask_in_passes(text: str) -> str:
     # A mask may let the words around it be read differently, so it is looked at again: masking twice is masking once.
     for _ in range(_PASSES):
         masked = _mask_once(text)
