@@ -11,7 +11,7 @@ from bot.core.cards import Card
 from bot.core.choices import Verb
 from bot.core.people import Person, Thread
 from bot.ports import Chat
-from tests.adapters.chat.console_stage import Script, Stage
+from tests.adapters.console.stage import Script, Stage
 from tests.fakes import cards
 from tests.fakes.chat import MemoryChat
 

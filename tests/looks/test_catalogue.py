@@ -21,7 +21,7 @@ from bot.core import cards
 from bot.core.cards import Card, HomeCard
 from bot.core.layout import lay_out
 from bot.core.text import clean
-from tests.adapters.chat.slack.content import texts_in_markup, texts_of, wrong_in
+from tests.adapters.slack.content import texts_in_markup, texts_of, wrong_in
 from tests.beds.slack.validation import wrong_in_blocks, wrong_in_view
 from tests.looks.catalogue import VARIANTS, Variant, entries
 from tests.looks.gallery import SITE

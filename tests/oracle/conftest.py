@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.adapters.chat.matrix.crypto.conftest import secret
+from tests.adapters.matrix.crypto.conftest import secret
 
 __all__ = ["secret"]
 

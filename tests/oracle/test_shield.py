@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adapters.matrix.crypto.identities import IDENTITIES_FILE
-from tests.adapters.chat.matrix.crypto.stage import Secret
+from tests.adapters.matrix.crypto.stage import Secret
 from tests.beds.synapse import People
 from tests.fakes import cards
 from tests.oracle.reader import node, reader
