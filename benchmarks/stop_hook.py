@@ -22,7 +22,7 @@ from statistics import median
 
 from adapters.agents.clis import HOOK_SCRIPT, claude_hooks
 from adapters.tmux import TmuxPanes
-from adapters.tmux.processes import Watch
+from adapters.tmux.watch import Watch
 from benchmarks.ground import own_panes
 from benchmarks.table import Row, all_of, beside, hand_in, lacking
 from bot.core.runs import CompletionSource, Launch

@@ -79,6 +79,7 @@ async def unless_it_waits(
         return await talking
     finally:
         talking.cancel()
+        await asyncio.wait({talking})  # it ends the program
 
 
 def files_in(folder: Path) -> Iterator[Path]:

@@ -154,6 +154,8 @@ def test_every_adapter_is_in_the_rule_that_keeps_them_apart() -> None:
         "adapters.bounded_http",
         "adapters.http",
         "adapters.files",
+        "adapters.processes",
+        "adapters.descendants",
     }  # what chats, what HTTP clients, and what all share
     assert sorted(ours) == sorted({name.removesuffix(".*") for name in rule["modules"]})
 

@@ -7,7 +7,7 @@
 | the log | `adapters.log.LogFile`, on the root | masks every line; before it there is `EarlyLog` |
 | the terminal | `cli.process.say`, `doctor`, the console's screen | mask |
 | files | `adapters.files` | whole or not at all, on disk, private, through no link |
-| programs | a fixed argument list, and an environment that was chosen | nothing of the bot's is inherited |
+| programs | `adapters.processes` | bounded, in a session of its own; nothing of the bot's environment is inherited |
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import logging
 import os
+import re
 
 import pytest
 
@@ -23,13 +24,11 @@ from tests.test_only_way_in import calls, trees
 
 pytestmark = pytest.mark.covers("R-PROPERTY-24")
 
-STARTERS = {"create_subprocess_exec", "create_subprocess_shell", "Popen", "run", "check_output"}
-INHERITING = {
-    "adapters.agents.screen.run": "runs inside the pane, which has its chosen environment",
-    "adapters.demo.agent": "only in demo and tests",
+STARTING_ALONE = {
+    "adapters.agents.screen.run": "runs inside the pane, with the standard library only",
+    "adapters.demo.agent": "is itself the program in the pane",
 }
-"""Modules that start programs with what they were given themselves."""
-
+"""Modules that start programs by themselves, with the environment they were given."""
 
 PLAIN = {
     "bot.cli.console": "the path of the project, for other programs",
@@ -90,13 +89,6 @@ def test_no_file_is_put_in_the_place_of_another_but_by_the_one_atomic_write() ->
     assert moving == {"adapters.files", *MOVING}
 
 
-def starts(call: ast.Call, last: str) -> bool:
-    called = call.func
-    if last == "run":
-        return isinstance(called, ast.Attribute) and ast.unparse(called.value) == "subprocess"
-    return last in STARTERS
-
-
 def test_nothing_is_shown_in_a_chat_but_through_the_one_way_out() -> None:
     saying = {
         name
@@ -129,25 +121,35 @@ def test_the_model_is_asked_in_one_place() -> None:
     assert asking == {"bot.steps.asking", "bot.cli.doctor"}
 
 
-def test_every_program_is_started_with_an_environment_that_was_chosen() -> None:
-    inheriting = {
+def test_programs_are_started_in_one_place() -> None:
+    starting = {
         name
-        for name, last, call in calls("bot", "adapters")
-        if starts(call, last) and "env" not in {keyword.arg for keyword in call.keywords}
+        for name, tree in trees("bot", "adapters")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute | ast.Name)
+        and re.fullmatch(
+            r"(asyncio|subprocess|os|pty)\.(create_subprocess_\w+|run|Popen|call|check_\w+|get\w*output"
+            r"|system|popen|fork\w*|spawn|spawn[lv]\w*|posix_spawn\w*|exec[lv]\w*)|.*\.subprocess_(exec|shell)",
+            ast.unparse(node),
+        )
+        and ast.unparse(node) != "asyncio.run"
     }
-    assert inheriting == set(INHERITING)
+    assert starting == {"adapters.processes", *STARTING_ALONE}
 
 
-def test_no_program_is_started_through_a_shell() -> None:
+def test_every_program_is_started_with_an_environment_that_was_chosen_and_through_no_shell() -> (
+    None
+):
     """Checks and set-up commands are an operator's own shell lines, and name the shell themselves."""
-    shelled = {
-        name
-        for name, last, call in calls("bot", "adapters")
-        if last in {"create_subprocess_shell", "getoutput"}
-        or ast.unparse(call.func) in {"os.system", "os.popen"}
-        or (last in STARTERS and any(keyword.arg == "shell" for keyword in call.keywords))
-    }
-    assert shelled == set()
+    starters = [
+        call
+        for name, last, call in calls("adapters")
+        if name == "adapters.processes"
+        and last in {"subprocess_exec", "create_subprocess_exec", "Popen"}
+    ]
+    assert len(starters) == 3
+    assert all("env" in {keyword.arg for keyword in call.keywords} for call in starters)
+    assert not any("shell" in {keyword.arg for keyword in call.keywords} for call in starters)
 
 
 def test_one_log_takes_everything_and_none_stands_beside_it() -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
 import re
-import signal
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 from typing import cast
@@ -21,6 +17,7 @@ from adapters.agents.entry import (
     CliPlace,
     RepositorySetting,
 )
+from adapters.processes import ProgramTimeout, run
 
 # What is known without starting it: its login, its user, and what a repository would make it run.
 
@@ -194,44 +191,19 @@ async def _ask_in(
     command: tuple[str, ...], env: Mapping[str, str], seconds: float, folder: str
 ) -> str:
     try:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            cwd=folder,
-            env=env,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,
-        )
+        ended = await run(command, cwd=folder, env=env, merge=True, seconds=seconds)
+    except ProgramTimeout as error:
+        raise NoVersion(f"did not tell its version within {seconds:g} seconds.") from error
     except OSError as error:
         raise NoVersion(
             f"cannot be started: {error.strerror}.",
             "Install it again, or name another agent: GWT_AGENT.",
         ) from error
-    output = await _output_of(process, seconds)
-    if output is None:
-        raise NoVersion(f"did not tell its version within {seconds:g} seconds.")
-    if process.returncode != 0:
-        raise NoVersion(f"fails: {_last_line(output) or f'exit code {process.returncode}'}")
+    output = ended.out.text()
+    if ended.code != 0:
+        raise NoVersion(f"fails: {_last_line(output) or f'exit code {ended.code}'}")
     found = _VERSION.search(output)
     return found.group() if found else ""
-
-
-async def _output_of(process: asyncio.subprocess.Process, seconds: float) -> str | None:
-    """What it printed; None when it took too long, and was ended with all its children."""
-    told = False
-    try:
-        output, _ = await asyncio.wait_for(process.communicate(), seconds)
-        told = True
-    except TimeoutError:
-        return None
-    else:
-        return output.decode("utf-8", "replace")
-    finally:
-        if not told:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
 
 
 def _last_line(output: str) -> str:

@@ -11,19 +11,14 @@ import shlex
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from adapters.commands.processes import (
-    LOG_LIMIT,
-    MARKER,
-    CommandOutput,
-    OutputPipe,
-    bounded,
-    end_all,
-)
 from adapters.commands.test_reports import TestReports
+from adapters.descendants import end_marked
 from adapters.files import UnsyncedDisk
+from adapters.processes import OMITTED, Output, RunningProgram, running, uninterrupted
 from bot.core.checks import readable_output
 from bot.core.errors import Refused, Unavailable
 from bot.core.runs import Executed
@@ -37,7 +32,12 @@ ALLOWED = re.compile(
     r"|GEM_HOME|GEM_PATH|RBENV_ROOT|SSL_CERT_FILE|SSL_CERT_DIR|NIX_[A-Z_]+_CERT_FILE"
 )
 """What a build needs of the bot's environment. No token, no agent socket, no display."""
+HEAD_BYTES, TAIL_BYTES = 256 * 1024, 512 * 1024
+LOG_LIMIT = 1024 * 1024
 SHOWN_BYTES = 16 * 1024
+MARKER = "GWT_COMMAND"
+"""Every descendant inherits it, also one that has left the process group."""
+GRACE_SECONDS = 2.0
 RESULT_SUFFIX = ".json"
 """What is put behind the name of a test run's log for the file that keeps its report."""
 LARGEST_RESULT = 64 << 20
@@ -86,24 +86,20 @@ class ShellCommands:
     async def _run(
         self, cwd: str, command: str, seconds: float, log: str, reported: TestReports | None
     ) -> Executed:
-        marker = marker_of(cwd, log)
+        marks = {MARKER: marker_of(cwd, log)}
         # what a bot that was killed has left behind would work in the same directory
-        await end_all(None, marker)
-        output = CommandOutput(reported.listen if reported else None)
+        await end_marked(marks, grace=GRACE_SECONDS)
+        output = Output(HEAD_BYTES, TAIL_BYTES, listen=reported.listen if reported else None)
         began = time.monotonic()
-        process: asyncio.subprocess.Process | None = None
-        with OutputPipe(output) as listening:
+        async with self._started(cwd, command, marks, output, reported) as program:
             try:
-                process = await self._start(cwd, command, marker, listening.inlet, reported)
-                listening.begin()
-                code = await _exit_code(process, seconds)
+                code = await _exit_code(program, seconds)
                 if reported:
                     await reported.written()
             finally:
                 # not to be interrupted: what lived on would work in a worktree that is given away
-                await _uninterrupted(asyncio.create_task(end_all(process, marker)))
+                await uninterrupted(end_marked(marks, program.pid, grace=GRACE_SECONDS))
             took = time.monotonic() - began
-            await listening.last_words()
         if code:
             await asyncio.to_thread(
                 require_disk_space, command, Path(cwd), Path(tempfile.gettempdir())
@@ -116,39 +112,37 @@ class ShellCommands:
         path = self._environment.get("PATH", os.defpath)
         return self._mask(await asyncio.to_thread(program_problem, command, cwd, path))
 
-    async def _start(
-        self, cwd: str, command: str, marker: str, inlet: int, reported: TestReports | None
-    ) -> asyncio.subprocess.Process:
+    @asynccontextmanager
+    async def _started(
+        self,
+        cwd: str,
+        command: str,
+        marks: Mapping[str, str],
+        output: Output,
+        reported: TestReports | None,
+    ) -> AsyncGenerator[RunningProgram]:
         words: tuple[str, ...] = ("/bin/sh", "-c", command)
-        if self._sandbox and await asyncio.to_thread(os.path.isdir, cwd):
+        there = await asyncio.to_thread(os.path.isdir, cwd)
+        if self._sandbox and there:
             words = self._sandbox.around(words, cwd, writes=reported.place if reported else "")
-        try:
-            return await asyncio.create_subprocess_exec(
-                *words,
-                cwd=cwd,
-                env={
-                    **self._environment,
-                    **(reported.environment if reported else {}),
-                    MARKER: marker,
-                },
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=inlet,
-                stderr=inlet,
-                start_new_session=True,
-                umask=self._umask,
-            )
-        except (FileNotFoundError, NotADirectoryError) as error:
-            if not await asyncio.to_thread(os.path.isdir, cwd):
-                raise Refused(
-                    f"the directory {cwd} is missing", "Recreate the worktree."
-                ) from error
-            raise Unavailable(f"{words[0]} is required") from error
-        except ValueError as error:
-            raise Refused("the command has a NUL character in it") from error
-        except OSError as error:
-            if error.errno == errno.E2BIG:
-                raise Refused("the command is too long") from error
-            raise Unavailable(f"the command could not be started: {error.strerror}") from error
+        environment = {**self._environment, **(reported.environment if reported else {}), **marks}
+        async with AsyncExitStack() as stack:
+            program = running(words, cwd=cwd, env=environment, out=output, umask=self._umask)
+            try:
+                started = await stack.enter_async_context(program)
+            except (FileNotFoundError, NotADirectoryError) as error:
+                if not there:
+                    raise Refused(
+                        f"the directory {cwd} is missing", "Recreate the worktree."
+                    ) from error
+                raise Unavailable(f"{words[0]} is required") from error
+            except ValueError as error:
+                raise Refused("the command has a NUL character in it") from error
+            except OSError as error:
+                if error.errno == errno.E2BIG:
+                    raise Refused("the command is too long") from error
+                raise Unavailable(f"the command could not be started: {error.strerror}") from error
+            yield started
 
     def _keep(self, executed: Executed, path: Path) -> None:
         """Names of tests can be made of anything, so they are masked like all else."""
@@ -157,7 +151,7 @@ class ShellCommands:
     def _written(self, said: str, log: str) -> str:
         """Write the log; the last part of it, to be shown."""
         text = self._mask(said)
-        content = bounded(text.encode("utf-8", "replace"), LOG_LIMIT)
+        content = _bounded(text.encode("utf-8", "replace"), LOG_LIMIT)
         try:
             _write_private(Path(log), content)
         except OSError as error:
@@ -170,24 +164,22 @@ def marker_of(cwd: str, log: str) -> str:
     return hashlib.sha256(f"{cwd}\0{log}".encode()).hexdigest()
 
 
-async def _exit_code(process: asyncio.subprocess.Process, seconds: float) -> int | None:
+async def _exit_code(program: RunningProgram, seconds: float) -> int | None:
     try:
         async with asyncio.timeout(seconds):
-            return await process.wait()
+            await program.over.wait()
     except TimeoutError:
         return None
+    return program.code
 
 
-async def _uninterrupted(work: asyncio.Task[None]) -> None:
-    """Wait for its end, also when we are cancelled meanwhile."""
-    cancelled: asyncio.CancelledError | None = None
-    while not work.done():
-        try:
-            await asyncio.shield(work)
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        raise cancelled
+def _bounded(content: bytes, limit: int) -> bytes:
+    """Masking can make a text longer."""
+    if len(content) <= limit:
+        return content
+    half = limit // 2 - len(OMITTED) - 20
+    gap = OMITTED.format(len(content) - 2 * half).encode()
+    return content[:half] + gap + content[-half:]
 
 
 def _saved_result(path: Path) -> Executed | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 from adapters.demo import MARKER, files
+from adapters.processes import run_blocking
 from bot.core.errors import Refused, Unavailable
 
 
@@ -33,6 +33,7 @@ _CONFIG = (
     ("commit.gpgSign", "false"),
     ("core.autocrlf", "false"),
 )
+_GIT_SECONDS = 60.0
 
 
 def is_played(path: Path) -> bool:
@@ -74,25 +75,25 @@ def _commit(path: Path, message: str, names: list[str]) -> None:
 
 
 def _has(path: Path, thing: str) -> bool:
-    argv = ["git", "-C", str(path), "cat-file", "-e", thing]
-    done = subprocess.run(argv, env=_environment(path), capture_output=True, check=False)
-    return done.returncode == 0
+    argv = ("git", "-C", str(path), "cat-file", "-e", thing)
+    return run_blocking(argv, cwd="/", env=_environment(path), seconds=_GIT_SECONDS)[0] == 0
 
 
-def _git(path: Path, *arguments: str) -> str:
-    argv = ["git", "-c", "core.hooksPath=/dev/null", "-C", str(path), *arguments]
+def _git(path: Path, *arguments: str) -> bytes:
+    argv = ("git", "-c", "core.hooksPath=/dev/null", "-C", str(path), *arguments)
     try:
-        done = subprocess.run(
-            argv, env=_environment(path), capture_output=True, text=True, check=True
+        code, said, complaints = run_blocking(
+            argv, cwd="/", env=_environment(path), seconds=_GIT_SECONDS
         )
     except FileNotFoundError as error:
         raise Unavailable(
             "git is required to make the sample repository.", "Install git."
         ) from error
-    except subprocess.CalledProcessError as error:
-        reason = f"git could not make the sample repository: {error.stderr.strip()}"
-        raise Refused(reason, remedy=f"Look at {path}, or run `gwt-bot demo --fresh`.") from error
-    return done.stdout
+    if code:
+        why = complaints.decode("utf-8", "replace").strip()
+        reason = f"git could not make the sample repository: {why}"
+        raise Refused(reason, remedy=f"Look at {path}, or run `gwt-bot demo --fresh`.")
+    return said
 
 
 def _environment(path: Path) -> dict[str, str]:

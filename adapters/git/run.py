@@ -6,11 +6,8 @@ merge drivers cannot be switched off: `environment` keeps them out of agents' tr
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
 import re
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,6 +25,7 @@ from adapters.git.environment import (
 )
 from adapters.git.errors import blocking_file, git_error, missing_filter
 from adapters.git.layout import GitCheckout
+from adapters.processes import INHERITED, Output, run
 from bot.core.errors import Lost, Unavailable
 from bot.os_errors import require_disk_space, unless_it_waits
 
@@ -35,6 +33,7 @@ OUTPUT_LIMIT = 32 * 1024 * 1024
 ERROR_LIMIT = 64 * 1024
 GIT_SECONDS = 300.0
 GRACE_SECONDS = 2.0
+"""Asked to end, git takes its lock files away itself."""
 FATAL = 128
 """From this exit code on git could not do what it was to do."""
 
@@ -71,10 +70,6 @@ class _Call:
     limit: int = OUTPUT_LIMIT
     extra: Mapping[str, str] = field(default_factory=dict[str, str])
     lock: int | None = None
-
-
-INHERITED = -1
-"""The umask of the bot. Files in people's repositories want theirs, not the bot's."""
 
 
 class Git:
@@ -167,23 +162,9 @@ class Git:
         return {key: command for key, _, command in pairs}
 
     async def _answered(self, call: _Call) -> GitOutput:
-        process = await self._start(call)
         at = call.at
         command = next((word for word in call.arguments if not word.startswith("-")), "")
-        try:
-            async with asyncio.timeout(self._seconds):
-                answer = await unless_it_waits(
-                    _communicate(process, call.stdin, call.limit), lambda: blocking_file(at)
-                )
-        except TimeoutError as error:
-            await _end(process)
-            raise Unavailable(
-                f"git {command} took longer than {self._seconds:.0f} s",
-                "Look whether the disk or a git filter is slow.",
-            ) from error
-        except BaseException:
-            await _end(process)
-            raise
+        answer = await unless_it_waits(self._ended(call, command), lambda: blocking_file(at))
         reads = "GIT_OPTIONAL_LOCKS" in call.extra
         if not reads and answer.code and (answer.code not in call.ok or answer.code >= FATAL):
             # its words for it are many: "couldn't write x.lock", "Aborting commit due to empty commit message"
@@ -197,7 +178,7 @@ class Git:
             return answer
         raise git_error(command, answer.err, answer.code, at)
 
-    async def _start(self, call: _Call) -> asyncio.subprocess.Process:
+    async def _ended(self, call: _Call, command: str) -> GitOutput:
         switches = [word for setting in SWITCHED_OFF for word in ("-c", setting)]
         at = call.at
         top = at.top if isinstance(at, GitCheckout) else at
@@ -205,20 +186,19 @@ class Git:
         if isinstance(at, GitCheckout):
             environment |= at.environment
         try:
-            return await asyncio.create_subprocess_exec(
-                self._program,
-                "--no-pager",
-                "--literal-pathspecs",
-                *switches,
-                *call.arguments,
+            ended = await run(
+                (self._program, "--no-pager", "--literal-pathspecs", *switches, *call.arguments),
                 cwd=top,
                 env=environment,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
+                stdin=call.stdin,
+                out=Output(call.limit, stop=True),
+                err=Output(ERROR_LIMIT),
                 umask=self._umask,
                 pass_fds=() if call.lock is None else (call.lock,),
+                seconds=self._seconds,
+                grace=GRACE_SECONDS,
+                name=f"git {command}",
+                if_slow="Look whether the disk or a git filter is slow.",
             )
         except FileNotFoundError as error:
             if not top.is_dir():
@@ -226,59 +206,5 @@ class Git:
             raise Unavailable("git is required", "Install git 2.36 or newer.") from error
         except OSError as error:
             raise Unavailable(f"git could not be started: {error.strerror}") from error
-
-
-async def _communicate(process: asyncio.subprocess.Process, stdin: bytes, limit: int) -> GitOutput:
-    assert process.stdin is not None  # noqa: S101 - all three were asked to be pipes
-    assert process.stdout is not None  # noqa: S101
-    assert process.stderr is not None  # noqa: S101
-    telling = asyncio.create_task(_write_input(process.stdin, stdin))
-    complaints = asyncio.create_task(_read_bounded(process.stderr, ERROR_LIMIT, drain=True))
-    try:
-        out, truncated = await _read_bounded(process.stdout, limit, drain=False)
-        if truncated:
-            await _end(process)
-        await telling
-        err, _ = await complaints
-        code = await process.wait()
-    finally:
-        telling.cancel()
-        complaints.cancel()
-    return GitOutput(code, out, err.decode("utf-8", "replace"), truncated)
-
-
-async def _write_input(pipe: asyncio.StreamWriter, content: bytes) -> None:
-    # git may end before it has read everything; its exit code tells then
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        if content:
-            pipe.write(content)
-            await pipe.drain()
-    pipe.close()
-
-
-async def _read_bounded(
-    pipe: asyncio.StreamReader, limit: int, *, drain: bool
-) -> tuple[bytes, bool]:
-    """At most `limit` bytes, and whether there was more. With `drain` the rest is read and dropped."""
-    kept = bytearray()
-    while chunk := await pipe.read(65536):
-        room = limit - len(kept)
-        kept += chunk[:room]
-        if len(chunk) > room and not drain:
-            return bytes(kept), True
-    return bytes(kept), False
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """End git and its children. SIGTERM first: git then takes its lock files away itself."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(GRACE_SECONDS):
-                await asyncio.shield(_ended(process))
-                return
-
-
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    await process.wait()
+        said = ended.err.content().decode("utf-8", "replace")
+        return GitOutput(ended.code, ended.out.content(), said, ended.out.omitted > 0)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
 import re
-import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from adapters.github.api import Address
+from adapters.processes import Output, run
 from bot.core.errors import Refused, Unavailable
 from bot.os_errors import files_in, is_odd, unless_it_waits
 
@@ -84,6 +82,7 @@ _SWITCHED_OFF = (
 
 _KEPT = 256 * 1024
 _GRACE_SECONDS = 2.0
+"""Asked to end, git takes its lock files away itself."""
 
 
 @dataclass(frozen=True)
@@ -124,61 +123,38 @@ class RemoteGit:
         command = [word for switch in switches for word in ("-c", switch)]
         where = [f"--git-dir={at}"] if at else []
         environment = self._environment | _FIXED | _settings_environment(secret or {})
-        process = await self._start([*command, *where, *arguments], environment, lock)
-        said = await self._heard(process, arguments[0], reads)
+        said = await unless_it_waits(
+            self._ended([*command, *where, *arguments], environment, lock, f"git {arguments[0]}"),
+            lambda: _odd_file(reads),
+        )
         if ok is not None and said.code not in ok:
             raise Unavailable(f"git {arguments[0]} failed: {failure_line(said.err)}")
         return said
 
-    async def _start(
-        self, arguments: Sequence[str], environment: Mapping[str, str], lock: int | None
-    ) -> asyncio.subprocess.Process:
+    async def _ended(
+        self, arguments: Sequence[str], environment: Mapping[str, str], lock: int | None, name: str
+    ) -> GitResult:
+        out, err = Output(0, _KEPT), Output(0, _KEPT)
         try:
-            return await asyncio.create_subprocess_exec(
-                self._program,
-                "--no-pager",
-                *arguments,
+            ended = await run(
+                (self._program, "--no-pager", *arguments),
                 cwd="/",
-                env=dict(environment),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
+                env=environment,
+                out=out,
+                err=err,
                 umask=0o077,
                 pass_fds=() if lock is None else (lock,),
+                seconds=self._seconds,
+                grace=_GRACE_SECONDS,
+                name=name,
+                if_slow="Look whether the network or GitHub is slow. The bot tries again by itself.",
             )
         except FileNotFoundError as error:
             raise Unavailable("git is required", "Install git 2.36 or newer.") from error
         except OSError as error:
             raise Unavailable(f"git could not be started: {error.strerror}") from error
-
-    async def _heard(
-        self, process: asyncio.subprocess.Process, command: str, reads: Path | None
-    ) -> GitResult:
-        assert process.stdout is not None  # noqa: S101 - both were asked to be pipes
-        assert process.stderr is not None  # noqa: S101
-        try:
-            async with asyncio.timeout(self._seconds):
-                code, out, err = await unless_it_waits(
-                    _talk(process, process.stdout, process.stderr), lambda: _odd_file(reads)
-                )
-        except TimeoutError as error:
-            await _end(process)
-            raise Unavailable(
-                f"git {command} took longer than {self._seconds:.0f} s",
-                "Look whether the network or GitHub is slow. The bot tries again by itself.",
-            ) from error
-        except BaseException:
-            await _end(process)
-            raise
-        return GitResult(code, out, err)
-
-
-async def _talk(
-    process: asyncio.subprocess.Process, stdout: asyncio.StreamReader, stderr: asyncio.StreamReader
-) -> tuple[int, str, str]:
-    out, err = await asyncio.gather(_read_end(stdout), _read_end(stderr))
-    return await process.wait(), out, err
+        said, complained = (one.content().decode("utf-8", "replace") for one in (out, err))
+        return GitResult(ended.code, said, complained)
 
 
 def _odd_file(repository: Path | None) -> Path | None:
@@ -202,25 +178,6 @@ def _settings_environment(secret: Mapping[str, str]) -> dict[str, str]:
     for number, (key, value) in enumerate(secret.items()):
         told |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return told
-
-
-async def _read_end(pipe: asyncio.StreamReader) -> str:
-    """The end of what is said, to a bound."""
-    kept = bytearray()
-    while chunk := await pipe.read(65536):
-        kept += chunk
-        del kept[:-_KEPT]
-    return kept.decode("utf-8", "replace")
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """End git and its children. SIGTERM first: git then takes its lock files away itself."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_GRACE_SECONDS):
-                await process.wait()
 
 
 # Which repository on GitHub a checkout belongs to: read by `git config` alone, and never believed

@@ -5,9 +5,7 @@ Whoever hides secrets is told of a token before it is used.
 
 from __future__ import annotations
 
-import asyncio
 import base64
-import contextlib
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -29,6 +27,7 @@ from adapters.github.api import (
     open_client,
     send_request,
 )
+from adapters.processes import ProgramTimeout, run
 from bot.core.errors import Refused, Unavailable
 
 FROM_THE_ENVIRONMENT = ("GITHUB_TOKEN", "GH_TOKEN")
@@ -122,33 +121,16 @@ async def token_from_gh(host: str, environ: Mapping[str, str]) -> str:
     """What the `gh` program has for that host; it asks no network for it. No such program, no token."""
     environment = {name: environ[name] for name in _GH_NEEDS if name in environ}
     try:
-        process = await asyncio.create_subprocess_exec(
-            "gh",
-            "auth",
-            "token",
-            "--hostname",
-            host,
+        ended = await run(
+            ("gh", "auth", "token", "--hostname", host),
             cwd="/",
             env=environment | {"GH_PROMPT_DISABLED": "1", "GH_NO_UPDATE_NOTIFIER": "1"},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
+            seconds=_GH_SECONDS,
         )
-    except OSError:
+    except (OSError, ProgramTimeout):
         return ""
-    try:
-        async with asyncio.timeout(_GH_SECONDS):
-            out, _ = await process.communicate()
-    except TimeoutError:
-        return ""
-    finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-    found = out.decode("ascii", "ignore").strip()
-    return found if process.returncode == 0 and _TOKEN.fullmatch(found) else ""
+    found = ended.out.content().decode("ascii", "ignore").strip()
+    return found if ended.code == 0 and _TOKEN.fullmatch(found) else ""
 
 
 # The token of a GitHub App for one installation: renewed in time, asked for with the app's own

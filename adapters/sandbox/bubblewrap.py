@@ -14,12 +14,12 @@ import logging
 import os
 import shutil
 import stat
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from adapters.files import UnsyncedDisk, folder_below
+from adapters.processes import ProgramTimeout, run, run_blocking
 from adapters.sandbox import mounts
 from adapters.sandbox.mounts import checkout_mounts, hidden, is_covered, read_only, writable
 from bot.core.errors import Refused, Unavailable
@@ -27,6 +27,7 @@ from bot.core.runs import SandboxPaths
 
 log = logging.getLogger("bot.sandbox")
 TRIAL_SECONDS = 20.0
+GIT_SECONDS = 10.0
 NOT_HERE = "The sandbox (SANDBOX=bwrap) does not work here"
 
 
@@ -175,24 +176,17 @@ class Bubblewrap:
     async def _tried(self) -> str | None:
         """What it says when it does not work; None: it does."""
         try:
-            process = await asyncio.create_subprocess_exec(
-                *self.around(("/bin/sh", "-c", ":")),
+            ended = await run(
+                self.around(("/bin/sh", "-c", ":")),
                 env={name: self._environ[name] for name in ("PATH",) if name in self._environ},
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.PIPE,
+                seconds=TRIAL_SECONDS,
             )
+        except ProgramTimeout:
+            return f"it did not start a program within {TRIAL_SECONDS:.0f} s."
         except (OSError, Refused) as error:
             return str(error)
-        try:
-            async with asyncio.timeout(TRIAL_SECONDS):
-                _, said = await process.communicate()
-        except TimeoutError:
-            process.kill()
-            await process.wait()
-            return f"it did not start a program within {TRIAL_SECONDS:.0f} s."
-        told = said.decode("utf-8", "replace").strip() or f"exit code {process.returncode}"
-        return None if process.returncode == 0 else told[:300]
+        told = ended.err.text().strip() or f"exit code {ended.code}"
+        return None if ended.code == 0 else told[:300]
 
 
 def _elsewhere(home: Path, folder: Path) -> Path:
@@ -257,14 +251,9 @@ class Homes:
         """Under whose name commits are made. Nothing else of somebody's ~/.gitconfig: tokens can stand there."""
         lines = ["[user]"]
         for key in ("name", "email"):
-            told = subprocess.run(
-                ["git", "config", "--global", "--get", f"user.{key}"],
-                cwd="/",
-                env=self._environ,
-                capture_output=True,
-                check=False,
-            )
-            value = told.stdout.decode("utf-8", "replace").strip()
+            command = ("git", "config", "--global", "--get", f"user.{key}")
+            _, told, _ = run_blocking(command, cwd="/", env=self._environ, seconds=GIT_SECONDS)
+            value = told.decode("utf-8", "replace").strip()
             quoted = value.replace("\\", "\\\\").replace('"', '\\"')
             lines += [f'\t{key} = "{quoted}"'] if value else []
         return ("\n".join(lines) + "\n").encode()

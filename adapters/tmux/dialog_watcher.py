@@ -14,12 +14,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from weakref import WeakValueDictionary
 
+from adapters.descendants import KnownProcess
 from adapters.tmux.dialogs import Hint, dialog_from_hint, latest_hint, read_dialog
-from adapters.tmux.processes import KnownProcess, Wake, Watch
 from adapters.tmux.screens import PaneListing, PaneScreens, PaneViewers, readable
 from adapters.tmux.server import TmuxServer
 from adapters.tmux.spool import Spool
 from adapters.tmux.terminal import Keyboard, NotRunning
+from adapters.tmux.watch import Wake, Watch
 from bot.core.errors import Refused, Unavailable
 from bot.core.runs import Dialog, DialogKind
 

@@ -11,8 +11,8 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+from adapters.descendants import KnownProcess, end_marked
 from adapters.tmux.dialog_watcher import DialogWatcher, ScreenPace
-from adapters.tmux.processes import KnownProcess, Watch, end_processes, run_marks
 from adapters.tmux.screens import ListedPane, PaneListing, PaneScreens, attach_command, run_name
 from adapters.tmux.server import SIZE, TERM, TmuxRejected, TmuxServer
 from adapters.tmux.spool import (
@@ -27,6 +27,7 @@ from adapters.tmux.spool import (
     with_report,
 )
 from adapters.tmux.terminal import Keyboard, NotRunning, OutputPipes, PaneOutput
+from adapters.tmux.watch import Watch
 from bot.core.errors import Lost, Refused, Unavailable
 from bot.core.runs import CompletionSource, Dialog, Launch, Pane, RunEnd
 from bot.core.states import Outcome
@@ -214,12 +215,12 @@ class TmuxPanes:
                 cwd,
                 launch,
                 prompt,
-                {**self._environment, "TERM": TERM, **launch.env, **run_marks(spool.path)},
+                {**self._environment, "TERM": TERM, **launch.env, **spool.marks},
             )
 
     async def _open(self, name: str, spool: Spool) -> Pane:
         """Several words, so that tmux starts them without a shell; the wrapper begins with an empty environment."""
-        named = (f"{key}={value}" for key, value in run_marks(spool.path).items())
+        named = (f"{key}={value}" for key, value in spool.marks.items())
         clean = ("env", "-i", *named, "/bin/sh", str(spool.path / "run.sh"))
         opened = self._server.ask("new-session", "-d", "-s", name, *SIZE, *clean)
         try:
@@ -290,7 +291,7 @@ class PaneTeardown:
         with contextlib.suppress(Unavailable, TimeoutError):
             async with asyncio.timeout(TMUX_SECONDS):
                 root, before = await self._before_the_end(name)
-        left = await end_processes(spool.path, root, self._grace)
+        left = await end_marked(spool.marks, root, grace=self._grace)
         listed = (await self._listing.now()).get(name)
         if listed is not None:
             self._server.reap()

@@ -18,7 +18,8 @@ from pathlib import Path
 
 import libtmux
 
-from adapters.tmux.processes import KnownProcess, until_gone
+from adapters.descendants import KnownProcess, until_gone
+from adapters.processes import ProgramTimeout, connect, run
 from bot.core.errors import Refused, Unavailable
 
 # The server: its start with a clean environment, and its options.
@@ -216,29 +217,18 @@ class TmuxServer:
     async def _run_plain(self, *argv: str) -> tuple[int, str]:
         """A tmux process of its own, with the allow-listed environment: whoever starts a server gives it his."""
         try:
-            process = await asyncio.create_subprocess_exec(
-                *argv,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
+            ended = await run(
+                argv,
                 env=self._environment,
                 cwd=self._cwd if self._cwd.is_dir() else None,
+                merge=True,
+                seconds=ANSWER_SECONDS,
             )
+        except ProgramTimeout as error:
+            raise TmuxSilent(self._socket_name) from error
         except OSError as error:
             raise Unavailable(f"tmux cannot be run: {error}", HOW_TO_GET) from error
-        try:
-            async with asyncio.timeout(ANSWER_SECONDS):
-                output, _ = await process.communicate()
-        except TimeoutError as error:
-            raise TmuxSilent(self._socket_name) from error
-        finally:
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
-                with contextlib.suppress(TimeoutError):  # a server that hangs holds its output open
-                    async with asyncio.timeout(1.0):
-                        await process.wait()
-        return process.returncode or 0, output.decode(errors="replace")
+        return ended.code, ended.out.text()
 
 
 # The control client: one long-lived process, commands answered in order, no fork per command.
@@ -307,17 +297,11 @@ class ControlClient:
         lost: Callable[[], None],
     ) -> ControlClient:
         """Attach to the session, without output and without a say in its size."""
-        process = await asyncio.create_subprocess_exec(
-            *tmux,
-            *("-C", "attach-session", "-t", f"={session}", "-f", "ignore-size,no-output"),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env=dict(environment),
+        process = await connect(
+            (*tmux, "-C", "attach-session", "-t", f"={session}", "-f", "ignore-size,no-output"),
+            env=environment,
             cwd=cwd,
-            limit=LONGEST_LINE,
-            # Ctrl-C in the bot's terminal is not meant for its tmux client
-            start_new_session=True,
+            longest_line=LONGEST_LINE,
         )
         client = cls(process, heard, lost)
         try:

@@ -66,6 +66,8 @@ class Spool:
     def __init__(self, root: Path, run: str) -> None:
         self.path = root / run
         self.output = self.path / "output"
+        self.marks = {"GWT_RUN": run, "GWT_SPOOL": str(self.path)}
+        """In the environment of all its processes. Both name it: another bot on the machine may have a run of that name."""
 
     def begin(self, cwd: str, launch: Launch, prompt: str, environment: Mapping[str, str]) -> None:
         """Write all that the wrapper needs. Nothing has happened yet, so it may be done again."""

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from adapters.files import plain_file
-from adapters.tmux.processes import Watch
 from adapters.tmux.screens import ListedPane, is_marker, printed_lines, typeable
 from adapters.tmux.server import TmuxRejected, TmuxServer
 from adapters.tmux.spool import Spool, disk_errors
+from adapters.tmux.watch import Watch
 from bot.core.errors import Refused
 
 # Typing into a pane: byte for byte, and not before the program there asks for it.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 from pathlib import Path
 
+from adapters.processes import ProgramTimeout, run_blocking
 from bot import settings
 from bot.cli.process import say
 from bot.core.errors import SettingsError
@@ -17,6 +17,7 @@ _GIT = (
     # whose repository it is must not keep git from saying what is in it
     *("-c", "safe.directory=*"),
 )
+GIT_SECONDS = 10.0
 
 
 async def read_settings() -> Settings:
@@ -41,20 +42,15 @@ def _is_tracked(env_file: Path) -> bool:
     environment = {"PATH": os.environ.get("PATH", ""), "GIT_OPTIONAL_LOCKS": "0"}
     command = [*_GIT, "ls-files", "--error-unmatch", "--", env_file.name]
     try:
-        answer = subprocess.run(  # noqa: S603 - a fixed argument list
-            command,
-            cwd=env_file.parent,
-            env=environment,
-            capture_output=True,
-            timeout=10,
-            check=False,
+        code, _, complaints = run_blocking(
+            command, cwd=env_file.parent, env=environment, seconds=GIT_SECONDS
         )
     except FileNotFoundError:
         return False
-    except subprocess.TimeoutExpired as error:
+    except ProgramTimeout as error:
         raise SettingsError(
-            f"git does not say within {error.timeout:g} seconds whether {env_file} is part of a repository.\n"
+            f"git does not say within {GIT_SECONDS:g} seconds whether {env_file} is part of a repository.\n"
             "  Look what is wrong with that repository, or put your settings into ~/.gwt/.env."
         ) from error
     # an old git does not say it all the same
-    return answer.returncode == 0 or b"dubious ownership" in answer.stderr
+    return code == 0 or b"dubious ownership" in complaints

@@ -12,8 +12,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from adapters.commands.processes import HEAD_BYTES, LOG_LIMIT, MARKER, TAIL_BYTES
-from adapters.commands.shell import SHOWN_BYTES, ShellCommands, marker_of
+from adapters.commands.shell import (
+    HEAD_BYTES,
+    LOG_LIMIT,
+    MARKER,
+    SHOWN_BYTES,
+    TAIL_BYTES,
+    ShellCommands,
+    marker_of,
+)
 from bot.core.errors import Refused
 from bot.core.masking import Masker
 

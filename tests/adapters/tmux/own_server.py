@@ -12,7 +12,7 @@ from pathlib import Path
 
 from adapters.tmux import TmuxPanes
 from adapters.tmux.dialog_watcher import ScreenPace
-from adapters.tmux.processes import Watch
+from adapters.tmux.watch import Watch
 
 QUICK = ScreenPace(again=0.1, apart=0.1)
 """Two looks still have to agree, and what takes its time still may."""

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.tmux.processes import Watch
 from adapters.tmux.spool import end_by_hook
+from adapters.tmux.watch import Watch
 from bot.core.runs import CompletionSource, Launch
 from bot.core.states import Outcome
 from tests.adapters.tmux.own_server import OwnServer, until

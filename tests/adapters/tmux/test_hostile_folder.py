@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.tmux.processes import KnownProcess
+from adapters.descendants import KnownProcess
 from adapters.tmux.spool import MOST_HOOKS, LaunchRecord, Spool, SpoolReport, recorded_end
 from adapters.tmux.terminal import LARGEST_OUTPUT, PaneOutput
 from bot.core.errors import Unavailable

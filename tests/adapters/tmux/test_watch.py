@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.tmux.processes import Watch
+from adapters.tmux.watch import Watch
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of folders")
 

@@ -1,0 +1,313 @@
+"""The only way to start a program: an argument list, a chosen environment, a session of its own, bounds of time and output.
+
+Nothing of a program lives on when its call returns, however it ends. What keeps it from starting is an OSError: each
+adapter says in its own words what that means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bot.core.errors import Unavailable
+
+LAST_WORDS_SECONDS = 1.0
+"""How long to wait for what is still in the pipes of a program that has ended."""
+KILL_SECONDS = 5.0
+USUAL_OUTPUT = 1 << 20
+OMITTED = "\n[… {} bytes left out …]\n"
+INHERITED = -1
+"""The umask of the bot. Files in people's repositories want theirs, not the bot's."""
+
+
+class ProgramTimeout(Unavailable):
+    """It took longer than it may, and was ended."""
+
+
+class Output:
+    """What a program says: its first `head` and its last `tail` bytes. What lies between is counted, and told to `listen`.
+
+    `stop`: a program that says more than `head` is ended.
+    """
+
+    def __init__(
+        self,
+        head: int = USUAL_OUTPUT,
+        tail: int = 0,
+        *,
+        stop: bool = False,
+        listen: Callable[[bytes], None] | None = None,
+    ) -> None:
+        self._most_head, self._most_tail = head, tail
+        self._head, self._tail = bytearray(), bytearray()
+        self._length = 0
+        self._stop = stop
+        self._listen = listen
+
+    def add(self, chunk: bytes) -> None:
+        if self._listen:
+            self._listen(chunk)
+        self._length += len(chunk)
+        room = self._most_head - len(self._head)
+        self._head += chunk[:room]
+        self._tail += chunk[room:]
+        if len(self._tail) > 2 * self._most_tail:  # not at each chunk: it moves the rest
+            self._cut_tail()
+
+    @property
+    def omitted(self) -> int:
+        """How many bytes were not kept."""
+        return self._length - len(self._head) - min(len(self._tail), self._most_tail)
+
+    @property
+    def stops(self) -> bool:
+        return self._stop and self.omitted > 0
+
+    def content(self) -> bytes:
+        """What was kept, with no sign of what was not."""
+        self._cut_tail()
+        return bytes(self._head) + bytes(self._tail)
+
+    def text(self) -> str:
+        """What was kept, with a line in place of what was not."""
+        self._cut_tail()
+        if not self.omitted:
+            return self.content().decode("utf-8", "replace")
+        # a secret that was cut through is no longer recognised: the cut lines go as a whole
+        head, _, lost = self._head.rpartition(b"\n")
+        first, _, tail = self._tail.partition(b"\n")
+        gap = OMITTED.format(self.omitted + len(lost) + len(first))
+        return head.decode("utf-8", "replace") + gap + tail.decode("utf-8", "replace")
+
+    def _cut_tail(self) -> None:
+        del self._tail[: max(0, len(self._tail) - self._most_tail)]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended. A signal that ended it is a negative code."""
+
+    code: int
+    out: Output
+    err: Output
+
+
+async def run(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    seconds: float,
+    cwd: Path | str | None = None,
+    stdin: bytes = b"",
+    out: Output | None = None,
+    err: Output | None = None,
+    merge: bool = False,
+    umask: int = INHERITED,
+    pass_fds: Sequence[int] = (),
+    grace: float = 0.0,
+    name: str = "",
+    if_slow: str = "",
+) -> Ended:
+    """Run it to its end. Raises ProgramTimeout, with `name` and the remedy `if_slow`; OSError if it cannot be started.
+
+    `merge`: what it says on standard error counts as output. `grace`: seconds between asking it to end and killing it.
+    """
+    out, err = out or Output(), err or Output()
+    async with running(
+        argv,
+        env=env,
+        cwd=cwd,
+        stdin=stdin,
+        out=out,
+        err=None if merge else err,
+        umask=umask,
+        pass_fds=pass_fds,
+        grace=grace,
+    ) as program:
+        try:
+            async with asyncio.timeout(seconds):
+                await program.over.wait()
+        except TimeoutError as error:
+            raise ProgramTimeout(
+                f"{name or argv[0]} took longer than {seconds:.0f} s", if_slow
+            ) from error
+    return Ended(program.code, out, err)
+
+
+@asynccontextmanager
+async def running(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path | str | None = None,
+    stdin: bytes = b"",
+    out: Output,
+    err: Output | None = None,
+    umask: int = INHERITED,
+    pass_fds: Sequence[int] = (),
+    grace: float = 0.0,
+) -> AsyncGenerator[RunningProgram]:
+    """A program for the time of the block. Without `err`, what it says there goes to `out`."""
+    transport, program = await asyncio.get_running_loop().subprocess_exec(
+        lambda: RunningProgram(out, err),
+        *argv,
+        cwd=cwd,
+        env=dict(env),
+        stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if err is None else subprocess.PIPE,
+        start_new_session=True,
+        umask=umask,
+        pass_fds=tuple(pass_fds),
+    )
+    try:
+        program.say(stdin)
+        yield program
+    finally:
+        await uninterrupted(program.end(grace))
+        transport.close()
+
+
+class RunningProgram(asyncio.SubprocessProtocol):
+    """Listens to a program. That its pipes stay open somewhere must not keep us waiting for its end, as
+    `asyncio.subprocess.Process.wait` does in Python 3.11."""
+
+    def __init__(self, out: Output, err: Output | None) -> None:
+        self._outputs = {1: out} if err is None else {1: out, 2: err}
+        self._open = set(self._outputs)
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._exited = asyncio.Event()
+        self._silent = asyncio.Event()
+        self.over = asyncio.Event()
+        """Set when it has ended, or has said more than it may."""
+        self.pid = 0
+        self.code = 0
+
+    def say(self, text: bytes) -> None:
+        """All that it is told, and then the end: a program that asks something finds nobody."""
+        inlet = self._transport.get_pipe_transport(0) if self._transport else None
+        if isinstance(inlet, asyncio.WriteTransport):
+            inlet.write(text)
+            inlet.write_eof()
+
+    async def last_words(self) -> None:
+        """Wait a moment for what is still in the pipes."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WORDS_SECONDS):
+                await self._silent.wait()
+
+    async def end(self, grace: float) -> None:
+        """End it with all that came of it."""
+        if self._exited.is_set():
+            await self.last_words()
+            if end_group(self.pid, signal.SIGKILL):
+                await self.last_words()  # somebody may still have held the pipes
+            return
+        # Only here: psutil takes 15 ms to import. Collected first: who ends takes the trace to its children with it.
+        from adapters.descendants import descendants_of
+
+        family = await asyncio.to_thread(descendants_of, self.pid)
+        if grace:
+            end_group(self.pid, signal.SIGTERM)
+            await self._gone_within(grace)
+        end_group(self.pid, signal.SIGKILL)
+        for process in family:
+            process.signal(signal.SIGKILL)
+        await self._gone_within(KILL_SECONDS)
+
+    async def _gone_within(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._exited.wait()
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)  # noqa: S101 - it is one of `subprocess_exec`
+        self._transport = transport
+        self.pid = transport.get_pid()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self._outputs[fd].add(data)
+        if self._outputs[fd].stops:
+            self.over.set()
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        self._open.discard(fd)
+        if not self._open:
+            self._silent.set()
+
+    def process_exited(self) -> None:
+        self.code = (self._transport.get_returncode() if self._transport else 0) or 0
+        self._exited.set()
+        self.over.set()
+
+
+async def connect(
+    argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, longest_line: int
+) -> asyncio.subprocess.Process:
+    """A program that one talks with for long. Who starts it ends it."""
+    return await asyncio.create_subprocess_exec(
+        *argv,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=dict(env),
+        cwd=cwd,
+        limit=longest_line,
+        # Ctrl-C in the bot's terminal is not meant for it
+        start_new_session=True,
+    )
+
+
+def run_blocking(
+    argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | str, seconds: float
+) -> tuple[int, bytes, bytes]:
+    """Code, output and errors of a short program, for code that has a thread of its own. Raises as `run` does."""
+    process = subprocess.Popen(
+        argv,
+        cwd=cwd,
+        env=dict(env),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    with process:
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired as error:
+            raise ProgramTimeout(f"{argv[0]} took longer than {seconds:.0f} s") from error
+        finally:
+            end_group(process.pid, signal.SIGKILL)
+    return process.returncode, out, err
+
+
+def end_group(leader: int, number: signal.Signals) -> bool:
+    """Signal all of the group that a program leads. False: nobody of it is there."""
+    try:
+        os.killpg(leader, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+async def uninterrupted(work: Coroutine[Any, Any, object]) -> None:
+    """Wait for its end, also when we are cancelled meanwhile."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
