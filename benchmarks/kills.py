@@ -2,12 +2,14 @@
 
     python -m benchmarks.kills [kills]
 
-Kills at every single system call are a test: tests/adapters/store/test_syscalls.py.
+Kills at every single system call are a test: tests/adapters/store/test_kills.py.
 """
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import subprocess
 import sys
 from collections.abc import Generator
@@ -20,7 +22,6 @@ from benchmarks.table import Unit, all_of, at_most, hand_in
 from bot.core.errors import Unavailable
 from tests.adapters.store.disks import files_no_larger_than
 from tests.adapters.store.saver import state
-from tests.adapters.store.test_kill import killed_after
 
 HOMES = 7
 MOST_SAVES = 25
@@ -52,7 +53,7 @@ def main(kills: int) -> None:
 def saving() -> Generator[subprocess.Popen[str]]:
     """A program that saves until it is killed: texts grow and shrink, lists come and go."""
     pipe = subprocess.PIPE
-    command = [sys.executable, "-m", "tests.adapters.store.saver"]
+    command = [sys.executable, "-m", "benchmarks.saver"]
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT) as saver:
         yield saver
         assert saver.stdin
@@ -79,6 +80,28 @@ def on_a_full_disk(home: Path) -> tuple[int, int]:
                 number += 1
     except Unavailable:
         return number, left(home) or 0
+
+
+def killed_after(saver: subprocess.Popen[str], home: Path, saves: int) -> int:
+    """The last save that was acknowledged before the kill arrived."""
+    assert saver.stdin
+    assert saver.stdout
+    saver.stdin.write(f"{home}\n")
+    saver.stdin.flush()
+    child = acknowledged = 0
+    for line in saver.stdout:
+        match line.split():
+            case ["pid", number]:
+                child = int(number)
+            case ["gone"]:
+                return acknowledged
+            case numbers:
+                acknowledged = max(acknowledged, *map(int, numbers))
+                saves -= 1
+        if child and saves <= 0:
+            os.kill(child, signal.SIGKILL)
+            child = 0
+    raise AssertionError("the saver has gone")
 
 
 if __name__ == "__main__":

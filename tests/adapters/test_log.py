@@ -221,17 +221,10 @@ def test_starting_again_does_not_write_twice(tmp_path: Path, log: LogFile) -> No
     assert len(lines(log)) == 1
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        "x" * 3_000_000,
-        "\0" * 3_000_000,
-        "日" * 3_000_000,
-        [7] * 2_000_000,
-        {str(n): n for n in range(300_000)},
-    ],
-    ids=["text", "escapes", "japanese", "a list", "a mapping"],
-)
+@pytest.mark.parametrize("data", [
+    "x" * 3_000_000, "\0" * 3_000_000, "日" * 3_000_000, [7] * 2_000_000,
+    {str(n): n for n in range(300_000)},
+], ids=["text", "escapes", "japanese", "a list", "a mapping"])  # fmt: skip
 def test_a_record_is_bounded_and_says_that_it_was_cut(data: object, log: LogFile) -> None:
     PROGRAM.info("before", extra={"data": data})
     (file,) = log.directory.iterdir()

@@ -9,7 +9,7 @@ import pytest
 
 from bot.core.runs import CompletionSource
 from bot.core.states import Outcome
-from tests.adapters.agent_programs import is_gone
+from tests.adapters.agents.programs import is_gone
 from tests.clis.bench import Bench, appears
 from tests.clis.model import Fail, Model, Say, Shell, Wait
 from tests.clis.place import CANARIES

@@ -12,7 +12,7 @@ from bot.core.errors import Refused
 from bot.core.runs import CompletionSource, Launch, RunEnd
 from bot.core.states import Outcome
 from bot.ports import Agents
-from tests.adapters.agent_programs import CONVERSATION, NAMES, AgentPrograms
+from tests.adapters.agents.programs import CONVERSATION, NAMES, AgentPrograms
 from tests.fakes.agents import FakeAgents
 
 pytestmark = pytest.mark.covers("R-EXECUTOR-1")

@@ -124,9 +124,7 @@ async def _start(world: World, run: str, folder: Path) -> None:
 @pytest.mark.covers("G-US3.1", "G-US3.4", "G-OUT-4", "B-FLOW-RUN-10")
 async def test_a_started_run_has_a_pane_of_its_name(world: World, tmp_path: Path) -> None:
     await _start(world, "run-1", tmp_path)
-
     pane = await world.panes.find("run-1")
-
     assert pane is not None
     assert pane.name == "run-1"
     assert pane.pid > 0
@@ -137,7 +135,6 @@ async def test_a_started_run_has_a_pane_of_its_name(world: World, tmp_path: Path
 async def test_starting_twice_finds_the_same_pane(world: World, tmp_path: Path) -> None:
     first = await world.panes.start("run-1", str(tmp_path), world.launch("run-1"), "Do it.")
     second = await world.panes.start("run-1", str(tmp_path), world.launch("run-1"), "Do it.")
-
     assert first == second
     assert await world.panes.names() == ("run-1",)
 
@@ -150,9 +147,7 @@ async def test_the_exit_code_decides_between_finished_and_failed(
     await _start(world, "run-1", tmp_path)
     waiting = asyncio.create_task(world.panes.ended("run-1"))
     await world.finish("run-1", code)
-
     end = await waiting
-
     assert (end.outcome, end.exit_code) == (outcome, code)
 
 
@@ -163,10 +158,8 @@ async def test_an_end_is_told_to_all_who_ask_and_stays_the_same(
     await _start(world, "run-1", tmp_path)
     waiting = [asyncio.create_task(world.panes.ended("run-1")) for _ in range(3)]
     await world.finish("run-1", 3)
-
     told = [(end.outcome, end.exit_code) for end in await asyncio.gather(*waiting)]
     later = await world.panes.ended("run-1")
-
     assert told == [(Outcome.FAILED, 3)] * 3
     assert (later.outcome, later.exit_code) == (Outcome.FAILED, 3)
 
@@ -182,7 +175,6 @@ async def test_who_stops_waiting_takes_nothing_from_the_others(
     impatient.cancel()
     await asyncio.gather(impatient, return_exceptions=True)
     await world.finish("run-1", 0)
-
     assert (await patient).outcome is Outcome.FINISHED
 
 
@@ -193,7 +185,6 @@ async def test_the_end_of_one_run_is_not_the_end_of_another(world: World, tmp_pa
     first = asyncio.create_task(world.panes.ended("run-1"))
     second = asyncio.create_task(world.panes.ended("run-2"))
     await world.finish("run-2", 4)
-
     assert (await second).exit_code == 4
     assert not first.done()
     await world.finish("run-1", 5)
@@ -211,7 +202,6 @@ async def test_a_pane_that_is_taken_away_has_vanished(world: World, tmp_path: Pa
     await _start(world, "run-1", tmp_path)
     waiting = asyncio.create_task(world.panes.ended("run-1"))
     await world.vanish("run-1")
-
     assert (await waiting).outcome is Outcome.VANISHED
     assert await world.panes.find("run-1") is None
 
@@ -222,9 +212,7 @@ async def test_an_ended_run_is_never_started_again(world: World, tmp_path: Path)
     await world.finish("run-1", 0)
     await world.panes.ended("run-1")
     await world.panes.keep_transcript("run-1")
-
     pane = await world.panes.start("run-1", str(tmp_path), world.launch("run-1"), "Do it.")
-
     assert pane.pid == 0
     assert await world.panes.names() == ()
 
@@ -233,9 +221,7 @@ async def test_an_ended_run_is_never_started_again(world: World, tmp_path: Path)
 async def test_a_stop_ends_the_run_and_leaves_nothing(world: World, tmp_path: Path) -> None:
     await _start(world, "run-1", tmp_path)
     waiting = asyncio.create_task(world.panes.ended("run-1"))
-
     assert await world.panes.stop("run-1") == ()
-
     end = await waiting
     assert (end.outcome, end.source) == (Outcome.KILLED, CompletionSource.STOPPED)
     assert await world.panes.names() == ()
@@ -245,9 +231,7 @@ async def test_a_run_that_was_stopped_before_its_start_never_starts(
     world: World, tmp_path: Path
 ) -> None:
     assert await world.panes.stop("run-1") == ()
-
     pane = await world.panes.start("run-1", str(tmp_path), world.launch("run-1"), "Do it.")
-
     assert pane.pid == 0
     assert await world.panes.names() == ()
     assert (await world.panes.ended("run-1")).outcome is Outcome.KILLED
@@ -257,9 +241,7 @@ async def test_a_stop_does_not_change_how_a_run_has_ended(world: World, tmp_path
     await _start(world, "run-1", tmp_path)
     await world.finish("run-1", 0)
     assert (await world.panes.ended("run-1")).outcome is Outcome.FINISHED
-
     await world.panes.stop("run-1")
-
     assert (await world.panes.ended("run-1")).outcome is Outcome.FINISHED
 
 
@@ -270,9 +252,7 @@ async def test_a_transcript_can_be_kept_twice_and_the_pane_goes(
     await _start(world, "run-1", tmp_path)
     await world.finish("run-1", 0)
     await world.panes.ended("run-1")
-
     path = await world.panes.keep_transcript("run-1")
-
     assert path.endswith("runs/run-1.log")
     assert await world.panes.keep_transcript("run-1") == path
     assert await world.panes.find("run-1") is None
@@ -282,7 +262,6 @@ async def test_nothing_is_pasted_into_a_run_that_is_over(world: World, tmp_path:
     await _start(world, "run-1", tmp_path)
     await world.finish("run-1", 0)
     await world.panes.ended("run-1")
-
     with pytest.raises(Refused):
         await world.panes.paste("run-1", "go on")
 
@@ -306,7 +285,6 @@ async def test_what_a_program_asks_is_told_and_its_answer_typed(
     await world.asks("run-1", "Shall I?")
     async with aclosing(world.panes.dialogs("run-1")) as dialogs:
         asked = await _standing(dialogs)
-
         assert (asked.kind, asked.title) == (DialogKind.YES_NO, "Shall I?")
         assert [option.id for option in asked.options] == ["y", "n"]
         assert await world.panes.answer("run-1", asked, "y")
@@ -323,7 +301,6 @@ async def test_every_listener_is_told_and_an_old_question_to_a_new_one(
     ):
         told = [asyncio.create_task(_standing(dialogs)) for dialogs in (one, other)]
         await world.asks("run-1", "Shall I?")
-
         assert [(await task).title for task in told] == ["Shall I?"] * 2
     async with aclosing(world.panes.dialogs("run-1")) as late:
         assert (await _standing(late)).title == "Shall I?"
@@ -353,7 +330,6 @@ async def test_nothing_is_pasted_while_something_is_asked(world: World, tmp_path
     await world.asks("run-1", "Shall I?")
     async with aclosing(world.panes.dialogs("run-1")) as dialogs:
         await _standing(dialogs)
-
     with pytest.raises(Refused, match="asks"):
         await world.panes.paste("run-1", "go on")
 
@@ -364,7 +340,6 @@ async def test_a_question_goes_with_its_run(world: World, tmp_path: Path) -> Non
     async with aclosing(world.panes.dialogs("run-1")) as dialogs:
         asked = await _standing(dialogs)
         await world.panes.stop("run-1")
-
         assert await _next(dialogs) is None
     with pytest.raises(Refused):
         await world.panes.answer("run-1", asked, "y")
@@ -372,7 +347,6 @@ async def test_a_question_goes_with_its_run(world: World, tmp_path: Path) -> Non
 
 async def test_a_person_is_told_how_to_come_to_the_pane(world: World) -> None:
     command = world.panes.attach("run-1")
-
     assert shlex.split(command)[-3:] == ["attach", "-t", "=run-1"]
     assert command.endswith("'=run-1'")
 

@@ -38,17 +38,14 @@ async def path(world: World, first: str) -> str:
 
 
 @pytest.mark.covers("O-X4")
-@pytest.mark.parametrize(
-    ("pattern", "copied"),
-    [
-        (".env.local", (".env.local",)),
-        ("config/*.local.json", ("config/a.local.json",)),
-        ("*.local.json", ("config/a.local.json",)),
-        ("cache/**", ("cache/x/y.bin",)),
-        ("cache", ("cache/x/y.bin",)),
-        ("nothing*", ()),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "copied"), [
+    (".env.local", (".env.local",)),
+    ("config/*.local.json", ("config/a.local.json",)),
+    ("*.local.json", ("config/a.local.json",)),
+    ("cache/**", ("cache/x/y.bin",)),
+    ("cache", ("cache/x/y.bin",)),
+    ("nothing*", ()),
+])  # fmt: skip
 async def test_what_a_pattern_names_is_copied_and_nothing_else(
     world: World, path: str, first: str, pattern: str, copied: tuple[str, ...]
 ) -> None:

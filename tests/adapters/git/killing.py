@@ -97,18 +97,8 @@ class KilledGit:
 
 CALLS = (
     *("openat", "read", "write", "close", "mkdir", "rmdir", "unlink", "rename", "link", "chdir"),
-    *(
-        "fstat",
-        "newfstatat",
-        "lstat",
-        "access",
-        "getdents64",
-        "mmap",
-        "munmap",
-        "getcwd",
-        "pread64",
-    ),
-)
+    *("fstat", "newfstatat", "lstat", "access", "getdents64", "mmap", "munmap", "getcwd", "pread64"),
+)  # fmt: skip
 """System calls at which a git is killed where everything is tried."""
 MOST = 400
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from bot.core.errors import PortError, Refused
-from tests.adapters.git.test_trust import BRANCH, Scene
-from tests.adapters.git.worlds import PEOPLE, git, new_repository, write
+from tests.adapters.git.hostile import Scene
+from tests.adapters.git.worlds import BRANCH, PEOPLE, git, new_repository, write
 
 IN_THE_TREE = (".gitattributes", ".gitignore", ".gitmodules", "deep/er/.gitignore")
 IN_THE_REPOSITORY = (
@@ -49,14 +49,11 @@ async def refusals(scene: Scene) -> list[PortError]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("where", "name"),
-    [
-        *(("tree", name) for name in IN_THE_TREE),
-        *(("repository", name) for name in IN_THE_REPOSITORY),
-        *(("worktree", name) for name in OF_THE_WORKTREE),
-    ],
-)
+@pytest.mark.parametrize(("where", "name"), [
+    *(("tree", name) for name in IN_THE_TREE),
+    *(("repository", name) for name in IN_THE_REPOSITORY),
+    *(("worktree", name) for name in OF_THE_WORKTREE),
+])  # fmt: skip
 async def test_a_pipe_in_the_place_of_a_file_that_git_reads_is_named(
     scene: Scene, where: str, name: str
 ) -> None:

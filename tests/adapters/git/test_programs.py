@@ -14,7 +14,7 @@ import pytest
 from adapters.git import GitRepository, GitWorktrees
 from bot.cli.process import whole_paths
 from bot.core.errors import PortError, Refused
-from tests.adapters.git.test_trust import Scene, every_call
+from tests.adapters.git.hostile import Scene, every_call
 from tests.adapters.git.worlds import PEOPLE, git, write
 
 TOOLS = ("clean.sh", "merge.sh", "show.sh", "process.sh", "hooks/post-checkout", "hooks/pre-commit")
@@ -81,15 +81,11 @@ WAYS = [
     Way("an editor", {"core.editor": "tools/show.sh", "sequence.editor": "tools/show.sh"}, False),
     Way("a pager", {"core.pager": "tools/show.sh", "pager.log": "tools/show.sh"}, False),
     Way("a key", {"credential.helper": "!tools/show.sh", "core.askPass": "tools/show.sh"}, False),
-    Way(
-        "a connection",
-        {"core.sshCommand": "tools/show.sh", "core.gitProxy": "tools/show.sh"},
-        False,
-    ),
+    Way("a connection", {"core.sshCommand": "tools/show.sh", "core.gitProxy": "tools/show.sh"}, False),
     Way("other objects", {"core.alternateRefsCommand": "tools/show.sh"}, False),
     Way("an alias", {"alias.status": "!tools/show.sh", "alias.merge": "!tools/show.sh"}, False),
     Way("a trailer", {"trailer.z.command": "tools/show.sh", "trailer.z.key": "Z"}, False),
-]
+]  # fmt: skip
 
 
 def program(path: Path, text: str) -> None:
@@ -245,21 +241,18 @@ async def test_a_filter_gives_what_the_persons_own_would(tmp_path: Path, where: 
     assert git(home.top, "cat-file", "blob", f"{commit}:new.txt") == "new"
 
 
-@pytest.mark.parametrize(
-    ("command", "merges"),
-    [
-        ("tools/merge.sh %O %A %B", True),
-        ('"tools/merge.sh" "%O" "%A" "%B"', True),
-        ("sh tools/merge.sh %O %A %B", True),
-        ("{machine}/merge.sh %O %A %B %P", True),
-        ("git merge-file -q --union --marker-size=%L %A %O %B", True),
-        ("true", True),
-        ("npx merge-lock %O %A %B %P", False),
-        ("cd tools && ./merge.sh ../%O ../%A ../%B", False),
-        ("tools/not-there.sh %O %A %B", False),
-        ("'tools/merge.sh %O %A %B", False),
-    ],
-)
+@pytest.mark.parametrize(("command", "merges"), [
+    ("tools/merge.sh %O %A %B", True),
+    ('"tools/merge.sh" "%O" "%A" "%B"', True),
+    ("sh tools/merge.sh %O %A %B", True),
+    ("{machine}/merge.sh %O %A %B %P", True),
+    ("git merge-file -q --union --marker-size=%L %A %O %B", True),
+    ("true", True),
+    ("npx merge-lock %O %A %B %P", False),
+    ("cd tools && ./merge.sh ../%O ../%A ../%B", False),
+    ("tools/not-there.sh %O %A %B", False),
+    ("'tools/merge.sh %O %A %B", False),
+])  # fmt: skip
 async def test_a_driver_merges_from_the_persons_checkout_or_the_files_collide(
     tmp_path: Path, command: str, merges: bool
 ) -> None:

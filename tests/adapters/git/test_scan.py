@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from adapters.git import GitRepository
+from adapters.git.projects import (
+    MANIFESTS,
+    build_commands,
+    command_of_all,
+    is_test,
+    project_manifests,
+    projects_of,
+    set_up_of_all,
+)
 from adapters.git.scan import MOST_ENTRIES
 from bot.core.errors import Unavailable
-from bot.core.git import BuildSystem
+from bot.core.git import BuildSystem, Project
 from tests.adapters.git.worlds import PEOPLE, git, new_repository, write
 
 
@@ -282,10 +293,7 @@ async def test_a_mixed_repository_is_tested_project_by_project(
     assert (scan.build_system, scan.has_tests) == (BuildSystem.GO, True)
     assert "## backend/go.mod" in scan.project_meta
     ran = run_with_stubs(scan.test_command, top, tmp_path / "stubs", "go", "npm")
-    assert ran == [
-        f"{top}/backend: go test ./...",
-        f"{top}/it's a web: npm test -- --run",
-    ]
+    assert ran == [f"{top}/backend: go test ./...", f"{top}/it's a web: npm test -- --run"]
 
 
 def run_with_stubs(command: str, top: Path, stubs: Path, *programs: str) -> list[str]:
@@ -330,3 +338,337 @@ async def test_an_environment_beside_the_code_is_used_though_git_ignores_it(
     assert scan.test_command == ".venv/bin/python -m pytest"
     assert scan.set_up == "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"
     assert ".venv" not in scan.directory_tree
+
+
+CASES: list[tuple[dict[str, str], BuildSystem, str]] = [
+    ({"Cargo.toml": "[package]"}, BuildSystem.CARGO, "cargo test"),
+    ({"Cargo.toml": "[package]\n[workspace]"}, BuildSystem.CARGO, "cargo test --workspace"),
+    ({"Cargo.toml": "[workspace]\nmembers = ["}, BuildSystem.CARGO, "cargo test --workspace"),
+    ({"package.json": '{"scripts": {"test": "mocha"}}'}, BuildSystem.NPM, "npm test"),
+    ({"package.json": '{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1"}}'}, BuildSystem.NPM, ""),
+    ({"package.json": "{"}, BuildSystem.NPM, ""),
+    ({"package.json": "[" * 100_000}, BuildSystem.NPM, ""),
+    ({"package.json": '{"scripts": {"test": "x"}}', "pnpm-lock.yaml": ""}, BuildSystem.PNPM, "pnpm test"),
+    ({"package.json": '{"scripts": {"test": "x"}}', "yarn.lock": ""}, BuildSystem.YARN, "yarn test"),
+    ({"package.json": '{"scripts": {"test": "x"}}', "bun.lock": ""}, BuildSystem.BUN, "bun run test"),
+    ({"package.json": '{"packageManager": "pnpm@9", "scripts": {"test": "x"}}'}, BuildSystem.PNPM, "pnpm test"),
+    ({"pyproject.toml": "[tool.pytest.ini_options]"}, BuildSystem.PYTHON, "python3 -m pytest"),
+    ({"pyproject.toml": '[dependency-groups]\ndev = ["pytest>=8"]'}, BuildSystem.PYTHON, "python3 -m pytest"),
+    ({"requirements.txt": "pytest==8\n", "a_test.py": ""}, BuildSystem.PYTHON, "python3 -m pytest"),
+    ({"tests/conftest.py": "", "tests/test_a.py": ""}, BuildSystem.PYTHON, "python3 -m pytest"),
+    ({"requirements-dev.txt": "pytest\n"}, BuildSystem.PYTHON, "python3 -m pytest"),
+    ({"pyproject.toml": "[tool.tox]"}, BuildSystem.PYTHON, "tox"),
+    ({"tox.ini": "[tox]"}, BuildSystem.PYTHON, "tox"),
+    ({"noxfile.py": ""}, BuildSystem.PYTHON, "nox"),
+    ({"tests/test_a.py": "", "tests/__init__.py": ""}, BuildSystem.PYTHON, "python3 -m unittest discover -s tests -t ."),
+    ({"tests/test_a.py": ""}, BuildSystem.PYTHON, "python3 -m unittest discover -s tests"),
+    ({"test_a.py": ""}, BuildSystem.PYTHON, "python3 -m unittest discover"),
+    ({"pyproject.toml": "[project]\nname = 'x'"}, BuildSystem.PYTHON, ""),
+    ({"go.mod": "module x"}, BuildSystem.GO, "go test ./..."),
+    ({"pom.xml": ""}, BuildSystem.MAVEN, "mvn -B test"),
+    ({"pom.xml": "", "mvnw": ""}, BuildSystem.MAVEN, "./mvnw -B test"),
+    ({"build.gradle.kts": "", "gradlew": ""}, BuildSystem.GRADLE, "./gradlew test"),
+    ({"settings.gradle": ""}, BuildSystem.GRADLE, "gradle test"),
+    ({"App.csproj": ""}, BuildSystem.DOTNET, "dotnet test"),
+    ({"My App.sln": "", "App.csproj": ""}, BuildSystem.DOTNET, "dotnet test 'My App.sln'"),
+    ({"App.csproj": "", "App.Tests.csproj": ""}, BuildSystem.DOTNET, "dotnet test App.Tests.csproj"),
+    ({"Gemfile": "", "spec/a_spec.rb": ""}, BuildSystem.RUBY, "bundle exec rspec"),
+    ({"Gemfile": "", "Rakefile": "", "test/a_test.rb": ""}, BuildSystem.RUBY, "bundle exec rake test"),
+    ({"Rakefile": "", "test/a_test.rb": ""}, BuildSystem.RUBY, "rake test"),
+    ({"Gemfile": ""}, BuildSystem.RUBY, ""),
+    ({"Makefile": "all:\n\ttrue\ntest: all\n\ttrue\n"}, BuildSystem.MAKE, "make test"),
+    ({"Makefile": "test := 1\nall:\n"}, BuildSystem.MAKE, ""),
+    ({"CMakeLists.txt": "project(x)\n"}, BuildSystem.CMAKE, ""),
+    ({"README.md": ""}, BuildSystem.OTHER, ""),
+    # what cannot be read says nothing
+    ({"pyproject.toml": "[tool.pytest]\na = " + "1" * 5_000}, BuildSystem.PYTHON, "python3 -m pytest"),
+    # a command is read by people before it runs: no name may look like something else, or like an option
+    ({"a\u202enls.sln": "", "b.csproj": ""}, BuildSystem.DOTNET, "dotnet test b.csproj"),
+    ({"a\n.sln": "", "b\ufffd.sln": ""}, BuildSystem.DOTNET, ""),
+    ({"--logger:x.sln": "", "b.csproj": ""}, BuildSystem.DOTNET, "dotnet test ./--logger:x.sln"),
+    ({}, BuildSystem.OTHER, ""),
+    # what can be tested wins
+    ({"package.json": "{}", "pytest.ini": ""}, BuildSystem.PYTHON, "python3 -m pytest"),
+    ({"package.json": "{}", "Makefile": "test:\n"}, BuildSystem.MAKE, "make test"),
+]  # fmt: skip
+
+
+@pytest.mark.covers(
+    "G-RULE-VERIFY-2",
+    "G-ENUM-BuildSystem-Cargo",
+    "G-ENUM-BuildSystem-Npm",
+    "G-ENUM-BuildSystem-Other",
+)
+@pytest.mark.parametrize(("files", "system", "command"), CASES)
+def test_a_repository_is_recognised(
+    files: dict[str, str], system: BuildSystem, command: str
+) -> None:
+    manifests = {name: text for name, text in files.items() if name in MANIFESTS}
+    assert build_commands(files.keys(), manifests)[:2] == (system, command)
+
+
+PYTEST = "[tool.pytest.ini_options]\n"
+
+TESTED = {"tests/conftest.py": "", "tests/test_a.py": ""}
+
+TOOLS: list[tuple[dict[str, str], str, str]] = [
+    # uv makes its environment by itself
+    ({"uv.lock": "", "pyproject.toml": '[tool.uv]\ndev-dependencies = ["pytest>=8"]'}, "uv run python -m pytest", ""),
+    ({"uv.lock": "", "pyproject.toml": '[dependency-groups]\ndev = ["pytest"]'}, "uv run python -m pytest", ""),
+    ({"uv.lock": "", "pyproject.toml": '[dependency-groups]\ntest = ["pytest"]'}, "uv run --group test python -m pytest", ""),
+    ({"uv.lock": "", "pyproject.toml": '[project.optional-dependencies]\ncheck = ["pytest"]'}, "uv run --extra check python -m pytest", ""),
+    ({"uv.lock": "", "pyproject.toml": PYTEST}, "uv run --with pytest python -m pytest", ""),
+    ({"uv.lock": "", "pyproject.toml": "[project]", "test_a.py": ""}, "uv run python -m unittest discover", ""),
+    ({"pyproject.toml": "[tool.uv]\npackage = true\n" + PYTEST + '[project]\ndependencies = ["pytest"]'}, "uv run python -m pytest", ""),
+    ({"uv.lock": "", "pyproject.toml": "[project]"}, "", ""),
+    # these want it made in each worktree
+    ({"poetry.lock": "", "pyproject.toml": '[tool.poetry.group.dev.dependencies]\npytest = "^8"'}, "poetry run python -m pytest", "poetry install"),
+    ({"pyproject.toml": '[tool.poetry.dependencies]\npytest = "^8"'}, "poetry run python -m pytest", "poetry install"),
+    ({"pdm.lock": "", "pyproject.toml": PYTEST}, "pdm run python -m pytest", "pdm install"),
+    ({"Pipfile": "pytest = '*'\n", "Pipfile.lock": ""}, "pipenv run python -m pytest", "pipenv sync --dev"),
+    ({".venv/bin/python": "", "requirements.txt": "pytest\n"}, ".venv/bin/python -m pytest", "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"),
+    ({"venv/bin/python": "", "pyproject.toml": '[project.optional-dependencies]\ntest = ["pytest"]'}, "venv/bin/python -m pytest", "python3 -m venv venv && venv/bin/pip install -e '.[test]'"),
+    # a lock file names what is used; the environment beside it was made by that
+    ({".venv/bin/python": "", "uv.lock": "", "pyproject.toml": '[project]\ndependencies = ["pytest"]'}, "uv run python -m pytest", ""),
+    ({"tox.ini": "[testenv]", "uv.lock": "", "pyproject.toml": '[project]\ndependencies = ["pytest"]'}, "uv run python -m pytest", ""),
+    # tox, nox and hatch make theirs, too: nobody else says where pytest would come from
+    ({"tox.ini": "[tox]\n[pytest]", **TESTED}, "tox", ""),
+    ({"tox.ini": "[pytest]", **TESTED}, "python3 -m pytest", ""),
+    ({"tox.ini": "[tox]", ".venv/bin/python": "", **TESTED}, ".venv/bin/python -m pytest", "python3 -m venv .venv"),
+    ({"noxfile.py": "@nox.session\ndef lint(session): ...\n@nox.session\ndef tests(session): ...", **TESTED}, "nox -s tests", ""),
+    ({"noxfile.py": "def coverage(session): ...", "test_a.py": ""}, "nox", ""),
+    ({"pyproject.toml": '[tool.hatch.envs.default.scripts]\ntest = "pytest"'}, "hatch run test", ""),
+    ({"pyproject.toml": '[tool.hatch.envs.test.scripts]\nrun = "pytest"'}, "hatch run test:run", ""),
+    ({"pyproject.toml": "[tool.hatch.envs.hatch-test]\n" + PYTEST}, "hatch test", ""),
+    ({"pyproject.toml": "[tool.hatch.build]\n" + PYTEST}, "python3 -m pytest", ""),
+    ({"pyproject.toml": "[tool.pdm.version]\n" + PYTEST}, "python3 -m pytest", ""),
+    # Node.js
+    ({"package.json": '{"scripts": {"test": "x"}}', "package-lock.json": ""}, "npm test", "npm ci"),
+    ({"package.json": '{"scripts": {"test": "x"}, "devDependencies": {"x": "1"}}'}, "npm test", "npm install"),
+    ({"package.json": '{"scripts": {"test": "node --test"}}'}, "npm test", ""),
+    ({"package.json": '{"scripts": {"test": "x"}}', "pnpm-lock.yaml": ""}, "pnpm test", "pnpm install --frozen-lockfile"),
+    ({"package.json": "{}", "pnpm-lock.yaml": "", "turbo.json": '{"tasks": {"test": {}}}'}, "pnpm exec turbo run test", "pnpm install --frozen-lockfile"),
+    ({"package.json": "{}", "yarn.lock": "", "turbo.json": '{"pipeline": {"test": {}}}'}, "yarn turbo run test", "yarn install"),
+    ({"package.json": "{}", "package-lock.json": "", "turbo.json": '{"tasks": {"//#test" : {}}}'}, "npx turbo run test", "npm ci"),
+    ({"package.json": "{}", "bun.lockb": "", "turbo.json": '{"tasks": {"build": {}}}'}, "", "bun install --frozen-lockfile"),
+    ({"package.json": "{}", "bun.lock": "", "src/a.test.ts": ""}, "bun test", "bun install --frozen-lockfile"),
+    ({"Gemfile": "", "spec/a_spec.rb": ""}, "bundle exec rspec", "bundle install"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "command", "set_up"), TOOLS)
+def test_lock_files_and_configuration_say_which_tool_runs_the_tests(
+    files: dict[str, str], command: str, set_up: str
+) -> None:
+    manifests = {name: text for name, text in files.items() if name in MANIFESTS}
+    assert build_commands(files.keys(), manifests)[1:] == (command, set_up)
+
+
+_HOSTILE = """
+from adapters.git.projects import build_commands
+for name, text in (
+    ("requirements.txt", "\\n" * 500_000),
+    ("CMakeLists.txt", "\\n" * 65_536),
+    ("pyproject.toml", ".".join("a" * 500_000) + "=1"),
+    ("pyproject.toml", ".".join(['"="'] * 500_000) + "=1"),
+    ("Cargo.toml", "[" + ".".join("a" * 500_000) + "]"),
+):
+    build_commands({name}, {name: text})
+"""
+
+
+def test_no_manifest_keeps_the_bot_busy_for_ever() -> None:
+    """Reading them takes part of a second, or hours: in a process of its own, so that it can be ended."""
+    subprocess.run([sys.executable, "-c", _HOSTILE], check=True, timeout=60)
+
+
+def test_cmake_tests_are_built_first() -> None:
+    command = build_commands(["CMakeLists.txt"], {"CMakeLists.txt": "enable_testing()\n"}).command
+    assert command.startswith("cmake ")
+    assert "ctest" in command
+
+
+@pytest.mark.parametrize(
+    ("script", "lock", "command"),
+    [
+        ("vitest", "", "npm test -- --run"),
+        ("vitest watch", "", "npm test -- --run"),
+        ("cross-env TZ=UTC vitest --coverage", "pnpm-lock.yaml", "pnpm test --run"),
+        ("vitest", "yarn.lock", "yarn test --run"),
+        ("vitest", "bun.lock", "bun run test --run"),
+        ("vitest run", "", "npm test"),
+        ("vitest --run", "", "npm test"),
+        ("jest --watch", "", "npm test -- --watch=false"),
+        ("jest --watchAll", "yarn.lock", "yarn test --watchAll=false"),
+        ("jest", "", "npm test"),
+        ("react-scripts test", "", "npm test"),
+        # what is added would go to the last of the two
+        ("vitest && eslint .", "", "npm test"),
+    ],
+)
+def test_a_script_that_would_watch_runs_once(script: str, lock: str, command: str) -> None:
+    manifests = {"package.json": json.dumps({"scripts": {"test": script}})}
+    assert build_commands({"package.json", lock}, manifests)[1] == command
+
+
+@pytest.mark.parametrize("path", [
+    *("test_a.py", "a/b_test.py", "pkg/a_test.go", "src/a.test.ts", "src/a.spec.jsx"),
+    *("src/__tests__/a.js", "tests/it.rs", "test/a.rb", "spec/a_spec.rb"),
+    *("src/test/java/shop/CartTest.java", "CartTests.cs", "src/CartSpec.kt"),
+])  # fmt: skip
+def test_a_file_of_tests_is_known_by_its_name(path: str) -> None:
+    assert is_test(path)
+
+
+@pytest.mark.parametrize(
+    "path", ["latest.py", "src/contest.ts", "Testament.md", "tests/data.json", "spec.md", "a.rs"]
+)
+def test_other_files_hold_no_tests(path: str) -> None:
+    assert not is_test(path)
+
+
+NPM = '{"scripts": {"test": "mocha"}}'
+
+
+def seen(files: dict[str, str]) -> tuple[tuple[Project, ...], str]:
+    paths = list(files)
+    projects = projects_of(paths, files, project_manifests(paths))
+    return projects, command_of_all(projects, paths, files)
+
+
+def command(files: dict[str, str]) -> str:
+    return seen(files)[1]
+
+
+def test_without_a_command_at_the_top_each_project_is_tested_in_its_directory() -> None:
+    projects, all_of_it = seen(
+        {
+            "README.md": "",
+            "backend/pyproject.toml": PYTEST,
+            "backend/tests/test_a.py": "",
+            "services/worker/go.mod": "",
+            "web/package.json": NPM,
+        }
+    )
+    assert [(one.path, one.build_system, one.test_command) for one in projects] == [
+        (".", BuildSystem.OTHER, ""),
+        ("backend", BuildSystem.PYTHON, "python3 -m pytest"),
+        ("web", BuildSystem.NPM, "npm test"),
+        ("services/worker", BuildSystem.GO, "go test ./..."),
+    ]
+    assert all_of_it == (
+        "(cd backend && python3 -m pytest) && (cd web && npm test)"
+        " && (cd services/worker && go test ./...)"
+    )
+
+
+def test_the_command_of_the_top_stays_and_the_projects_are_told() -> None:
+    projects, all_of_it = seen({"Makefile": "test:\n", "web/package.json": NPM})
+    assert all_of_it == "make test"
+    assert [one.path for one in projects] == [".", "web"]
+
+
+def test_a_repository_of_one_project_is_its_top() -> None:
+    assert seen({"go.mod": ""}) == (
+        (Project(path=".", build_system=BuildSystem.GO, test_command="go test ./..."),),
+        "go test ./...",
+    )
+    assert seen({}) == ((Project(path="."),), "")
+
+
+def test_tests_of_a_project_below_are_not_those_of_the_top() -> None:
+    assert command({"a/setup.py": "", "a/test_a.py": "", "b/test_b.py": ""}) == (
+        "python3 -m unittest discover"
+    )
+    assert command({"a/setup.py": "", "a/test_a.py": ""}) == (
+        "(cd a && python3 -m unittest discover)"
+    )
+
+
+@pytest.mark.parametrize("folder", [
+    *("node_modules/x", "web/node_modules/x", "vendor/x", "tests/fixtures/x", "examples/x"),
+    *("pkg/testdata", "third_party/x", ".hidden", "docs", "tests/project", "a/b/c/d"),
+    *("line\nbreak", "not\ufffdutf8"),
+])  # fmt: skip
+def test_what_is_not_ours_or_too_deep_is_no_project(folder: str) -> None:
+    projects, all_of_it = seen({f"{folder}/package.json": NPM, "README.md": ""})
+    assert ([one.path for one in projects], all_of_it) == (["."], "")
+
+
+def test_names_are_quoted_for_the_shell() -> None:
+    files = {"it's; rm -rf x/package.json": NPM, "-x/go.mod": "", "a b/go.mod": ""}
+    assert command(files) == (
+        "(cd ./-x && go test ./...) && (cd 'a b' && go test ./...)"
+        """ && (cd 'it'"'"'s; rm -rf x' && npm test)"""
+    )
+
+
+def test_what_lies_in_a_tested_project_of_its_kind_is_tested_with_it() -> None:
+    files = {"app/pom.xml": "", "app/core/pom.xml": "", "app/web/package.json": NPM}
+    assert command(files) == "(cd app && mvn -B test) && (cd app/web && npm test)"
+
+
+def test_parts_without_tests_are_not_told() -> None:
+    files = {"CMakeLists.txt": "", "src/CMakeLists.txt": "", "web/package.json": "{}"}
+    assert [one.path for one in seen(files)[0]] == [".", "web"]
+
+
+@pytest.mark.parametrize(("top", "expected"), [
+    ({}, "npm test --workspaces --if-present"),
+    ({"pnpm-lock.yaml": ""}, "pnpm --recursive run --if-present test"),
+    ({"bun.lock": ""}, "bun run --filter '*' test"),
+    ({"yarn.lock": ""}, "(cd packages/a && yarn test) && (cd packages/b && yarn test)"),
+])  # fmt: skip
+def test_members_of_a_workspace_are_tested_together(top: dict[str, str], expected: str) -> None:
+    files = {
+        "package.json": '{"workspaces": ["packages/*"]}',
+        "packages/a/package.json": NPM,
+        "packages/b/package.json": NPM,
+        **top,
+    }
+    assert command(files) == expected
+    assert command(files | {"api/go.mod": ""}).replace(expected, "").strip(" &") == (
+        "(cd api && go test ./...)"
+    )
+
+
+def test_a_workspace_without_tests_has_nothing_to_run() -> None:
+    assert command({"package.json": '{"workspaces": ["a"]}', "a/package.json": "{}"}) == ""
+
+
+def test_a_pnpm_workspace_is_known_by_its_own_file() -> None:
+    files = {"package.json": "{}", "pnpm-workspace.yaml": "", "a/package.json": NPM}
+    assert command(files) == "pnpm --recursive run --if-present test"
+
+
+def test_a_lock_file_of_its_own_comes_before_that_of_the_top() -> None:
+    files = {"yarn.lock": "", "a/package.json": NPM, "b/package.json": NPM, "b/bun.lock": ""}
+    assert command(files) == "(cd a && yarn test) && (cd b && bun run test)"
+
+
+def test_at_most_twelve_projects_are_told_and_those_with_tests_come_first() -> None:
+    untested = {f"a{n:02}/package.json": "{}" for n in range(20)}
+    tested = {f"z{n:02}/package.json": NPM for n in range(20)}
+    projects, all_of_it = seen(untested | tested)
+    assert len(projects) == 1 + 12
+    assert [one.path for one in projects[1:]] == [f"z{n:02}" for n in range(12)]
+    assert all_of_it.count("npm test") == 12
+
+
+def set_up(files: dict[str, str]) -> str:
+    return set_up_of_all(seen(files)[0])
+
+
+def test_the_lock_of_a_workspace_holds_for_its_members_and_is_installed_once() -> None:
+    files = {
+        "pyproject.toml": "[tool.uv.workspace]",
+        "uv.lock": "",
+        "api/pyproject.toml": '[project]\ndependencies = ["pytest"]',
+        "web/package.json": NPM,
+        "web/package-lock.json": "",
+        "web/admin/package.json": NPM,
+    }
+    assert command(files) == "(cd api && uv run python -m pytest) && (cd web && npm test)"
+    assert set_up(files) == "(cd web && npm ci)"
+    members = {"package.json": '{"workspaces": ["a"]}', "yarn.lock": "", "a/package.json": NPM}
+    assert (command(members), set_up(members)) == ("(cd a && yarn test)", "yarn install")

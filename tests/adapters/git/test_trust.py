@@ -5,45 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from adapters.git import GitRepository, GitWorktrees
+from adapters.git import GitWorktrees
 from bot.core.errors import PortError, Refused
-from tests.adapters.git.worlds import git, new_repository, write
-
-BRANCH = "agent/login"
-
-
-class Scene:
-    """A repository with one worktree, an agent in it, and a program that must never run."""
-
-    def __init__(self, directory: Path) -> None:
-        self.top = new_repository(directory / "repository", {"code.py": "1\n", "b.txt": "b\n"})
-        self.path = self.top / ".worktrees" / "agent-login"
-        self.marker = directory / "RAN"
-        self.evil = directory / "evil"
-        self.evil.write_text(f"#!/bin/sh\ntouch {self.marker}\ncat\n")
-        self.evil.chmod(0o755)
-        self.worktrees = GitWorktrees(directory / "home")
-        self.repository = GitRepository(directory / "home")
-        self.first = git(self.top, "rev-parse", "HEAD")
-
-    @property
-    def admin(self) -> Path:
-        return self.top / ".git" / "worktrees" / "agent-login"
-
-    def config(self, key: str, value: str) -> None:
-        git(self.top, "config", key, value)
-
-    def attributes(self, line: str) -> None:
-        write(self.path, {".gitattributes": line, "code.py": "22\n"})
-        (self.top / ".git" / "info" / "attributes").write_text(line)
-
-    async def prepare(self) -> None:
-        await self.worktrees.prepare(str(self.top), BRANCH, str(self.path), self.first)
+from tests.adapters.git.hostile import Scene, every_call
+from tests.adapters.git.worlds import BRANCH, git, new_repository, write
 
 
 @pytest.fixture
@@ -55,67 +25,45 @@ async def scene(tmp_path: Path) -> Scene:
     return scene
 
 
-def fsmonitor(scene: Scene) -> None:
-    scene.config("core.fsmonitor", str(scene.evil))
-
-
-def hooks_path(scene: Scene) -> None:
-    scene.config("core.hooksPath", str(scene.top / "hooks"))
-    hooks(scene, scene.top / "hooks")
+LFS = {f"filter.lfs.{what}": f"{{evil}} {what} -- %f" for what in ("clean", "smudge", "process")}
+EDITORS = ("core.pager", "core.editor", "pager.log", "sequence.editor")
+SETTINGS: dict[str, tuple[dict[str, str], str]] = {
+    "a monitor": ({"core.fsmonitor": "{evil}"}, ""),
+    "a filter": ({"filter.x.clean": "{evil}", "filter.x.smudge": "{evil}"}, "* filter=x\n"),
+    "a filter that goes on": ({"filter.x.process": "{evil}"}, "* filter=x\n"),
+    "a filter for large files": ({**LFS, "filter.lfs.required": "true"}, "* filter=lfs diff=lfs merge=lfs -text\n"),
+    "a diff": ({"diff.external": "{evil}"}, ""),
+    "a diff of some files": ({"diff.x.command": "{evil}"}, "* diff=x\n"),
+    "a text of some files": ({"diff.x.textconv": "{evil}"}, "* diff=x\n"),
+    "a merge driver": ({"merge.x.driver": "{evil}"}, "* merge=x\n"),
+    "a connection": ({"core.sshCommand": "{evil}", "remote.origin.url": "ssh://nowhere/x"}, ""),
+    "a helper of remotes": ({"remote.origin.url": "ext::{evil}", "remote.origin.promisor": "true"}, ""),
+    "another address": ({"url.ext::{evil}.insteadOf": "https://example.org/", "remote.origin.url": "https://example.org/x.git"}, ""),
+    "a helper of credentials": ({"credential.helper": "!{evil}", "remote.origin.url": "https://127.0.0.1:1/x.git"}, ""),
+    "a signature": ({"gpg.program": "{evil}", "commit.gpgSign": "true"}, ""),
+    "pager and editor": (dict.fromkeys(EDITORS, "{evil}"), ""),
+    "aliases": ({f"alias.{name}": "!{evil}" for name in ("status", "diff", "worktree", "commit")}, ""),
+    "a submodule": ({"submodule.x.update": "!{evil}", "submodule.x.url": "ext::{evil}"}, ""),
+}  # fmt: skip
 
 
 def hooks(scene: Scene, directory: Path | None = None) -> None:
     directory = directory or scene.top / ".git" / "hooks"
     directory.mkdir(exist_ok=True)
-    for name in ("post-checkout", "pre-commit", "post-commit", "pre-merge-commit", "post-merge"):
+    early = ("post-checkout", "pre-commit", "post-commit", "pre-merge-commit", "post-merge")
+    late = ("reference-transaction", "prepare-commit-msg", "commit-msg", "post-index-change")
+    for name in (*early, *late):
         shutil.copy(scene.evil, directory / name)
-    for name in ("reference-transaction", "prepare-commit-msg", "commit-msg", "post-index-change"):
-        shutil.copy(scene.evil, directory / name)
 
 
-def filters(scene: Scene) -> None:
-    scene.config("filter.x.clean", str(scene.evil))
-    scene.config("filter.x.smudge", str(scene.evil))
-    scene.attributes("* filter=x\n")
+def hooks_elsewhere(scene: Scene) -> None:
+    scene.config("core.hooksPath", str(scene.top / "hooks"))
+    hooks(scene, scene.top / "hooks")
 
 
-def filter_process(scene: Scene) -> None:
-    scene.config("filter.x.process", str(scene.evil))
-    scene.attributes("* filter=x\n")
-
-
-def external_diff(scene: Scene) -> None:
-    scene.config("diff.external", str(scene.evil))
-
-
-def diff_driver(scene: Scene) -> None:
-    scene.config("diff.x.command", str(scene.evil))
-    scene.attributes("* diff=x\n")
-
-
-def textconv(scene: Scene) -> None:
-    scene.config("diff.x.textconv", str(scene.evil))
-    scene.attributes("* diff=x\n")
-
-
-def merge_driver(scene: Scene) -> None:
-    scene.config("merge.x.driver", str(scene.evil))
-    scene.attributes("* merge=x\n")
-
-
-def ssh_command(scene: Scene) -> None:
-    scene.config("core.sshCommand", str(scene.evil))
-    scene.config("remote.origin.url", "ssh://nowhere/x")
-
-
-def remote_helper(scene: Scene) -> None:
-    scene.config("remote.origin.url", f"ext::{scene.evil}")
-    scene.config("remote.origin.promisor", "true")
-
-
-def signing(scene: Scene) -> None:
-    scene.config("gpg.program", str(scene.evil))
-    scene.config("commit.gpgSign", "true")
+def submodules(scene: Scene) -> None:
+    write(scene.path, {".gitmodules": f'[submodule "x"]\npath = x\nurl = ext::{scene.evil}\n'})
+    scene.config("submodule.x.update", f"!{scene.evil}")
 
 
 def included(scene: Scene) -> None:
@@ -133,16 +81,14 @@ def worktree_configuration(scene: Scene) -> None:
 def _evil_git_dir(scene: Scene) -> Path:
     other = scene.top.parent / "planted"
     shutil.copytree(scene.top / ".git", other)
-    git(other, "config", "filter.x.clean", str(scene.evil))
-    git(other, "config", "filter.x.smudge", str(scene.evil))
-    git(other, "config", "core.fsmonitor", str(scene.evil))
+    for key in ("filter.x.clean", "filter.x.smudge", "core.fsmonitor"):
+        git(other, "config", key, str(scene.evil))
     scene.attributes("* filter=x\n")
     return other
 
 
 def pointer_file(scene: Scene) -> None:
-    other = _evil_git_dir(scene)
-    (scene.path / ".git").write_text(f"gitdir: {other}\n")
+    (scene.path / ".git").write_text(f"gitdir: {_evil_git_dir(scene)}\n")
 
 
 def pointer_link(scene: Scene) -> None:
@@ -175,41 +121,6 @@ def nested_repository(scene: Scene) -> None:
     write(inner, {"code.py": "changed again\n"})
 
 
-def credential_helper(scene: Scene) -> None:
-    scene.config("credential.helper", f"!{scene.evil}")
-    scene.config("remote.origin.url", "https://127.0.0.1:1/x.git")
-
-
-def pager_and_editor(scene: Scene) -> None:
-    scene.config("core.pager", str(scene.evil))
-    scene.config("core.editor", str(scene.evil))
-    scene.config("pager.log", str(scene.evil))
-    scene.config("sequence.editor", str(scene.evil))
-
-
-def large_file_storage(scene: Scene) -> None:
-    for what in ("clean", "smudge", "process"):
-        scene.config(f"filter.lfs.{what}", f"{scene.evil} {what} -- %f")
-    scene.config("filter.lfs.required", "true")
-    scene.attributes("* filter=lfs diff=lfs merge=lfs -text\n")
-
-
-def rewritten_address(scene: Scene) -> None:
-    scene.config(f"url.ext::{scene.evil}.insteadOf", "https://example.org/")
-    scene.config("remote.origin.url", "https://example.org/x.git")
-
-
-def alias(scene: Scene) -> None:
-    for name in ("status", "diff", "worktree", "commit"):
-        scene.config(f"alias.{name}", f"!{scene.evil}")
-
-
-def submodule_update(scene: Scene) -> None:
-    write(scene.path, {".gitmodules": f'[submodule "x"]\npath = x\nurl = ext::{scene.evil}\n'})
-    scene.config("submodule.x.update", f"!{scene.evil}")
-    scene.config("submodule.x.url", f"ext::{scene.evil}")
-
-
 def alternates(scene: Scene) -> None:
     """Objects from elsewhere: no program, but what a tree says could be another thing."""
     info = scene.top / ".git" / "objects" / "info"
@@ -221,73 +132,26 @@ def own_attributes(scene: Scene) -> None:
     scene.attributes("* filter=x diff=x merge=x\n")
 
 
-NOTICED = [
-    credential_helper,
-    pager_and_editor,
-    large_file_storage,
-    rewritten_address,
-    alias,
-    submodule_update,
-    fsmonitor,
-    hooks_path,
-    filters,
-    filter_process,
-    external_diff,
-    diff_driver,
-    textconv,
-    merge_driver,
-    ssh_command,
-    remote_helper,
-    signing,
-    included,
-    worktree_configuration,
-    pointer_file,
-    pointer_link,
-    common_directory,
-    main_common_directory,
-    git_directory_replaced,
+PLANTED = [
+    *(hooks_elsewhere, submodules, included, worktree_configuration, pointer_file, pointer_link),
+    *(common_directory, main_common_directory, git_directory_replaced),
 ]
 HARMLESS = [hooks, nested_repository, alternates, own_attributes]
+ATTACKS: dict[str, Callable[[Scene], None]] = {one.__name__: one for one in (*PLANTED, *HARMLESS)}
 
 
-def every_call(scene: Scene) -> list[Callable[[], Awaitable[object]]]:
-    top, path, first = str(scene.top), str(scene.path), scene.first
-    here, there = scene.worktrees, scene.repository
-    scratch = str(scene.top / ".worktrees" / "scratch")
-    other = str(scene.top / ".worktrees" / "agent-other")
-    return [
-        lambda: here.work(path, first),
-        lambda: here.diff(path, first, 10_000),
-        lambda: here.changed(path, first, ("code.py", ".claude/settings.json")),
-        lambda: there.read(top, first, ("code.py", "b.txt")),
-        lambda: here.commit_files(path, {"specs/x.md": "x\n"}, "docs: x"),
-        lambda: here.prepare(top, BRANCH, path, first),
-        lambda: here.prepare(top, "agent/other", other, first),
-        lambda: here.merge(path, "main", "merge"),
-        lambda: here.merge_all(top, "main", {BRANCH: first}, scratch),
-        lambda: here.remove_scratch(top, scratch),
-        lambda: here.log(top, first, BRANCH),
-        lambda: here.merge(path, "main", "merge", plan="specs"),
-        lambda: here.collisions(top, (BRANCH, "main")),
-        lambda: here.copy_ignored(top, path, ("b.txt", "specs/**")),
-        lambda: here.take_in(top, top, first),
-        lambda: here.move_base(top, "main", BRANCH),
-        lambda: here.remove(top, path, BRANCH, "main"),
-        lambda: there.base(top),
-        lambda: there.base(path),
-        lambda: there.scan(top, first),
-        lambda: there.branches(top),
-        lambda: there.checkout(top),
-        lambda: there.commit_exists(top, first),
-    ]
+def set_up(scene: Scene, name: str) -> None:
+    settings, attributes = SETTINGS[name]
+    for key, value in settings.items():
+        scene.config(key.format(evil=scene.evil), value.format(evil=scene.evil))
+    if attributes:
+        scene.attributes(attributes)
 
 
 @pytest.mark.covers("G-RULE-TRUST-1")
-@pytest.mark.parametrize("attack", [*NOTICED, *HARMLESS], ids=lambda attack: attack.__name__)
-async def test_nothing_an_agent_plants_runs_in_any_call(
-    scene: Scene, attack: Callable[[Scene], None]
-) -> None:
-    attack(scene)
+@pytest.mark.parametrize("attack", [*SETTINGS, *ATTACKS])
+async def test_nothing_an_agent_plants_runs_in_any_call(scene: Scene, attack: str) -> None:
+    set_up(scene, attack) if attack in SETTINGS else ATTACKS[attack](scene)
     # ours may have been run by the agent's own git while it planted it
     scene.marker.unlink(missing_ok=True)
     reasons: list[str] = []
@@ -297,7 +161,7 @@ async def test_nothing_an_agent_plants_runs_in_any_call(
         except PortError as error:
             reasons.append(error.reason)
         assert not scene.marker.exists()
-    if attack in NOTICED:
+    if attack not in [one.__name__ for one in HARMLESS]:
         told = ("git configuration was changed", "not the main checkout")
         assert any(words in reasons[0] for words in told)
 

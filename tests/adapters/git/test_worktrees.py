@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import psutil
@@ -15,26 +17,7 @@ from adapters.git.layout import main_checkout
 from adapters.git.ledger import Locks
 from adapters.git.run import Git
 from bot.core.errors import Refused, Unavailable
-from tests.adapters.git.worlds import RealWorld, git, new_repository, write
-
-BRANCH = "agent/login"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> RealWorld:
-    return RealWorld(tmp_path)
-
-
-@pytest.fixture
-def first(world: RealWorld) -> str:
-    return git(world.top, "rev-parse", "HEAD")
-
-
-@pytest.fixture
-async def path(world: RealWorld, first: str) -> Path:
-    here = world.at("agent-login")
-    await world.worktrees.prepare(world.path, BRANCH, here, first)
-    return Path(here)
+from tests.adapters.git.worlds import BRANCH, RealWorld, git, new_repository, write
 
 
 @pytest.mark.covers("G-RULE-BRANCH-8")
@@ -341,3 +324,206 @@ async def test_a_submodule_nobody_filled_is_no_hindrance(world: RealWorld, tmp_p
     assert (await world.worktrees.work(path, start)).uncommitted == ()
     removal = await world.worktrees.remove(world.path, path, BRANCH, "main")
     assert (removal.worktree_gone, removal.branch_gone) == (True, True)
+
+
+@pytest.fixture
+def private() -> Iterator[None]:
+    old = os.umask(0o077)
+    yield
+    os.umask(old)
+
+
+@pytest.mark.usefixtures("private")
+async def test_files_git_writes_have_the_operators_modes(tmp_path: Path) -> None:
+    repository = new_repository(tmp_path / "repository")
+    path = repository / ".worktrees" / "agent-a"
+    worktrees = GitWorktrees(tmp_path / "home", umask=0o022)
+    await worktrees.prepare(
+        str(repository), "agent/a", str(path), git(repository, "rev-parse", "HEAD")
+    )
+    modes = {
+        file.stat().st_mode & 0o777
+        for file in path.iterdir()
+        if file.is_file() and file.name != ".git"
+    }
+    assert modes == {0o644}
+
+
+async def test_no_status_shows_a_hidden_folder(world: RealWorld) -> None:
+    world.person_leaves({".forge/intents/a.yaml": "title: A\n"})
+    for _ in range(2):
+        await world.worktrees.hide(world.path, ".forge")
+    assert git(world.path, "status", "--porcelain") == ""
+    assert (world.lies(world.path, ".git/info/exclude") or "").count("/.forge/") == 1
+
+
+async def test_what_the_repository_tracks_is_not_hidden_and_hinders_nothing(
+    world: RealWorld,
+) -> None:
+    world.person_commits("main", {".forge/intents/a.yaml": "title: A\n"})
+    await world.worktrees.hide(world.path, ".forge")
+    before = await world.repository.checkout(world.path)
+    world.person_leaves({".forge/intents/a.yaml": "title: B\n", ".forge/intents/b.yaml": "x\n"})
+    assert "/.forge/" not in (world.lies(world.path, ".git/info/exclude") or "")
+    assert git(world.path, "status", "--porcelain") != ""
+    assert (await world.repository.base(world.path)).uncommitted == 0
+    assert (await world.repository.checkout(world.path)).touched_since(before) == ()
+    path = world.at("agent-x")
+    await world.worktrees.prepare(world.path, "agent/x", path, world.tip("main") or "")
+    commit = world.agent_commits(path, {"new.py": "x = 1\n"})
+    await world.worktrees.move_base(world.path, "main", commit)
+    assert world.tip("main") == commit
+    assert world.lies(world.path, ".forge/intents/a.yaml") == "title: B\n"
+
+
+def offered(refused: pytest.ExceptionInfo[Refused]) -> str:
+    found = re.search(r"[0-9a-f]{40}", refused.value.remedy)
+    return found[0] if found else ""
+
+
+@pytest.mark.covers("G-RULE-BRANCHMODE-3")
+@pytest.mark.parametrize("vanished", [False, True])
+async def test_of_a_deleted_branch_the_commit_it_stood_at_is_offered(
+    world: RealWorld, path: Path, vanished: bool
+) -> None:
+    commit = world.agent_commits(str(path), {"login.py": "x\n"})
+    if vanished:
+        world.vanish(str(path))
+    git(world.top, "update-ref", "-d", f"refs/heads/{BRANCH}")
+    for _ in range(2):
+        with pytest.raises(Refused, match="is gone") as refused:
+            await world.worktrees.prepare(world.path, BRANCH, str(path), commit)
+        assert offered(refused) == commit
+
+
+async def test_of_a_moved_branch_the_commit_it_stood_at_is_offered(
+    world: RealWorld, path: Path
+) -> None:
+    commit = world.agent_commits(str(path), {"login.py": "x\n"})
+    elsewhere = git(world.top, "commit-tree", "-m", "x", "HEAD^{tree}")
+    git(world.top, "update-ref", f"refs/heads/{BRANCH}", elsewhere)
+    with pytest.raises(Refused, match="moved by hand") as refused:
+        await world.worktrees.commit_files(str(path), {"spec.md": "s\n"}, "docs: s")
+    assert offered(refused) == commit
+    assert (path / "login.py").read_text() == "x\n"
+    git(world.top, "update-ref", f"refs/heads/{BRANCH}", commit)
+    assert (await world.worktrees.work(str(path), commit)).uncommitted == ()
+
+
+async def test_an_agent_may_rewrite_its_own_commits(world: RealWorld, path: Path) -> None:
+    start = world.tip("main") or ""
+    world.agent_commits(str(path), {"login.py": "x\n"})
+    world.vanish(str(path))
+    await world.worktrees.prepare(world.path, BRANCH, str(path), start)
+    git(path, "commit", "--quiet", "--amend", "-m", "amended")
+    assert len((await world.worktrees.work(str(path), start)).commits) == 1
+
+
+async def test_a_tag_or_file_named_like_a_branch_is_not_taken_for_it(
+    world: RealWorld, path: Path
+) -> None:
+    """Else unmerged work would look as though it were merged."""
+    commit = world.agent_commits(str(path), {"login.py": "x\n"})
+    git(world.top, "tag", "main", commit)
+    (world.top / ".git" / "main").write_text(commit + "\n")
+    removal = await world.worktrees.remove(world.path, str(path), BRANCH, "main")
+    assert "not merged" in removal.reason
+    assert world.tip(BRANCH) == commit
+
+
+@pytest.mark.parametrize("lie", ["replace", "graft"])
+async def test_a_planted_history_does_not_prove_a_merge(
+    world: RealWorld, path: Path, lie: str
+) -> None:
+    commit, base = world.agent_commits(str(path), {"login.py": "x\n"}), world.tip("main") or ""
+    if lie == "replace":
+        git(world.top, "replace", "--graft", base, commit)
+    else:
+        (world.top / ".git" / "info" / "grafts").write_text(f"{base} {commit}\n")
+    removal = await world.worktrees.remove(world.path, str(path), BRANCH, "main")
+    assert "not merged" in removal.reason
+    assert world.tip(BRANCH) == commit
+
+
+def hide(path: Path, how: str, file: str, change: str) -> None:
+    """Git is told not to look at it, and then it is changed."""
+    git(path, "update-index", how, file)
+    (path / file).write_text(change)
+
+
+@pytest.mark.parametrize("how", ["--skip-worktree", "--assume-unchanged"])
+async def test_a_change_that_no_status_shows_is_not_committed(
+    world: RealWorld, path: Path, how: str
+) -> None:
+    hide(path, how, "code.py", "assert True\n")
+    assert git(path, "status", "--porcelain") == ""
+    work = await world.worktrees.work(str(path), world.tip("main") or "")
+    assert work.uncommitted == ("code.py",)
+    git(path, "update-index", how.replace("--", "--no-"), "code.py")
+    git(path, "checkout", "--", "code.py")
+    assert (await world.worktrees.work(str(path), world.tip("main") or "")).uncommitted == ()
+
+
+async def test_what_a_sparse_checkout_leaves_out_is_no_change(world: RealWorld, path: Path) -> None:
+    git(path, "update-index", "--skip-worktree", "code.py")
+    (path / "code.py").unlink()
+    assert (await world.worktrees.work(str(path), world.tip("main") or "")).uncommitted == ()
+
+
+@pytest.mark.parametrize("how", ["--skip-worktree", "--assume-unchanged"])
+async def test_a_worktree_with_a_change_that_no_status_shows_stays(
+    world: RealWorld, path: Path, how: str
+) -> None:
+    hide(path, how, "code.py", "mine\n")
+    removal = await world.worktrees.remove(world.path, str(path), BRANCH, "main")
+    assert not removal.worktree_gone
+    assert (path / "code.py").read_text() == "mine\n"
+
+
+AGENTS = 20
+
+
+async def test_twenty_agents_and_the_bot_are_in_nobody_s_way(tmp_path: Path) -> None:
+    world = RealWorld(tmp_path)
+    first, everyone = git(world.top, "rev-parse", "HEAD"), range(AGENTS)
+    branches = tuple(f"agent/t{n}" for n in everyone)
+    heads = await asyncio.gather(*(_prepared(world, n, first) for n in everyone))
+    assert heads == [first] * AGENTS
+    await asyncio.gather(*(_works(world, n, first) for n in everyone))
+    assert await world.worktrees.collisions(world.path, branches) == ()
+    proved = {name: world.tip(name) or "" for name in branches}
+    merged = await world.worktrees.merge_all(world.path, "main", proved, world.at("scratch"))
+    names = git(world.top, "ls-tree", "--name-only", merged.commit).splitlines()
+    assert {f"own{n}.{kind}" for n in everyone for kind in ("py", "md")} <= set(names)
+    await world.worktrees.remove_scratch(world.path, world.at("scratch"))
+    removals = await asyncio.gather(
+        *(
+            world.worktrees.remove(world.path, world.at(f"t{n}"), f"agent/t{n}", merged.commit)
+            for n in everyone
+        )
+    )
+    assert [(one.worktree_gone, one.branch_gone) for one in removals] == [(True, True)] * AGENTS
+    assert git(world.top, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
+    assert git(world.top, "status", "--porcelain") == ""
+    git(world.top, "fsck", "--strict", "--no-dangling")
+
+
+async def _prepared(world: RealWorld, n: int, first: str) -> str:
+    return await world.worktrees.prepare(world.path, f"agent/t{n}", world.at(f"t{n}"), first)
+
+
+async def _works(world: RealWorld, n: int, first: str) -> None:
+    """One task: its agent commits while the bot looks, then the bot commits and merges its neighbour in."""
+    path, branch, neighbour = world.at(f"t{n}"), f"agent/t{n}", f"agent/t{(n + 1) % AGENTS}"
+    agent = asyncio.to_thread(
+        lambda: [world.agent_commits(path, {f"own{n}.py": f"{i}\n"}) for i in (1, 2)]
+    )
+    looking = world.worktrees.collisions(world.path, (branch, neighbour))
+    _, found = await asyncio.gather(agent, looking)
+    assert found == ()
+    await world.worktrees.commit_files(path, {f"own{n}.md": "own\n"}, "docs: own")
+    merged = await world.worktrees.merge(path, neighbour, "Merge the neighbour")
+    assert merged.conflicts == ()
+    work = await world.worktrees.work(path, first)
+    assert (work.head, work.uncommitted) == (merged.commit, ())
+    assert {f"own{n}.py", f"own{n}.md"} <= set(work.created_files)

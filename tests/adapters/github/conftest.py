@@ -1,4 +1,4 @@
-"""A played GitHub with a repository that has a change to propose."""
+"""A repository hosted on a played GitHub, with work of an agent on a branch."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.github.bed_stage import CALC, Stage
-from tests.beds.github import GithubBed
+from tests.adapters.github.forge_stage import ForgeStage, forge_stage
 
 
 @pytest.fixture
-async def github_stage(tmp_path: Path) -> AsyncIterator[Stage]:
-    async with GithubBed(tmp_path / "hub") as bed:
-        shop = bed.repository("acme/shop")
-        shop.people.push("agent/a", {"calc.py": CALC}, "Add calc")
-        yield Stage(bed, shop, tmp_path)
+async def stage(tmp_path: Path) -> AsyncIterator[ForgeStage]:
+    async with forge_stage(tmp_path) as made:
+        yield made

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from adapters.github.checks import failure_excerpt
 from adapters.github.pulls import resolved_comments
 from bot.core.errors import Unavailable
 from bot.core.forge import CiState, MergeState
-from tests.adapters.github.forge_stage import BRANCH, SLUG, ForgeStage, forge_stage
+from tests.adapters.github.forge_stage import BRANCH, SLUG, ForgeStage
 from tests.beds.github import Inline, annotation
 
 LOG = (
@@ -20,12 +17,6 @@ LOG = (
     "2026-11-18T12:00:02.1234567Z ##[error]Process completed with exit code 1.\n"
     "2026-11-18T12:00:03.1234567Z Post job cleanup.\n"
 )
-
-
-@pytest.fixture
-async def stage(tmp_path: Path) -> AsyncIterator[ForgeStage]:
-    async with forge_stage(tmp_path) as stage:
-        yield stage
 
 
 async def test_a_look_at_what_has_not_changed_costs_nothing(stage: ForgeStage) -> None:
@@ -56,9 +47,7 @@ async def test_the_last_tenth_of_the_quota_is_kept_for_what_people_wait_for(
     assert (await forge.merge(SLUG, pull.number, stage.commit, "t")).merged
 
 
-async def test_a_failure_is_told_with_what_was_found_and_where_it_failed(
-    stage: ForgeStage,
-) -> None:
+async def test_a_failure_is_told_with_what_was_found_and_where_it_failed(stage: ForgeStage) -> None:
     forge = stage.github()
     pull = await stage.opened(forge)
     run = stage.shop.robots.check(
@@ -109,16 +98,13 @@ async def test_what_the_token_may_not_read_is_left_out(stage: ForgeStage) -> Non
     assert (await forge.look(SLUG, pull.number)).ci is CiState.NONE
 
 
-@pytest.mark.parametrize(
-    ("conclusions", "state"),
-    [
-        (["success", "skipped", "neutral"], CiState.PASSED),
-        (["success", None], CiState.PENDING),
-        (["success", "action_required"], CiState.PENDING),
-        (["success", None, "timed_out"], CiState.FAILED),
-        (["cancelled"], CiState.FAILED),
-    ],
-)
+@pytest.mark.parametrize(("conclusions", "state"), [
+    (["success", "skipped", "neutral"], CiState.PASSED),
+    (["success", None], CiState.PENDING),
+    (["success", "action_required"], CiState.PENDING),
+    (["success", None, "timed_out"], CiState.FAILED),
+    (["cancelled"], CiState.FAILED),
+])  # fmt: skip
 async def test_the_worst_check_counts(
     stage: ForgeStage, conclusions: list[str | None], state: CiState
 ) -> None:
@@ -131,9 +117,7 @@ async def test_the_worst_check_counts(
     assert bool(seen.failures) == (state is CiState.FAILED)
 
 
-async def test_statuses_count_as_checks_do_and_a_new_commit_begins_anew(
-    stage: ForgeStage,
-) -> None:
+async def test_statuses_count_as_checks_do_and_a_new_commit_begins_anew(stage: ForgeStage) -> None:
     forge = stage.github()
     pull = await stage.opened(forge)
     stage.shop.robots.status(
@@ -179,9 +163,7 @@ async def test_robots_replies_and_the_bot_itself_are_not_heard(stage: ForgeStage
     assert [(one.text, one.path, one.line) for one in notes] == [("Why so?", "login.py", 1)]
 
 
-async def test_a_wish_for_changes_holds_until_the_same_person_approves(
-    stage: ForgeStage,
-) -> None:
+async def test_a_wish_for_changes_holds_until_the_same_person_approves(stage: ForgeStage) -> None:
     forge = stage.github()
     pull = await stage.opened(forge)
     people = stage.shop.people

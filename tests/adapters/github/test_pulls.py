@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from adapters.github.pulls import (
+    body_of,
+    digest,
+    lines_of,
+    part_in,
+    title_of,
+    with_part,
+    without_references,
+)
 from bot.core.errors import Refused, Unavailable
 from bot.core.forge import Obstacle
 from tests.adapters.github.forge_stage import BRANCH, SLUG, ForgeStage, forge_stage
 from tests.beds.github import Protection
-
-
-@pytest.fixture
-async def stage(tmp_path: Path) -> AsyncIterator[ForgeStage]:
-    async with forge_stage(tmp_path) as stage:
-        yield stage
 
 
 async def test_nothing_is_asked_to_change_where_nothing_has_changed(stage: ForgeStage) -> None:
@@ -71,9 +76,7 @@ async def test_where_there_are_no_drafts_it_is_opened_without(stage: ForgeStage)
     assert (await forge.open(SLUG, stage.wanted(draft=True))).number == pull.number
 
 
-async def test_a_pull_request_of_people_for_the_branch_is_taken_as_it_is(
-    stage: ForgeStage,
-) -> None:
+async def test_a_pull_request_of_people_for_the_branch_is_taken_as_it_is(stage: ForgeStage) -> None:
     forge = stage.github()
     stage.lies_there()
     theirs = stage.shop.people.open_pull(BRANCH, title="Theirs")
@@ -102,9 +105,7 @@ async def test_a_closed_one_is_not_opened_again_but_a_new_one_made(stage: ForgeS
     assert second.open
 
 
-async def test_a_branch_or_base_that_is_not_there_is_said_with_a_remedy(
-    stage: ForgeStage,
-) -> None:
+async def test_a_branch_or_base_that_is_not_there_is_said_with_a_remedy(stage: ForgeStage) -> None:
     forge = stage.github()
     with pytest.raises(Refused, match=BRANCH) as refused:
         await forge.open(SLUG, stage.wanted())
@@ -137,15 +138,12 @@ async def test_the_number_stands_in_the_message_once(stage: ForgeStage) -> None:
     assert stage.shop.log("main")[0] == f"feat: log in (#{pull.number})"
 
 
-@pytest.mark.parametrize(
-    ("setting", "allowed", "commits"),
-    [
-        ("", ("merge", "squash", "rebase"), ["feat: log in (#1)", "first"]),
-        ("", ("merge", "rebase"), ["feat: log in (#1)", "work", "first"]),
-        ("", ("rebase",), ["work", "first"]),
-        ("rebase", ("merge", "squash", "rebase"), ["work", "first"]),
-    ],
-)
+@pytest.mark.parametrize(("setting", "allowed", "commits"), [
+    ("", ("merge", "squash", "rebase"), ["feat: log in (#1)", "first"]),
+    ("", ("merge", "rebase"), ["feat: log in (#1)", "work", "first"]),
+    ("", ("rebase",), ["work", "first"]),
+    ("rebase", ("merge", "squash", "rebase"), ["work", "first"]),
+])  # fmt: skip
 async def test_the_method_is_the_one_that_is_set_or_allowed(
     stage: ForgeStage, setting: str, allowed: tuple[str, ...], commits: list[str]
 ) -> None:
@@ -226,9 +224,7 @@ async def test_a_branch_that_github_removed_itself_after_the_merge_is_gone(
     assert await forge.unpublish(SLUG, BRANCH, stage.commit) == ""
 
 
-async def test_a_branch_that_may_not_be_removed_is_left_with_the_reason(
-    stage: ForgeStage,
-) -> None:
+async def test_a_branch_that_may_not_be_removed_is_left_with_the_reason(stage: ForgeStage) -> None:
     forge = stage.github()
     await stage.publish(forge)
     stage.shop.refuse_pushes("agent/*", "GH013: Nobody removes branches here")
@@ -246,3 +242,83 @@ async def test_an_enterprise_server_works_under_its_own_path(tmp_path: Path) -> 
         pull = await forge.open(SLUG, stage.wanted(draft=True))
         await forge.make_ready(SLUG, pull.number)
         assert (await forge.merge(SLUG, pull.number, stage.commit, "t")).merged
+
+
+CLOSES = re.compile(r"(?:close|fix|resolve)[sd]?\s*:?\s+(?:[\w./-]*#|https?://)", re.IGNORECASE)
+
+
+@pytest.mark.parametrize("text", [
+    "closes #12", "Fixes: #3", "RESOLVED acme/shop#4",
+    "fix https://github.com/acme/shop/issues/4", "This closed\n#5", "fixes GH-7",
+])  # fmt: skip
+def test_a_text_of_a_models_closes_nothing(text: str) -> None:
+    calm = without_references(text)
+    assert not CLOSES.search(calm)
+    assert calm.replace("\u2060", "") == text
+
+
+def test_a_text_of_a_models_mentions_nobody() -> None:
+    assert not re.search(r"@[A-Za-z0-9]", without_references("@mika and @acme/team, a@b.example"))
+    assert "depends on #3" in without_references("depends on #3")
+    assert without_references("@pytest.mark\n") != "@pytest.mark\n"
+
+
+@given(st.text(max_size=300))
+def test_whatever_a_model_writes_mentions_and_closes_nothing(text: str) -> None:
+    for calm in (without_references(text), body_of(text, title_of(text), draft=False)):
+        assert not re.search(r"@[A-Za-z0-9]", calm)
+        assert not re.search(r"(?i)\bcloses\s+#\d", calm)
+
+
+@given(st.text(max_size=300), st.booleans())
+def test_what_the_bot_wrote_is_known_again(text: str, draft: bool) -> None:
+    body = body_of(text, "title", draft=draft)
+    for shown in (body, f"Above\n\n{body}\n\nBelow", lines_of(body.replace("\n", "\r\n"))):
+        part = part_in(shown)
+        assert part is not None
+        assert (part.untouched, part.draft) == (True, draft)
+        assert part.title_digest == digest("title")
+
+
+def test_a_text_full_of_line_ends_is_gone_through_once() -> None:
+    """Again and again it would take hours."""
+    assert "x" in body_of(f"x{chr(10) * 300_000}x", "feat: x", draft=False)
+
+
+def test_a_model_cannot_make_a_mark() -> None:
+    forged = body_of("mine", "t", draft=False)
+    body = body_of(f"{forged}\n\n<!-- hidden -->", "t", draft=True)
+    part = part_in(body)
+    assert part is not None
+    assert (part.start, part.end, part.draft) == (0, len(body), True)
+
+
+def test_the_mark_at_the_end_of_the_bots_own_text_stays_a_mark() -> None:
+    body = body_of("Text\n\n<!-- gwt-bot task=task-1 -->\n", "t", draft=False)
+    assert "Text\n\n<!-- gwt-bot task=task-1 -->\n<!-- /gwt-bot -->" in body
+    inside = body_of("<!-- gwt-bot task=task-1 -->\nText", "t", draft=False)
+    assert "<!-- gwt-bot task=" not in inside
+
+
+def test_what_people_write_around_it_is_kept() -> None:
+    old, new = body_of("old", "t", draft=False), body_of("new", "t", draft=False)
+    shown = f"Above\n{old}\nBelow"
+    part = part_in(shown)
+    assert part is not None
+    assert with_part(shown, part, new) == f"Above\n{new}\nBelow"
+
+
+def test_a_part_that_people_have_changed_is_theirs() -> None:
+    body = body_of("The bot's words", "t", draft=False)
+    part = part_in(body.replace("words", "words, and ours"))
+    assert part is not None
+    assert not part.untouched
+    assert part_in("Only their words") is None
+
+
+def test_texts_are_no_longer_than_github_takes_them() -> None:
+    assert len(body_of("@" + "a@" * 60_000, "t", draft=False)) <= 65_000
+    cut = body_of("x" * 100_000 + "\n\n<!-- gwt-bot task=t1 -->", "t", draft=False)
+    assert cut.endswith("(shortened)\n\n<!-- gwt-bot task=t1 -->\n<!-- /gwt-bot -->")
+    assert len(title_of("word " * 200)) <= 256
+    assert title_of("  one\ntwo  ") == "one two"

@@ -92,21 +92,12 @@ async def test_names_that_no_intent_can_have_are_told(
 
 
 @pytest.mark.covers("F-INTENT-YAML")
-@pytest.mark.parametrize(
-    "broken",
-    [
-        b"title: [",
-        b"\xff\xfe",
-        b"title: A\ntitle: B\n",
-        b"a: &a [x]\nb: &b [*a, *a]\ntitle: *b\n",
-        b"[" * 20_000,
-        b"- title: A\n",
-        b"title: A\nstatus: finished\n",
-        b"title: A\nclarifications: [1, 2]\n",
-        b"type: fix\n",
-        b"title: A\n---\ntitle: B\n",
-    ],
-)
+@pytest.mark.parametrize("broken", [
+    b"title: [", b"\xff\xfe", b"title: A\ntitle: B\n",
+    b"a: &a [x]\nb: &b [*a, *a]\ntitle: *b\n", b"[" * 20_000, b"- title: A\n",
+    b"title: A\nstatus: finished\n", b"title: A\nclarifications: [1, 2]\n", b"type: fix\n",
+    b"title: A\n---\ntitle: B\n",
+])  # fmt: skip
 async def test_broken_yaml_is_told_and_left_untouched(
     registry: ForgeFolder, tmp_path: Path, broken: bytes
 ) -> None:
@@ -186,22 +177,14 @@ async def test_a_draft_that_is_still_being_written_stays(
 
 
 @pytest.mark.covers("F-DRAFT-1")
-@pytest.mark.parametrize(
-    ("text", "title", "type", "body"),
-    [
-        (
-            "---\ntype: feature\n---\n\nリンクを追加する。\n\n現状は無い。\n",
-            "リンクを追加する。",
-            "feature",
-            "リンクを追加する。\n\n現状は無い。",
-        ),
-        ("# Add codes\n\nMore.\n", "Add codes", "", "# Add codes\n\nMore."),
-        ("---\ntitle: Codes\nrisk: low\n---\n", "Codes", "", "Codes"),
-        ("Just words", "Just words", "", "Just words"),
-        ("--- not front matter\nx", "not front matter", "", "--- not front matter\nx"),
-        ("\ufeff---\r\ntype: fix\r\n---\r\nFix it\r\n", "Fix it", "fix", "Fix it"),
-    ],
-)
+@pytest.mark.parametrize(("text", "title", "type", "body"), [
+    ("---\ntype: feature\n---\n\nリンクを追加する。\n\n現状は無い。\n", "リンクを追加する。", "feature", "リンクを追加する。\n\n現状は無い。"),
+    ("# Add codes\n\nMore.\n", "Add codes", "", "# Add codes\n\nMore."),
+    ("---\ntitle: Codes\nrisk: low\n---\n", "Codes", "", "Codes"),
+    ("Just words", "Just words", "", "Just words"),
+    ("--- not front matter\nx", "not front matter", "", "--- not front matter\nx"),
+    ("\ufeff---\r\ntype: fix\r\n---\r\nFix it\r\n", "Fix it", "fix", "Fix it"),
+])  # fmt: skip
 async def test_a_draft_needs_no_front_matter(text: str, title: str, type: str, body: str) -> None:
     draft = documents.read_draft("a.md", text.encode())
     assert (draft.title, draft.type, draft.body) == (title, type, body)

@@ -45,8 +45,7 @@ EDIT = IntentEdit(
     answers={"既存ユーザーのデータも再検証する？": "はい: # すべて", "New?": None},
 )
 EDITED = SOURCE.replace("status: approved", "status: executing").replace(
-    "    answer: null\n",
-    "    answer: 'はい: # すべて'\n  - question: New?\n    answer: null\n",
+    "    answer: null\n", "    answer: 'はい: # すべて'\n  - question: New?\n    answer: null\n"
 )
 
 

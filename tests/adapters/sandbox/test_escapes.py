@@ -75,10 +75,7 @@ ATTACKS = [
         "objects are borrowed",
         f"mkdir -p {GIT}/objects/info; echo /tmp > {GIT}/objects/info/alternates",
     ),
-    Attack(
-        "the main checkout is reset",
-        'git -C "$TOP" rm -q -f code.py',
-    ),
+    Attack("the main checkout is reset", 'git -C "$TOP" rm -q -f code.py'),
     # out of the namespace
     Attack("the namespaces of the bot are entered", 'nsenter -t $BOT -m touch "$MARK"'),
 ]

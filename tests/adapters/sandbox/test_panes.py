@@ -12,7 +12,7 @@ from adapters.agents.launch import AgentClis
 from bot.core.runs import Launch
 from bot.core.states import Outcome
 from bot.ports import Sandbox
-from tests.adapters.agent_programs import AgentPrograms
+from tests.adapters.agents.programs import AgentPrograms
 from tests.adapters.sandbox.jail import Jail
 from tests.adapters.tmux.own_server import OwnServer, own_server, until
 

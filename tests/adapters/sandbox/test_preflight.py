@@ -12,7 +12,7 @@ from adapters.commands.shell import ShellCommands
 from adapters.sandbox import Bubblewrap
 from bot.cli.process import whole_paths
 from bot.core.errors import Unavailable
-from tests.adapters.agent_programs import AgentPrograms
+from tests.adapters.agents.programs import AgentPrograms
 
 NO_NAMESPACES = (
     "#!/bin/sh\necho 'bwrap: No permissions to create new namespace, likely because the kernel does not allow "

@@ -1,18 +1,26 @@
-"""A program that saves until it is killed. It forks for each home it is told, so that sixty kills are quick.
+"""A program that saves a few times when it is told to go, so that its system calls can be spoiled before it begins.
 
-It reads one home a line and writes `pid <n>`, then the number of every save that was acknowledged, then `gone`.
+It reads one home a line and forks for it. `pid <n>` is its child, which waits for SIGUSR1; then come the number of every
+save that was acknowledged, `refused` for every one that was not, and `gone <exit code>`, negative for a signal.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
+from adapters.files import keep_private
 from adapters.store import JournalStore
+from bot.core.errors import Unavailable
 from bot.core.projections.records import Record
 from bot.core.session import Speaker
+from bot.core.states import Status
 from tests.adapters.store.samples import NOON, busy, said
+
+FIRST, LAST = 2, 7
+"""The first grows, the next ones are appended, some are so large that the journal is written anew; the last one finishes."""
 
 
 def state(number: int) -> Record:
@@ -26,24 +34,38 @@ def state(number: int) -> Record:
     return record
 
 
-def save_for_ever(home: Path) -> None:
+def wanted(number: int) -> Record:
+    record = state(number)
+    if number == LAST:
+        record.session.status = Status.COMPLETED
+    return record
+
+
+def save(home: Path) -> None:
+    signal.sigwait({signal.SIGUSR1})
+    keep_private(home)
     store = JournalStore(home, export_delay=0)
-    loaded = store.load()
-    number = loaded[0].session.continues if loaded else 0
-    while True:
-        number += 1
-        store.save(state(number))
-        os.write(1, b"%d\n" % number)
+    store.load()
+    for number in range(FIRST, LAST + 1):
+        try:
+            store.save(wanted(number))
+        except Unavailable:
+            os.write(1, b"refused\n")
+        else:
+            os.write(1, b"%d\n" % number)
+    store.close()
 
 
 def main() -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
-            save_for_ever(Path(line.strip()))
+            save(Path(line.strip()))
+            os._exit(0)
         os.write(1, b"pid %d\n" % child)
-        os.waitpid(child, 0)
-        os.write(1, b"gone\n")
+        _, status = os.waitpid(child, 0)
+        os.write(1, b"gone %d\n" % os.waitstatus_to_exitcode(status))
 
 
 if __name__ == "__main__":

@@ -108,16 +108,9 @@ def spoiled(lines: list[bytes]) -> list[bytes]:
 
 
 TAMPERING: list[Callable[[list[bytes]], list[bytes]]] = [
-    changed,
-    forged_last,
-    removed,
-    swapped,
-    cut_off,
-    cut_in_the_middle_of_a_line,
-    without_the_beginning,
-    emptied,
-    spoiled,
-]
+    changed, forged_last, removed, swapped, cut_off, cut_in_the_middle_of_a_line,
+    without_the_beginning, emptied, spoiled,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("tamper", TAMPERING, ids=lambda one: one.__name__)

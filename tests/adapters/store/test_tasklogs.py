@@ -6,8 +6,6 @@ import asyncio
 import json
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -40,7 +38,7 @@ from bot.core.session import Session
 from bot.core.states import OverallStatus, TaskState
 from bot.core.task import Task
 from tests.adapters.store.disks import files_no_larger_than
-from tests.flow.scenes import T0, check, executing, later, task, verifying
+from tests.flow.scenes import T0, check, executing, task, verifying
 
 CANARY = "canary-7f3a9c51e0"
 MAIL = "ann.example@shop.example.org"
@@ -152,11 +150,9 @@ async def test_the_index_of_all_sessions_is_up_to_date_whenever_a_task_stands_ot
     first = session(task("T001", TaskState.READY))
     await files.note(first, all_of(first))
     assert listed() == {other.id: ["queued"], SESSION: ["queued"]}
-
     later_on = session()
     await files.note(later_on, all_of(later_on))
     assert listed() == {other.id: ["queued"], SESSION: ["running"]}
-
     (home / "logs" / "index.json").write_text("broken")
     ended = session(task("T001", TaskState.CANCELLED))
     await files.note(ended, all_of(ended))
@@ -235,9 +231,7 @@ async def test_the_metadata_tells_who_runs_it_how_it_is_set_and_how_far_it_is(ho
     now = session(verifying("T001", violations=(over,)))
     now.usage += Usage(provider="openai", model="some-model")
     await files.note(now, all_of(now))
-
     told = SessionLog.model_validate_json((directory(home) / "session.json").read_bytes())
-
     assert (told.runner_version, told.configuration["gwt_agent"]) == ("1.2.3", "claude")
     assert CANARY not in str(told.configuration)
     assert told.target_project == now.repository
@@ -505,67 +499,6 @@ async def test_any_id_will_do(files: TaskLogFiles, tmp_path: Path, name: str) ->
     await files.note(now, {name: []})
     assert [log.task_id for log in await files.read(name)] == [name]
     assert {name.partition("/")[0] for name in names_in(tmp_path)} == {"home"}
-
-
-# Killed while writing
-
-
-@pytest.fixture
-def writer() -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "tests.adapters.store.log_writer"]
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[3],
-    ) as writer:
-        yield writer
-        assert writer.stdin
-        writer.stdin.close()
-
-
-def killed_in(writer: subprocess.Popen[str], home: Path, write: int) -> int:
-    """How many notes were written whole before the one in the middle of which it was killed."""
-    assert writer.stdin
-    assert writer.stdout
-    writer.stdin.write(f"{home} {write}\n")
-    writer.stdin.flush()
-    written = 0
-    for line in writer.stdout:
-        if line == "gone\n":
-            return written
-        written = int(line)
-    raise AssertionError("the writer has gone")
-
-
-def test_no_kill_breaks_a_log(tmp_path: Path, writer: subprocess.Popen[str]) -> None:
-    for write in range(1, KILLS + 1):
-        home = tmp_path / str(write)
-        written = killed_in(writer, home, write)
-        for path in home.rglob("*.json"):
-            json.loads(path.read_bytes())
-        logs = asyncio.run(files_in(home).read(SESSION))
-        keys = [log.key for log in logs]
-        # where only the index of all sessions is missing the logs are there, before anybody was told so
-        assert keys == ["T001", "T002"] or (not written and keys == [])
-        if written:
-            tests = [e for e in logs[0].events if e.event_type is LogEventType.TEST_EXECUTION]
-            assert len(tests) >= written
-
-
-def test_after_a_kill_the_next_note_makes_good_what_was_lost(
-    tmp_path: Path, writer: subprocess.Popen[str]
-) -> None:
-    for write in (1, 2, 3, 4, 7):
-        home = tmp_path / str(write)
-        killed_in(writer, home, write)
-        now = session(verifying("T001"), task("T002", TaskState.CANCELLED))
-        now.updated_at = later(600)
-        asyncio.run(files_in(home).note(now, all_of(now)))
-        logs = asyncio.run(files_in(home).read(SESSION))
-        assert task_log_views.unlogged(now, logs) == ()
-        assert logs[1].events[-1].event_type is LogEventType.TASK_INCOMPLETE
 
 
 async def test_each_batch_of_entries_is_on_the_disk_when_it_is_noted(

@@ -37,9 +37,7 @@ async def test_many_questions_at_once_get_their_own_answers(server: OwnServer) -
     for number in range(5):
         while await panes.tail(f"run-{number}", 1) != f"I am {number}":
             pass
-
     tails = await asyncio.gather(*(panes.tail(f"run-{n % 5}", 1) for n in range(50)))
-
     assert tails == [f"I am {n % 5}" for n in range(50)]
 
 
@@ -59,7 +57,6 @@ async def test_frequent_questions_start_no_process(server: OwnServer) -> None:
         await panes.names()
         await panes.tail("run-1", 5)
     counting = False
-
     assert started == []
 
 
@@ -68,9 +65,7 @@ async def test_a_killed_control_client_is_replaced(server: OwnServer) -> None:
     pane = await panes.start("run-1", str(server.worktree), SLEEPS, "")
     waiting = asyncio.create_task(panes.ended("run-1"))
     (client,) = await clients(server)
-
     os.kill(client, signal.SIGKILL)
-
     while client in await clients(server):
         assert await panes.find("run-1") == pane
     assert await panes.find("run-1") == pane
@@ -79,9 +74,7 @@ async def test_a_killed_control_client_is_replaced(server: OwnServer) -> None:
     waiting.cancel()
 
 
-async def test_a_server_killed_while_it_is_asked_costs_nobody_the_answer(
-    server: OwnServer,
-) -> None:
+async def test_a_server_killed_while_it_is_asked_costs_nobody_the_answer(server: OwnServer) -> None:
     panes = server.panes()
     await panes.start("run-1", str(server.worktree), SLEEPS, "")
     pid = int(await server.tmux("display-message", "-p", "#{pid}"))
@@ -90,9 +83,7 @@ async def test_a_server_killed_while_it_is_asked_costs_nobody_the_answer(
     asking = [asyncio.create_task(panes.names()) for _ in range(10)]
     done, _ = await asyncio.wait(asking, timeout=0.05)
     assert not done
-
     os.kill(pid, signal.SIGKILL)
-
     assert await asyncio.gather(*asking) == [()] * 10
 
 
@@ -101,9 +92,7 @@ async def test_the_client_a_dead_bot_left_behind_is_ended(server: OwnServer) -> 
     await panes.names()
     (stale,) = await clients(server)
     os.kill(stale, signal.SIGSTOP)  # it does not hear that its bot is gone
-
     await server.panes().names()
-
     now = await clients(server)
     assert len(now) == 1
     assert stale not in now
@@ -112,9 +101,7 @@ async def test_the_client_a_dead_bot_left_behind_is_ended(server: OwnServer) -> 
 async def test_letting_go_leaves_the_server_and_its_agents_alone(server: OwnServer) -> None:
     panes = server.panes()
     pane = await panes.start("run-1", str(server.worktree), SLEEPS, "")
-
     await panes.close()
-
     assert await clients(server) == []
     os.kill(pane.pid, 0)
     assert await server.panes().find("run-1") == pane
@@ -134,7 +121,6 @@ async def test_a_session_that_is_no_run_is_not_one_of_ours(server: OwnServer) ->
     await panes.start("run-1", str(server.worktree), SLEEPS, "")
     await server.tmux("new-session", "-d", "-s", "of a person", "sleep 300")
     await server.tmux("split-window", "-d", "-t", "=run-1:", "sleep 300")
-
     assert await panes.names() == ("run-1",)
 
 
@@ -144,7 +130,6 @@ async def test_a_pane_a_person_opened_beside_the_agent_is_not_taken_for_it(
     panes = server.panes()
     pane = await panes.start("run-1", str(server.worktree), SLEEPS, "")
     await server.tmux("split-window", "-t", "=run-1:", "sleep 300")
-
     assert await panes.find("run-1") == pane
 
 
@@ -154,9 +139,7 @@ async def test_a_burst_of_closing_panes_does_not_disturb_the_others(server: OwnS
     for run in runs:
         await panes.start(run, str(server.worktree), SLEEPS, "")
     waiting = {run: asyncio.create_task(panes.ended(run)) for run in runs}
-
     await asyncio.gather(*(panes.stop(run) for run in runs[:4]))
-
     await until(lambda: all(waiting[run].done() for run in runs[:4]))
     assert not any(waiting[run].done() for run in runs[4:])
     for task in waiting.values():
@@ -185,7 +168,6 @@ async def test_only_the_very_block_that_was_opened_is_closed(tmp_path: Path) -> 
     )
     answers = await asyncio.gather(client.ask("one"), client.ask("two"))
     await client.close()
-
     assert answers == [["%end 5 6 1", "%begin 5 8 1", f"'{asked}'"] for asked in ("one", "two")]
     assert set(news) == {"%news"}
 
@@ -200,7 +182,6 @@ async def test_a_question_may_hold_any_character_tmux_gives_a_meaning(server: Ow
     panes = server.panes()
     odd = 'it\'s; "$HOME" `x` \\ ~ {a} #{l:x} 日本'
     await panes.start("run-1", str(server.worktree), SLEEPS, odd)
-
     assert quoted("it's") == "'it'\\''s'"
     assert await panes.names() == ("run-1",)
 
@@ -211,7 +192,5 @@ async def test_a_server_ends_although_a_dead_bot_has_left_a_client_on_it(server:
     (stale,) = await clients(server)
     os.kill(stale, signal.SIGSTOP)  # it neither reads nor leaves
     pid = int(await server.tmux("display-message", "-p", "#{pid}"))
-
     await server.panes().kill_server()
-
     await until(lambda: not Path(f"/proc/{pid}").exists())

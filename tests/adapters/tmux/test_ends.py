@@ -55,11 +55,9 @@ async def test_the_code_of_forty_deaths_at_once_is_known_half_of_them_killed(
     waiting = [asyncio.create_task(panes.ended(run)) for run in leaving + killed]
     pids = [await agent_of(server, run) for run in killed]
     await until(lambda: _readers_of(pipe) == 20)
-
     os.close(os.open(pipe, os.O_WRONLY))
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
-
     ends = await asyncio.gather(*waiting)
     assert [end.exit_code for end in ends] == [7] * 20 + [137] * 20
     assert {end.outcome for end in ends} == {Outcome.FAILED}
@@ -82,9 +80,7 @@ async def test_a_run_that_ended_while_the_bot_was_away_is_known_at_once(server: 
     await before.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", "exit 5")), "")
     await before.close()
     await until(lambda: (server.spool("run-1") / "exit").exists())
-
     end = await server.panes().ended("run-1")
-
     assert (end.outcome, end.exit_code) == (Outcome.FAILED, 5)
 
 
@@ -97,9 +93,7 @@ async def test_a_run_goes_on_without_the_bot_and_the_next_one_waits_for_it(
     panes = server.panes()
     assert await panes.find("run-1") == pane
     waiting = asyncio.create_task(panes.ended("run-1"))
-
     os.kill(await agent_of(server, "run-1"), signal.SIGINT)
-
     assert (await waiting).exit_code == 130
 
 
@@ -112,9 +106,7 @@ async def test_a_killed_server_takes_its_runs_with_it_but_not_what_they_have_wri
     await panes.start("run-working", str(server.worktree), at_work(), "")
     pid = await agent_of(server, "run-working")
     waiting = asyncio.create_task(panes.ended("run-working"))
-
     await server.tmux("kill-server")
-
     assert (await waiting).outcome is Outcome.VANISHED
     assert (await panes.ended("run-ended")).outcome is Outcome.FINISHED
     assert (await panes.ended("run-working")).outcome is Outcome.VANISHED
@@ -135,7 +127,6 @@ async def test_runs_whose_server_was_killed_while_the_bot_was_away_have_vanished
     await server.tmux("kill-server")
     await until(lambda: not _alive(pid))
     panes = server.panes()
-
     assert (await panes.ended("run-working")).outcome is Outcome.VANISHED
     assert (await panes.ended("run-ended")).exit_code == 6
     again = await panes.start("run-working", str(server.worktree), at_work(), "")
@@ -151,9 +142,7 @@ async def test_an_agent_that_hangs_is_at_work_until_somebody_ends_it(server: Own
     waiting = asyncio.create_task(panes.ended("run-1"))
     done, _ = await asyncio.wait({waiting}, timeout=0.6)  # several sweeps
     assert not done
-
     os.kill(pid, signal.SIGKILL)
-
     assert (await waiting).exit_code == 137
 
 
@@ -165,9 +154,7 @@ async def test_an_agent_that_outlives_its_terminal_has_vanished_all_the_same(
     await panes.start("run-1", str(server.worktree), Launch(argv=deaf, stdin="nothing"), "")
     pid = await agent_of(server, "run-1")
     waiting = asyncio.create_task(panes.ended("run-1"))
-
     await server.tmux("kill-session", "-t", "=run-1")
-
     assert (await waiting).outcome is Outcome.VANISHED
     os.kill(pid, 0)  # it lives; a stop finds it
     assert await panes.stop("run-1") == ()
@@ -186,9 +173,7 @@ async def test_a_run_whose_shell_is_killed_was_killed(server: OwnServer) -> None
     pane = await panes.start("run-1", str(server.worktree), at_work(), "")
     await agent_of(server, "run-1")
     waiting = asyncio.create_task(panes.ended("run-1"))
-
     os.kill(pane.pid, signal.SIGKILL)
-
     end = await waiting
     assert (end.outcome, end.exit_code) == (Outcome.KILLED, None)
 
@@ -201,10 +186,8 @@ async def test_the_code_is_written_even_if_the_shell_is_told_to_end(
     pane = await panes.start("run-1", str(server.worktree), at_work(), "")
     pid = await agent_of(server, "run-1")
     waiting = asyncio.create_task(panes.ended("run-1"))
-
     os.kill(pane.pid, number)
     os.kill(pid, signal.SIGKILL)
-
     assert (await waiting).exit_code == 137
 
 
@@ -218,9 +201,7 @@ async def test_without_help_from_the_kernel_the_end_is_found_by_looking(server: 
     waiting = asyncio.create_task(panes.ended("run-1"))
     done, _ = await asyncio.wait({waiting}, timeout=0.3)  # it has looked once, and waits
     assert not done
-
     os.close(os.open(pipe, os.O_WRONLY))
-
     end = await waiting
     assert (end.exit_code, end.source) == (3, CompletionSource.SWEEP)
 
@@ -234,9 +215,7 @@ async def test_a_pane_that_is_closed_is_told_by_tmux_where_the_kernel_does_not(
     waiting = asyncio.create_task(panes.ended("run-1"))
     done, _ = await asyncio.wait({waiting}, timeout=0.05)
     assert not done
-
     await server.tmux("kill-session", "-t", "=run-1")
-
     assert (await waiting).outcome is Outcome.VANISHED
 
 
@@ -246,9 +225,7 @@ async def test_a_marker_on_a_line_of_its_own_ends_the_run(server: OwnServer) -> 
     says = 'echo "soon: DONE-4f1c."; printf "\\033[1mDONE-%s\\033[0m\\n" 4f1c; exec sleep 300'
     launch = Launch(argv=("sh", "-c", says), marker="DONE-4f1c")
     await panes.start("run-1", str(server.worktree), launch, "")
-
     end = await panes.ended("run-1")
-
     assert (end.outcome, end.source) == (Outcome.FINISHED, CompletionSource.OUTPUT_PATTERN)
     await panes.close()
     assert (await server.panes().ended("run-1")).outcome is Outcome.FINISHED
@@ -260,7 +237,6 @@ async def test_a_marker_among_other_words_ends_nothing(server: OwnServer) -> Non
     says = 'echo "print DONE-4f1c when you are done"; echo xDONE-4f1c; exit 9'
     launch = Launch(argv=("sh", "-c", says), marker="DONE-4f1c")
     await panes.start("run-1", str(server.worktree), launch, "")
-
     assert (await panes.ended("run-1")).exit_code == 9
 
 
@@ -273,7 +249,6 @@ async def test_a_marker_in_a_redrawn_screen_is_seen(server: OwnServer) -> None:
     )
     launch = Launch(argv=("sh", "-c", draws), marker="DONE-4f1c")
     await panes.start("run-1", str(server.worktree), launch, "")
-
     assert (await panes.ended("run-1")).source is CompletionSource.OUTPUT_PATTERN
 
 
@@ -295,9 +270,7 @@ async def test_a_stop_hook_ends_the_run_while_its_process_lives(server: OwnServe
     (spool / "3.json").write_text("no json")
     done, _ = await asyncio.wait({waiting}, timeout=0.1)
     assert not done
-
     leave(spool, "4.json", event="Stop", last_assistant_message="All done.", background_tasks=[])
-
     end = await waiting
     assert (end.outcome, end.source) == (Outcome.FINISHED, CompletionSource.HOOK)
     assert end.message == "All done."
@@ -306,27 +279,22 @@ async def test_a_stop_hook_ends_the_run_while_its_process_lives(server: OwnServe
 
 
 @pytest.mark.covers("G-RULE-END-1")
-@pytest.mark.parametrize(
-    ("hook", "outcome"),
-    [
-        ({"event": "Stop"}, Outcome.FINISHED),
-        ({"hook_event_name": "Stop", "background_tasks": []}, Outcome.FINISHED),
-        ({"event": "Stop", "background_tasks": [{"status": "done"}]}, Outcome.FINISHED),
-        ({"event": "Stop", "background_tasks": [{"status": "running"}]}, None),
-        ({"event": "StopFailure", "error": "server_error"}, Outcome.FAILED),
-        ({"event": "SessionEnd", "reason": "other"}, None),
-        ({"event": ["Stop"]}, None),
-        ({}, None),
-    ],
-)
+@pytest.mark.parametrize(("hook", "outcome"), [
+    ({"event": "Stop"}, Outcome.FINISHED),
+    ({"hook_event_name": "Stop", "background_tasks": []}, Outcome.FINISHED),
+    ({"event": "Stop", "background_tasks": [{"status": "done"}]}, Outcome.FINISHED),
+    ({"event": "Stop", "background_tasks": [{"status": "running"}]}, None),
+    ({"event": "StopFailure", "error": "server_error"}, Outcome.FAILED),
+    ({"event": "SessionEnd", "reason": "other"}, None),
+    ({"event": ["Stop"]}, None),
+    ({}, None),
+])  # fmt: skip
 def test_what_a_hook_says_about_the_end(hook: dict[str, object], outcome: Outcome | None) -> None:
     end = end_by_hook(hook)
-
     assert (end.outcome if end else None) == outcome
 
 
 async def test_an_agent_that_cannot_be_found_fails_with_the_shells_code(server: OwnServer) -> None:
     panes = server.panes()
     await panes.start("run-1", str(server.worktree), Launch(argv=("no-such-agent",)), "")
-
     assert (await panes.ended("run-1")).exit_code == 127

@@ -69,16 +69,13 @@ def test_of_hooks_without_number_the_last_ones_are_heard(spool: Spool) -> None:
     assert [name for name, _ in heard] == sorted(name for name, _ in heard)
 
 
-@pytest.mark.parametrize(
-    "usage",
-    [
-        {"input_tokens": 10**4200},
-        {"output_tokens": -1},
-        {"cost": float("inf")},
-        {"cost": float("nan")},
-        {"cost": -3.5},
-    ],
-)
+@pytest.mark.parametrize("usage", [
+    {"input_tokens": 10**4200},
+    {"output_tokens": -1},
+    {"cost": float("inf")},
+    {"cost": float("nan")},
+    {"cost": -3.5},
+])  # fmt: skip
 def test_a_number_that_nobody_can_have_used_is_not_believed(
     spool: Spool, usage: dict[str, float]
 ) -> None:

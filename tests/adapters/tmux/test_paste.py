@@ -51,18 +51,14 @@ async def test_a_paste_arrives_byte_for_byte_in_brackets_and_enter_follows(
 ) -> None:
     panes = server.panes()
     await panes.start("run-1", str(server.worktree), receiver(), "")
-
     await panes.paste("run-1", text)
-
     assert await received(server) == b"\x1b[200~" + text.encode() + b"\x1b[201~\r"
 
 
 async def test_nothing_is_pasted_before_the_program_is_ready(server: OwnServer) -> None:
     panes = server.panes(patience=30.0)
     await panes.start("run-1", str(server.worktree), receiver(boot=0.5), "")
-
     await panes.paste("run-1", NASTY)
-
     assert await received(server) == b"\x1b[200~" + NASTY.encode() + b"\x1b[201~\r"
 
 
@@ -76,27 +72,21 @@ async def test_a_program_that_was_ready_before_the_bot_was_started_anew_is_ready
     await until(lambda: not (server.spool("run-1") / "output").exists())  # nobody needs it any more
     waiting.cancel()
     await before.close()
-
     await server.panes(patience=30.0).paste("run-1", "two\nlines")
-
     assert await received(server) == b"\x1b[200~two\nlines\x1b[201~\r"
 
 
 async def test_no_key_hides_in_a_pasted_text(server: OwnServer) -> None:
     panes = server.panes()
     await panes.start("run-1", str(server.worktree), receiver(), "")
-
     await panes.paste("run-1", "a\x1b[201~\x03b\x7f\x9b201~c\r\0d")
-
     assert await received(server) == b"\x1b[200~a[201~b201~cd\x1b[201~\r"
 
 
 async def test_an_empty_text_is_enter_alone(server: OwnServer) -> None:
     panes = server.panes()
     await panes.start("run-1", str(server.worktree), receiver(), "")
-
     await panes.paste("run-1", "")
-
     assert await received(server) == b"\r"
 
 
@@ -104,11 +94,9 @@ async def test_a_program_that_reads_lines_gets_one_line_but_not_several(server: 
     panes = server.panes(patience=0.2)
     asks = Launch(argv=("sh", "-c", 'read answer; echo "$answer" > got.new; mv got.new got'))
     await panes.start("run-1", str(server.worktree), asks, "")
-
     with pytest.raises(Refused, match="single lines"):
         await panes.paste("run-1", "two\nlines")
     await panes.paste("run-1", "yes;")
-
     assert await received(server) == b"yes;\n"
 
 
@@ -116,7 +104,6 @@ async def test_an_agent_that_does_not_read_its_terminal_is_not_typed_to(server: 
     panes = server.panes()
     launch = Launch(argv=("sleep", "300"), stdin="nothing")
     await panes.start("run-1", str(server.worktree), launch, "")
-
     with pytest.raises(Refused, match="does not read"):
         await panes.paste("run-1", "x")
 
@@ -132,7 +119,6 @@ async def test_typing_to_an_agent_that_ends_just_then_harms_no_other(server: Own
         pasting = panes.paste(run, "go on")
         (told,) = await asyncio.gather(pasting, return_exceptions=True)
         assert told is None or isinstance(told, Refused)
-
     assert await panes.find("run-other") == other
 
 
@@ -144,13 +130,11 @@ async def test_what_a_hook_told_before_a_paste_is_of_an_earlier_turn(server: Own
     await panes.ended("run-1")
     tick = spool / "tick"
     await until(lambda: _later(tick, spool / "1.json"))
-
     await panes.paste("run-1", "again")
     waiting = asyncio.create_task(panes.ended("run-1"))
     done, _ = await asyncio.wait({waiting}, timeout=0.1)
     assert not done
     (spool / "2.json").write_text('{"event": "Stop", "last_assistant_message": "now"}')
-
     assert (await waiting).message == "now"
 
 

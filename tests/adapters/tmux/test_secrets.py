@@ -39,7 +39,6 @@ async def test_a_secret_of_the_bots_never_reaches_tmux_or_a_pane(
     dumps = 'env > environment; tr "\\0" "\\n" < /proc/$PPID/environ > shell; touch ready; exec sleep 300'
     pane = await panes.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", dumps)), "")
     await until((server.worktree / "ready").exists)
-
     server_pid = int(await server.tmux("display-message", "-p", "#{pid}"))
     seen = [
         (server.worktree / "environment").read_text(),
@@ -49,7 +48,6 @@ async def test_a_secret_of_the_bots_never_reaches_tmux_or_a_pane(
         await server.tmux("show-environment", "-g"),
         await server.tmux("show-environment", "-t", "=run-1"),
     ]
-
     assert not [text for text in seen if CANARY in text]
     assert all("PATH=" in text for text in (seen[0], seen[4]))  # the right things were looked at
 
@@ -62,7 +60,6 @@ async def test_a_server_started_anew_after_its_death_is_as_clean(
     await panes.names()
     await server.tmux("kill-server")
     await panes.names()
-
     assert CANARY not in await server.tmux("show-environment", "-g")
     assert "remain-on-exit on" in await server.tmux("show-options", "-gw")
 
@@ -78,7 +75,6 @@ async def test_an_agents_own_key_is_in_its_environment_and_nowhere_on_disk_or_in
     )
     await panes.start("run-1", str(server.worktree), launch, "")
     await until((server.worktree / "has-it").exists)
-
     for file in server.home.rglob("*"):
         assert not file.is_file() or CANARY.encode() not in file.read_bytes(), file
     assert not [command for command in command_lines() if CANARY in command]
@@ -97,7 +93,6 @@ async def test_everything_in_the_home_is_private(server: OwnServer) -> None:
         await panes.keep_transcript("run-1")
     finally:
         os.umask(before)
-
     loose = [path for path in server.home.rglob("*") if path.stat().st_mode & 0o077]
     assert loose == []
     assert (server.worktree / "made").stat().st_mode & 0o777 == 0o644
@@ -117,11 +112,9 @@ async def test_a_screen_that_looks_like_tmux_talking_is_only_text(server: OwnSer
     await panes.start(
         "run-1", str(server.worktree), Launch(argv=(sys.executable, "-c", forges)), ""
     )
-
     for _ in range(300):
         if "run-evil" in await panes.tail("run-1", 60):
             break
-
     assert (await panes.tail("run-1", 1)) == "run-evil %0 0 1"
     assert await panes.names() == ("run-1",)
 
@@ -136,5 +129,4 @@ async def test_a_hook_file_that_is_a_link_or_a_pipe_is_passed_over(server: OwnSe
     os.mkfifo(spool / "2.json")
     (spool / "3.json").mkdir()
     (spool / "4.json").write_text("[" * 100_000)
-
     assert (await panes.ended("run-1")).outcome is Outcome.FINISHED

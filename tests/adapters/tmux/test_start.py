@@ -31,7 +31,6 @@ async def test_a_run_started_twice_is_one_process(server: OwnServer) -> None:
     )
     await panes.close()
     third = await server.panes().start("run-1", str(server.worktree), COUNTS, "")
-
     assert both[0] == both[1] == third
     starts = server.spool("run-1") / "starts"
     await until(starts.exists)
@@ -44,9 +43,7 @@ async def test_a_run_whose_pane_is_lost_is_not_started_again(server: OwnServer) 
     await panes.start("run-1", str(server.worktree), COUNTS, "")
     await until((server.spool("run-1") / "starts").exists)
     await server.tmux("kill-server")
-
     pane = await panes.start("run-1", str(server.worktree), COUNTS, "")
-
     assert pane.pid == 0
     assert await panes.names() == ()
     assert (server.spool("run-1") / "starts").read_text() == "started\n"
@@ -63,11 +60,9 @@ async def test_only_the_first_wrapper_runs_the_agent_even_if_tmux_is_asked_twice
     again.write_text(
         pane_script(spool, str(server.worktree), COUNTS, "", {"GWT_SPOOL": str(spool)})
     )
-
     second = await asyncio.create_subprocess_exec(
         "/bin/sh", str(again), stderr=asyncio.subprocess.DEVNULL
     )
-
     assert await second.wait() == 125
     assert (spool / "starts").read_text() == "started\n"
     assert not (spool / "exit").exists()
@@ -80,10 +75,8 @@ async def test_a_wrapper_that_comes_after_the_stop_runs_no_agent(server: OwnServ
     (spool / "stopped").touch()
     late = server.worktree / "late.sh"
     late.write_text(pane_script(spool, str(server.worktree), COUNTS, "", {"GWT_SPOOL": str(spool)}))
-
     wrapper = await asyncio.create_subprocess_exec("/bin/sh", str(late))
     await wrapper.wait()
-
     assert not (spool / "starts").exists()
     assert (spool / "exit").read_text() == "143\n"
 
@@ -94,23 +87,18 @@ async def test_a_run_prepared_but_not_begun_is_started(server: OwnServer) -> Non
     spool.mkdir(parents=True)
     (spool / "prompt.md").write_text("half a pro")
     (spool / "run.sh.tmp").write_text("#!/bi")
-
     pane = await panes.start("run-1", str(server.worktree), COUNTS, "whole")
-
     assert pane.pid > 0
     assert (spool / "prompt.md").read_text() == "whole"
 
 
 @pytest.mark.covers("G-US3.2")
-async def test_a_prompt_arrives_byte_for_byte_as_argument_file_and_input(
-    server: OwnServer,
-) -> None:
+async def test_a_prompt_arrives_byte_for_byte_as_argument_file_and_input(server: OwnServer) -> None:
     panes = server.panes()
     copies = 'printf %s "$1" > argument; cat "$2" > file; cat > input'
     launch = Launch(argv=("sh", "-c", copies, "agent", "{prompt}", "{prompt_file}"), stdin="prompt")
     for number, prompt in enumerate((NASTY, NASTY * 3 + "\n\n", "", "\n", "-n", ";")):
         await panes.start(f"run-{number}", str(server.worktree), launch, prompt)
-
         assert (await panes.ended(f"run-{number}")).outcome is Outcome.FINISHED
         for copy in ("argument", "file", "input"):
             assert (server.worktree / copy).read_bytes() == prompt.encode()
@@ -124,9 +112,7 @@ async def test_a_long_prompt_arrives_by_file_and_as_argument_it_names_the_file(
     copies = 'printf %s "$1" > argument; cat "$2" > file; cat > input'
     launch = Launch(argv=("sh", "-c", copies, "agent", "{prompt}", "{prompt_file}"), stdin="prompt")
     await panes.start("run-1", str(server.worktree), launch, prompt)
-
     assert (await panes.ended("run-1")).outcome is Outcome.FINISHED
-
     assert len(prompt.encode()) > 300_000
     assert (server.worktree / "file").read_bytes() == prompt.encode()
     assert (server.worktree / "input").read_bytes() == prompt.encode()
@@ -139,9 +125,7 @@ async def test_arguments_and_variables_are_taken_literally(server: OwnServer) ->
     odd = ("{prompt}x", NASTY, "", "*", "$HOME", "a'b", "--flag=1;")
     launch = Launch(argv=(sys.executable, "-c", writes, *odd), env={"ODD": NASTY})
     await panes.start("run-1", str(server.worktree), launch, "prompt")
-
     assert (await panes.ended("run-1")).outcome is Outcome.FINISHED
-
     assert (server.worktree / "seen").read_text() == repr([list(odd), NASTY])
 
 
@@ -153,9 +137,7 @@ async def test_files_of_the_launch_lie_beside_the_prompt_and_scripts_can_be_run(
     files = {"hook.sh": "#!/bin/sh\necho hooked > hooked\n", "settings.toml": "日本"}
     launch = Launch(argv=("sh", "-c", '"$GWT_SPOOL/hook.sh"'), files=files)
     await panes.start("run-1", str(server.worktree), launch, "")
-
     assert (await panes.ended("run-1")).outcome is Outcome.FINISHED
-
     assert (server.worktree / "hooked").exists()
     assert (server.spool("run-1") / "settings.toml").read_text() == "日本"
 
@@ -171,10 +153,8 @@ async def test_no_file_of_a_launch_can_pass_for_one_of_the_runs_own(server: OwnS
 
 async def test_a_missing_worktree_is_refused_and_nothing_is_started(server: OwnServer) -> None:
     panes = server.panes()
-
     with pytest.raises(Lost, match="not there"):
         await panes.start("run-1", str(server.worktree / "gone"), COUNTS, "")
-
     assert await panes.names() == ()
     assert (await panes.start("run-1", str(server.worktree), COUNTS, "")).pid > 0
 
@@ -186,7 +166,6 @@ async def test_a_home_with_an_odd_name_works(server: OwnServer) -> None:
     panes = server.panes()
     launch = Launch(argv=("sh", "-c", "pwd > here; echo DONE-1; exec sleep 300"), marker="DONE-1")
     await panes.start("run-1", str(server.worktree), launch, "")
-
     assert (await panes.ended("run-1")).outcome is Outcome.FINISHED
     assert (server.worktree / "here").read_text() == f"{server.worktree}\n"
     assert await panes.tail("run-1", 1) == "DONE-1"
@@ -197,9 +176,7 @@ async def test_agents_do_not_know_where_tmux_is(server: OwnServer) -> None:
     panes = server.panes()
     await panes.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", "env > seen")), "")
     await panes.ended("run-1")
-
     names = {line.partition("=")[0] for line in (server.worktree / "seen").read_text().splitlines()}
-
     assert names <= {*server.environment, "GWT_RUN", "GWT_SPOOL", "PWD", "OLDPWD", "SHLVL", "_"}
 
 
@@ -223,7 +200,6 @@ async def test_a_tmux_that_is_new_enough_is_accepted(tmp_path: Path, version: st
 async def test_a_tmux_that_is_too_old_or_broken_is_told(tmp_path: Path, answer: str) -> None:
     with pytest.raises(Unavailable, match=r"3\.2") as told:
         await _tmux(tmp_path / "bin", answer).require()
-
     assert "Install" in told.value.remedy
 
 
@@ -232,7 +208,6 @@ async def test_a_missing_tmux_is_told(tmp_path: Path) -> None:
     panes = TmuxPanes(
         "gwt-test-none", tmp_path, mask=str, environment={"PATH": os.fspath(tmp_path)}
     )
-
     with pytest.raises(Unavailable, match="tmux is required"):
         await panes.require()
     with pytest.raises(Unavailable, match="tmux is required"):

@@ -48,9 +48,7 @@ async def test_a_grandchild_in_a_session_of_its_own_that_ignores_sigterm_is_dead
     launch = Launch(argv=("sh", "-c", DEAF_GRANDCHILD), stdin="nothing")
     pane = await panes.start("run-1", str(server.worktree), launch, "")
     pids = [await pid_in(server.spool("run-1") / name) for name in ("deaf", "child")]
-
     left = await panes.stop("run-1")
-
     assert left == ()
     assert not any(alive(pid) for pid in (*pids, pane.pid))
     assert await panes.find("run-1") is None
@@ -65,9 +63,7 @@ async def test_a_stop_with_the_usual_grace_leaves_nobody_after_five_seconds(
     await panes.start("run-1", str(server.worktree), launch, "")
     deaf = await pid_in(server.spool("run-1") / "deaf")
     before = time.monotonic()
-
     assert await panes.stop("run-1") == ()
-
     assert not alive(deaf)
     assert time.monotonic() - before >= 5.0  # it had its time to end by itself
 
@@ -83,9 +79,7 @@ while [ ! -s "$GWT_SPOOL/orphan" ]; do sleep 0.01; done
     assert (await panes.ended("run-1")).outcome is Outcome.FINISHED
     orphan = await pid_in(server.spool("run-1") / "orphan")
     assert alive(orphan)
-
     await panes.keep_transcript("run-1")
-
     assert not alive(orphan)
 
 
@@ -97,9 +91,7 @@ async def test_a_child_without_the_runs_name_in_its_environment_is_found_by_its_
     launch = Launch(argv=("sh", "-c", child), stdin="nothing")
     await panes.start("run-1", str(server.worktree), launch, "")
     bare = await pid_in(server.spool("run-1") / "bare")
-
     assert await panes.stop("run-1") == ()
-
     assert not alive(bare)
 
 
@@ -110,9 +102,7 @@ async def test_a_frozen_agent_is_stopped(server: OwnServer) -> None:
     await panes.start("run-1", str(server.worktree), launch, "")
     agent = await pid_in(server.spool("run-1") / "agent")
     os.kill(agent, signal.SIGSTOP)
-
     assert await panes.stop("run-1") == ()
-
     assert not alive(agent)
     assert (
         await panes.ended("run-1")
@@ -132,7 +122,6 @@ async def test_a_stopped_run_has_not_ended_before_its_process_has(server: OwnSer
     panes = server.panes(grace=0.3)
     ending = asyncio.create_task(panes.ended("run-1"))
     await panes.names()
-
     assert alive(pane.pid)
     assert not ending.done()
     assert await panes.stop("run-1") == ()
@@ -165,9 +154,7 @@ async def test_a_run_of_the_same_name_on_another_server_lives_on(
         sleeps = Launch(argv=("sleep", "300"), stdin="nothing")
         await server.panes().start("run-1", str(server.worktree), sleeps, "")
         pane = await other.start("run-1", str(server.worktree), sleeps, "")
-
         await server.panes().stop("run-1")
-
         assert alive(pane.pid)
         assert await other.find("run-1") == pane
 
@@ -177,9 +164,7 @@ async def test_what_was_on_the_screen_is_kept_when_a_run_is_stopped(server: OwnS
     says = "seq 1 500; echo 'password hunter2'; printf '\\033[31mred\\033[0m\\342\\200\\256\\n'; exec sleep 300"
     await panes.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", says)), "")
     await _shows(panes, "red")
-
     await panes.stop("run-1")
-
     log = server.home / "runs" / "run-1.log"
     lines = log.read_text().splitlines()
     assert lines[:500] == [str(number) for number in range(1, 501)]
@@ -196,9 +181,7 @@ async def test_a_full_screen_programs_last_screen_is_kept(server: OwnServer) -> 
     )
     await panes.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", draws)), "")
     await _shows(panes, "in the box")
-
     path = await panes.keep_transcript("run-1")
-
     assert "in the box" in text_of(path)
 
 

@@ -70,9 +70,7 @@ async def test_nobody_of_a_tree_outlives_a_stop(server: OwnServer, kind: str) ->
     panes = server.panes(grace=0.3)
     await panes.start("run-1", str(server.worktree), _tree(script), "")
     pids = await _grown(server, "run-1", number)
-
     assert await panes.stop("run-1") == ()
-
     assert [pid for pid in pids if _alive(pid)] == []
     assert (await panes.ended("run-1")).outcome is Outcome.KILLED
 
@@ -83,9 +81,7 @@ async def test_a_frozen_tree_is_ended(server: OwnServer) -> None:
     pids = await _grown(server, "run-1", 3)
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
-
     assert await panes.stop("run-1") == ()
-
     assert [pid for pid in pids if _alive(pid)] == []
 
 
@@ -98,9 +94,7 @@ async def test_a_tree_that_goes_on_growing_is_ended(server: OwnServer) -> None:
     )
     await panes.start("run-1", str(server.worktree), _tree(regrows), "")
     await _grown(server, "run-1", 1)
-
     assert await panes.stop("run-1") == ()
-
     pids = [int(line) for line in text_of(server.spool("run-1") / "pids").split()]
     assert [pid for pid in pids if _alive(pid)] == []
 
@@ -112,9 +106,7 @@ async def test_stops_of_many_trees_at_once_leave_other_runs_alone(server: OwnSer
     for run in runs:
         await panes.start(run, str(server.worktree), _tree(script), "")
     pids = {run: await _grown(server, run, number) for run in runs}
-
     left = await asyncio.gather(*(panes.stop(run) for run in runs[:3]))
-
     assert left == [()] * 3
     assert not [pid for run in runs[:3] for pid in pids[run] if _alive(pid)]
     assert all(_alive(pid) for run in runs[3:] for pid in pids[run])
@@ -136,11 +128,9 @@ async def test_of_twenty_agents_half_are_killed_and_every_code_is_right(server: 
     pids = {run: (await _grown(server, run, 1))[0] for run in codes}
     waiting = {run: asyncio.ensure_future(panes.ended(run)) for run in codes}
     await panes.names()
-
     for run, code in codes.items():
         await until(lambda pid=pids[run]: _heeds_usr1(pid))
         os.kill(pids[run], signal.SIGKILL if code % 2 else signal.SIGUSR1)
-
     ends = {run: await task for run, task in waiting.items()}
     assert {run: end.exit_code for run, end in ends.items()} == {
         run: 137 if code % 2 else code for run, code in codes.items()

@@ -52,7 +52,8 @@ class Api:
     def __init__(self, world: World, faults: Faults) -> None:
         self._world = world
         self._faults = faults
-        self._routes = all_routes()
+        self.routes = all_routes()
+        """What is answered; a test may plant a wrong one."""
         self._threads = ThreadPoolExecutor(1, "github-bed")
         self.calls: list[Call] = []
         self.complaints: list[str] = []
@@ -113,7 +114,7 @@ class Api:
         ask = Ask(self._world, token, call.query, call.body, {}, headers.get("accept", ""))
         if call.path == "/graphql":
             return None, answer_graphql(ask)
-        for route in self._routes:
+        for route in self.routes:
             if (names := route.names(call.method, call.path)) is not None:
                 ask.names = names
                 _demand(ask, route)
@@ -169,7 +170,7 @@ class Api:
         return Reply(answer.status, body, headers)
 
     def _refused(self, call: Call, refusal: Refusal) -> Reply:
-        path = next((one.path for one in self._routes if one.names(call.method, call.path)), "")
+        path = next((one.path for one in self.routes if one.names(call.method, call.path)), "")
         self._check(call, path, "", refusal.status, refusal.answer)
         headers = {**self._world.quota.headers, **refusal.headers}
         headers["Content-Type"] = "application/json; charset=utf-8"

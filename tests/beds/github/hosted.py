@@ -84,6 +84,3 @@ class Hosted:
     def refuse_pushes(self, branch: str, message: str) -> None:
         """Pushes to branches of this pattern are refused with that message; an empty one ends it."""
         self._repository.refuse_pushes(branch, message)
-
-    def make_public(self) -> None:
-        self._repository.private = False

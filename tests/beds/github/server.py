@@ -13,7 +13,7 @@ from tests.beds.github.accounts import Token
 from tests.beds.github.api import Api, Call
 from tests.beds.github.faults import Faults, GitFaults
 from tests.beds.github.hosted import Hosted
-from tests.beds.github.names import BOT, TOKEN
+from tests.beds.github.names import TOKEN
 from tests.beds.github.smart_http import GitCall, SmartHttp
 from tests.beds.github.world import Quota, World
 
@@ -115,13 +115,6 @@ class GithubBed:
         self.world.accounts.tokens[self.rights.value] = self.rights
         del self.world.accounts.tokens[old.value]
         return self.token
-
-    def another_token(self, value: str, login: str = BOT, **rights: str) -> Token:
-        """One more token, with the app's usual rights but for these."""
-        made = Token(value, login)
-        made.give(**rights)
-        self.world.accounts.tokens[value] = made
-        return made
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         if self.smart_http.takes(request.path):

@@ -30,7 +30,6 @@ class Hearer:
 
 def test_two_looks_have_to_agree() -> None:
     hearer = Hearer()
-
     assert (
         hearer.told(ScreenLook(dialog=ONE), ScreenLook(dialog=OTHER), ScreenLook(dialog=ONE)) == []
     )
@@ -41,13 +40,11 @@ def test_two_looks_have_to_agree() -> None:
 
 def test_each_change_is_told_once() -> None:
     looks = (ScreenLook(dialog=ONE),) * 3 + (ScreenLook(dialog=OTHER),) * 3 + (ScreenLook(),) * 3
-
     assert Hearer().told(*looks) == ["One?", "Other?", None]
 
 
 def test_a_screen_that_flickers_is_not_told_of() -> None:
     hearer = Hearer()
-
     assert hearer.told(ScreenLook(dialog=ONE), ScreenLook(dialog=ONE)) == ["One?"]
     assert hearer.told(ScreenLook(), ScreenLook(dialog=ONE), ScreenLook(dialog=ONE)) == []
 
@@ -55,7 +52,6 @@ def test_a_screen_that_flickers_is_not_told_of() -> None:
 def test_a_hooks_words_have_to_do_when_no_option_appears_for_long() -> None:
     hearer = Hearer()
     blank = ScreenLook(pane_id="%1", text="working", hint=HINT)
-
     assert hearer.told(blank, blank) == []
     assert hearer.follower.hurries
     hearer.now = 5.0
@@ -70,7 +66,6 @@ def test_a_hook_that_is_neither_seen_nor_quiet_for_long_has_served() -> None:
     while not served:
         served = hearer.follower.sees(ScreenLook(pane_id="%1", text=f"{hearer.now}", hint=HINT))
         hearer.now += 0.25
-
     assert hearer.now < 60
     assert not hearer.follower.has_news
 
@@ -88,7 +83,6 @@ def test_what_a_hook_said_is_over_when_the_screen_goes_on() -> None:
     hearer.told(blank, blank)
     hearer.now = 5.0
     assert hearer.told(blank) == ["Something is asked"]
-
     assert hearer.follower.sees(ScreenLook(pane_id="%1", text="working", hint=HINT))
     assert hearer.follower.has_news
     assert hearer.follower.news() is None
@@ -97,7 +91,6 @@ def test_what_a_hook_said_is_over_when_the_screen_goes_on() -> None:
 def test_a_question_on_the_screen_goes_before_a_hooks_words() -> None:
     hearer = Hearer()
     seen = ScreenLook(pane_id="%1", text="One?", hint=HINT, dialog=ONE)
-
     assert hearer.told(seen) == []
     assert hearer.follower.sees(seen)  # the hook has served
     assert hearer.told() == []

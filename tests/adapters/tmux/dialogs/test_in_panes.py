@@ -83,9 +83,7 @@ async def test_a_menu_is_answered_by_its_digit_and_the_next_one_is_another_dialo
             ["Yes", "No"],
         )
         assert "touch x" in first.text
-
         assert await panes.answer("run-1", first, "2")
-
         second = await asked(dialogs)
         assert second.title == "Do you want to go on?"
         assert await panes.answer("run-1", second, "1")
@@ -101,9 +99,7 @@ async def test_a_menu_without_numbers_is_answered_by_arrows_one_after_the_other(
     spool = await begin(server, panes, menus("arrows", "Trust it?|No, exit|Later|Yes"))
     async with aclosing(panes.dialogs("run-1")) as dialogs:
         dialog = await asked(dialogs)
-
         assert await panes.answer("run-1", dialog, "3")
-
     assert await lines_of(spool / "chosen", 1) == ["Yes"]
     assert await lines_of(spool / "keys", 3) == ["\x1b[B", "\x1b[B", ""]
 
@@ -116,9 +112,7 @@ async def test_the_pointer_may_have_been_moved_since(server: OwnServer) -> None:
         await server.tmux("send-keys", "-t", "=run-1:", "Down")
         await lines_of(spool / "keys", 1)
         await _shows(panes, "❯ Later")
-
         assert await panes.answer("run-1", dialog, "1")
-
     assert await lines_of(spool / "chosen", 1) == ["No, exit"]
 
 
@@ -131,10 +125,8 @@ async def test_a_question_that_was_replaced_gets_no_key(server: OwnServer) -> No
         first = await asked(dialogs)
         await server.tmux("send-keys", "-t", "=run-1:", "2")
         assert (await asked(dialogs)).title == "Delete everything?"
-
         with pytest.raises(Refused, match="Something else"):
             await panes.answer("run-1", first, "1")
-
     assert await lines_of(spool / "keys", 1) == ["2"]
 
 
@@ -143,11 +135,9 @@ async def test_of_two_answers_at_once_one_is_typed(server: OwnServer) -> None:
     spool = await begin(server, panes, menus("screen", "Proceed?|Yes|No"))
     async with aclosing(panes.dialogs("run-1")) as dialogs:
         dialog = await asked(dialogs)
-
         told = await asyncio.gather(
             *(panes.answer("run-1", dialog, "1") for _ in range(3)), return_exceptions=True
         )
-
     assert [one for one in told if one is True] == [True]
     assert [type(one) for one in told if one is not True] == [Refused, Refused]
     assert await lines_of(spool / "keys", 1) == ["1"]
@@ -158,9 +148,7 @@ async def test_a_program_that_does_not_heed_its_keys_has_not_moved_on(server: Ow
     spool = await begin(server, panes, menus("deaf", "Proceed?|Yes|No"))
     async with aclosing(panes.dialogs("run-1")) as dialogs:
         dialog = await asked(dialogs)
-
         assert not await panes.answer("run-1", dialog, "1")
-
     assert await lines_of(spool / "keys", 1) == ["1"]
 
 
@@ -171,9 +159,7 @@ async def test_words_are_typed_as_one_line(server: OwnServer) -> None:
     async with aclosing(panes.dialogs("run-1")) as dialogs:
         dialog = await asked(dialogs)
         assert (dialog.kind, dialog.title) == (DialogKind.WORDS, "Enter your name:")
-
         assert await panes.answer("run-1", dialog, "Ada `id`\n$(id) \x1b[A\u202e;")
-
         assert await next_of(dialogs) is None
     assert await lines_of(spool / "name", 1) == ["Ada `id` $(id) [A;"]
     with pytest.raises(Refused):
@@ -186,10 +172,8 @@ async def test_an_answer_without_bounds_is_refused(server: OwnServer) -> None:
     spool = await begin(server, panes, shell(script), shows="name:")
     async with aclosing(panes.dialogs("run-1")) as dialogs:
         dialog = await asked(dialogs)
-
         with pytest.raises(Refused, match="at most"):
             await panes.answer("run-1", dialog, "x" * 3_000)
-
     assert not (spool / "exit").exists()
 
 
@@ -199,9 +183,7 @@ async def test_enter_goes_on(server: OwnServer) -> None:
     spool = await begin(server, panes, shell(script), shows="continue")
     async with aclosing(panes.dialogs("run-1")) as dialogs:
         dialog = await asked(dialogs)
-
         assert await panes.answer("run-1", dialog, dialog.options[0].id)
-
     assert await lines_of(spool / "exit", 1) == ["4"]
 
 
@@ -211,9 +193,7 @@ async def test_an_answer_reaches_a_pane_somebody_has_scrolled_back_in(server: Ow
     async with aclosing(panes.dialogs("run-1")) as dialogs:
         dialog = await asked(dialogs)
         await server.tmux("copy-mode", "-t", "=run-1:")
-
         assert await panes.answer("run-1", dialog, "1")
-
     assert await lines_of(spool / "chosen", 1) == ["Yes"]
 
 
@@ -226,7 +206,6 @@ async def test_a_dialog_that_stood_before_the_bot_was_started_anew_is_told(
         told = await asked(dialogs)
     await before.close()
     panes = server.panes()
-
     async with aclosing(panes.dialogs("run-1")) as dialogs:
         assert await asked(dialogs) == told
         assert await panes.answer("run-1", told, "1")
@@ -294,17 +273,13 @@ async def test_tmux_tells_of_what_was_printed_also_after_its_client_was_lost(
         os.kill(int(client), 9)
         await asyncio.wait({waiting}, timeout=3.0)  # it has looked again, and settled
         (server.worktree / "go").touch()
-
         dialog = await asyncio.wait_for(waiting, 30)
-
         assert not done
         assert dialog is not None
         assert dialog.title == "Proceed?"
 
 
-async def test_a_hook_has_the_screen_looked_at_where_tmux_does_not_tell(
-    server: OwnServer,
-) -> None:
+async def test_a_hook_has_the_screen_looked_at_where_tmux_does_not_tell(server: OwnServer) -> None:
     panes = server.panes()
     spool = await begin_unheard(server, panes)
     async with aclosing(panes.dialogs("run-1")) as dialogs:
@@ -319,9 +294,7 @@ async def test_a_hook_has_the_screen_looked_at_where_tmux_does_not_tell(
         done, _ = await asyncio.wait({waiting}, timeout=1.5)
         assert not done
         leave(spool, "1.json", hook_event_name="PermissionRequest", tool_name="Bash")
-
         dialog = await asyncio.wait_for(waiting, 30)
-
         assert dialog is not None
         assert dialog.title == "Proceed?"
         await until((spool / "heeded").exists)
@@ -343,9 +316,7 @@ async def test_what_only_a_hook_tells_is_answered_in_words(server: OwnServer) ->
     async with aclosing(panes.dialogs("run-1")) as dialogs:
         dialog = await asked(dialogs)
         assert (dialog.kind, dialog.title) == (DialogKind.WORDS, "It wants [MASKED] from you")
-
         assert await panes.answer("run-1", dialog, "take it")
-
         assert await lines_of(spool / "said", 1) == ["take it"]
         assert await next_of(dialogs) is None
         with pytest.raises(Refused):
@@ -365,9 +336,7 @@ async def test_dialogs_outlive_a_lost_server_and_run(server: OwnServer) -> None:
         assert await next_of(dialogs) is None
         with pytest.raises(Refused):
             await panes.answer("run-1", dialog, "1")
-
         await panes.start("run-2", str(server.worktree), menus("screen", "And now?|Yes|No"), "")
-
         async with asyncio.timeout(30):
             told = await waiting
         assert told is not None
@@ -383,7 +352,6 @@ async def test_a_dialog_ends_when_its_program_is_killed(server: OwnServer) -> No
         pane = await panes.find("run-1")
         assert pane is not None
         os.kill(pane.pid, 9)
-
         assert await next_of(dialogs) is None
 
 
@@ -419,9 +387,7 @@ async def test_nobody_types_beside_a_person_at_the_keys(server: OwnServer) -> No
             with pytest.raises(Refused, match="typing"):
                 await panes.answer("run-1", dialog, "1")
             assert not (spool / "keys").read_text()
-
             os.write(keys, b"2")
-
             assert await next_of(dialogs) is None
         await _until_watched(panes, False)
     assert await lines_of(spool / "chosen", 1) == ["No"]
@@ -430,7 +396,6 @@ async def test_nobody_types_beside_a_person_at_the_keys(server: OwnServer) -> No
 async def test_the_bot_itself_is_nobody_at_the_keys(server: OwnServer) -> None:
     panes = server.panes()
     await begin(server, panes, menus("screen", "Proceed?|Yes|No"))
-
     assert not await panes.watched("run-1")
     assert not await panes.watched("run-nobody-knows")
 

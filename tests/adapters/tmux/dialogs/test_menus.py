@@ -92,11 +92,7 @@ def menu(text: str) -> Dialog:
         (
             asked.OPENCODE,
             "Permission required: Shell command",
-            {
-                "Allow once": ("Enter",),
-                "Allow always": ("Right", "Enter"),
-                "Reject": ("Escape",),
-            },
+            {"Allow once": ("Enter",), "Allow always": ("Right", "Enter"), "Reject": ("Escape",)},
         ),
         (
             asked.INQUIRER,
@@ -115,7 +111,6 @@ def test_a_menu_is_read_with_the_keys_of_its_options(
     screen: str, title: str, options: dict[str, tuple[str, ...]]
 ) -> None:
     dialog = menu(screen)
-
     assert dialog.title == title
     assert {option.label: option.keys for option in dialog.options} == options
     assert [option.id for option in dialog.options] == [str(n + 1) for n in range(len(options))]
@@ -123,7 +118,6 @@ def test_a_menu_is_read_with_the_keys_of_its_options(
 
 def test_a_long_option_goes_on_in_the_next_line_and_is_shortened() -> None:
     second = menu(asked.BASH).options[1]
-
     assert second.label.startswith("Yes, and don't ask again for touch x1.txt and curl")
     assert len(second.label) <= 75
     assert second.label.endswith("…")
@@ -131,7 +125,6 @@ def test_a_long_option_goes_on_in_the_next_line_and_is_shortened() -> None:
 
 def test_beyond_nine_a_number_has_two_digits_so_the_pointer_is_moved() -> None:
     dialog = menu(asked.TEN)
-
     assert len(dialog.options) == 10
     assert dialog.options[9].keys == (*("Down",) * 9, "Enter")
     assert dialog.options[0].keys == ("Enter",)
@@ -148,7 +141,6 @@ def test_no_line_inside_a_question_hides_what_stands_above_it(hides: str) -> Non
     dialog = menu(
         asked.BASH.replace(" touch x1.txt &&", f" rm -rf shop\n{hides}\n touch x1.txt &&", 2)
     )
-
     assert "rm -rf shop" in dialog.text
     assert dialog.id != menu(asked.BASH).id
 
@@ -156,28 +148,24 @@ def test_no_line_inside_a_question_hides_what_stands_above_it(hides: str) -> Non
 def test_the_same_question_about_another_command_is_another_dialog() -> None:
     one = menu(asked.BASH)
     other = menu(asked.BASH.replace("head -5", "sh"))
-
     assert one.id != other.id
     assert one.topic == other.topic == "Bash command: Do you want to proceed?"
 
 
 def test_the_same_dialog_has_the_same_id_wherever_its_pointer_stands() -> None:
     moved = asked.TRUST.replace(" ❯ No", "   No").replace("   Yes, I", " ❯ Yes, I")
-
     assert menu(moved).id == menu(asked.TRUST).id
     assert menu(moved).options[0].keys == ("Up", "Enter")
 
 
 def test_a_clock_that_runs_does_not_make_it_another_dialog() -> None:
     ticking = asked.LIMIT.replace("resets 3pm", "going on in {} s")
-
     assert menu(ticking.format(12)).id == menu(ticking.format(11)).id
 
 
 def test_the_topic_is_without_what_differs_each_time() -> None:
     one = menu(asked.EDIT)
     other = menu(asked.EDIT.replace("cart.py", "till_2.py"))
-
     assert one.topic == other.topic == "Edit file: Do you want to make this edit to …?"
 
 
@@ -201,16 +189,12 @@ NO_MENUS = {
     "a numbered list": "What I did?\n 1. wrote it\n 2. tested it\n 3. committed it\n",
     "a quoted list": "He asked?\n> 1. one\n> 2. two\n",
     "a checklist": "- [ ] 1. one\n- [x] 2. two\n\n  [ ] three\n",
-    "steps with the present one pointed at, then more": (
-        "Progress:\n  1. fetch\n> 2. build\n  3. test\nbuilding cart.o\nbuilding till.o\n"
-    ),
+    "steps with the present one pointed at, then more": "Progress:\n  1. fetch\n> 2. build\n  3. test\nbuilding cart.o\nbuilding till.o\n",
     "a menu that was answered": asked.BASH + "\n● Bash(touch x1.txt)\n  ⎿  (No output)\n",
     "a menu above an idle prompt": asked.LIMIT + f"\n{RULE}\n❯ \n{RULE}\n  ? for shortcuts\n",
     "a menu above work": asked.LIMIT + "\n✻ Thinking… (12s · esc to interrupt)\n",
     "a menu far up": asked.CODEX + "\n".join(f"line {n}" for n in range(40)),
-    "words in a codex composer": (
-        "• Which file should I edit?\n\n› a.txt\n  b.txt\n\n  ⏎ send   ⌃C quit\n"
-    ),
+    "words in a codex composer": "• Which file should I edit?\n\n› a.txt\n  b.txt\n\n  ⏎ send   ⌃C quit\n",
     "a list typed into a codex composer": "• Done.\n\n\n› 1. one\n  2. two\n\n  ? for shortcuts\n",
     "what was said in codex": "› 1. one\n  2. two\n\n• Working\n\n› Explain this\n\n  ? for shortcuts\n",
     "a diff": "@@ -1,2 +1,2 @@\n-> 1. Yes\n+> 2. No\n   3. Maybe\n",
@@ -220,7 +204,7 @@ NO_MENUS = {
     "a list that begins in the middle": "Which?\n❯ 2. two\n  3. three\n",
     "a shell": "$ ls\na  b\n$ \n",
     "nothing": "\n\n\n",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NO_MENUS)

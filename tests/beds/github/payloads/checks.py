@@ -6,7 +6,7 @@ from tests.beds.github.checks import CheckRun, Status, combined, latest_statuses
 from tests.beds.github.names import Json, stamp
 from tests.beds.github.payloads.pulls import mentioned
 from tests.beds.github.payloads.repositories import minimal, url_of
-from tests.beds.github.payloads.users import app, user
+from tests.beds.github.payloads.users import app
 from tests.beds.github.repositories import Repository
 from tests.beds.github.world import World
 
@@ -69,10 +69,6 @@ def check_suite(world: World, one: Repository, runs: list[CheckRun]) -> Json:
         "latest_check_runs_count": len(runs),
         "check_runs_url": f"{url}/check-runs",
     }
-
-
-def status(world: World, one: Repository, said: Status) -> Json:
-    return {**_status(world, one, said), "creator": user(world, said.creator)}
 
 
 def combined_status(world: World, one: Repository, sha: str) -> Json:

@@ -80,32 +80,6 @@ def mentioned(world: World, one: Repository, pull: PullRequest) -> Json:
     }
 
 
-def issue(world: World, one: Repository, pull: PullRequest) -> Json:
-    """A pull request as the issue that it also is."""
-    links = _links(world, one, pull)
-    kept = ("id", "number", "state", "title", "body", "user", "labels", "locked", "assignee")
-    kept += ("assignees", "milestone", "created_at", "updated_at", "closed_at")
-    known = short(world, one, pull)
-    return {
-        **{name: known[name] for name in (*kept, "author_association", "draft")},
-        "node_id": pull.node_id,
-        "url": links["issue_url"],
-        "html_url": links["html_url"],
-        "repository_url": url_of(world, one),
-        "comments_url": links["comments_url"],
-        "labels_url": links["issue_url"] + "/labels{/name}",
-        "events_url": links["issue_url"] + "/events",
-        "comments": sum(each.number == pull.number for each in one.comments),
-        "pull_request": {
-            "url": links["url"],
-            "html_url": links["html_url"],
-            "diff_url": links["diff_url"],
-            "patch_url": links["patch_url"],
-            "merged_at": known["merged_at"],
-        },
-    }
-
-
 def _links(world: World, one: Repository, pull: PullRequest) -> dict[str, str]:
     base = url_of(world, one)
     url, issue_url = f"{base}/pulls/{pull.number}", f"{base}/issues/{pull.number}"

@@ -136,41 +136,11 @@ def branch(world: World, one: Repository, name: str, sha: str) -> Json:
     }
 
 
-def protection(world: World, one: Repository, name: str) -> Json:
-    """The rules of a branch, for those who may see them."""
-    rules = one.protected[name]
-    url = f"{url_of(world, one)}/branches/{name}/protection"
-    checks = {
-        **_required(rules),
-        "url": f"{url}/required_status_checks",
-        "strict": rules.up_to_date,
-    }
-    reviews = {"required_approving_review_count": rules.reviews, "dismiss_stale_reviews": False}
-    reviews["require_code_owner_reviews"] = False
-    found: Json = {"url": url, "enforce_admins": {"url": f"{url}/enforce_admins", "enabled": True}}
-    if rules.checks:
-        found["required_status_checks"] = {**checks, "contexts_url": f"{url}/contexts"}
-    if rules.reviews:
-        found["required_pull_request_reviews"] = reviews
-    return found
-
-
 def _required(rules: Protection) -> Json:
     return {
         "enforcement_level": "everyone" if rules.checks else "off",
         "contexts": list(rules.checks),
         "checks": [{"context": name, "app_id": None} for name in rules.checks],
-    }
-
-
-def ref(world: World, one: Repository, name: str, sha: str) -> Json:
-    """A ref by its whole name."""
-    url = url_of(world, one)
-    return {
-        "ref": name,
-        "node_id": f"REF_kwDOBed{one.id}_{sha[:8]}",
-        "url": f"{url}/git/{name}",
-        "object": {"type": "commit", "sha": sha, "url": f"{url}/git/commits/{sha}"},
     }
 
 

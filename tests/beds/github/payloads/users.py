@@ -36,33 +36,6 @@ def user(world: World, login: str) -> Json:
     }
 
 
-def oneself(world: World, login: str) -> Json:
-    """The account that asks, as only itself may see it."""
-    counts = (
-        "public_repos",
-        "public_gists",
-        "followers",
-        "following",
-        "private_gists",
-        "total_private_repos",
-        "owned_private_repos",
-        "disk_usage",
-        "collaborators",
-    )
-    unsaid = ("company", "location", "email", "hireable", "bio", "twitter_username")
-    return {
-        **user(world, login),
-        "user_view_type": "private",
-        "name": login,
-        "blog": "",
-        **dict.fromkeys(unsaid),
-        **dict.fromkeys(counts, 0),
-        "created_at": "2026-01-01T00:00:00Z",
-        "updated_at": "2026-01-01T00:00:00Z",
-        "two_factor_authentication": True,
-    }
-
-
 def app(world: World, name: str) -> Json:
     """A robot that leaves check runs."""
     slug = name.lower().replace(" ", "-")

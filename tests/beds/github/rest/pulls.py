@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tests.beds.github.following import keep
 from tests.beds.github.merging import merge
 from tests.beds.github.names import Json, Refusal, custom, invalid
-from tests.beds.github.payloads.commits import commit, files
+from tests.beds.github.payloads.commits import files
 from tests.beds.github.payloads.pulls import short, whole
 from tests.beds.github.pulls import LONGEST_BODY, LONGEST_TITLE, PullRequest
 from tests.beds.github.repositories import Repository
@@ -23,10 +23,8 @@ def routes() -> Iterable[Route]:
         Route("POST", _REPO + "/pulls", "pull_requests", create),
         Route("GET", _PULL, "pull_requests", read),
         Route("PATCH", _PULL, "pull_requests", edit),
-        Route("GET", _PULL + "/merge", "pull_requests", is_merged),
         Route("PUT", _PULL + "/merge", "contents", put_merge),
         Route("GET", _PULL + "/files", "pull_requests", changed),
-        Route("GET", _PULL + "/commits", "pull_requests", commits),
     )
 
 
@@ -96,10 +94,6 @@ def edit(ask: Ask) -> Answer:
     return Answer(whole(ask.world, ask.repository, pull))
 
 
-def is_merged(ask: Ask) -> Answer:
-    return Answer(status=204 if ask.pull.merged_at else 404)
-
-
 def put_merge(ask: Ask) -> Answer:
     body, pull = ask.body, ask.pull
     made = merge(
@@ -118,11 +112,6 @@ def changed(ask: Ask) -> Answer:
     pull = ask.pull
     since = ask.repository.git.fork(pull.base_sha, pull.head_sha)
     return Answer(items=files(ask.world, ask.repository, since, pull.head_sha))
-
-
-def commits(ask: Ask) -> Answer:
-    found = ask.repository.git.between(ask.pull.base_sha, ask.pull.head_sha)
-    return Answer(items=[commit(ask.world, ask.repository, one) for one in found])
 
 
 def _is_head(repository: Repository, wanted: str, pull: PullRequest) -> bool:
