@@ -17,8 +17,8 @@ import pytest
 from adapters.tmux import TmuxPanes
 from bot.core.errors import Refused
 from bot.core.runs import Dialog, DialogKind, Launch
-from tests.adapters.tmux.dialogs.programs import menus, shell
 from tests.adapters.tmux.own_server import QUICK, OwnServer, until
+from tests.adapters.tmux.programs import menus, shell
 
 pytestmark = pytest.mark.tmux
 
