@@ -20,6 +20,7 @@ from adapters.github.pulls import (
 )
 from bot.core.errors import Refused, Unavailable
 from bot.core.forge import Obstacle
+from tests.adapters.git.worlds import git
 from tests.adapters.github.forge_stage import BRANCH, SLUG, ForgeStage, forge_stage
 from tests.beds.github import Protection
 
@@ -129,6 +130,17 @@ async def test_what_a_model_writes_mentions_and_closes_nothing(stage: ForgeStage
         assert "@acme" not in text
         assert "closes #" not in text
     assert log.endswith(f"(#{pull.number})")
+
+
+async def test_a_squash_carries_no_messages_of_the_agents(stage: ForgeStage) -> None:
+    stage.shop.habits.methods = ("squash",)
+    git(stage.top, "commit", "--quiet", "--amend", "-m", "work\n\ncloses #9 for @mika")
+    stage.commit = git(stage.top, "rev-parse", "HEAD")
+    forge = stage.github()
+    pull = await stage.opened(forge)
+    assert (await forge.merge(SLUG, pull.number, stage.commit, "feat: log in")).merged
+    hub = stage.bed.world.folder / f"{SLUG}.git"
+    assert git(hub, "log", "-1", "--format=%B", "main") == f"feat: log in (#{pull.number})"
 
 
 async def test_the_number_stands_in_the_message_once(stage: ForgeStage) -> None:

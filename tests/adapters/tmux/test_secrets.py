@@ -64,6 +64,19 @@ async def test_a_server_started_anew_after_its_death_is_as_clean(
     assert "remain-on-exit on" in await server.tmux("show-options", "-gw")
 
 
+async def test_a_server_of_somebody_else_gives_a_pane_none_of_its_environment(
+    server: OwnServer,
+) -> None:
+    plain, server.environment = server.environment, server.environment | {"GITHUB_TOKEN": CANARY}
+    await server.tmux("new-session", "-d", "-s", "of a person", "sleep 300")
+    server.environment = plain
+    assert CANARY in await server.tmux("show-environment", "-g")
+    panes = server.panes()
+    await panes.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", "env > seen")), "")
+    await panes.ended("run-1")
+    assert CANARY not in (server.worktree / "seen").read_text()
+
+
 async def test_an_agents_own_key_is_in_its_environment_and_nowhere_on_disk_or_in_a_command_line(
     server: OwnServer,
 ) -> None:
