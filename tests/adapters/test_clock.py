@@ -1,4 +1,4 @@
-"""The clock and its ticks, while the wall clock jumps and the machine sleeps."""
+"""The clock and its ticks, while the wall clock jumps and the machine sleeps; and the clock of other tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from adapters.clock import Cadence, SystemClock
-from bot.ports import Clock
 from tests.fakes.clock import FakeClock
 
 HOUR = timedelta(hours=1)
@@ -47,9 +46,6 @@ class Machine:
         self.zone = JumpingZone()
         self.clock = SystemClock(zone=self.zone, watch=watch)
 
-    def jump(self, by: timedelta) -> None:
-        self.zone.shift += by
-
 
 def ticks(
     clock: SystemClock, seconds: float, name: str = "test"
@@ -61,48 +57,35 @@ async def tick(every: AsyncIterator[datetime]) -> datetime:
     return await asyncio.wait_for(anext(every), DEADLINE)
 
 
-def test_now_is_aware_and_in_utc() -> None:
-    assert SystemClock().now().tzinfo is UTC
-    assert abs(SystemClock().now() - datetime.now(UTC)) < timedelta(minutes=1)
-
-
-def test_time_never_runs_backwards() -> None:
+@pytest.mark.covers("G-VALID-1", "B-ID-1")
+def test_now_is_aware_and_never_runs_backwards_and_ids_are_fresh() -> None:
     machine = Machine()
     before = machine.clock.now()
-    machine.jump(-HOUR)
+    assert before.tzinfo is UTC
+    assert abs(before - datetime.now(UTC)) < timedelta(minutes=1)
+    machine.zone.shift -= HOUR
     assert machine.clock.now() == before
-    machine.jump(2 * HOUR)
+    machine.zone.shift += 2 * HOUR
     assert machine.clock.now() >= before + HOUR
+    for clock in (machine.clock, FakeClock()):
+        ids = [clock.new_id() for _ in range(100)]
+        assert len({one[:8] for one in ids}) == 100
+        assert {uuid.UUID(one).version for one in ids} == {4}
 
 
-@pytest.mark.covers("G-VALID-1", "B-ID-1")
-def test_ids_are_fresh_uuids_of_version_four() -> None:
-    ids = {SystemClock().new_id() for _ in range(100)}
-    assert len(ids) == 100
-    assert {uuid.UUID(one).version for one in ids} == {4}
-
-
-@pytest.mark.covers("G-RULE-PROGRESS-1")
-async def test_ticks_come_in_time_and_each_once() -> None:
-    machine = Machine()
-    begun = time.monotonic()
-    async with ticks(machine.clock, 0.05) as every:
-        moments = [await tick(every) for _ in range(5)]
-    assert time.monotonic() - begun >= 0.24, "five ticks take five times as long as one"
-    assert moments == sorted(moments)
-
-
-@pytest.mark.covers("G-FR-023")
-@pytest.mark.parametrize("jump", [-HOUR, HOUR, -3 * 365 * 24 * HOUR, 30 * 365 * 24 * HOUR])
-async def test_ticks_go_on_when_the_wall_clock_jumps(jump: timedelta) -> None:
+@pytest.mark.covers("G-FR-023", "G-RULE-PROGRESS-1")
+@pytest.mark.parametrize("jump", [timedelta(0), -HOUR, HOUR, -26_280 * HOUR, 262_800 * HOUR])
+async def test_ticks_come_in_time_and_each_once_also_when_the_wall_clock_jumps(
+    jump: timedelta,
+) -> None:
     machine = Machine()
     begun = time.monotonic()
     async with ticks(machine.clock, 0.2) as every:
-        await tick(every)
-        machine.jump(jump)
-        for _ in range(3):
-            await tick(every)
+        moments = [await tick(every)]
+        machine.zone.shift += jump
+        moments += [await tick(every) for _ in range(3)]
     assert time.monotonic() - begun >= 0.79, "a jump is no reason for a burst"
+    assert moments == sorted(moments)
 
 
 @pytest.mark.parametrize("watch", [0.02, 3600], ids=["noticed", "not yet noticed"])
@@ -111,7 +94,7 @@ async def test_a_jump_between_two_ticks_changes_nothing_of_the_wait(watch: float
     async with ticks(machine.clock, 3600, "long") as long, ticks(machine.clock, 0.05) as short:
         waiting = asyncio.ensure_future(anext(long))
         await tick(short)
-        machine.jump(2 * HOUR)
+        machine.zone.shift += 2 * HOUR
         for _ in range(5):
             await tick(short)
         assert not waiting.done(), "the hour has not passed, whatever the wall clock says"
@@ -120,8 +103,8 @@ async def test_a_jump_between_two_ticks_changes_nothing_of_the_wait(watch: float
 
 
 async def test_who_is_slow_gets_one_tick_for_all_that_were_missed() -> None:
-    machine = Machine()
-    async with ticks(machine.clock, 0.05) as slow, ticks(machine.clock, 0.05) as other:
+    clock = Machine().clock
+    async with ticks(clock, 0.05) as slow, ticks(clock, 0.05) as other:
         await tick(slow)
         for _ in range(6):
             await tick(other)
@@ -141,44 +124,25 @@ async def at_once(every: AsyncIterator[datetime]) -> int:
     return 100
 
 
-async def test_several_rhythms_do_not_disturb_each_other() -> None:
-    machine = Machine()
-    counts = {"a": 0, "b": 0}
-
-    async def count(name: str, seconds: float, times: int) -> None:
-        async with ticks(machine.clock, seconds, name) as every:
-            for _ in range(times):
-                await tick(every)
-                counts[name] += 1
-
-    await asyncio.gather(count("a", 0.02, 10), count("b", 0.1, 2))
-    assert counts == {"a": 10, "b": 2}
-
-
-async def test_nothing_runs_before_the_first_and_after_the_last_rhythm() -> None:
-    before = asyncio.all_tasks()
-    machine = Machine()
+async def test_nothing_runs_before_the_first_and_after_the_last_of_several_rhythms() -> None:
+    before, clock = asyncio.all_tasks(), Machine().clock
     for _ in range(2):
-        async with ticks(machine.clock, 0.02) as every:
-            await tick(every)
+        async with ticks(clock, 0.02, "a") as one, ticks(clock, 0.1, "b") as other:
+            for _ in range(5):
+                await tick(one)
+            await tick(other)
             assert len(asyncio.all_tasks()) > len(before)
         assert asyncio.all_tasks() == before
-
-
-async def test_a_rhythm_ends_when_its_task_is_cancelled() -> None:
-    machine = Machine()
-    heard = asyncio.Event()
-
-    async def listen() -> None:
-        async for _ in machine.clock.every(0.02, "test"):
-            heard.set()
-
-    task = asyncio.create_task(listen())
+    task = asyncio.create_task(_listen(clock, heard := asyncio.Event()))
     await asyncio.wait_for(heard.wait(), DEADLINE)
     task.cancel()
     await asyncio.wait({task})
-    async with ticks(machine.clock, 0.02) as every:
-        await tick(every)
+    assert asyncio.all_tasks() == before, "a rhythm ends with its task"
+
+
+async def _listen(clock: SystemClock, heard: asyncio.Event) -> None:
+    async for _ in clock.every(0.02, "test"):
+        heard.set()
 
 
 async def test_the_scheduler_is_what_ticks() -> None:
@@ -196,63 +160,25 @@ async def test_the_scheduler_is_what_ticks() -> None:
         await asyncio.wait_for(waiting, DEADLINE)
 
 
-# --- when a tick is due ---
-
-
-class Stopwatch:
-    """A monotonic clock in the test's hand, and the wall clock that goes with it."""
-
-    def __init__(self) -> None:
-        self.passed = 0.0
-
-    def __call__(self) -> float:
-        return self.passed
-
-    def now(self) -> datetime:
-        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.passed)
-
-
-def left(cadence: Cadence, watch: Stopwatch, previous: datetime | None = None) -> float:
-    return (cadence.get_next_fire_time(previous, watch.now()) - watch.now()).total_seconds()
-
-
-def test_a_rhythm_moves_on_once_however_often_it_is_asked() -> None:
-    watch = Stopwatch()
-    cadence = Cadence(120, watch)
-    watch.passed = 120.5
-    assert [left(cadence, watch, watch.now()) for _ in range(3)] == [119.5] * 3
-
-
-def test_a_rhythm_that_is_set_anew_just_before_its_tick_keeps_it() -> None:
-    watch = Stopwatch()
-    cadence = Cadence(120, watch)
-    watch.passed = 119.75
-    assert left(cadence, watch) == 0.25
-
-
-def test_a_rhythm_passes_over_what_it_missed_and_keeps_its_beat() -> None:
-    watch = Stopwatch()
-    cadence = Cadence(120, watch)
-    watch.passed = 1000
-    assert left(cadence, watch, watch.now()) == 1080 - 1000
-
-
-def test_a_tick_too_early_by_the_wall_clock_does_not_shift_the_beat() -> None:
-    watch = Stopwatch()
-    cadence = Cadence(120, watch)
-    watch.passed = 60
-    assert left(cadence, watch, watch.now()) == 60
+@pytest.mark.parametrize(("passed", "rung", "left"), [
+    (120.5, True, 119.5),  # it moves on once, however often it is asked
+    (119.75, False, 0.25),  # set anew just before its tick it keeps it
+    (1000, True, 80),  # it passes over what it missed, and keeps its beat
+    (60, True, 60),  # a tick too early by the wall clock does not shift the beat
+])  # fmt: skip
+def test_when_a_tick_is_due_follows_from_the_beat_alone(
+    passed: float, rung: bool, left: float
+) -> None:
+    moments = [0.0]
+    cadence = Cadence(120, lambda: moments[-1])
+    moments.append(passed)
+    now = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=passed)
+    for _ in range(3):
+        due = cadence.get_next_fire_time(now if rung else None, now)
+        assert (due - now).total_seconds() == left
 
 
 # --- the clock of other tests ---
-
-
-async def test_the_fake_clock_moves_only_when_moved() -> None:
-    clock = FakeClock()
-    begun = clock.now()
-    assert clock.now() == begun
-    await clock.advance(90)
-    assert clock.now() == begun + timedelta(seconds=90)
 
 
 async def test_who_sleeps_on_the_fake_clock_wakes_in_the_order_of_time() -> None:
@@ -265,6 +191,7 @@ async def test_who_sleeps_on_the_fake_clock_wakes_in_the_order_of_time() -> None
             woken.append((name, clock.now()))
 
     begun = clock.now()
+    assert clock.now() == begun, "it moves only when it is moved"
     async with asyncio.TaskGroup() as group:
         group.create_task(sleeper("slow", 5))
         group.create_task(sleeper("quick", 2, 2, 2))
@@ -278,16 +205,15 @@ async def test_who_sleeps_on_the_fake_clock_wakes_in_the_order_of_time() -> None
 
 async def test_the_fake_clock_ticks() -> None:
     clock: FakeClock = FakeClock()
-    port: Clock = clock
     heard: list[float] = []
     begun = clock.now()
 
     async def listen() -> None:
-        async for at in port.every(120, "status"):
-            note(at)
+        async for at in clock.every(120, "status"):
+            note((at - begun).total_seconds())
 
-    def note(at: datetime) -> None:
-        heard.append((at - begun).total_seconds())
+    def note(seconds: float) -> None:
+        heard.append(seconds)
 
     task = asyncio.create_task(listen())
     await clock.advance(119)
@@ -297,11 +223,3 @@ async def test_the_fake_clock_ticks() -> None:
     assert heard == [120, 240, 360]
     task.cancel()
     await asyncio.wait({task})
-
-
-def test_the_fake_clocks_ids_are_valid_and_differ_from_their_beginning() -> None:
-    clock = FakeClock()
-    ids = [clock.new_id() for _ in range(20)]
-    assert {uuid.UUID(one).version for one in ids} == {4}
-    assert len({one[:8] for one in ids}) == 20
-    assert ids[0] == FakeClock().new_id()

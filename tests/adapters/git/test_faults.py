@@ -68,63 +68,36 @@ async def test_a_pipe_in_the_place_of_a_file_that_git_reads_is_named(
         assert refusal.remedy
 
 
-def config_is_cut(top: Path) -> None:
-    with (top / ".git/config").open("a") as file:
+def _cut_off(path: Path) -> None:
+    with path.open("a") as file:
         file.write("[core\n")
 
 
-def says_nothing(top: Path) -> None:
-    (top / ".git/HEAD").write_text("")
+def _leads_nowhere(git_dir: Path) -> None:
+    git_dir.rename(git_dir.with_name("elsewhere"))
+    git_dir.write_text("gitdir: nowhere\n")
 
 
-def says_nonsense(top: Path) -> None:
-    (top / ".git/HEAD").write_text("garbage\n")
-
-
-def is_missing(top: Path) -> None:
-    (top / ".git/HEAD").unlink()
-
-
-def index_is_cut(top: Path) -> None:
-    (top / ".git/index").write_bytes(b"DIRC")
-
-
-def is_too_new(top: Path) -> None:
-    git(top, "config", "core.repositoryformatversion", "9")
-
-
-def objects_are_gone(top: Path) -> None:
-    shutil.rmtree(top / ".git/objects")
-
-
-def names_are_cut(top: Path) -> None:
-    (top / ".git/packed-refs").write_text("junk\n")
-
-
-def leads_nowhere(top: Path) -> None:
-    (top / ".git").rename(top / "elsewhere")
-    (top / ".git").write_text("gitdir: nowhere\n")
-
-
-DAMAGE: list[tuple[Callable[[Path], None], str, str]] = [
-    (config_is_cut, r"configuration is damaged: bad config line \d+", "Mend that line"),
-    (says_nothing, r"HEAD says ''", r"echo 'ref: refs/heads/main' > .*/HEAD"),
-    (says_nonsense, r"HEAD says 'garbage'", r"echo 'ref: refs/heads/main' > .*/HEAD"),
-    (is_missing, r"HEAD is missing", r"echo 'ref: refs/heads/main' > .*/HEAD"),
-    (index_is_cut, r"index of .* is damaged", r"rm .*/index && git -C .* reset"),
-    (is_too_new, "a form that this git does not know", "newer git"),
-    (objects_are_gone, "objects is missing", "Do not make a new one"),
-    (names_are_cut, "unexpected line in .*packed-refs", "from a copy"),
-    (leads_nowhere, "leads to no repository", "Bring back"),
-]
+HEAD = r"echo 'ref: refs/heads/main' > .*/HEAD"
+DAMAGE: list[tuple[Callable[[Path], object], str, str]] = [
+    (lambda top: _cut_off(top / "config"), r"configuration is damaged: bad config line \d+", "Mend that line"),
+    (lambda top: (top / "HEAD").write_text(""), r"HEAD says ''", HEAD),
+    (lambda top: (top / "HEAD").write_text("garbage\n"), r"HEAD says 'garbage'", HEAD),
+    (lambda top: (top / "HEAD").unlink(), r"HEAD is missing", HEAD),
+    (lambda top: (top / "index").write_bytes(b"DIRC"), r"index of .* is damaged", r"rm .*/index && git -C .* reset"),
+    (lambda top: git(top, "config", "core.repositoryformatversion", "9"), "a form that this git does not know", "newer git"),
+    (lambda top: shutil.rmtree(top / "objects"), "objects is missing", "Do not make a new one"),
+    (lambda top: (top / "packed-refs").write_text("junk\n"), "unexpected line in .*packed-refs", "from a copy"),
+    (_leads_nowhere, "leads to no repository", "Bring back"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("damage", "reason", "remedy"), DAMAGE)
 async def test_what_is_damaged_is_named_and_nobody_is_told_to_begin_anew(
-    tmp_path: Path, damage: Callable[[Path], None], reason: str, remedy: str
+    tmp_path: Path, damage: Callable[[Path], object], reason: str, remedy: str
 ) -> None:
     scene = Scene(tmp_path)
-    damage(scene.top)
+    damage(scene.top / ".git")
     with pytest.raises(PortError) as refused:
         await scene.repository.base(str(scene.top))
     assert re.search(reason, refused.value.reason), refused.value.reason

@@ -54,25 +54,16 @@ async def test_a_commit_of_a_far_future_year_is_listed_with_the_others(
     assert [age and age.year == 9999 for age in ages.values()] == [True, False]
 
 
-async def test_a_subdirectory_leads_to_the_top(top: Path, repository: GitRepository) -> None:
-    write(top, {"a/b/c.txt": "c\n"})
-    assert (await repository.base(str(top / "a" / "b"))).repository == str(top)
-
-
-async def test_a_linked_worktree_leads_to_the_main_checkout(
+async def test_a_folder_a_link_and_a_linked_worktree_lead_to_the_main_checkout(
     top: Path, repository: GitRepository, tmp_path: Path
 ) -> None:
+    write(top, {"a/b/c.txt": "c\n"})
+    (tmp_path / "link").symlink_to(top)
     git(top, "worktree", "add", "--quiet", "-b", "side", str(tmp_path / "side"))
     write(tmp_path / "side", {"deep/x.txt": "x\n"})
-    base = await repository.base(str(tmp_path / "side" / "deep"))
-    assert (base.repository, base.branch, base.uncommitted) == (str(top), "main", 0)
-
-
-async def test_a_link_to_the_repository_leads_to_it(
-    top: Path, repository: GitRepository, tmp_path: Path
-) -> None:
-    (tmp_path / "link").symlink_to(top)
-    assert (await repository.base(str(tmp_path / "link"))).repository == str(top)
+    for place in (top / "a" / "b", tmp_path / "link", tmp_path / "side" / "deep"):
+        base = await repository.base(str(place))
+        assert (base.repository, base.branch, base.uncommitted) == (str(top), "main", 1)
 
 
 async def test_a_submodule_is_a_repository_of_its_own(
@@ -85,40 +76,45 @@ async def test_a_submodule_is_a_repository_of_its_own(
     assert base.commit == git(inner, "rev-parse", "HEAD")
 
 
-async def test_a_bare_repository_is_refused(
-    top: Path, repository: GitRepository, tmp_path: Path
-) -> None:
-    git(tmp_path, "clone", "--quiet", "--bare", str(top), "bare.git")
-    with pytest.raises(Refused, match="bare"):
-        await repository.base(str(tmp_path / "bare.git"))
+def _bare(top: Path) -> Path:
+    git(top.parent, "clone", "--quiet", "--bare", str(top), "bare.git")
+    return top.parent / "bare.git"
 
 
-async def test_a_repository_without_commits_is_refused(
-    repository: GitRepository, tmp_path: Path
-) -> None:
-    (tmp_path / "fresh").mkdir()
-    git(tmp_path / "fresh", "init", "--quiet")
-    with pytest.raises(Refused, match="no commits") as refused:
-        await repository.base(str(tmp_path / "fresh"))
-    assert refused.value.remedy
+def _fresh(top: Path) -> Path:
+    (top.parent / "fresh").mkdir()
+    git(top.parent / "fresh", "init", "--quiet")
+    return top.parent / "fresh"
 
 
-async def test_a_detached_head_is_refused(top: Path, repository: GitRepository) -> None:
+def _detached(top: Path) -> Path:
     git(top, "checkout", "--quiet", "--detach")
-    with pytest.raises(Refused, match="no branch"):
-        await repository.base(str(top))
+    return top
 
 
-async def test_a_missing_directory_is_refused(repository: GitRepository, tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="no directory"):
-        await repository.base(str(tmp_path / "gone"))
+def _with_a_file(top: Path) -> Path:
+    write(top, {".worktrees": ""})
+    return top
 
 
-async def test_the_inside_of_a_git_directory_is_refused(
-    top: Path, repository: GitRepository
+REFUSED: list[tuple[Callable[[Path], Path], str, str]] = [
+    (_bare, "bare", ""),
+    (_fresh, "no commits", "."),
+    (_detached, "no branch", ""),
+    (lambda top: top / "gone", "no directory", ""),
+    (lambda top: top / ".git" / "refs", r"inside a \.git", ""),
+    (lambda top: new_repository(top.parent / "two\nlines" / "r"), r"a line break in the path .*two.nlines", "Rename"),
+    (_with_a_file, r"\.worktrees is a file", "Rename"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("place", "reason", "remedy"), REFUSED)
+async def test_where_no_work_can_begin_it_is_said_why(
+    top: Path, repository: GitRepository, place: Callable[[Path], Path], reason: str, remedy: str
 ) -> None:
-    with pytest.raises(Refused, match=r"inside a \.git"):
-        await repository.base(str(top / ".git" / "refs"))
+    with pytest.raises(Refused, match=reason) as refused:
+        await repository.base(str(place(top)))
+    assert remedy in refused.value.remedy
 
 
 async def test_without_git_it_is_said_how_to_get_it(top: Path, tmp_path: Path) -> None:
@@ -170,22 +166,6 @@ async def test_reading_changes_nothing(top: Path, repository: GitRepository) -> 
     await repository.scan(str(top), sha)
     await repository.branches(str(top))
     assert {path: path.stat().st_mtime_ns for path in (top / ".git").rglob("*")} == before
-
-
-async def test_a_line_break_in_the_path_is_told(tmp_path: Path, repository: GitRepository) -> None:
-    top = new_repository(tmp_path / "two\nlines" / "repository")
-    with pytest.raises(Refused, match=r"a line break in the path .*two.nlines") as refusal:
-        await repository.base(str(top))
-    assert "Rename" in refusal.value.remedy
-
-
-async def test_a_file_where_the_worktrees_are_to_lie_is_told_before_any_work(
-    top: Path, repository: GitRepository
-) -> None:
-    write(top, {".worktrees": ""})
-    with pytest.raises(Refused, match=r"\.worktrees is a file") as refusal:
-        await repository.base(str(top))
-    assert "Rename" in refusal.value.remedy
 
 
 NAMES = (".claude/settings.json", ".mcp.json", ".opencode/plugin", ".env")

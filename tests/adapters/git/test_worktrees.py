@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -43,26 +43,21 @@ async def test_the_exclude_file_keeps_its_lines_and_gets_each_of_ours_once(
     ]
 
 
-async def test_twenty_at_once_all_succeed(world: RealWorld, first: str) -> None:
-    bots = [world.worktrees, GitWorktrees(world.home)]  # two, so the lock between them counts
-    names = [f"task-{n}" for n in range(20)]
-    heads = await asyncio.gather(
-        *(
-            bots[n % 2].prepare(world.path, f"agent/{name}", world.at(f"agent-{name}"), first)
-            for n, name in enumerate(names)
-        )
-    )
-    assert heads == [first] * 20
-    for name in names:
-        work = await world.worktrees.work(world.at(f"agent-{name}"), first)
-        assert work.uncommitted == ()
+TAKEN: list[Callable[[RealWorld], object]] = [
+    lambda world: write(Path(world.at("agent-new")), {"mine.txt": "mine\n"}),
+    lambda world: git(world.top, "branch", "agent/new/more"),
+]
 
 
-async def test_a_directory_of_a_person_s_is_taken(world: RealWorld, first: str) -> None:
-    write(Path(world.at("agent-login")), {"mine.txt": "mine\n"})
+@pytest.mark.parametrize("by", TAKEN)
+async def test_what_somebody_has_there_already_is_taken(
+    world: RealWorld, first: str, by: Callable[[RealWorld], object]
+) -> None:
+    by(world)
     with pytest.raises(Refused, match=r"^taken$"):
-        await world.worktrees.prepare(world.path, BRANCH, world.at("agent-login"), first)
-    assert (world.top / ".worktrees" / "agent-login" / "mine.txt").read_text() == "mine\n"
+        await world.worktrees.prepare(world.path, "agent/new", world.at("agent-new"), first)
+    mine = Path(world.at("agent-new")) / "mine.txt"
+    assert not mine.exists() or mine.read_text() == "mine\n"
 
 
 async def test_a_linked_directory_of_worktrees_is_refused(
@@ -99,12 +94,6 @@ async def test_a_worktree_lies_directly_in_its_directory(
 ) -> None:
     with pytest.raises(Refused, match="no place for a worktree"):
         await world.worktrees.prepare(world.path, BRANCH, str(world.top / place), first)
-
-
-async def test_a_branch_below_the_name_takes_it(world: RealWorld, first: str) -> None:
-    git(world.top, "branch", "agent/login/more")
-    with pytest.raises(Refused, match=r"^taken$"):
-        await world.worktrees.prepare(world.path, BRANCH, world.at("agent-login"), first)
 
 
 async def test_worktrees_of_people_that_are_away_are_not_forgotten(
@@ -485,9 +474,15 @@ AGENTS = 20
 
 async def test_twenty_agents_and_the_bot_are_in_nobody_s_way(tmp_path: Path) -> None:
     world = RealWorld(tmp_path)
+    bots = [world.worktrees, GitWorktrees(world.home)]  # two, so the lock between them counts
     first, everyone = git(world.top, "rev-parse", "HEAD"), range(AGENTS)
     branches = tuple(f"agent/t{n}" for n in everyone)
-    heads = await asyncio.gather(*(_prepared(world, n, first) for n in everyone))
+    heads = await asyncio.gather(
+        *(
+            bots[n % 2].prepare(world.path, f"agent/t{n}", world.at(f"t{n}"), first)
+            for n in everyone
+        )
+    )
     assert heads == [first] * AGENTS
     await asyncio.gather(*(_works(world, n, first) for n in everyone))
     assert await world.worktrees.collisions(world.path, branches) == ()
@@ -506,10 +501,6 @@ async def test_twenty_agents_and_the_bot_are_in_nobody_s_way(tmp_path: Path) -> 
     assert git(world.top, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
     assert git(world.top, "status", "--porcelain") == ""
     git(world.top, "fsck", "--strict", "--no-dangling")
-
-
-async def _prepared(world: RealWorld, n: int, first: str) -> str:
-    return await world.worktrees.prepare(world.path, f"agent/t{n}", world.at(f"t{n}"), first)
 
 
 async def _works(world: RealWorld, n: int, first: str) -> None:
