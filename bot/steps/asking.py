@@ -1,24 +1,36 @@
 """Asks the model one question: the answer is checked, asked for again at most twice with what was wrong, then done without.
 
-A prompt file is the system message. Everything that comes from outside travels as data in a message of its own.
+Each question is a subclass of `Prompt`. Its prompt file is the system message; everything that comes from outside
+travels as data in a message of its own.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import re
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
-from typing import TypeVar, cast
+from typing import Any, ClassVar, Generic, Self, TypedDict, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
+from bot.core.actions import Wish
+from bot.core.errors import PortError
+from bot.core.events import Event
 from bot.core.llm import Usage, estimate_tokens
+from bot.core.session import Session
 from bot.core.text import is_in_language
+from bot.core.world import World, performs
 from bot.ports import Llm
 
+log = logging.getLogger("bot.perform")
+
 T = TypeVar("T")
+A = TypeVar("A", bound=Wish)
+E = TypeVar("E", bound=Event)
 M = TypeVar("M", bound=BaseModel)
 MAX_REASKS = 2
 LONGEST = 400_000
@@ -33,21 +45,102 @@ class Answer(BaseModel):
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
 
 
-async def ask(
-    llm: Llm,
-    name: str,
-    data: dict[str, object],
-    parse: Callable[[str], T],
-    fallback: Callable[[], T],
-    schema: type[BaseModel] | None,
-    prose: Callable[[T], str] | None = None,
-) -> tuple[T, Usage]:
+PROMPTS: dict[str, type[Prompt[Any]]] = {}
+"""Every question to the model, by the name of its prompt file. Filled as the modules of the steps are imported."""
+
+
+class Prompt(ABC, Generic[T]):
+    """One question to the model: what it is told, how its reply is read, and what is taken without one.
+
+    `name`: of the file in bot/prompts. `reply`: the model of a reply in JSON; None: the reply is a text.
+    """
+
+    name: ClassVar[str]
+    reply: ClassVar[type[Answer] | None]
+
+    def __init_subclass__(cls, name: str = "", reply: type[Answer] | None = None) -> None:
+        super().__init_subclass__()
+        if name:
+            cls.name, cls.reply = name, reply
+            PROMPTS[name] = cls
+
+    def known(self) -> T | None:
+        """The answer where there is nothing to ask."""
+        return None
+
+    @abstractmethod
+    def data(self) -> dict[str, object]:
+        """What the model is told."""
+
+    def read(self, text: str) -> T:
+        """The answer. A ValueError says, in a sentence for the model, what is wrong with it."""
+        return cast(T, parsed(self.reply, text) if self.reply else text)
+
+    @abstractmethod
+    def fallback(self) -> T:
+        """What is taken where the model gave no usable answer."""
+
+    def prose(self, found: T) -> str | None:
+        """What of the answer people read: it must be in `data["language"]`."""
+        return None
+
+
+class ResultFields(TypedDict):
+    """What the event that answers a question begins with."""
+
+    id: str
+    at: AwareDatetime
+    answers: str
+    usage: Usage
+
+
+class SessionPrompt(Prompt[T], Generic[T, A, E]):
+    """A question about a session: the action that asks it, and the event that comes of the answer."""
+
+    def __init_subclass__(
+        cls, name: str = "", reply: type[Answer] | None = None, asked_by: type[A] | None = None
+    ) -> None:
+        super().__init_subclass__(name, reply)
+        if asked_by is not None:
+            performs(asked_by)(cls.perform)
+
+    @classmethod
+    @abstractmethod
+    async def about(cls, world: World, session: Session, order: A) -> Self:
+        """The question that an action asks. Refused where what it is about is no longer there."""
+
+    def unasked(self, trouble: PortError) -> T:
+        """What is taken where the model cannot be asked. Raising the trouble leaves it to the actor, which tries again."""
+        raise trouble
+
+    @abstractmethod
+    async def event(self, world: World, found: T, fields: ResultFields) -> E:
+        """What the answer, with secrets masked, means to the session."""
+
+    @classmethod
+    async def perform(cls, world: World, session: Session, order: A) -> E:
+        """Done twice it is the same: it only looks, and the last result counts."""
+        question = await cls.about(world, session, order)
+        try:
+            found, usage = await ask(world.llm, question)
+        except PortError as trouble:
+            found, usage = question.unasked(trouble), Usage()
+            data = {"id": session.id, "question": cls.name, "why": trouble.reason}
+            log.warning("done without the model", extra={"data": data})
+        found = world.masker.mask_model(found)
+        fields: ResultFields = {**world.mark(), "answers": order.key, "usage": usage}
+        return await question.event(world, found, fields)
+
+
+async def ask(llm: Llm, question: Prompt[T]) -> tuple[T, Usage]:
     """Ask; say what was wrong and ask again, twice at most; then do without.
 
-    `prose` is what of an answer people read: in another language than `data["language"]` it is asked for once more,
-    and then taken as it is.
+    An answer in another language than `data["language"]` is asked for once more, and then taken as it is.
     """
-    system, wanted = prompt(name), _json_schema(schema) if schema else None
+    if (known := question.known()) is not None:
+        return known, Usage()
+    system, data = prompt(question.name), question.data()
+    wanted = _json_schema(question.reply) if question.reply else None
     asked, usage = data, Usage()
     said: str | None = None
     foreign: list[T] = []
@@ -57,18 +150,20 @@ async def ask(
         usage += reply.usage + Usage(estimated=estimate_tokens(system + sent))
         text = _valid_unicode(reply.text)
         try:
-            found = parse(_bounded(text))
+            found = question.read(_bounded(text))
         except (ValueError, RecursionError) as wrong:
             if text == said or foreign:
                 break  # it does not listen, or there is an answer already
             said, problem = text, _described(wrong)
         else:
-            problem = _wrong_language(found, prose, data) if not foreign else ""
-            if not problem:
+            language = str(data.get("language", ""))
+            prose = None if foreign else question.prose(found)
+            if prose is None or is_in_language(prose, language):
                 return found, usage
             foreign.append(found)
+            problem = f"everything that people read must be written in {language}, the language of the request"
         asked = {**data, "your_last_answer": text[:LONGEST_ECHO], "what_was_wrong": problem}
-    return (foreign[0] if foreign else fallback()), usage
+    return (foreign[0] if foreign else question.fallback()), usage
 
 
 def _valid_unicode(text: str) -> str:
@@ -82,13 +177,6 @@ def _bounded(text: str) -> str:
     return text
 
 
-def _wrong_language(found: T, prose: Callable[[T], str] | None, data: dict[str, object]) -> str:
-    language = str(data.get("language", ""))
-    if prose is None or is_in_language(prose(found), language):
-        return ""
-    return f"everything that people read must be written in {language}, the language of the request"
-
-
 def _described(wrong: Exception) -> str:
     if isinstance(wrong, ValidationError):
         problems = wrong.errors(include_url=False, include_input=False)
@@ -96,15 +184,11 @@ def _described(wrong: Exception) -> str:
     return str(wrong)[:1000] or type(wrong).__name__
 
 
-def parsed(model: type[M]) -> Callable[[str], M]:
-    """Reads an answer that is one JSON object."""
-
-    def parse(text: str) -> M:
-        found = json_object_in(unfenced(text))
-        _refuse_schema(found, model)
-        return model.model_validate(found)
-
-    return parse
+def parsed(model: type[M], text: str) -> M:
+    """An answer that is one JSON object."""
+    found = json_object_in(unfenced(text))
+    _refuse_schema(found, model)
+    return model.model_validate(found)
 
 
 def _refuse_schema(found: dict[str, object], model: type[BaseModel]) -> None:

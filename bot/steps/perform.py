@@ -9,21 +9,26 @@ from bot.core.events import Event
 from bot.core.session import Session
 from bot.core.world import PERFORMERS, Tell, World
 from bot.steps import chat, repository_state
-from bot.steps.clarify import work as clarify
+from bot.steps.change import questions as change
+from bot.steps.clarify import questions as clarify
 from bot.steps.dialogs import work as dialogs
+from bot.steps.execute import questions as next_step
 from bot.steps.execute import work as execute
+from bot.steps.finish import questions as final
 from bot.steps.finish import work as finish
 from bot.steps.intake import work as intake
+from bot.steps.ship import questions as pull_text
 from bot.steps.ship import work as ship
 from bot.steps.specify import work as specify
-from bot.steps.talk import work as talk
+from bot.steps.talk import questions as talk
+from bot.steps.verify import questions as verdict
 from bot.steps.verify import work as verify
 
 MODULES: tuple[ModuleType, ...] = (
-    *(chat, repository_state, intake, clarify, specify, execute),
-    *(dialogs, verify, ship, finish, talk),
+    *(chat, repository_state, intake, clarify, specify, execute, next_step, dialogs),
+    *(verify, verdict, ship, pull_text, finish, final, change, talk),
 )
-"""Where the functions marked `@performs` are: they are known once these are imported."""
+"""Where the functions marked `@performs` and the questions of sessions are: they are known once these are imported."""
 
 
 async def perform(world: World, session: Session, action: Action, tell: Tell) -> Event | None:

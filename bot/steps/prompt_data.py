@@ -6,21 +6,24 @@ It is cut to what the model can take. What people asked for and decided is never
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Annotated, cast
 
 from pydantic import AfterValidator
 
 from bot.core.diffs import shorten_patch
+from bot.core.errors import Refused
 from bot.core.evidence import Check
 from bot.core.intent import Question
 from bot.core.llm import BYTES_PER_TOKEN, estimate_tokens, token_budget
+from bot.core.people import Thread
 from bot.core.plan import Document, DocumentKind
-from bot.core.session import KEPT_VERBATIM, Change, Message, Session, Speaker
-from bot.core.states import Phase, TaskState
-from bot.core.task import Task, drafts_of
+from bot.core.session import KEPT_VERBATIM, Change, Message, Session, Speaker, Words
+from bot.core.states import Phase, Status, TaskState
+from bot.core.task import Task, Workspace, drafts_of
 from bot.core.text import language_of
+from bot.core.world import World
 from bot.steps.asking import prompt
 
 # The data of the large questions: planning, and reading what people wrote.
@@ -230,6 +233,8 @@ LONGEST_REPLY = 3000
 """Characters. Nobody reads a longer answer in a chat, and some chats take none."""
 LONGEST_SENTENCE = 600
 LONGEST_LINE = 200
+LONGEST_DIFF = 100_000
+"""Characters that are read of a patch; what the model is shown of it is much less."""
 
 
 def basics(session: Session, said: str = "") -> dict[str, object]:
@@ -240,6 +245,14 @@ def basics(session: Session, said: str = "") -> dict[str, object]:
         "language": language_of(session.intent.body) or language_of(said),
         "decisions": decisions_data(session),
     }
+
+
+def waiting_words(session: Session, words_id: str) -> Words:
+    """What somebody said, as long as it waits to be judged."""
+    found = next((words for words in session.words if words.id == words_id), None)
+    if found is None:
+        raise Refused("what was said no longer waits to be judged")
+    return found
 
 
 def task_states(tasks: Iterable[Task]) -> list[dict[str, object]]:
@@ -291,6 +304,25 @@ def document_excerpts(session: Session, tokens: int) -> dict[str, str]:
     """Specification and plan, each within so many tokens."""
     written = {kind: session.document(kind) for kind in (DocumentKind.SPEC, DocumentKind.PLAN)}
     return {kind.value: shortened(one.text, tokens) for kind, one in written.items() if one}
+
+
+def document_text(session: Session, kind: DocumentKind) -> str:
+    document = session.document(kind)
+    return document.text if document else ""
+
+
+def finished_sessions(
+    world: World, session: Session, wanted: Callable[[Thread], bool] = lambda thread: True
+) -> Iterator[Session]:
+    """Completed sessions of the same repository, the newest first; each is read only when it is wanted."""
+    for listed in world.store.sessions():
+        if listed.id == session.id or listed.repository != session.repository:
+            continue
+        if listed.status != Status.COMPLETED or not wanted(listed.thread):
+            continue
+        record = world.store.find(listed.id)
+        if record:
+            yield record.session
 
 
 def talk_data(messages: Iterable[Message], tokens: int) -> list[dict[str, object]]:
@@ -348,6 +380,12 @@ ShortLine = Annotated[str, AfterValidator(_short_line)]
 def task_data(session: Session, task: Task) -> dict[str, object]:
     told = task_plans(session, [task], token_share(session, 6))[0]
     return told | {"type": task.type.value, "requirements": list(task.requirements)}
+
+
+async def masked_diff(world: World, workspace: Workspace, *until: str) -> str:
+    """What was changed in a worktree, up to a commit or to what is checked out: secrets are masked before it is cut, as half a key is not known for one."""
+    diff = await world.worktrees.diff(workspace.path, workspace.start, LONGEST_DIFF, *until)
+    return world.masker.mask(diff)
 
 
 def diff_excerpt(session: Session, diff: str) -> str:

@@ -30,6 +30,7 @@ from bot.core.world import Rules, World
 from bot.steps.execute import work as execute
 from bot.steps.finish import work as finish
 from bot.steps.ship import work as ship
+from bot.steps.verify import questions
 from bot.steps.verify import work as verify
 from bot.steps.verify.rules import acceptance
 from tests.fakes.agents import FakeAgents
@@ -119,7 +120,7 @@ async def test_the_judge_sees_the_commit_that_was_looked_at(bench: Bench) -> Non
     bench.moves(one)
     bench.llm.then(DONE)
     order = JudgeWork(task_id=one.id, commit=head(one), number=1)
-    await verify.judge_work(bench.world, bench.session(one), order)
+    await questions.JudgePrompt.perform(bench.world, bench.session(one), order)
     assert "as it was seen" in bench.llm.calls[0].data
     assert "slipped in" not in bench.llm.calls[0].data
 

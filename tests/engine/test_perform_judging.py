@@ -23,9 +23,10 @@ from bot.core.session import Change, Session, Speaker, WordKind, Words
 from bot.core.states import TaskState
 from bot.core.task import Option, Step, Task
 from bot.core.world import Rules, World
-from bot.steps.execute import work as execute
-from bot.steps.ship import work as ship
-from bot.steps.talk import work as talk
+from bot.steps.change import questions as changing
+from bot.steps.execute import questions as execute
+from bot.steps.ship import questions as ship
+from bot.steps.talk import questions as talk
 from tests.fakes.agents import FakeAgents
 from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import MemoryChat
@@ -114,7 +115,7 @@ def data(bench: Bench, call: int = 0) -> dict[str, object]:
 
 async def test_the_words_that_were_asked_about_are_judged(bench: Bench) -> None:
     bench.answers({"kind": "question", "reply": "Half of it.", "reason": "It asks."})
-    judged = await talk.judge_words(bench.world, waiting(), JudgeWords(words_id="w2"))
+    judged = await talk.WordsPrompt.perform(bench.world, waiting(), JudgeWords(words_id="w2"))
     assert data(bench)["said"] == "how far are you?"
     assert (judged.words_id, judged.answers) == ("w2", "words:w2")
     assert (judged.what, judged.reply, judged.reason) == (
@@ -127,7 +128,7 @@ async def test_the_words_that_were_asked_about_are_judged(bench: Bench) -> None:
 
 async def test_what_the_model_says_to_people_is_masked(bench: Bench) -> None:
     bench.answers({"kind": "question", "reply": f"It is {HIDDEN}.", "reason": HIDDEN})
-    judged = await talk.judge_words(bench.world, waiting(), JudgeWords(words_id="w2"))
+    judged = await talk.WordsPrompt.perform(bench.world, waiting(), JudgeWords(words_id="w2"))
     assert "[MASKED" in judged.reply
     assert HIDDEN not in judged.model_dump_json()
 
@@ -137,7 +138,9 @@ async def test_a_change_is_judged_while_it_is_wanted(bench: Bench) -> None:
     change = Change(id="c1", text="wider", by=ANN, at=T0, revision=2)
     session = executing(task("T001"), task("T002"), change=change)
     bench.answers({"reason": "Wider.", "affected": [{"key": "T002", "why": f"as {HIDDEN}"}]})
-    judged = await talk.judge_impact(bench.world, session, JudgeImpact(change_id="c1", revision=2))
+    judged = await changing.ImpactPrompt.perform(
+        bench.world, session, JudgeImpact(change_id="c1", revision=2)
+    )
     assert (judged.change_id, judged.reason) == ("c1", "Wider.")
     assert judged.answers == "impact:c1:2"
     assert [one.task_id for one in judged.affected] == ["id-T002"]
@@ -147,7 +150,7 @@ async def test_a_change_is_judged_while_it_is_wanted(bench: Bench) -> None:
 
 async def test_words_after_the_end_are_judged(bench: Bench) -> None:
     bench.answers({"verdict": "new", "reason": "Another shop.", "reply": ""})
-    judged = await talk.judge_continuation(
+    judged = await talk.ContinuePrompt.perform(
         bench.world, waiting("a second shop"), JudgeContinuation(words_id="w2")
     )
     assert data(bench)["said"] == "a second shop"
@@ -164,7 +167,7 @@ async def test_a_step_is_chosen_for_a_task_or_for_the_session(bench: Bench, abou
     else:
         session.step = STEP
     bench.answers({"choice": "ask", "reason": "Twice the same."})
-    chosen = await execute.choose_step(bench.world, session, ChooseStep(step_id="s1"))
+    chosen = await execute.NextStepPrompt.perform(bench.world, session, ChooseStep(step_id="s1"))
     assert (chosen.step_id, chosen.option, chosen.reason) == ("s1", "ask", "Twice the same.")
     assert chosen.answers == "step:s1"
     assert ("3 != 4" in str(data(bench)["task"])) == (about == "task")
@@ -175,7 +178,9 @@ async def test_work_does_not_wait_for_a_model_that_is_to_choose(
     bench: Bench, trouble: PortError
 ) -> None:
     bench.answers(trouble)
-    chosen = await execute.choose_step(bench.world, executing(step=STEP), ChooseStep(step_id="s1"))
+    chosen = await execute.NextStepPrompt.perform(
+        bench.world, executing(step=STEP), ChooseStep(step_id="s1")
+    )
     assert (chosen.option, chosen.reason) == ("", trouble.reason)
 
 
@@ -183,7 +188,7 @@ async def test_work_does_not_wait_for_a_model_that_is_to_choose(
 async def test_words_wait_until_the_model_can_be_asked(bench: Bench, trouble: PortError) -> None:
     bench.answers(trouble)
     with pytest.raises(type(trouble)):
-        await talk.judge_words(bench.world, waiting(), JudgeWords(words_id="w2"))
+        await talk.WordsPrompt.perform(bench.world, waiting(), JudgeWords(words_id="w2"))
 
 
 @pytest.mark.covers("G-RULE-CONTEXT-4")
@@ -192,7 +197,9 @@ async def test_the_oldest_messages_become_a_summary(bench: Bench) -> None:
     for n in range(5):
         session.say(Speaker.USER, f"message {n}", T0)
     bench.answers({"summary": f"Three messages and {HIDDEN}."})
-    told = await talk.summarise_talk(bench.world, session, SummariseTalk(number=1, messages=3))
+    told = await talk.CompressPrompt.perform(
+        bench.world, session, SummariseTalk(number=1, messages=3)
+    )
     assert told.messages == 3
     assert "[MASKED" in told.summary
     assert "message 2" in str(data(bench)["messages"])
@@ -207,7 +214,7 @@ async def test_finished_work_is_described_from_its_worktree(bench: Bench) -> Non
     )
     bench.answers({"title": "feat: Baskets", "body": f"Baskets, with {HIDDEN}."})
     order = DescribeWork(task_id=done.id, run_id="r1")
-    described = await ship.describe_work(bench.world, executing(done), order)
+    described = await ship.PullRequestPrompt.perform(bench.world, executing(done), order)
     assert described.task_id == done.id
     assert described.answers == "describe:r1"
     assert described.text.title == "feat: Baskets"
@@ -221,7 +228,7 @@ async def test_finished_work_never_waits_for_its_description(
 ) -> None:
     done = await bench.worked()
     bench.answers(trouble)
-    described = await ship.describe_work(
+    described = await ship.PullRequestPrompt.perform(
         bench.world, executing(done), DescribeWork(task_id=done.id, run_id="r1")
     )
     assert described.text.title == "feat: Baskets"
@@ -236,7 +243,7 @@ async def test_work_whose_worktree_is_gone_is_described_by_facts(bench: Bench, g
         bench.worktrees.vanish("/repository/.worktrees/agent-t001")
     else:
         bench.worktrees.problem = Unavailable("the disk does not answer")
-    described = await ship.describe_work(
+    described = await ship.PullRequestPrompt.perform(
         bench.world, executing(done), DescribeWork(task_id=done.id, run_id="r1")
     )
     assert described.text.title == "feat: Baskets"
@@ -246,11 +253,11 @@ async def test_work_whose_worktree_is_gone_is_described_by_facts(bench: Bench, g
 async def test_what_is_no_longer_wanted_is_refused(bench: Bench) -> None:
     world, session = bench.world, executing(task("T001"))
     came = await asyncio.gather(
-        talk.judge_words(world, session, JudgeWords(words_id="w9")),
-        talk.judge_impact(world, session, JudgeImpact(change_id="c9", revision=2)),
-        talk.judge_continuation(world, session, JudgeContinuation(words_id="w9")),
-        execute.choose_step(world, session, ChooseStep(step_id="s9")),
-        ship.describe_work(world, session, DescribeWork(task_id="gone", run_id="r9")),
+        talk.WordsPrompt.perform(world, session, JudgeWords(words_id="w9")),
+        changing.ImpactPrompt.perform(world, session, JudgeImpact(change_id="c9", revision=2)),
+        talk.ContinuePrompt.perform(world, session, JudgeContinuation(words_id="w9")),
+        execute.NextStepPrompt.perform(world, session, ChooseStep(step_id="s9")),
+        ship.PullRequestPrompt.perform(world, session, DescribeWork(task_id="gone", run_id="r9")),
         return_exceptions=True,
     )
     assert [type(one) for one in came] == [Refused] * 5
@@ -262,6 +269,8 @@ async def test_a_model_that_refuses_to_summarise_ends_nothing(bench: Bench) -> N
     session = executing(task("T001"))
     for number in range(4):
         session.say(Speaker.USER, f"word {number}", T0)
-    found = await talk.summarise_talk(bench.world, session, SummariseTalk(number=1, messages=3))
+    found = await talk.CompressPrompt.perform(
+        bench.world, session, SummariseTalk(number=1, messages=3)
+    )
     assert found.messages == 3
     assert "word 2" in found.summary

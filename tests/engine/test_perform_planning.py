@@ -21,7 +21,8 @@ from bot.core.session import Session, Words
 from bot.core.states import Status, TaskState
 from bot.core.world import Rules, World
 from bot.steps import repository_state
-from bot.steps.clarify import work as clarify
+from bot.steps.clarify import questions as clarify
+from bot.steps.specify import questions
 from bot.steps.specify import work as specify
 from tests.fakes.agents import FakeAgents
 from tests.fakes.archive import MemoryArchive, MemoryLogs
@@ -86,7 +87,7 @@ class Bench:
     async def finds(self, session: Session | None = None, **answer: object) -> Any:
         """What comes of reading a request, and which earlier sessions the model was told of."""
         self.llm.then(json.dumps({"title": "Add discounts", "questions": []} | answer))
-        event = await clarify.find_questions(self.world, session or surveyed(), FIND)
+        event = await clarify.ClarifyPrompt.perform(self.world, session or surveyed(), FIND)
         told = json.loads(self.llm.calls[-1].data)["earlier"]
         return event, [one["id"] for one in told]
 
@@ -113,7 +114,7 @@ async def test_a_request_is_read_and_what_the_model_said_is_masked(bench: Bench)
 
 async def test_an_empty_request_is_vague_and_its_fixed_question_goes_with_it(bench: Bench) -> None:
     session = surveyed(intent=Intent(body="fix it"))
-    event = await clarify.find_questions(bench.world, session, FIND)
+    event = await clarify.ClarifyPrompt.perform(bench.world, session, FIND)
     assert event.vague is Vague.CHANGE
     assert [q.default for q in event.questions] == [""]
     assert bench.llm.count == 0
@@ -186,7 +187,7 @@ async def test_a_part_of_a_wish_and_one_that_stays_here_go_on_with_none(bench: B
 async def test_a_model_that_does_not_answer_is_waited_for(bench: Bench) -> None:
     bench.llm.then(Unavailable("busy"))
     with pytest.raises(Unavailable):
-        await clarify.find_questions(bench.world, surveyed(), FIND)
+        await clarify.ClarifyPrompt.perform(bench.world, surveyed(), FIND)
 
 
 async def test_words_are_read_for_the_questions_that_are_open(bench: Bench) -> None:
@@ -194,11 +195,11 @@ async def test_words_are_read_for_the_questions_that_are_open(bench: Bench) -> N
     session.words = (Words(id="w1", by=ANN, at=T0, text="the second"),)
     answer = {"answers": [{"id": "D2", "answer": f"use {HIDDEN}"}], "unclear": ["D1"]}
     bench.llm.then(json.dumps(answer))
-    event = await clarify.read_answers(bench.world, session, ReadAnswers(words_id="w1"))
+    event = await clarify.AnswersPrompt.perform(bench.world, session, ReadAnswers(words_id="w1"))
     assert (event.words_id, event.unclear, list(event.found)) == ("w1", (1,), [2])
     assert HIDDEN not in event.found[2]
     with pytest.raises(Refused):
-        await clarify.read_answers(bench.world, session, ReadAnswers(words_id="gone"))
+        await clarify.AnswersPrompt.perform(bench.world, session, ReadAnswers(words_id="gone"))
 
 
 async def test_a_document_is_masked_before_its_hash_is_taken(bench: Bench) -> None:
@@ -215,7 +216,7 @@ async def test_a_plan_is_analysed_with_what_earlier_sessions_took(bench: Bench) 
         bench.keeps(f"s{number}", tasks=[task("T001", TaskState.COMPLETED)])
     bench.keeps("elsewhere", repository="/srv/other", tasks=[task("T001", TaskState.COMPLETED)])
     bench.llm.then('{"findings": []}')
-    event = await specify.analyse_plan(bench.world, surveyed(), AnalysePlan(revision=2))
+    event = await questions.AnalyzePrompt.perform(bench.world, surveyed(), AnalysePlan(revision=2))
     assert (event.revision, event.forecast.sessions) == (2, 3)
     assert event.analysis.findings == ()
 
@@ -236,7 +237,7 @@ def test_the_operators_rules_say_who_must_approve_what(
 ) -> None:
     rules = replace(Bench().rules, low_risk_alone=True, high_risk_approvers=2)
     session = surveyed(intent=Intent(body="x", risk=risk, source=source))
-    assert specify.policy(rules, session) == policy
+    assert questions.policy(rules, session) == policy
 
 
 @pytest.mark.parametrize(
@@ -261,7 +262,7 @@ def test_what_runs_elsewhere_with_other_rights_is_of_high_risk_whatever_the_mode
     rules = replace(Bench().rules, low_risk_alone=True, high_risk_approvers=2, asker_counts=False)
     planned = task("T001", files=("a.py", path))
     session = surveyed(intent=Intent(body="x", risk=Risk.LOW), tasks=[planned])
-    found = specify.policy(rules, session)
+    found = questions.policy(rules, session)
     high = approvers > 1
     assert found == Policy(alone=not high, approvers=approvers, others=high)
 
@@ -269,7 +270,7 @@ def test_what_runs_elsewhere_with_other_rights_is_of_high_risk_whatever_the_mode
 @pytest.mark.parametrize("risk", list(Risk))
 def test_unless_the_operator_says_otherwise_one_person_approves_everything(risk: Risk) -> None:
     session = surveyed(intent=Intent(body="x", risk=risk))
-    assert specify.policy(Bench().rules, session) == Policy(alone=False, approvers=1)
+    assert questions.policy(Bench().rules, session) == Policy(alone=False, approvers=1)
 
 
 async def test_the_base_is_that_of_the_branch_the_session_began_on(bench: Bench) -> None:

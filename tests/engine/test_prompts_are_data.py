@@ -17,8 +17,9 @@ from bot.core.git import Scan
 from bot.core.runs import Executed
 from bot.core.states import Phase
 from bot.core.tampering.signs import Flag, Sign
-from bot.steps.execute.questions import replan
-from bot.steps.finish.questions import judge_whole
+from bot.steps.asking import ask
+from bot.steps.execute.questions import ReplanPrompt
+from bot.steps.finish.questions import FinalPrompt
 from bot.steps.verify import questions
 from tests.fakes.chat import ANNA, THREAD
 from tests.fakes.commands import PASSED
@@ -168,9 +169,9 @@ async def the_end(stage: Told) -> None:
     sign = Flag(sign=Sign.TEST_DELETED, path="tests/a.py", says=stage.masker.mask(hostile("sign")))
     report = stage.masker.mask(hostile("agent"))
     task = session.tasks[0]
-    await questions.judge(stage.llm, session, task, masked, (sign,), report)
-    await replan(stage.llm, session, task, report)
-    await judge_whole(stage.llm, session, stage.clock.now())
+    await ask(stage.llm, questions.JudgePrompt(session, task, masked, (sign,), report))
+    await ask(stage.llm, ReplanPrompt(session, task, report))
+    await ask(stage.llm, FinalPrompt(session, stage.clock.now()))
     await stage.says(hostile("more"))
 
 

@@ -130,7 +130,7 @@ def _reply(data: bytes) -> None:
     """Of the model, to each question that it may be asked."""
     for model in _REPLIES:
         try:
-            asking.parsed(model)(_text(data))
+            asking.parsed(model, _text(data))
         except (ValueError, RecursionError):  # it is asked again
             continue
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from pydantic import Field
 
 from bot.core.diffs import shorten_patch
 from bot.core.git import BranchDetails
-from bot.core.llm import BYTES_PER_TOKEN, Usage
+from bot.core.llm import BYTES_PER_TOKEN
 from bot.core.session import Session
 from bot.core.text import language_of
-from bot.ports import Llm
-from bot.steps.asking import Answer, ask, parsed
+from bot.steps.asking import Answer, Prompt, parsed
 from bot.steps.prompt_data import brief
 
 PATCH = 200_000
@@ -24,29 +25,40 @@ class BranchReply(Answer):
     text: str = Field(min_length=1)
 
 
-async def summarise_branch(
-    llm: Llm, found: BranchDetails, patch: str, window: int, session: Session | None
-) -> tuple[str, Usage]:
+@dataclass(frozen=True)
+class BranchPrompt(Prompt[str], name="branch", reply=BranchReply):
     """`window`: tokens the model takes at once; `session`: whose work it is."""
-    share = min(LARGEST_SHARE, (window or SMALLEST_WINDOW) * BYTES_PER_TOKEN // 3)
-    data: dict[str, object] = {
-        "branch": found.branch.name,
-        "base": found.base,
-        "ahead": found.branch.ahead,
-        "behind": found.branch.behind,
-        "commits": [one.subject for one in found.commits],
-        "files": [one.model_dump() for one in found.files],
-        "diff": shorten_patch(patch, share),
-        "task": _task(found, session),
-        "language": language_of(session.intent.body) if session else "",
-    }
 
-    def parse(text: str) -> str:
-        return brief(parsed(BranchReply)(text).text)
+    found: BranchDetails
+    patch: str
+    window: int
+    session: Session | None
 
-    return await ask(
-        llm, "branch", data, parse, lambda: _plain_summary(found), BranchReply, lambda one: one
-    )
+    def data(self) -> dict[str, object]:
+        found, session = self.found, self.session
+        share = min(LARGEST_SHARE, (self.window or SMALLEST_WINDOW) * BYTES_PER_TOKEN // 3)
+        return {
+            "branch": found.branch.name,
+            "base": found.base,
+            "ahead": found.branch.ahead,
+            "behind": found.branch.behind,
+            "commits": [one.subject for one in found.commits],
+            "files": [one.model_dump() for one in found.files],
+            "diff": shorten_patch(self.patch, share),
+            "task": _task(found, session),
+            "language": language_of(session.intent.body) if session else "",
+        }
+
+    def read(self, text: str) -> str:
+        return brief(parsed(BranchReply, text).text)
+
+    def fallback(self) -> str:
+        commits, files = self.found.branch.ahead, len(self.found.files)
+        names = ", ".join(one.path for one in self.found.files[:5])
+        return f"{commits} commits change {files} files: {names}. The model had nothing to say of them."
+
+    def prose(self, found: str) -> str:
+        return found
 
 
 def _task(found: BranchDetails, session: Session | None) -> dict[str, object] | None:
@@ -54,9 +66,3 @@ def _task(found: BranchDetails, session: Session | None) -> dict[str, object] | 
         if task.workspace and task.workspace.branch == found.branch.name:
             return {"name": task.name, "description": task.description, "state": task.state.value}
     return None
-
-
-def _plain_summary(found: BranchDetails) -> str:
-    commits, files = found.branch.ahead, len(found.files)
-    names = ", ".join(one.path for one in found.files[:5])
-    return f"{commits} commits change {files} files: {names}. The model had nothing to say of them."

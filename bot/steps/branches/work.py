@@ -23,9 +23,10 @@ from bot.core.session_commands import Answers
 from bot.core.sheets import Text, Tone
 from bot.core.text import sentences
 from bot.core.world import World
+from bot.steps.asking import ask
 from bot.steps.branches import cards as branch_cards
 from bot.steps.branches.cards import About, BranchWork, mark_of
-from bot.steps.branches.questions import PATCH, summarise_branch
+from bot.steps.branches.questions import PATCH, BranchPrompt
 from bot.steps.chat import chat_of
 
 # Whose work a branch is: its session and task, as far as somebody may know of them.
@@ -190,7 +191,8 @@ class BranchMode:
             patch = await self.world.repository.branch_patch(look.path, look.name, PATCH)
             carried = self._known(look, found)
             session = carried.session if carried else None
-            text, usage = await summarise_branch(self.world.llm, found, patch, room, session)
+            question = BranchPrompt(found, patch, room, session)
+            text, usage = await ask(self.world.llm, question)
         except PortError as problem:
             return sentences(f"No summary now: {problem.reason}", problem.remedy)
         self.world.beside.add(usage)

@@ -6,16 +6,20 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 from pydantic import Field
 
-from bot.core.llm import Usage
+from bot.core.actions import JudgeImpact
+from bot.core.errors import Refused
+from bot.core.events import ImpactJudged
+from bot.core.facts import Fact
 from bot.core.naming import task_label
 from bot.core.session import Affected, Change, Session
 from bot.core.states import TaskState
 from bot.core.task import Task
-from bot.ports import Llm
-from bot.steps.asking import Answer, ask, parsed
+from bot.core.world import World
+from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
 from bot.steps.prompt_data import Sentence, basics, brief, task_plans, token_share
 
 NAMED = "It is named in the words themselves."
@@ -40,39 +44,62 @@ class ImpactReply(Answer):
     affected: list[TouchedTask]
 
 
-@dataclass(frozen=True)
-class Impact:
+class Impact(Fact):
     """The tasks that a change touches, in the order of the plan."""
 
     affected: tuple[Affected, ...]
     reason: str
 
 
-async def impact(llm: Llm, session: Session, change: Change) -> tuple[Impact, Usage]:
+@dataclass(frozen=True)
+class ImpactPrompt(
+    SessionPrompt[Impact, JudgeImpact, ImpactJudged],
+    name="impact",
+    reply=ImpactReply,
+    asked_by=JudgeImpact,
+):
     """Which tasks a change touches. Keys that are no task's are ignored; a task that is named is always touched."""
-    tasks = [task for task in session.tasks if task.state is not TaskState.REPLACED]
-    data = basics(session, change.text) | {
-        "change": change.text,
-        "tasks": task_plans(session, tasks, token_share(session, 3)),
-    }
 
-    def parse(text: str) -> Impact:
-        found = parsed(ImpactReply)(text)
+    session: Session
+    change: Change
+
+    @classmethod
+    async def about(cls, world: World, session: Session, order: JudgeImpact) -> Self:
+        change = session.change
+        if change is None or change.id != order.change_id:
+            raise Refused("that change is no longer wanted")
+        return cls(session, change)
+
+    def data(self) -> dict[str, object]:
+        session, change = self.session, self.change
+        return basics(session, change.text) | {
+            "change": change.text,
+            "tasks": task_plans(session, self._tasks(), token_share(session, 3)),
+        }
+
+    def _tasks(self) -> list[Task]:
+        return [task for task in self.session.tasks if task.state is not TaskState.REPLACED]
+
+    def read(self, text: str) -> Impact:
+        found = parsed(ImpactReply, text)
         chosen = {one.key.upper(): one.why for one in found.affected}
-        unknown = sorted(chosen.keys() - {task.key.upper() for task in tasks})
+        unknown = sorted(chosen.keys() - {task.key.upper() for task in self._tasks()})
         if chosen and len(unknown) == len(chosen):
             raise ValueError(f"affected: there is no task {', '.join(unknown)}")
-        return Impact(_touched(session, change, chosen), found.reason)
+        return Impact(affected=_touched(self.session, self.change, chosen), reason=found.reason)
 
-    def nothing() -> Impact:
+    def fallback(self) -> Impact:
         # Nothing counts before a person has confirmed the difference, so a task that goes on a little longer
         # costs no more than a run. To hold them all would stop every agent because of one garbled answer.
-        return Impact(_touched(session, change, {}), NOT_TOLD)
+        return Impact(affected=_touched(self.session, self.change, {}), reason=NOT_TOLD)
 
-    def prose(one: Impact) -> str:
-        return "\n".join([one.reason, *(a.why for a in one.affected if a.why != NAMED)])
+    def prose(self, found: Impact) -> str:
+        return "\n".join([found.reason, *(a.why for a in found.affected if a.why != NAMED)])
 
-    return await ask(llm, "impact", data, parse, nothing, ImpactReply, prose)
+    async def event(self, world: World, found: Impact, fields: ResultFields) -> ImpactJudged:
+        return ImpactJudged(
+            **fields, change_id=self.change.id, affected=found.affected, reason=found.reason
+        )
 
 
 def _touched(session: Session, change: Change, chosen: dict[str, str]) -> tuple[Affected, ...]:

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Self
 
 from pydantic import Field, field_validator
 
+from bot.core.actions import FindQuestions, ReadAnswers
+from bot.core.events import AnswersRead, QuestionsFound, WishPart
 from bot.core.facts import Fact
 from bot.core.intent import Question, Risk, Vague, fixed_question, vague_request
-from bot.core.llm import Usage
+from bot.core.people import Earlier, Thread
+from bot.core.plan import DocumentKind
 from bot.core.session import Session, Words
 from bot.core.text import language_of
-from bot.ports import Llm
-from bot.steps.asking import Answer, ask, parsed
-from bot.steps.prompt_data import ReplyText, Sentence, ShortLine, open_questions, question_data
+from bot.core.world import World
+from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
+from bot.steps.prompt_data import (
+    ReplyText,
+    Sentence,
+    ShortLine,
+    document_text,
+    finished_sessions,
+    open_questions,
+    question_data,
+    waiting_words,
+)
 
 MAX_QUESTIONS = 5
 MAX_PARTS = 6
+MOST_EARLIER = 10
+LONGEST_EXCERPT = 600
+"""Of the specification of an earlier session."""
 _TYPES = frozenset({"feature", "fix", "refactor", "test", "docs", "audit"})
 
 
@@ -110,69 +128,148 @@ class AnswersFound(Fact):
     unclear: tuple[int, ...] = ()
 
 
-async def understand(
-    llm: Llm, session: Session, earlier: Sequence[EarlierSession] = ()
-) -> tuple[Understood, Usage]:
-    """What the request is and leaves open. Nothing usable: no questions, and planning goes on.
+@dataclass(frozen=True)
+class ClarifyPrompt(
+    SessionPrompt[Understood, FindQuestions, QuestionsFound],
+    name="clarify",
+    reply=Understood,
+    asked_by=FindQuestions,
+):
+    """What the request is and leaves open. Nothing usable: no questions, and planning goes on."""
 
-    A request that says nothing at all is not worth the model's time.
-    """
-    settled = bool(session.intent.clarifications)
-    empty = None if settled else vague_request(session.intent.body)
-    if empty:
-        return Understood(vague=empty, questions=[]), Usage()
-    data = question_data(session, "clarify", earlier=[one.model_dump() for one in earlier])
-    found, usage = await ask(
-        llm,
-        "clarify",
-        data,
-        parsed(Understood),
-        lambda: Understood(questions=[]),
-        Understood,
-        prose=_read_by_people,
+    session: Session
+    earlier: Sequence[EarlierSession] = ()
+
+    @classmethod
+    async def about(cls, world: World, session: Session, order: FindQuestions) -> Self:
+        return cls(session, _earlier_sessions(world, session))
+
+    @property
+    def _settled(self) -> bool:
+        return bool(self.session.intent.clarifications)
+
+    def known(self) -> Understood | None:
+        """A request that says nothing at all is not worth the model's time."""
+        empty = None if self._settled else vague_request(self.session.intent.body)
+        return Understood(vague=empty, questions=[]) if empty else None
+
+    def data(self) -> dict[str, object]:
+        earlier = [one.model_dump() for one in self.earlier]
+        return question_data(self.session, "clarify", earlier=earlier)
+
+    def read(self, text: str) -> Understood:
+        """Asked for more than once, split twice, or going on with what is not there: none of that is heard."""
+        found, session = parsed(Understood, text), self.session
+        elsewhere = any(one.id == found.continues for one in self.earlier)
+        whole = session.intent.parent is not None or session.going is not None
+        return found.model_copy(
+            update={
+                "vague": None if self._settled else found.vague,
+                "continues": found.continues if elsewhere else "",
+                "parts": [] if whole else found.parts,
+            }
+        )
+
+    def fallback(self) -> Understood:
+        return Understood(questions=[])
+
+    def prose(self, found: Understood) -> str:
+        texts = [found.title, *found.risk_reasons, found.continues_reason]
+        texts += [text for q in found.questions for text in (q.text, q.why)]
+        texts += [text for part in found.parts for text in (part.title, part.body)]
+        return "\n".join(texts)
+
+    async def event(self, world: World, found: Understood, fields: ResultFields) -> QuestionsFound:
+        there = next((one for one in self.earlier if one.id == found.continues), None)
+        return QuestionsFound(
+            **fields,
+            title=found.title,
+            type=found.type,
+            risk=found.risk,
+            risk_reasons=tuple(found.risk_reasons),
+            questions=found.asked(self.session),
+            vague=found.vague,
+            dry_run=found.dry_run,
+            parts=tuple(WishPart(title=part.title, body=part.body) for part in found.parts),
+            earlier=Earlier(session=there.id, title=there.title, reason=found.continues_reason)
+            if there
+            else None,
+        )
+
+
+def _earlier_sessions(world: World, session: Session) -> tuple[EarlierSession, ...]:
+    """Finished sessions that a request may go on with. One that was sent here, or is a part, goes on with none."""
+    if session.going is not None or session.intent.parent is not None:
+        return ()
+    same = finished_sessions(world, session, lambda thread: _is_near(thread, session.thread))
+    known = (past for past in same if past.documents and _is_known(past, session))
+    return tuple(
+        EarlierSession(
+            id=past.id,
+            title=past.title,
+            spec=document_text(past, DocumentKind.SPEC)[:LONGEST_EXCERPT],
+        )
+        for past in islice(known, MOST_EARLIER)
     )
-    return _without_what_is_settled(found, session, earlier, settled=settled), usage
 
 
-def _without_what_is_settled(
-    found: Understood, session: Session, earlier: Sequence[EarlierSession], *, settled: bool
-) -> Understood:
-    """Asked for more than once, split twice, or going on with what is not there: none of that is heard."""
-    elsewhere = any(one.id == found.continues for one in earlier)
-    whole = session.intent.parent is not None or session.going is not None
-    return found.model_copy(
-        update={
-            "vague": None if settled else found.vague,
-            "continues": found.continues if elsewhere else "",
-            "parts": [] if whole else found.parts,
-        }
-    )
+def _is_near(there: Thread, here: Thread) -> bool:
+    return (there.platform, there.workspace) == (here.platform, here.workspace)
 
 
-def _read_by_people(found: Understood) -> str:
-    texts = [found.title, *found.risk_reasons, found.continues_reason]
-    texts += [text for q in found.questions for text in (q.text, q.why)]
-    return "\n".join([*texts, *(text for part in found.parts for text in (part.title, part.body))])
+def _is_known(past: Session, session: Session) -> bool:
+    """What was said in one channel is told in no other; to oneself alone, all of one's own."""
+    here, there = session.thread, past.thread
+    if here.direct:
+        return past.owner.id == session.owner.id
+    return here.place == there.place and not there.direct
 
 
-async def read_answers(llm: Llm, session: Session, words: Words) -> tuple[AnswersFound, Usage]:
+@dataclass(frozen=True)
+class AnswersPrompt(
+    SessionPrompt[AnswersFound, ReadAnswers, AnswersRead],
+    name="answers",
+    reply=GivenAnswers,
+    asked_by=ReadAnswers,
+):
     """Which open questions these words answer. Nothing usable: all of them stay open."""
-    data = question_data(session, "answers", questions=open_questions(session), said=words.text)
-    data.pop("open_questions")
-    questions = {q.decision: q for q in session.intent.open_questions}
-    nothing = GivenAnswers(answers=[], unclear=list(questions))
-    given, usage = await ask(
-        llm, "answers", data, parsed(GivenAnswers), lambda: nothing, GivenAnswers
-    )
-    answers = {_decision_id(one.id): one.answer for one in given.answers if one.answer}
-    found = {q.number: _option(q, answers[id]) for id, q in questions.items() if id in answers}
-    open_ids = {_decision_id(id) for id in given.unclear}
-    unclear = tuple(q.number for id, q in questions.items() if id in open_ids)
-    return AnswersFound(
-        found=found,
-        defaults=given.defaults,
-        unclear=tuple(number for number in unclear if number not in found),
-    ), usage
+
+    session: Session
+    words: Words
+
+    @classmethod
+    async def about(cls, world: World, session: Session, order: ReadAnswers) -> Self:
+        return cls(session, waiting_words(session, order.words_id))
+
+    def data(self) -> dict[str, object]:
+        asked = open_questions(self.session)
+        data = question_data(self.session, "answers", questions=asked, said=self.words.text)
+        data.pop("open_questions")
+        return data
+
+    def read(self, text: str) -> AnswersFound:
+        given, questions = parsed(GivenAnswers, text), self.session.intent.open_questions
+        answers = {_decision_id(one.id): one.answer for one in given.answers if one.answer}
+        found = {
+            q.number: _option(q, answers[q.decision]) for q in questions if q.decision in answers
+        }
+        open_ids = {_decision_id(id) for id in given.unclear}
+        unclear = tuple(
+            q.number for q in questions if q.decision in open_ids and q.number not in found
+        )
+        return AnswersFound(found=found, defaults=given.defaults, unclear=unclear)
+
+    def fallback(self) -> AnswersFound:
+        return AnswersFound(unclear=tuple(q.number for q in self.session.intent.open_questions))
+
+    async def event(self, world: World, found: AnswersFound, fields: ResultFields) -> AnswersRead:
+        return AnswersRead(
+            **fields,
+            words_id=self.words.id,
+            found=found.found,
+            defaults=found.defaults,
+            unclear=found.unclear,
+        )
 
 
 def _decision_id(written: str) -> str:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field
 
-from bot.core.llm import Usage
+from bot.core.actions import ChooseStep, ReplanTask
+from bot.core.errors import PortError, Refused
+from bot.core.events import StepChosen, TaskReplanned
 from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.states import TaskState
 from bot.core.task import Acceptance, SmallerTask, Step, Task
-from bot.ports import Llm
-from bot.steps.asking import Answer, ask, parsed
+from bot.core.world import World
+from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
 from bot.steps.prompt_data import (
     ReplyText,
     Sentence,
@@ -40,32 +43,65 @@ class StepReply(Answer):
     reason: Sentence = ""
 
 
-async def next_step(
-    llm: Llm, session: Session, step: Step, task: Task | None
-) -> tuple[StepReply, Usage]:
-    """One of the step's options, or none. Where there is nothing to choose nobody is asked."""
-    if len(step.options) == 1:
-        return StepReply(choice=step.options[0].id, reason="There is no other."), Usage()
-    data = basics(session) | {
-        "happened": shortened(step.happened, token_share(session, 6)),
-        "options": [option.model_dump() for option in step.options],
-        "default": step.default,
-        "history": list(task.past[-HISTORY:]) if task else [],
-        "task": _trouble_data(session, task) if task else {},
-        "tasks": task_states(session.tasks),
-    }
+@dataclass(frozen=True)
+class NextStepPrompt(
+    SessionPrompt[StepReply, ChooseStep, StepChosen],
+    name="next_step",
+    reply=StepReply,
+    asked_by=ChooseStep,
+):
+    """One of the step's options, or none. `task`: what it is about; none: it is about the session."""
 
-    def parse(text: str) -> StepReply:
-        found = parsed(StepReply)(text)
-        if step.option(found.choice) is None:
-            known = ", ".join(option.id for option in step.options)
+    session: Session
+    step: Step
+    task: Task | None
+
+    @classmethod
+    async def about(cls, world: World, session: Session, order: ChooseStep) -> Self:
+        if session.step and session.step.id == order.step_id:
+            return cls(session, session.step, None)
+        for task in session.tasks:
+            if task.step and task.step.id == order.step_id:
+                return cls(session, task.step, task)
+        raise Refused("that choice no longer waits")
+
+    def known(self) -> StepReply | None:
+        match self.step.options:
+            case (only,):
+                return StepReply(choice=only.id, reason="There is no other.")
+            case _:
+                return None
+
+    def data(self) -> dict[str, object]:
+        session, step, task = self.session, self.step, self.task
+        return basics(session) | {
+            "happened": shortened(step.happened, token_share(session, 6)),
+            "options": [option.model_dump() for option in step.options],
+            "default": step.default,
+            "history": list(task.past[-HISTORY:]) if task else [],
+            "task": _trouble_data(session, task) if task else {},
+            "tasks": task_states(session.tasks),
+        }
+
+    def read(self, text: str) -> StepReply:
+        found = parsed(StepReply, text)
+        if self.step.option(found.choice) is None:
+            known = ", ".join(option.id for option in self.step.options)
             raise ValueError(f"choice: {found.choice!r} is none of {known}")
         return found.model_copy(update={"reason": brief(found.reason, 500)})
 
-    def nothing() -> StepReply:
+    def fallback(self) -> StepReply:
         return StepReply(choice="")
 
-    return await ask(llm, "next_step", data, parse, nothing, StepReply, lambda one: one.reason)
+    def unasked(self, trouble: PortError) -> StepReply:
+        """Work must not wait for the model: while it cannot be asked the flow takes the default."""
+        return StepReply(choice="", reason=trouble.reason)
+
+    def prose(self, found: StepReply) -> str:
+        return found.reason
+
+    async def event(self, world: World, found: StepReply, fields: ResultFields) -> StepChosen:
+        return StepChosen(**fields, step_id=self.step.id, option=found.choice, reason=found.reason)
 
 
 def _trouble_data(session: Session, task: Task) -> dict[str, object]:
@@ -171,25 +207,53 @@ class ReplanReply(Answer):
     tasks: list[Proposed] = Field(min_length=FEWEST, max_length=MOST)
 
 
-async def replan(
-    llm: Llm, session: Session, task: Task, why: str
-) -> tuple[tuple[SmallerTask, ...], Usage]:
+@dataclass(frozen=True)
+class ReplanPrompt(
+    SessionPrompt[tuple[SmallerTask, ...], ReplanTask, TaskReplanned],
+    name="replan",
+    reply=ReplanReply,
+    asked_by=ReplanTask,
+):
     """Two to five tasks in its place, each after those it waits for. None: a person has to be asked."""
-    data = basics(session) | {
-        "task": _task_to_cut(session, task),
-        "why": shortened(why, token_share(session, 6)),
-        "commits": [commit.subject for commit in task.commits[:50]],
-        "last_check": check_data(task.check) if task.check else {},
-        "tasks": task_states(one for one in session.tasks if one.state is not TaskState.REPLACED),
-        "documents": document_excerpts(session, token_share(session, 6)),
-    }
 
-    def parse(text: str) -> tuple[SmallerTask, ...]:
-        found = parsed(ReplanReply)(text)
-        _require_all(task, found.tasks)
-        return checked_tasks(found.tasks, lambda at, n, said: _criterion(task, at, n, said))
+    session: Session
+    task: Task
+    why: str
 
-    return await ask(llm, "replan", data, parse, tuple[SmallerTask, ...], ReplanReply, task_texts)
+    @classmethod
+    async def about(cls, world: World, session: Session, order: ReplanTask) -> Self:
+        task = session.task(order.task_id)
+        if task is None:
+            raise Refused("that task is no longer part of the plan")
+        return cls(session, task, task.replan_reason)
+
+    def data(self) -> dict[str, object]:
+        session, task = self.session, self.task
+        planned = (one for one in session.tasks if one.state is not TaskState.REPLACED)
+        return basics(session) | {
+            "task": _task_to_cut(session, task),
+            "why": shortened(self.why, token_share(session, 6)),
+            "commits": [commit.subject for commit in task.commits[:50]],
+            "last_check": check_data(task.check) if task.check else {},
+            "tasks": task_states(planned),
+            "documents": document_excerpts(session, token_share(session, 6)),
+        }
+
+    def read(self, text: str) -> tuple[SmallerTask, ...]:
+        found = parsed(ReplanReply, text)
+        _require_all(self.task, found.tasks)
+        return checked_tasks(found.tasks, lambda at, n, said: _criterion(self.task, at, n, said))
+
+    def fallback(self) -> tuple[SmallerTask, ...]:
+        return ()
+
+    def prose(self, found: tuple[SmallerTask, ...]) -> str:
+        return task_texts(found)
+
+    async def event(
+        self, world: World, found: tuple[SmallerTask, ...], fields: ResultFields
+    ) -> TaskReplanned:
+        return TaskReplanned(**fields, task_id=self.task.id, smaller=found)
 
 
 def _task_to_cut(session: Session, task: Task) -> dict[str, object]:

@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterator
 
 from bot.core.actions import (
     AwaitRun,
-    ChooseStep,
     HoldPlace,
     ListBranches,
     PrepareWorkspace,
-    ReplanTask,
     StartRun,
     StopRun,
     WaitUntil,
@@ -28,22 +26,18 @@ from bot.core.events import (
     RunStarted,
     RunStopped,
     SettingsChanged,
-    StepChosen,
-    TaskReplanned,
     TimeCame,
     WorkspaceReady,
 )
-from bot.core.llm import Usage
 from bot.core.projections.registry import parse_observations
 from bot.core.retry import with_retries
 from bot.core.runs import Run
 from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.states import Status
-from bot.core.task import Step, Task, Workspace
+from bot.core.task import Task, Workspace
 from bot.core.world import World, performs, performs_telling
 from bot.steps.dialogs.work import watch_dialogs
-from bot.steps.execute import questions
 from bot.steps.execute.instruction import instruction
 from bot.steps.execute.next_step import flags_of
 from bot.steps.execute.rules import unmerged
@@ -351,54 +345,3 @@ def _promised_branches(world: World, session: Session) -> Iterator[str]:
         record = world.store.find(listed.id)
         for workspace in record.session.workspaces if record else ():
             yield workspace.branch
-
-
-# The model chooses the next step, or cuts a task. Work never waits for it.
-
-step_log = logging.getLogger("bot.perform")
-
-
-@performs(ChooseStep)
-async def choose_step(world: World, session: Session, order: ChooseStep) -> StepChosen:
-    """Work must not wait for the model: while it cannot be asked the flow takes the default."""
-    step, task = _step(session, order.step_id)
-    try:
-        found, usage = await questions.next_step(world.llm, session, step, task)
-    except PortError as trouble:
-        step_log.warning(
-            "step not chosen", extra={"data": {"step": step.id, "why": trouble.reason}}
-        )
-        found, usage = questions.StepReply(choice="", reason=trouble.reason), Usage()
-    return StepChosen(
-        **world.mark(),
-        answers=order.key,
-        usage=usage,
-        step_id=step.id,
-        option=found.choice,
-        reason=world.masker.mask(found.reason),
-    )
-
-
-def _step(session: Session, step_id: str) -> tuple[Step, Task | None]:
-    """The step, and the task it is about; none: it is about the session."""
-    if session.step and session.step.id == step_id:
-        return session.step, None
-    for task in session.tasks:
-        if task.step and task.step.id == step_id:
-            return task.step, task
-    raise Refused("that choice no longer waits")
-
-
-@performs(ReplanTask)
-async def replan_task(world: World, session: Session, order: ReplanTask) -> TaskReplanned:
-    task = session.task(order.task_id)
-    if task is None:
-        raise Refused("that task is no longer part of the plan")
-    smaller, usage = await questions.replan(world.llm, session, task, task.replan_reason)
-    return TaskReplanned(
-        **world.mark(),
-        answers=order.key,
-        usage=usage,
-        task_id=task.id,
-        smaller=tuple(world.masker.mask_model(one) for one in smaller),
-    )

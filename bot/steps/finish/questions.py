@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Self
 
 from pydantic import Field
 
+from bot.core.actions import JudgeWhole, SumUp
+from bot.core.errors import PortError, Refused
+from bot.core.events import SummedUp, WholeJudged
 from bot.core.evidence import Judgement, Verdict
-from bot.core.llm import Usage
 from bot.core.session import Session
 from bot.core.spec_kit import spec
 from bot.core.states import TaskState
 from bot.core.task import Acceptance, SmallerTask, Task
-from bot.ports import Llm
-from bot.steps.asking import Answer, ask, parsed
+from bot.core.world import World
+from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
 from bot.steps.execute.questions import Proposed, checked_tasks, task_texts
 from bot.steps.prompt_data import (
     Sentence,
@@ -45,21 +49,34 @@ class FinalReply(Answer):
 Whole = tuple[Verdict, tuple[SmallerTask, ...]]
 
 
-async def judge_whole(
-    llm: Llm, session: Session, at: datetime
-) -> tuple[Verdict, tuple[SmallerTask, ...], Usage]:
+@dataclass(frozen=True)
+class FinalPrompt(
+    SessionPrompt[Whole, JudgeWhole, WholeJudged],
+    name="final",
+    reply=FinalReply,
+    asked_by=JudgeWhole,
+):
     """DONE, or CONTINUE with what is missing and tasks for it. Without a usable answer the facts decide."""
-    open_ones = not_done(session)
-    data = basics(session) | {
-        "spec": document_excerpts(session, token_share(session, 3)).get("spec", ""),
-        "tasks": [_whole_task_data(session, task) for task in session.tasks],
-        "requirements": _requirements_data(session),
-        "not_done": list(open_ones),
-        "merged_commit": session.merged_commit[:12],
-    }
 
-    def parse(text: str) -> Whole:
-        found = parsed(FinalReply)(text)
+    session: Session
+    at: datetime
+
+    @classmethod
+    async def about(cls, world: World, session: Session, order: JudgeWhole) -> Self:
+        return cls(session, world.clock.now())
+
+    def data(self) -> dict[str, object]:
+        session = self.session
+        return basics(session) | {
+            "spec": document_excerpts(session, token_share(session, 3)).get("spec", ""),
+            "tasks": [_whole_task_data(session, task) for task in session.tasks],
+            "requirements": _requirements_data(session),
+            "not_done": list(not_done(session)),
+            "merged_commit": session.merged_commit[:12],
+        }
+
+    def read(self, text: str) -> Whole:
+        found, open_ones = parsed(FinalReply, text), not_done(self.session)
         if found.complete and open_ones:
             raise ValueError(f"complete: no completed task serves {', '.join(open_ones)}")
         if found.complete and found.missing:
@@ -67,13 +84,32 @@ async def judge_whole(
         if not (found.complete or found.missing):
             raise ValueError("missing: say what is missing")
         proposed = () if found.complete else checked_tasks(found.tasks, _criterion)
-        return _verdict(found, proposed, at), proposed
+        verdict = Verdict(
+            outcome=Judgement.DONE if found.complete else Judgement.CONTINUE,
+            reasons=tuple(found.reasons),
+            missing=tuple(found.missing),
+            suggestions=tuple(one.name for one in proposed),
+            score=found.score,
+            at=self.at,
+        )
+        return verdict, proposed
 
-    def plain() -> Whole:
-        return plain_verdict(session, at), _plain_tasks(session, open_ones)
+    def fallback(self) -> Whole:
+        session = self.session
+        return plain_verdict(session, self.at), _plain_tasks(session, not_done(session))
 
-    (verdict, proposed), usage = await ask(llm, "final", data, parse, plain, FinalReply, _prose)
-    return verdict, proposed, usage
+    def unasked(self, trouble: PortError) -> Whole:
+        """The end never waits for the opinion of a model that cannot be used."""
+        if not isinstance(trouble, Refused):
+            return super().unasked(trouble)
+        return plain_verdict(self.session, self.at), ()
+
+    def prose(self, found: Whole) -> str:
+        verdict, proposed = found
+        return "\n".join([*verdict.reasons, *verdict.missing, task_texts(proposed)])
+
+    async def event(self, world: World, found: Whole, fields: ResultFields) -> WholeJudged:
+        return WholeJudged(**fields, verdict=found[0], proposed=found[1])
 
 
 def not_done(session: Session) -> tuple[str, ...]:
@@ -93,22 +129,6 @@ def plain_verdict(session: Session, at: datetime) -> Verdict:
         missing = ["No task was completed."]
     outcome = Judgement.CONTINUE if missing else Judgement.DONE
     return Verdict(outcome=outcome, reasons=(NO_VERDICT,), missing=tuple(missing), at=at)
-
-
-def _verdict(found: FinalReply, proposed: Sequence[SmallerTask], at: datetime) -> Verdict:
-    return Verdict(
-        outcome=Judgement.DONE if found.complete else Judgement.CONTINUE,
-        reasons=tuple(found.reasons),
-        missing=tuple(found.missing),
-        suggestions=tuple(one.name for one in proposed),
-        score=found.score,
-        at=at,
-    )
-
-
-def _prose(whole: Whole) -> str:
-    verdict, proposed = whole
-    return "\n".join([*verdict.reasons, *verdict.missing, task_texts(proposed)])
 
 
 def _criterion(at: int, number: int, said: str) -> Acceptance:
@@ -152,21 +172,38 @@ class SumReply(Answer):
     text: str = Field(min_length=1)
 
 
-async def sum_up(llm: Llm, session: Session) -> tuple[str, Usage]:
+@dataclass(frozen=True)
+class SummaryPrompt(
+    SessionPrompt[str, SumUp, SummedUp], name="summary", reply=SumReply, asked_by=SumUp
+):
     """What came of a session, in a few sentences for the thread."""
-    data = basics(session) | {
-        "tasks": task_states(session.tasks),
-        "checks": [
-            {"task": task.key, **check_data(task.check)} for task in session.tasks if task.check
-        ],
-    }
 
-    def parse(text: str) -> str:
-        return brief(parsed(SumReply)(text).text)
+    session: Session
 
-    return await ask(
-        llm, "summary", data, parse, lambda: _plain_sum(session), SumReply, lambda one: one
-    )
+    @classmethod
+    async def about(cls, world: World, session: Session, order: SumUp) -> Self:
+        return cls(session)
+
+    def data(self) -> dict[str, object]:
+        tasks = self.session.tasks
+        checks = [{"task": task.key, **check_data(task.check)} for task in tasks if task.check]
+        return basics(self.session) | {"tasks": task_states(tasks), "checks": checks}
+
+    def read(self, text: str) -> str:
+        return brief(parsed(SumReply, text).text)
+
+    def fallback(self) -> str:
+        return _plain_sum(self.session)
+
+    def unasked(self, trouble: PortError) -> str:
+        """The end is told already: the model's words only come on top, and nobody waits for them."""
+        return ""
+
+    def prose(self, found: str) -> str:
+        return found
+
+    async def event(self, world: World, found: str, fields: ResultFields) -> SummedUp:
+        return SummedUp(**fields, text=found)
 
 
 def _plain_sum(session: Session) -> str:

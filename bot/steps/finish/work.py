@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterator
 
-from bot.core.actions import CleanUp, JudgeWhole, MergeLocally, SumUp
-from bot.core.errors import PortError, Refused
-from bot.core.events import CleanedUp, MergedLocally, SummedUp, WholeJudged
+from bot.core.actions import CleanUp, MergeLocally
+from bot.core.errors import Refused
+from bot.core.events import CleanedUp, MergedLocally
 from bot.core.evidence import Check
 from bot.core.git import Removal
-from bot.core.llm import Usage
 from bot.core.naming import worktree_path
 from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
@@ -19,8 +18,6 @@ from bot.core.tampering.signs import Sign
 from bot.core.task import PullRequest, Task, Workspace
 from bot.core.world import World, performs
 from bot.ports.stores import IndexedSession
-from bot.steps.finish import questions
-from bot.steps.finish.questions import sum_up as summed_up
 from bot.steps.plan import pull_request_of
 from bot.steps.verify import rules as verify
 from bot.steps.verify import test_command
@@ -159,18 +156,6 @@ def _answer(
     )
 
 
-@performs(SumUp)
-async def sum_up(world: World, session: Session, order: SumUp) -> SummedUp:
-    """The end is told already: the model's words only come on top, and nobody waits for them."""
-    try:
-        text, usage = await summed_up(world.llm, session)
-    except PortError as trouble:
-        log.info("not summed up", extra={"data": {"id": session.id, "why": trouble.reason}})
-        text, usage = "", Usage()
-    text = world.masker.mask(text)
-    return SummedUp(**world.mark(), answers=order.key, usage=usage, text=text)
-
-
 @performs(CleanUp)
 async def clean_up(world: World, session: Session, order: CleanUp) -> CleanedUp:
     """Safe to do twice: what is gone is gone. Nothing goes without proof that it is safe."""
@@ -280,25 +265,3 @@ async def _removed_there(
         left = refusal.reason
     reason = "; ".join(part for part in (removal.reason, left and f"on GitHub: {left}") if part)
     return removal.model_copy(update={"reason": reason})
-
-
-# The verdict on the whole. Where the model cannot be used, facts decide.
-
-
-@performs(JudgeWhole)
-async def judge_whole(world: World, session: Session, order: JudgeWhole) -> WholeJudged:
-    """Facts decide where the model cannot be used: the end never waits for its opinion."""
-    try:
-        verdict, proposed, usage = await questions.judge_whole(
-            world.llm, session, world.clock.now()
-        )
-    except Refused as refusal:
-        log.warning("whole not judged", extra={"data": {"id": session.id, "why": refusal.reason}})
-        verdict, proposed, usage = questions.plain_verdict(session, world.clock.now()), (), Usage()
-    return WholeJudged(
-        **world.mark(),
-        answers=order.key,
-        usage=usage,
-        verdict=world.masker.mask_model(verdict),
-        proposed=tuple(world.masker.mask_model(one) for one in proposed),
-    )

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import TypeGuard
+from typing import TypeGuard, TypeVar
 
 from bot.core.cards import AnswerCard
 from bot.core.choices import Word
@@ -15,7 +15,6 @@ from bot.core.errors import PortError
 from bot.core.events import Commanded, FromPerson
 from bot.core.intent import Intent, Source
 from bot.core.layout.phrases import counted
-from bot.core.llm import Usage
 from bot.core.naming import slug
 from bot.core.people import Person, Thread
 from bot.core.projections.registry import (
@@ -31,11 +30,13 @@ from bot.core.sheets import Bullets, Element, Text, Tone
 from bot.core.states import IntentStatus
 from bot.core.world import World
 from bot.ports import Registry
-from bot.steps.intents import questions
+from bot.steps.asking import Prompt, ask
+from bot.steps.intents.questions import MOST_READ, EstimatePrompt, Proposal, ReflectPrompt
 from bot.steps.intents.rules import button_about
 from bot.steps.intents.work import NOT_KEPT, Intents
 
 log = logging.getLogger("bot.knowledge")
+T = TypeVar("T")
 
 MOST = 20
 LONGEST_NAME = 48
@@ -129,11 +130,7 @@ class Knowledge:
         registry = self.world.registrar.required()
         for filed in unknown:
             intent = filed.intent
-            try:
-                found, usage = await questions.estimate(self.world.llm, intent)
-                self.world.beside.add(usage)
-            except PortError:
-                found = questions.plain_estimate(intent)
+            found = await self._answer(EstimatePrompt(intent))
             if len(self._judged) >= MOST_JUDGED:
                 self._judged.clear()
             self._judged.add(_mark(repository, filed))
@@ -153,7 +150,7 @@ class Knowledge:
                 return _problem(noticed.problem)
             used = {id for filed in shelf.intents for id in filed.observations}
             waiting = [one for one in noticed.observations if not one.processed]
-            new = [one for one in waiting if one.id not in used][: questions.MOST_READ]
+            new = [one for one in waiting if one.id not in used][:MOST_READ]
             if not waiting:
                 return _card("Nothing was noticed that nobody has read yet.")
             filed = await self._proposed(repository, new, [one.intent for one in shelf.intents])
@@ -165,13 +162,7 @@ class Knowledge:
         self, repository: str, new: list[Observation], intents: list[Intent]
     ) -> list[FiledIntent]:
         """Each in a file of its own before the observations count as read: a crash in between loses none."""
-        try:
-            proposals, usage = (
-                await questions.reflect(self.world.llm, new, intents) if new else ((), Usage())
-            )
-            self.world.beside.add(usage)
-        except PortError:
-            proposals = questions.plain_proposals(new)
+        proposals = await self._answer(ReflectPrompt(new, intents))
         filed: list[FiledIntent] = []
         for one in proposals:
             intent = Intent(
@@ -187,6 +178,15 @@ class Knowledge:
             id = await self.world.registrar.file(repository, told)
             filed.append(told.model_copy(update={"intent": intent.model_copy(update={"id": id})}))
         return filed
+
+    async def _answer(self, question: Prompt[T]) -> T:
+        """The model's, or what is taken without it."""
+        try:
+            found, usage = await ask(self.world.llm, question)
+        except PortError:
+            return question.fallback()
+        self.world.beside.add(usage)
+        return found
 
     async def _proposals(
         self,
@@ -257,7 +257,7 @@ def _mark(repository: str, filed: FiledIntent) -> str:
     return f"{repository}:{button_about(filed)}"
 
 
-def _name(one: questions.Proposal) -> str:
+def _name(one: Proposal) -> str:
     """The first words of its title, as far as they can name a file."""
     whole = slug(one.title)
     cut = whole if len(whole) <= LONGEST_NAME else whole[:LONGEST_NAME].rpartition("-")[0]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import Field, field_validator
 
 from bot.core.facts import Fact
 from bot.core.intent import Intent, Risk, guess_type
-from bot.core.llm import Usage
 from bot.core.projections.registry import Observation
 from bot.core.text import language_of
-from bot.ports import Llm
-from bot.steps.asking import Answer, ask, parsed
+from bot.steps.asking import Answer, Prompt, parsed
 from bot.steps.prompt_data import ReplyText, Sentence, ShortLine
 
 MOST_PROPOSED = 10
@@ -55,44 +54,53 @@ class Proposal(Fact):
     observations: tuple[str, ...]
 
 
-async def estimate(llm: Llm, intent: Intent) -> tuple[Estimate, Usage]:
+@dataclass(frozen=True)
+class EstimatePrompt(Prompt[Estimate], name="estimate", reply=Estimate):
     """Nothing usable: the kind by its words, and a risk that waits for a person."""
-    data: dict[str, object] = {"title": intent.title, "body": intent.body[:LONGEST_BODY]}
-    return await ask(
-        llm, "estimate", data, parsed(Estimate), lambda: plain_estimate(intent), Estimate
-    )
+
+    intent: Intent
+
+    def data(self) -> dict[str, object]:
+        return {"title": self.intent.title, "body": self.intent.body[:LONGEST_BODY]}
+
+    def fallback(self) -> Estimate:
+        kind = guess_type(f"{self.intent.title}\n{self.intent.body}")
+        return Estimate.model_validate({"type": kind, "risk": Risk.MED})
 
 
-def plain_estimate(intent: Intent) -> Estimate:
-    kind = guess_type(f"{intent.title}\n{intent.body}")
-    return Estimate.model_validate({"type": kind, "risk": Risk.MED})
-
-
-async def reflect(
-    llm: Llm, observations: Sequence[Observation], intents: Collection[Intent]
-) -> tuple[tuple[Proposal, ...], Usage]:
+@dataclass(frozen=True)
+class ReflectPrompt(Prompt[tuple[Proposal, ...]], name="reflect", reply=Reflected):
     """What should be done because of them. Nothing usable: what rests on the same thing is one proposal."""
-    read = observations[:MOST_READ]
-    known = {one.id for one in read}
-    data: dict[str, object] = {
-        "observations": [_observation_data(one) for one in read],
-        "intents": [{"title": one.title, "status": one.status.value} for one in intents],
-        "language": language_of("\n".join(one.content for one in read)),
-    }
 
-    def parse(text: str) -> tuple[Proposal, ...]:
-        found = parsed(Reflected)(text).proposals
+    observations: Sequence[Observation]
+    intents: Collection[Intent]
+
+    def known(self) -> tuple[Proposal, ...] | None:
+        return None if self.observations else ()
+
+    def data(self) -> dict[str, object]:
+        read = self.observations[:MOST_READ]
+        return {
+            "observations": [_observation_data(one) for one in read],
+            "intents": [{"title": one.title, "status": one.status.value} for one in self.intents],
+            "language": language_of("\n".join(one.content for one in read)),
+        }
+
+    def read(self, text: str) -> tuple[Proposal, ...]:
+        found = parsed(Reflected, text).proposals
+        known = {one.id for one in self.observations[:MOST_READ]}
         if unknown := {id for one in found for id in one.observations} - known:
             raise ValueError(f"observations: there is none with the id {min(unknown)!r}")
         return tuple(_proposal(one) for one in found)
 
-    def nothing() -> tuple[Proposal, ...]:
-        return plain_proposals(read)
+    def fallback(self) -> tuple[Proposal, ...]:
+        return _plain_proposals(self.observations[:MOST_READ])
 
-    return await ask(llm, "reflect", data, parse, nothing, Reflected, _read_by_people)
+    def prose(self, found: tuple[Proposal, ...]) -> str:
+        return "\n".join(text for one in found for text in (one.title, one.body))
 
 
-def plain_proposals(observations: Sequence[Observation]) -> tuple[Proposal, ...]:
+def _plain_proposals(observations: Sequence[Observation]) -> tuple[Proposal, ...]:
     """One for all that rest on the same thing. How weighty it is nobody has judged."""
     groups: dict[str, list[Observation]] = {}
     for one in observations:
@@ -125,7 +133,3 @@ def _proposal(one: ProposedIntent) -> Proposal:
 
 def _observation_data(one: Observation) -> dict[str, object]:
     return one.model_dump(mode="json", include={"id", "content", "evidence", "source"})
-
-
-def _read_by_people(found: Sequence[Proposal]) -> str:
-    return "\n".join(text for one in found for text in (one.title, one.body))

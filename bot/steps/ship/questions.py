@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 from pydantic import Field
 
+from bot.core.actions import DescribeWork
+from bot.core.errors import PortError, Refused
+from bot.core.events import WorkDescribed
 from bot.core.evidence import Check
-from bot.core.llm import Usage
 from bot.core.pull_text import title_for, title_problem
 from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.task import PullText, Task
-from bot.ports import Llm
-from bot.steps.asking import Answer, ask, parsed
-from bot.steps.prompt_data import basics, brief, check_data, diff_excerpt, task_data
+from bot.core.world import World
+from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
+from bot.steps.prompt_data import basics, brief, check_data, diff_excerpt, masked_diff, task_data
 
 LONGEST_BODY = 20_000
 MANY = 50
 """Commits and files beyond these are only counted."""
+
+
+log = logging.getLogger("bot.perform")
 
 
 class PullReply(Answer):
@@ -26,27 +34,61 @@ class PullReply(Answer):
     body: str = Field(min_length=1)
 
 
-async def describe(
-    llm: Llm, session: Session, task: Task, diff: str, checks: Sequence[Check]
-) -> tuple[PullText, Usage]:
-    """Title and body for the pull request of a task."""
-    data = basics(session) | {
-        "task": task_data(session, task),
-        "commits": _subjects(task),
-        "diff": diff_excerpt(session, diff),
-        "checks": [check_data(check) for check in checks],
-    }
+@dataclass(frozen=True)
+class PullRequestPrompt(
+    SessionPrompt[PullText, DescribeWork, WorkDescribed],
+    name="pull_request",
+    reply=PullReply,
+    asked_by=DescribeWork,
+):
+    """Title and body for the pull request of a task. Nobody is asked where there is no diff to be seen."""
 
-    def parse(text: str) -> PullText:
-        found = parsed(PullReply)(text)
+    session: Session
+    task: Task
+    diff: str | None
+    checks: Sequence[Check]
+
+    @classmethod
+    async def about(cls, world: World, session: Session, order: DescribeWork) -> Self:
+        task = session.task(order.task_id)
+        if task is None:
+            raise Refused("that task is no longer part of the plan")
+        diff = None
+        try:
+            diff = await masked_diff(world, task.workspace) if task.workspace else None
+        except PortError as trouble:
+            log.warning("no diff", extra={"data": {"task": task.id, "why": trouble.reason}})
+        return cls(session, task, diff, task.checks[-1:])
+
+    def known(self) -> PullText | None:
+        return self.fallback() if self.diff is None else None
+
+    def data(self) -> dict[str, object]:
+        return basics(self.session) | {
+            "task": task_data(self.session, self.task),
+            "commits": _subjects(self.task),
+            "diff": diff_excerpt(self.session, self.diff or ""),
+            "checks": [check_data(check) for check in self.checks],
+        }
+
+    def read(self, text: str) -> PullText:
+        found = parsed(PullReply, text)
         if problem := title_problem(found.title):
             raise ValueError(f"title: {problem}")
         return PullText(title=found.title, body=brief(found.body, LONGEST_BODY))
 
-    def plain() -> PullText:
-        return plain_pull_text(session, task, checks)
+    def fallback(self) -> PullText:
+        return plain_pull_text(self.session, self.task, self.checks)
 
-    return await ask(llm, "pull_request", data, parse, plain, PullReply, lambda one: one.body)
+    def unasked(self, trouble: PortError) -> PullText:
+        """A finished task never waits for its description."""
+        return self.fallback()
+
+    def prose(self, found: PullText) -> str:
+        return found.body
+
+    async def event(self, world: World, found: PullText, fields: ResultFields) -> WorkDescribed:
+        return WorkDescribed(**fields, task_id=self.task.id, text=found)
 
 
 def plain_pull_text(session: Session, task: Task, checks: Sequence[Check]) -> PullText:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from functools import partial
 
 from bot.core import pull_text
-from bot.core.actions import DescribeWork, MergePull, OpenPull, TakeInBase, WatchPulls
-from bot.core.errors import PortError, Refused
-from bot.core.events import BaseTakenIn, Event, PullMergeTried, PullOpened, PullsSeen, WorkDescribed
+from bot.core.actions import MergePull, OpenPull, TakeInBase, WatchPulls
+from bot.core.errors import Refused
+from bot.core.events import BaseTakenIn, Event, PullMergeTried, PullOpened, PullsSeen
 from bot.core.forge import WAITS_FOR, ChecksWanted, Obstacle, Pull, PullWanted
-from bot.core.llm import Usage
 from bot.core.retry import with_retries
 from bot.core.session import Session
-from bot.core.task import PullText, Task
+from bot.core.task import Task
 from bot.core.world import World, performs, performs_telling
 from bot.ports import Forge
 from bot.steps.pull_requests.cards import merged_below, with_pull
-from bot.steps.ship import questions
 from bot.steps.ship.rules import depends_on
 from bot.steps.workspaces import keep_evidence, require_head, task_in
 
@@ -193,41 +190,3 @@ async def _merged_heads(world: World, session: Session, task: Task) -> tuple[str
         if head:
             found.append(head)
     return tuple(found)
-
-
-# Title and text of a pull request. A finished task never waits for them.
-
-log = logging.getLogger("bot.perform")
-
-LONGEST_DIFF = 100_000
-"""Characters that are read of a patch; what the model is shown of it is much less."""
-
-
-@performs(DescribeWork)
-async def describe_work(world: World, session: Session, order: DescribeWork) -> WorkDescribed:
-    """A finished task never waits for its description: without the model or the worktree facts will do."""
-    task = session.task(order.task_id)
-    if task is None:
-        raise Refused("that task is no longer part of the plan")
-    try:
-        text, usage = await _pull_text(world, session, task)
-    except PortError as trouble:
-        log.warning("work not described", extra={"data": {"task": task.id, "why": trouble.reason}})
-        text, usage = questions.plain_pull_text(session, task, task.checks[-1:]), Usage()
-    return WorkDescribed(
-        **world.mark(),
-        answers=order.key,
-        usage=usage,
-        task_id=task.id,
-        text=world.masker.mask_model(text),
-    )
-
-
-async def _pull_text(world: World, session: Session, task: Task) -> tuple[PullText, Usage]:
-    workspace = task.workspace
-    if workspace is None:
-        raise Refused("it never had a worktree")
-    diff = await world.worktrees.diff(workspace.path, workspace.start, LONGEST_DIFF)
-    # before it is cut: half a key would not be known for one
-    masked = world.masker.mask(diff)
-    return await questions.describe(world.llm, session, task, masked, task.checks[-1:])

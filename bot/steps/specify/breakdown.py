@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from pydantic import Field
 
@@ -16,7 +15,7 @@ from bot.core.spec_kit.drafts import TaskDraft
 from bot.core.spec_kit.spec import coverage, requirement_ids
 from bot.core.task import drafts_of
 from bot.ports import Llm
-from bot.steps.asking import Answer, ask, parsed, unfenced
+from bot.steps.asking import Answer, Prompt, ask, parsed, unfenced
 from bot.steps.prompt_data import (
     LONGEST_LINE,
     Sentence,
@@ -69,19 +68,15 @@ class Graded:
 async def break_down(llm: Llm, session: Session) -> tuple[Graded, Usage]:
     """The tasks. Without a usable answer a single one does all of it."""
     spec = spec_text(session)
-    data = _breakdown_data(session)
-    found, usage = await _ask_for_tasks(llm, session, data, lambda: None)
+    question = TasksPrompt(session)
+    found, usage = await ask(llm, question)
     if found is None:
         return Graded(_single_task(session, spec), (), None, ()), usage
     first, judging = await _graded(llm, session, found, spec)
     usage += judging
     if not first.poor:
         return first, usage
-    wrong = [*first.own, *first.issues]
-    shown = [draft.model_dump(mode="json") for draft in found.tasks]
-    again, asking = await _ask_for_tasks(
-        llm, session, {**data, "issues": wrong, "your_last_tasks": shown}, lambda: None
-    )
+    again, asking = await ask(llm, TasksPrompt(session, first))
     usage += asking
     if again is None or again == found:
         return first, usage
@@ -94,30 +89,57 @@ def spec_text(session: Session) -> str:
     return current_documents(session).get("spec", "")
 
 
-def _breakdown_data(session: Session) -> dict[str, object]:
-    now = tasks_now(session)
-    existing = {"tasks_now": now} if now else {}
-    return question_data(session, "tasks", findings=findings(session), **existing)
+@dataclass(frozen=True)
+class TasksPrompt(Prompt[Breakdown | None], name="tasks", reply=Breakdown):
+    """`poor`: the version that is to be made better."""
+
+    session: Session
+    poor: Graded | None = None
+
+    def data(self) -> dict[str, object]:
+        now, poor = tasks_now(self.session), self.poor
+        existing = {"tasks_now": now} if now else {}
+        data = question_data(self.session, "tasks", findings=findings(self.session), **existing)
+        if poor is None:
+            return data
+        shown = [draft.model_dump(mode="json") for draft in poor.breakdown.tasks]
+        return {**data, "issues": [*poor.own, *poor.issues], "your_last_tasks": shown}
+
+    def read(self, text: str) -> Breakdown:
+        try:
+            breakdown = parsed(Breakdown, text)
+        except ValueError:
+            # some models write the tasks.md itself
+            drafts = tasks_reader.drafts_from(unfenced(text))
+            if not drafts:
+                raise
+            breakdown = Breakdown(tasks=list(drafts))
+        return _with_kept_tasks(self.session, breakdown)
+
+    def fallback(self) -> None:
+        return None
+
+    def prose(self, found: Breakdown | None) -> str:
+        return "\n".join(
+            text
+            for task in (found.tasks if found else ())
+            for text in (task.title, task.description, *task.acceptance)
+        )
 
 
-async def _ask_for_tasks(
-    llm: Llm, session: Session, data: dict[str, object], otherwise: Callable[[], Breakdown | None]
-) -> tuple[Breakdown | None, Usage]:
-    return await ask(
-        llm, "tasks", data, partial(_parse, session), otherwise, Breakdown, prose=_read_by_people
-    )
+@dataclass(frozen=True)
+class BreakdownPrompt(Prompt[Quality | None], name="breakdown", reply=Quality):
+    """A judgement that cannot be had counts for nothing."""
 
+    session: Session
+    tasks: Sequence[TaskDraft]
 
-def _parse(session: Session, text: str) -> Breakdown | None:
-    try:
-        breakdown = parsed(Breakdown)(text)
-    except ValueError:
-        # some models write the tasks.md itself
-        drafts = tasks_reader.drafts_from(unfenced(text))
-        if not drafts:
-            raise
-        breakdown = Breakdown(tasks=list(drafts))
-    return _with_kept_tasks(session, breakdown)
+    def data(self) -> dict[str, object]:
+        shown = [draft.model_dump(mode="json") for draft in self.tasks]
+        return question_data(self.session, "breakdown", tasks=shown)
+
+    def fallback(self) -> None:
+        return None
 
 
 def _with_kept_tasks(session: Session, breakdown: Breakdown) -> Breakdown:
@@ -161,17 +183,10 @@ def _kept(session: Session) -> list[TaskDraft]:
     return list(drafts_of([task for task in kept if not is_gone(task)]))
 
 
-def _read_by_people(breakdown: Breakdown | None) -> str:
-    tasks = breakdown.tasks if breakdown else []
-    return "\n".join(
-        text for task in tasks for text in (task.title, task.description, *task.acceptance)
-    )
-
-
 async def _graded(
     llm: Llm, session: Session, breakdown: Breakdown, spec: str
 ) -> tuple[Graded, Usage]:
-    """What anybody can see first; a judgement that cannot be had counts for nothing."""
+    """What anybody can see first, then what the model thinks of it."""
     scan = session.scan
     tests = bool(session.test_command or (scan and scan.has_tests))
     settled = tuple(
@@ -182,15 +197,7 @@ async def _graded(
         for issue in drafts.breakdown_issues(breakdown.tasks, spec, has_tests=tests)
         if not issue.startswith(settled)  # what stays as it is cannot be mended here
     ]
-    shown = [draft.model_dump(mode="json") for draft in breakdown.tasks]
-    quality, usage = await ask(
-        llm,
-        "breakdown",
-        question_data(session, "breakdown", tasks=shown),
-        parsed(Quality),
-        lambda: None,
-        Quality,
-    )
+    quality, usage = await ask(llm, BreakdownPrompt(session, breakdown.tasks))
     issues = tuple(quality.issues) if quality else ()
     return Graded(breakdown, tuple(own), quality.score if quality else None, issues), usage
 

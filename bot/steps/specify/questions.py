@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal
+from itertools import islice
+from typing import Literal, Self
 
 from pydantic import Field, field_validator
 
+from bot.core.actions import AnalysePlan
+from bot.core.approval import forecast
+from bot.core.events import PlanAnalysed
+from bot.core.facts import Fact
+from bot.core.intent import Risk
 from bot.core.llm import Usage
-from bot.core.plan import Analysis, Covered, DocumentKind, Finding, Severity
+from bot.core.plan import Analysis, Covered, DocumentKind, Finding, Policy, Severity
 from bot.core.session import Session
 from bot.core.spec_kit import spec
 from bot.core.spec_kit.drafts import TaskDraft
 from bot.core.spec_kit.spec import with_clarifications
+from bot.core.tampering.runners import reaches_further
 from bot.core.task import drafts_of
+from bot.core.text import sentences
+from bot.core.world import Rules, World
 from bot.ports import Llm
-from bot.steps.asking import Answer, ask, parsed, unfenced
+from bot.steps.asking import Answer, Prompt, ResultFields, SessionPrompt, ask, unfenced
 from bot.steps.prompt_data import (
     Sentence,
     ShortLine,
     change_request,
     decisions,
     findings,
+    finished_sessions,
     former_documents,
     is_gone,
     live_change,
@@ -34,6 +45,7 @@ from bot.steps.prompt_data import (
 from bot.steps.specify.breakdown import break_down, rendered, spec_text
 
 MAX_FINDINGS = 50
+MOST_HISTORY = 20
 LONGEST_DOCUMENT = 100_000
 """Characters of a document: it is shown in full, in as many messages as that takes."""
 _LETTERS = {
@@ -76,8 +88,7 @@ class SeenFindings(Answer):
     findings: list[SeenFinding]
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(Fact):
     text: str
     drafts: tuple[TaskDraft, ...] = ()
     parallelism: int = 1
@@ -91,67 +102,77 @@ async def document(
     """One of the three, from the request, the decisions, and those that stand before it."""
     match kind:
         case DocumentKind.SPEC:
-            text, usage = await _ask_for_document(
-                llm, "specify", session, today, _check_spec(session), plain_spec
-            )
-            return Written(_with_decisions(session, text, today)), usage
+            text, usage = await ask(llm, SpecifyPrompt(session, today))
+            return Written(text=_with_decisions(session, text, today)), usage
         case DocumentKind.PLAN:
-            text, usage = await _ask_for_document(
-                llm, "plan", session, today, spec.check_plan, plain_plan
-            )
-            return Written(text), usage
+            text, usage = await ask(llm, PlanPrompt(session, today))
+            return Written(text=text), usage
         case DocumentKind.TASKS:
             graded, usage = await break_down(llm, session)
             found = graded.breakdown
-            text = rendered(session, found, today.isoformat())
-            return Written(text, tuple(found.tasks), found.parallelism, graded.score), usage
+            written = Written(
+                text=rendered(session, found, today.isoformat()),
+                drafts=tuple(found.tasks),
+                parallelism=found.parallelism,
+                score=graded.score,
+            )
+            return written, usage
 
 
-async def _ask_for_document(
-    llm: Llm,
-    name: str,
-    session: Session,
-    today: date,
-    check: Callable[[str], list[str]],
-    fallback: Callable[[Session], str],
-) -> tuple[str, Usage]:
-    def parse(text: str) -> str:
+@dataclass(frozen=True)
+class _DocumentPrompt(Prompt[str]):
+    """The reply is the document itself."""
+
+    session: Session
+    today: date
+
+    def data(self) -> dict[str, object]:
+        spec = self.session.spec
+        # what the head of a document names: a model that is not told makes it up
+        head = {
+            "today": self.today.isoformat(),
+            "created": self.session.created_at.date().isoformat(),
+            "spec_branch": spec.workspace.branch if spec else "",
+            "spec_path": f"{spec.directory}/{DocumentKind.SPEC.file}" if spec else "",
+        }
+        return question_data(self.session, self.name, findings=findings(self.session), facts=head)
+
+    @abstractmethod
+    def missing(self, markdown: str) -> list[str]:
+        """What such a document must hold, and this one does not."""
+
+    def read(self, text: str) -> str:
         markdown = unfenced(text)
         if len(markdown) > LONGEST_DOCUMENT:
             raise ValueError(
                 f"the document has {len(markdown)} characters; at most {LONGEST_DOCUMENT} are allowed"
             )
-        missing = check(markdown)
-        if missing:
+        if missing := self.missing(markdown):
             raise ValueError("missing: " + "; ".join(missing))
         return markdown.rstrip() + "\n"
 
-    data = question_data(
-        session, name, findings=findings(session), facts=_document_head(session, today)
-    )
-    return await ask(llm, name, data, parse, lambda: fallback(session), None, prose=str)
+    def prose(self, found: str) -> str:
+        return found
 
 
-def _document_head(session: Session, today: date) -> dict[str, str]:
-    """What the head of a document names: a model that is not told makes it up."""
-    spec = session.spec
-    return {
-        "today": today.isoformat(),
-        "created": session.created_at.date().isoformat(),
-        "spec_branch": spec.workspace.branch if spec else "",
-        "spec_path": f"{spec.directory}/{DocumentKind.SPEC.file}" if spec else "",
-    }
-
-
-def _check_spec(session: Session) -> Callable[[str], list[str]]:
-    """What is still open becomes an assumption; a mark is left only where the request itself speaks of such marks."""
-
-    def check(markdown: str) -> list[str]:
-        left = _UNSETTLED.search(markdown) and not _UNSETTLED.search(session.intent.body)
+class SpecifyPrompt(_DocumentPrompt, name="specify"):
+    def missing(self, markdown: str) -> list[str]:
+        """What is still open becomes an assumption; a mark is left only where the request itself speaks of such marks."""
+        body = self.session.intent.body
+        left = _UNSETTLED.search(markdown) and not _UNSETTLED.search(body)
         unsettled = ["every [NEEDS CLARIFICATION] settled by an assumption"] if left else []
         return spec.check_spec(markdown) + unsettled
 
-    return check
+    def fallback(self) -> str:
+        return plain_spec(self.session)
+
+
+class PlanPrompt(_DocumentPrompt, name="plan"):
+    def missing(self, markdown: str) -> list[str]:
+        return spec.check_plan(markdown)
+
+    def fallback(self) -> str:
+        return plain_plan(self.session)
 
 
 def _with_decisions(session: Session, spec: str, today: date) -> str:
@@ -159,28 +180,84 @@ def _with_decisions(session: Session, spec: str, today: date) -> str:
     return with_clarifications(spec, today.isoformat(), taken) if taken else spec
 
 
-async def analyse(llm: Llm, session: Session) -> tuple[Analysis, Usage]:
-    """What the model finds, and what anybody can count. Without a usable answer the counting alone."""
-    tasks = _tasks(session)
-    coverage = spec.coverage(spec_text(session), tasks)
-    data = question_data(
-        session,
-        "analyze",
-        tasks=[draft.model_dump(mode="json") for draft in tasks],
-        coverage={covered.requirement: list(covered.tasks) for covered in coverage},
+@dataclass(frozen=True)
+class AnalyzePrompt(
+    SessionPrompt[SeenFindings, AnalysePlan, PlanAnalysed],
+    name="analyze",
+    reply=SeenFindings,
+    asked_by=AnalysePlan,
+):
+    """What the model finds, beside what anybody can count. Without a usable answer the counting alone."""
+
+    session: Session
+    revision: int = 0
+
+    @classmethod
+    async def about(cls, world: World, session: Session, order: AnalysePlan) -> Self:
+        return cls(session, order.revision)
+
+    def data(self) -> dict[str, object]:
+        return question_data(
+            self.session,
+            "analyze",
+            tasks=[draft.model_dump(mode="json") for draft in _tasks(self.session)],
+            coverage={one.requirement: list(one.tasks) for one in _coverage(self.session)},
+        )
+
+    def fallback(self) -> SeenFindings:
+        return SeenFindings(findings=[])
+
+    def prose(self, found: SeenFindings) -> str:
+        return "\n".join(f"{one.summary}\n{one.recommendation}" for one in found.findings)
+
+    async def event(self, world: World, found: SeenFindings, fields: ResultFields) -> PlanAnalysed:
+        session = self.session
+        return PlanAnalysed(
+            **fields,
+            revision=self.revision,
+            analysis=analysis(session, found),
+            forecast=forecast(tuple(islice(finished_sessions(world, session), MOST_HISTORY))),
+            policy=policy(world.rules, session),
+            test_problem=await _test_problem(world, session),
+        )
+
+
+def analysis(session: Session, seen: SeenFindings) -> Analysis:
+    coverage = _coverage(session)
+    return Analysis(findings=_numbered([*_uncovered(coverage), *seen.findings]), coverage=coverage)
+
+
+def _coverage(session: Session) -> tuple[Covered, ...]:
+    return spec.coverage(spec_text(session), _tasks(session))
+
+
+async def _test_problem(world: World, session: Session) -> str:
+    """What whoever approves should know of the commands that set up and run the tests. Nothing is started to find out."""
+    command, set_up = session.test_command, session.set_up
+    why = await world.commands.problem(session.repository, command) if command else ""
+    # what stands behind may be made by what stands before it
+    first = set_up if set_up.startswith("(") else set_up.partition(" && ")[0]
+    why_not = await world.commands.problem(session.repository, first) if set_up else ""
+    return sentences(
+        f"The tests cannot be run as it is: {why}" if why else "",
+        f"The set-up cannot be run as it is: {why_not}" if why_not else "",
     )
-    seen, usage = await ask(
-        llm,
-        "analyze",
-        data,
-        parsed(SeenFindings),
-        lambda: SeenFindings(findings=[]),
-        SeenFindings,
-        prose=_read_by_people,
+
+
+def policy(rules: Rules, session: Session) -> Policy:
+    """Who must say yes. Nothing starts alone that no person has asked for, or whose risk nobody has judged.
+
+    What runs elsewhere with more rights, CI, git hooks and what is installed, is of high risk whatever the model says.
+    """
+    risk, trusted = session.intent.risk, session.intent.source in rules.low_risk_sources
+    planned = session.change.drafts if session.change else session.tasks
+    reaches = any(reaches_further(path) for task in planned for path in task.files)
+    high = risk is Risk.HIGH or reaches
+    return Policy(
+        alone=rules.low_risk_alone and risk is Risk.LOW and trusted and not reaches,
+        approvers=max(1, rules.high_risk_approvers) if high else 1,
+        others=high and not rules.asker_counts,
     )
-    return Analysis(
-        findings=_numbered([*_uncovered(coverage), *seen.findings]), coverage=coverage
-    ), usage
 
 
 def _tasks(session: Session) -> tuple[TaskDraft, ...]:
@@ -200,10 +277,6 @@ def _uncovered(coverage: Sequence[Covered]) -> Iterator[SeenFinding]:
                 summary=f"{covered.requirement} is served by no task.",
                 recommendation=f"Add a task for {covered.requirement}, or name it in the task that serves it.",
             )
-
-
-def _read_by_people(seen: SeenFindings) -> str:
-    return "\n".join(f"{one.summary}\n{one.recommendation}" for one in seen.findings)
 
 
 def _numbered(seen: Sequence[SeenFinding]) -> tuple[Finding, ...]:

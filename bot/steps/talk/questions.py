@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, Self
 
 from pydantic import Field
 
-from bot.core.llm import Usage
+from bot.core.actions import JudgeContinuation, JudgeWords, SummariseTalk
+from bot.core.errors import PortError, Refused
+from bot.core.events import ContinuationJudged, TalkSummarised, WordsJudged
 from bot.core.session import Message, Session, Speaker, WordKind, Words
 from bot.core.states import Status, TaskState
-from bot.ports import Llm
-from bot.steps.asking import Answer, ask, parsed
+from bot.core.world import World
+from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
 from bot.steps.prompt_data import (
     LAST_MESSAGES,
     Sentence,
@@ -21,6 +24,7 @@ from bot.steps.prompt_data import (
     talk_data,
     task_states,
     token_share,
+    waiting_words,
 )
 
 LONGEST_SUMMARY = 4000
@@ -46,56 +50,114 @@ class SummaryReply(Answer):
     summary: str = Field(min_length=1)
 
 
-async def judge_words(llm: Llm, session: Session, words: Words) -> tuple[WordsReply, Usage]:
+@dataclass(frozen=True)
+class WordsPrompt(
+    SessionPrompt[WordsReply, JudgeWords, WordsJudged],
+    name="words",
+    reply=WordsReply,
+    asked_by=JudgeWords,
+):
     """Talk, a question (answered at once), or a change. Nothing usable: talk, for then nothing happens."""
-    data = basics(session, words.text) | {
-        "said": words.text,
-        "by": str(words.by),
-        "phase": session.phase.value,
-        "tasks": task_states(session.tasks),
-        "documents": document_excerpts(session, token_share(session, 6)),
-        "conversation": talk_data(session.conversation[-LAST_MESSAGES:], token_share(session, 6)),
-    }
 
-    def parse(text: str) -> WordsReply:
-        found = parsed(WordsReply)(text)
+    session: Session
+    words: Words
+
+    @classmethod
+    async def about(cls, world: World, session: Session, order: JudgeWords) -> Self:
+        return cls(session, waiting_words(session, order.words_id))
+
+    def data(self) -> dict[str, object]:
+        session, words = self.session, self.words
+        return basics(session, words.text) | {
+            "said": words.text,
+            "by": str(words.by),
+            "phase": session.phase.value,
+            "tasks": task_states(session.tasks),
+            "documents": document_excerpts(session, token_share(session, 6)),
+            "conversation": _last_messages(session),
+        }
+
+    def read(self, text: str) -> WordsReply:
+        found = parsed(WordsReply, text)
         if found.kind is WordKind.QUESTION and not found.reply:
             raise ValueError("reply: a question needs its answer, if only that it is not known")
         reason = found.reason or f"It reads as {found.kind}."
         return found.model_copy(update={"reply": brief(found.reply), "reason": reason})
 
-    def nothing() -> WordsReply:
+    def fallback(self) -> WordsReply:
         return WordsReply(kind=WordKind.TALK)
 
-    return await ask(llm, "words", data, parse, nothing, WordsReply, lambda one: one.reply)
+    def prose(self, found: WordsReply) -> str:
+        return found.reply
+
+    async def event(self, world: World, found: WordsReply, fields: ResultFields) -> WordsJudged:
+        return WordsJudged(
+            **fields,
+            words_id=self.words.id,
+            what=found.kind,
+            reply=found.reply,
+            reason=found.reason,
+        )
 
 
-async def continuation(llm: Llm, session: Session, words: Words) -> tuple[ContinuationReply, Usage]:
+@dataclass(frozen=True)
+class ContinuePrompt(
+    SessionPrompt[ContinuationReply, JudgeContinuation, ContinuationJudged],
+    name="continue",
+    reply=ContinuationReply,
+    asked_by=JudgeContinuation,
+):
     """What was said after the end: more of the same, something new, or talk. Nothing usable: talk."""
-    may_continue = session.status is not Status.DISCARDED
-    data = basics(session, words.text) | {
-        "said": words.text,
-        "by": str(words.by),
-        "may_continue": may_continue,
-        "session": _ended(session),
-        "conversation": talk_data(session.conversation[-LAST_MESSAGES:], token_share(session, 6)),
-    }
 
-    def parse(text: str) -> ContinuationReply:
-        found = parsed(ContinuationReply)(text)
-        reply, reason = brief(found.reply), found.reason or f"It reads as {found.verdict}."
-        # what was discarded stays so: who wants more of it wants it anew
-        given_up = found.verdict == "continue" and not may_continue
+    session: Session
+    words: Words
+
+    @classmethod
+    async def about(cls, world: World, session: Session, order: JudgeContinuation) -> Self:
+        return cls(session, waiting_words(session, order.words_id))
+
+    def data(self) -> dict[str, object]:
+        session, words = self.session, self.words
+        return basics(session, words.text) | {
+            "said": words.text,
+            "by": str(words.by),
+            "may_continue": self._may_continue,
+            "session": _ended(session),
+            "conversation": _last_messages(session),
+        }
+
+    @property
+    def _may_continue(self) -> bool:
+        """What was discarded stays so: who wants more of it wants it anew."""
+        return self.session.status is not Status.DISCARDED
+
+    def read(self, text: str) -> ContinuationReply:
+        found = parsed(ContinuationReply, text)
+        reason = found.reason or f"It reads as {found.verdict}."
+        given_up = found.verdict == "continue" and not self._may_continue
         verdict = "new" if given_up else found.verdict
-        return ContinuationReply(verdict=verdict, reason=reason, reply=reply)
+        return ContinuationReply(verdict=verdict, reason=reason, reply=brief(found.reply))
 
-    def nothing() -> ContinuationReply:
+    def fallback(self) -> ContinuationReply:
         return ContinuationReply(verdict="talk")
 
-    def prose(one: ContinuationReply) -> str:
-        return f"{one.reason}\n{one.reply}"
+    def prose(self, found: ContinuationReply) -> str:
+        return f"{found.reason}\n{found.reply}"
 
-    return await ask(llm, "continue", data, parse, nothing, ContinuationReply, prose)
+    async def event(
+        self, world: World, found: ContinuationReply, fields: ResultFields
+    ) -> ContinuationJudged:
+        return ContinuationJudged(
+            **fields,
+            words_id=self.words.id,
+            what=found.verdict,
+            reason=found.reason,
+            reply=found.reply,
+        )
+
+
+def _last_messages(session: Session) -> list[dict[str, object]]:
+    return talk_data(session.conversation[-LAST_MESSAGES:], token_share(session, 6))
 
 
 def _ended(session: Session) -> dict[str, object]:
@@ -113,21 +175,44 @@ def _ended(session: Session) -> dict[str, object]:
     }
 
 
-async def summarise(llm: Llm, session: Session, messages: Sequence[Message]) -> tuple[str, Usage]:
+@dataclass(frozen=True)
+class CompressPrompt(
+    SessionPrompt[str, SummariseTalk, TalkSummarised],
+    name="compress",
+    reply=SummaryReply,
+    asked_by=SummariseTalk,
+):
     """What stands for old messages. Decisions and open tasks need no place in it: they are always told beside it."""
-    finished = session.in_state(TaskState.COMPLETED)
-    data = basics(session) | {
-        "messages": talk_data(messages, token_share(session, 2)),
-        "finished_tasks": task_states(finished),
-    }
 
-    def parse(text: str) -> str:
-        return brief(parsed(SummaryReply)(text).summary, LONGEST_SUMMARY)
+    session: Session
+    messages: Sequence[Message]
 
-    def nothing() -> str:
-        return plain_summary(messages)
+    @classmethod
+    async def about(cls, world: World, session: Session, order: SummariseTalk) -> Self:
+        return cls(session, session.conversation[: order.messages])
 
-    return await ask(llm, "compress", data, parse, nothing, SummaryReply, lambda one: one)
+    def data(self) -> dict[str, object]:
+        session = self.session
+        return basics(session) | {
+            "messages": talk_data(self.messages, token_share(session, 2)),
+            "finished_tasks": task_states(session.in_state(TaskState.COMPLETED)),
+        }
+
+    def read(self, text: str) -> str:
+        return brief(parsed(SummaryReply, text).summary, LONGEST_SUMMARY)
+
+    def fallback(self) -> str:
+        return plain_summary(self.messages)
+
+    def unasked(self, trouble: PortError) -> str:
+        """Nothing may fail over it."""
+        return self.fallback() if isinstance(trouble, Refused) else super().unasked(trouble)
+
+    def prose(self, found: str) -> str:
+        return found
+
+    async def event(self, world: World, found: str, fields: ResultFields) -> TalkSummarised:
+        return TalkSummarised(**fields, summary=found, messages=len(self.messages))
 
 
 def plain_summary(messages: Sequence[Message]) -> str:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Self
 
 from pydantic import Field
 
+from bot.core.actions import JudgeWork
+from bot.core.errors import PortError, Refused
+from bot.core.events import WorkJudged
 from bot.core.evidence import Judgement, Verdict
-from bot.core.llm import Usage
 from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.tampering.signs import Flag
 from bot.core.task import Task
-from bot.ports import Llm
-from bot.steps.asking import Answer, ask, parsed
+from bot.core.world import World
+from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
 from bot.steps.prompt_data import (
     Sentence,
     basics,
     check_data,
     diff_excerpt,
+    masked_diff,
     shortened,
     task_data,
     token_share,
@@ -44,44 +49,75 @@ class VerdictReply(Answer):
         )
 
 
-async def judge(
-    llm: Llm, session: Session, task: Task, diff: str, flags: Sequence[Flag] = (), report: str = ""
-) -> tuple[VerdictReply, Usage]:
+@dataclass(frozen=True)
+class JudgePrompt(
+    SessionPrompt[VerdictReply, JudgeWork, WorkJudged],
+    name="judge",
+    reply=VerdictReply,
+    asked_by=JudgeWork,
+):
     """Is a task done? Tests that fail and things that are missing cannot be talked away."""
-    check = task.check
-    data = basics(session) | {
-        "task": task_data(session, task),
-        "acceptance": [one.text for one in task.acceptance],
-        "diff": diff_excerpt(session, diff),
-        "checks": [check_data(check)] if check else [],
-        "signs": [flag.model_dump(mode="json", exclude={"tests"}) for flag in flags],
-        "signs_accepted": bool(task.work and task.work.head in task.accepted),
-        "report": shortened(report, token_share(session, 6)),
-    }
 
-    def parse(text: str) -> VerdictReply:
-        found = parsed(VerdictReply)(text)
-        if found.verdict is Judgement.DONE and (problem := _not_done(found, task, diff, report)):
+    session: Session
+    task: Task
+    diff: str
+    flags: Sequence[Flag] = ()
+    report: str = ""
+    commit: str = ""
+
+    @classmethod
+    async def about(cls, world: World, session: Session, order: JudgeWork) -> Self:
+        task = session.task(order.task_id)
+        if task is None or task.workspace is None:
+            raise Refused("that task is no longer part of the plan")
+        # of that commit, whatever is checked out by now: it is what will be published
+        diff = await masked_diff(world, task.workspace, order.commit)
+        return cls(session, task, diff, task.flags, task.report, order.commit)
+
+    def data(self) -> dict[str, object]:
+        session, task = self.session, self.task
+        return basics(session) | {
+            "task": task_data(session, task),
+            "acceptance": [one.text for one in task.acceptance],
+            "diff": diff_excerpt(session, self.diff),
+            "checks": [check_data(task.check)] if task.check else [],
+            "signs": [flag.model_dump(mode="json", exclude={"tests"}) for flag in self.flags],
+            "signs_accepted": bool(task.work and task.work.head in task.accepted),
+            "report": shortened(self.report, token_share(session, 6)),
+        }
+
+    def read(self, text: str) -> VerdictReply:
+        found, done = parsed(VerdictReply, text), Judgement.DONE
+        if found.verdict is done and (problem := self._not_done(found)):
             raise ValueError(f"verdict: {problem}")
-        if found.verdict is not Judgement.DONE and not (found.reasons or found.missing):
+        if found.verdict is not done and not (found.reasons or found.missing):
             raise ValueError("reasons: say why it is not done")
         return found
 
-    def prose(one: VerdictReply) -> str:
-        return "\n".join([*one.reasons, *one.missing, *one.suggestions])
+    def _not_done(self, found: VerdictReply) -> str:
+        """What contradicts that it is done; empty: nothing."""
+        if found.missing:
+            return "nothing may be missing of what is done"
+        if self.task.check and not self.task.check.passed:
+            return "the tests fail, so it is not done"
+        changed, reported = bool(self.diff.strip()), bool(self.report.strip())
+        if self.task.type is TaskType.INVESTIGATION:
+            return "" if reported or changed else "there is no report, so it is not done"
+        return "" if changed else "nothing was changed, so it is not done"
 
-    return await ask(llm, "judge", data, parse, lambda: plain_verdict(task), VerdictReply, prose)
+    def fallback(self) -> VerdictReply:
+        return plain_verdict(self.task)
 
+    def unasked(self, trouble: PortError) -> VerdictReply:
+        """While the model does not answer it is waited for; one that cannot be used leaves the verdict to the facts."""
+        return self.fallback() if isinstance(trouble, Refused) else super().unasked(trouble)
 
-def _not_done(found: VerdictReply, task: Task, diff: str, report: str) -> str:
-    """What contradicts that it is done; empty: nothing."""
-    if found.missing:
-        return "nothing may be missing of what is done"
-    if task.check and not task.check.passed:
-        return "the tests fail, so it is not done"
-    if task.type is TaskType.INVESTIGATION:
-        return "" if report.strip() or diff.strip() else "there is no report, so it is not done"
-    return "" if diff.strip() else "nothing was changed, so it is not done"
+    def prose(self, found: VerdictReply) -> str:
+        return "\n".join([*found.reasons, *found.missing, *found.suggestions])
+
+    async def event(self, world: World, found: VerdictReply, fields: ResultFields) -> WorkJudged:
+        verdict = found.at(fields["at"])
+        return WorkJudged(**fields, task_id=self.task.id, commit=self.commit, verdict=verdict)
 
 
 def plain_verdict(task: Task) -> VerdictReply:

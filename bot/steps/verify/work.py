@@ -7,13 +7,12 @@ import hashlib
 import logging
 from collections.abc import Collection, Sequence
 
-from bot.core.actions import CheckBase, JudgeWork, LookAtWork, RunCheck
+from bot.core.actions import CheckBase, LookAtWork, RunCheck
 from bot.core.checks import compare, not_run
 from bot.core.errors import PortError, Refused
-from bot.core.events import BaseChecked, CheckRan, WorkJudged, WorkSeen
+from bot.core.events import BaseChecked, CheckRan, WorkSeen
 from bot.core.evidence import Check, VerifiedFile
 from bot.core.git import Work
-from bot.core.llm import Usage
 from bot.core.naming import worktree_path
 from bot.core.runs import Executed
 from bot.core.session import Session
@@ -24,8 +23,8 @@ from bot.core.task import Task, Workspace
 from bot.core.text import sentences
 from bot.core.world import World, performs
 from bot.steps.plan import pull_request_of
-from bot.steps.verify import questions, test_command
 from bot.steps.verify import rules as verify
+from bot.steps.verify import test_command
 from bot.steps.workspaces import (
     SetUpFailed,
     dependencies_changed,
@@ -349,37 +348,3 @@ async def run_tests_restored(
     finally:
         await world.worktrees.remove_scratch(session.repository, scratch)
     return check.model_copy(update={"restored": restored})
-
-
-# The judge. It sees the commit that will be published, whatever is checked out by now.
-
-LONGEST_JUDGED_DIFF = 100_000
-"""Characters that are read of a patch; what the model is shown of it is much less."""
-
-
-@performs(JudgeWork)
-async def judge_work(world: World, session: Session, order: JudgeWork) -> WorkJudged:
-    """While the model does not answer it is waited for; one that cannot be used leaves the verdict to the facts."""
-    task = session.task(order.task_id)
-    if task is None or task.workspace is None:
-        raise Refused("that task is no longer part of the plan")
-    where, since = task.workspace.path, task.workspace.start
-    # of that commit, whatever is checked out by now: it is what will be published
-    diff = await world.worktrees.diff(where, since, LONGEST_JUDGED_DIFF, order.commit)
-    # before it is cut: half a key would not be known for one
-    masked = world.masker.mask(diff)
-    try:
-        reply, usage = await questions.judge(
-            world.llm, session, task, masked, task.flags, task.report
-        )
-    except Refused as refusal:
-        log.warning("not judged", extra={"data": {"task": task.id, "why": refusal.reason}})
-        reply, usage = questions.plain_verdict(task), Usage()
-    return WorkJudged(
-        **world.mark(),
-        answers=order.key,
-        usage=usage,
-        task_id=task.id,
-        commit=order.commit,
-        verdict=world.masker.mask_model(reply.at(world.clock.now())),
-    )

@@ -12,8 +12,9 @@ from adapters.demo.work import TaskOrder
 from bot.core.states import TaskState
 from bot.core.task import Acceptance, Task
 from bot.core.text import is_in_language
-from bot.steps.execute.questions import replan
-from bot.steps.finish.questions import judge_whole
+from bot.steps.asking import ask
+from bot.steps.execute.questions import ReplanPrompt
+from bot.steps.finish.questions import FinalPrompt
 from bot.steps.verify import questions
 from tests.adapters.played.conftest import replied, written
 from tests.fakes.llm import Call, ScriptedLlm
@@ -134,8 +135,8 @@ async def test_its_answers_are_taken_by_the_bot_at_once() -> None:
     session = executing(one)
     session.intent = session.intent.model_copy(update={"body": cue(OVERSIZED, "ja")})
     llm = ScriptedLlm(played)
-    verdict, _ = await questions.judge(llm, session, one, "+x")
-    smaller, _ = await replan(llm, session, one, "Too large.")
-    whole, _, _ = await judge_whole(llm, session, T0)
+    verdict, _ = await ask(llm, questions.JudgePrompt(session, one, "+x"))
+    smaller, _ = await ask(llm, ReplanPrompt(session, one, "Too large."))
+    (whole, _), _ = await ask(llm, FinalPrompt(session, T0))
     assert (verdict.verdict, len(smaller), whole.outcome) == ("replan", 3, "done")
     assert llm.count == 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from importlib import resources
+from typing import TypeVar
 
 import pytest
 from hypothesis import given
@@ -13,8 +14,10 @@ from pydantic import Field
 
 from bot.core.errors import Unavailable
 from bot.core.llm import Reply, Usage
-from bot.steps.asking import MAX_REASKS, Answer, ask, json_object_in, parsed
+from bot.steps.asking import MAX_REASKS, Answer, Prompt, ask, json_object_in
 from tests.fakes.llm import Line, ScriptedLlm
+
+T = TypeVar("T")
 
 
 class Colour(Answer):
@@ -30,25 +33,45 @@ GREEN = '{"name": "green"}'
 JAPANESE: dict[str, object] = {"request": "x", "language": "Japanese"}
 
 
+class Words(Prompt[T]):
+    """Asked with the prompt file of another question; it is in no table."""
+
+    name = "clarify"
+
+    def __init__(self, data: dict[str, object], instead: T) -> None:
+        self._data, self._instead = data, instead
+
+    def data(self) -> dict[str, object]:
+        return self._data
+
+    def fallback(self) -> T:
+        return self._instead
+
+
+class ColourPrompt(Words[Colour]):
+    reply = Colour
+
+    def prose(self, found: Colour) -> str:
+        return found.name
+
+
+class NumberPrompt(Words[Needed]):
+    reply = Needed
+
+
+class TextPrompt(Words[str]):
+    reply = None
+
+
 async def colour(*lines: Line, data: dict[str, object] | None = None) -> tuple[Colour, ScriptedLlm]:
     llm = ScriptedLlm(lines)
-    found, _ = await ask(
-        llm,
-        "clarify",
-        data or {"request": "x"},
-        parsed(Colour),
-        lambda: Colour(name="fallback"),
-        Colour,
-        prose=lambda answer: answer.name,
-    )
+    found, _ = await ask(llm, ColourPrompt(data or {"request": "x"}, Colour(name="fallback")))
     return found, llm
 
 
 async def number(*lines: Line) -> tuple[int, ScriptedLlm, Usage]:
     llm = ScriptedLlm(lines)
-    found, usage = await ask(
-        llm, "clarify", {"request": "x"}, parsed(Needed), lambda: Needed(number=-1), Needed
-    )
+    found, usage = await ask(llm, NumberPrompt({"request": "x"}, Needed(number=-1)))
     return found.number, llm, usage
 
 
@@ -159,9 +182,8 @@ async def test_an_answer_is_never_lost_over_its_language() -> None:
 async def test_halves_of_characters_in_an_answer_reach_nobody() -> None:
     _, llm, _ = await number(Reply(text="no \ud83d", usage=Usage()), '{"number": 4}')
     assert llm.calls[1].data.encode()
-    text, _ = await ask(
-        ScriptedLlm([Reply(text="half \udc00", usage=Usage())]), "plan", {}, str, str, None
-    )
+    half = ScriptedLlm([Reply(text="half \udc00", usage=Usage())])
+    text, _ = await ask(half, TextPrompt({}, "none"))
     assert text == "half ?"
 
 

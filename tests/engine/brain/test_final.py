@@ -13,7 +13,7 @@ from bot.core.plan import Document, DocumentKind
 from bot.core.session import Session
 from bot.core.states import TaskState
 from bot.core.task import SmallerTask, Task
-from bot.steps.asking import prompt
+from bot.steps.asking import ask, prompt
 from bot.steps.finish import questions
 from tests.engine.worst import answers as worst
 from tests.fakes.llm import ScriptedLlm
@@ -46,7 +46,7 @@ async def judged(
     session: Session, *lines: str
 ) -> tuple[Verdict, tuple[SmallerTask, ...], list[Any], ScriptedLlm]:
     llm = ScriptedLlm(lines)
-    verdict, proposed, usage = await questions.judge_whole(llm, session, T0)
+    (verdict, proposed), usage = await ask(llm, questions.FinalPrompt(session, T0))
     assert usage.calls == llm.count
     return verdict, proposed, [json.loads(call.data) for call in llm.calls], llm
 
@@ -156,8 +156,8 @@ async def test_the_worst_answers_neither_end_what_is_not_done_nor_make_endless_w
     def always(call: Any) -> str:
         return json.dumps(answering(random.Random(1), json.loads(call.data)))  # noqa: S311 - a seed
 
-    verdict, proposed, _ = await questions.judge_whole(
-        ScriptedLlm(always), whole(served("T001", state)), T0
+    (verdict, proposed), _ = await ask(
+        ScriptedLlm(always), questions.FinalPrompt(whole(served("T001", state)), T0)
     )
     if state is not DONE:
         assert verdict.outcome is Judgement.CONTINUE

@@ -12,9 +12,9 @@ from bot.core.naming import task_label
 from bot.core.session import Change, Message, Session, Speaker, WordKind, Words
 from bot.core.states import Outcome, Phase, RunState, Status, TaskState
 from bot.core.task import Acceptance, Option, Step
-from bot.steps.asking import prompt
-from bot.steps.change.questions import NAMED, NOT_TOLD, impact
-from bot.steps.execute.questions import next_step
+from bot.steps.asking import ask, prompt
+from bot.steps.change.questions import NAMED, NOT_TOLD, ImpactPrompt
+from bot.steps.execute.questions import NextStepPrompt
 from bot.steps.talk import questions
 from tests.fakes.llm import ScriptedLlm
 from tests.flow.scenes import ANN, T0, awaiting_approval, check, executing, question, run, task
@@ -46,7 +46,7 @@ def three(**changes: object) -> Session:
 @pytest.mark.parametrize("kind", WordKind)
 async def test_words_are_talk_a_question_or_a_change(kind: WordKind) -> None:
     llm = ScriptedLlm([answer(kind=kind, reply="Two are done.", reason="It asks.")])
-    found, usage = await questions.judge_words(llm, three(), words("how far are you?"))
+    found, usage = await ask(llm, questions.WordsPrompt(three(), words("how far are you?")))
     assert (found.kind, found.reply, found.reason) == (kind, "Two are done.", "It asks.")
     assert usage.calls == 1
 
@@ -58,7 +58,7 @@ async def test_the_model_sees_the_words_and_how_the_session_stands() -> None:
     )
     session.say(Speaker.USER, "earlier words", T0)
     llm = ScriptedLlm([answer(kind="talk")])
-    await questions.judge_words(llm, session, words("thanks"))
+    await ask(llm, questions.WordsPrompt(session, words("thanks")))
     data = sent(llm)
     assert llm.calls[0].system == prompt("words")  # and nothing of what people said
     assert (data["said"], data["by"], data["phase"]) == ("thanks", "Ann", "executing")
@@ -70,7 +70,7 @@ async def test_the_model_sees_the_words_and_how_the_session_stands() -> None:
 
 async def test_a_kind_that_is_none_is_asked_for_again() -> None:
     llm = ScriptedLlm([answer(kind="order"), answer(kind="change", reason="It wants more.")])
-    found, usage = await questions.judge_words(llm, three(), words("add a basket"))
+    found, usage = await ask(llm, questions.WordsPrompt(three(), words("add a basket")))
     assert found.kind is WordKind.CHANGE
     assert "kind" in str(sent(llm, 1)["what_was_wrong"])
     assert usage.calls == 2
@@ -78,27 +78,29 @@ async def test_a_kind_that_is_none_is_asked_for_again() -> None:
 
 async def test_a_question_without_an_answer_is_asked_again() -> None:
     llm = ScriptedLlm([answer(kind="question"), answer(kind="question", reply="I do not know.")])
-    found, _ = await questions.judge_words(llm, three(), words("why?"))
+    found, _ = await ask(llm, questions.WordsPrompt(three(), words("why?")))
     assert found.reply == "I do not know."
 
 
 async def test_words_that_nobody_understands_are_talk_without_a_reason() -> None:
     llm = ScriptedLlm(["hm", answer(kind="maybe"), "{}"])
-    found, usage = await questions.judge_words(llm, three(), words("add a basket"))
+    found, usage = await ask(llm, questions.WordsPrompt(three(), words("add a basket")))
     assert (found.kind, found.reply, found.reason) == (WordKind.TALK, "", "")
     assert usage.calls == 3
 
 
 async def test_words_that_were_understood_always_have_a_reason() -> None:
-    found, _ = await questions.judge_words(
-        ScriptedLlm([answer(kind="talk")]), three(), words("thanks")
+    found, _ = await ask(
+        ScriptedLlm([answer(kind="talk")]), questions.WordsPrompt(three(), words("thanks"))
     )
     assert found.reason
 
 
 async def test_a_model_that_is_down_is_told_to_the_caller() -> None:
     with pytest.raises(Unavailable):
-        await questions.judge_words(ScriptedLlm([Unavailable("down")]), three(), words("hello"))
+        await ask(
+            ScriptedLlm([Unavailable("down")]), questions.WordsPrompt(three(), words("hello"))
+        )
 
 
 async def test_an_answer_in_another_language_is_asked_for_again() -> None:
@@ -107,7 +109,7 @@ async def test_an_answer_in_another_language_is_asked_for_again() -> None:
     japanese = "割引コードの作業はまだ終わっていません。"
     english = "The discount codes are still being worked on."
     llm = ScriptedLlm([answer(kind="question", reply=r) for r in (english, japanese)])
-    found, _ = await questions.judge_words(llm, session, words("進捗は?"))
+    found, _ = await ask(llm, questions.WordsPrompt(session, words("進捗は?")))
     assert found.reply == japanese
     assert sent(llm)["language"] == "Japanese"
 
@@ -120,7 +122,7 @@ async def test_long_documents_and_long_talk_leave_room_for_the_words() -> None:
     for _ in range(40):
         session.say(Speaker.USER, "話" * 10_000, T0)
     llm = ScriptedLlm([answer(kind="talk")])
-    await questions.judge_words(llm, session, words("thanks"))
+    await ask(llm, questions.WordsPrompt(session, words("thanks")))
     assert len(llm.calls[0].data.encode()) < 36_000
     assert sent(llm)["said"] == "thanks"
 
@@ -131,7 +133,7 @@ async def test_long_documents_and_long_talk_leave_room_for_the_words() -> None:
 @pytest.mark.covers("G-RULE-LIVE-1")
 async def test_a_change_touches_the_tasks_the_model_names() -> None:
     llm = ScriptedLlm([answer(reason="Wider.", affected=[{"key": "T002", "why": "Its width."}])])
-    found, _ = await impact(llm, three(), change("make the receipt wider"))
+    found, _ = await ask(llm, ImpactPrompt(three(), change("make the receipt wider")))
     assert [(one.task_id, one.why) for one in found.affected] == [("id-T002", "Its width.")]
     assert found.reason == "Wider."
 
@@ -148,7 +150,7 @@ async def test_the_model_sees_what_every_task_is_to_do() -> None:
     )
     gone = task("T003", TaskState.REPLACED)
     llm = ScriptedLlm([answer(affected=[])])
-    await impact(llm, executing(task("T001"), second, gone), change("wider"))
+    await ask(llm, ImpactPrompt(executing(task("T001"), second, gone), change("wider")))
     assert llm.calls[0].system == prompt("impact")
     data = sent(llm)
     assert data["change"] == "wider"
@@ -166,20 +168,24 @@ async def test_the_model_sees_what_every_task_is_to_do() -> None:
 
 
 async def test_wholly_new_work_touches_no_task() -> None:
-    found, _ = await impact(ScriptedLlm([answer(affected=[])]), three(), change("also add export"))
+    found, _ = await ask(
+        ScriptedLlm([answer(affected=[])]), ImpactPrompt(three(), change("also add export"))
+    )
     assert found.affected == ()
 
 
 async def test_a_key_that_is_no_tasks_is_ignored() -> None:
     named = [{"key": "T099", "why": "?"}, {"key": "t001", "why": "Prices."}]
-    found, usage = await impact(ScriptedLlm([answer(affected=named)]), three(), change("cheaper"))
+    found, usage = await ask(
+        ScriptedLlm([answer(affected=named)]), ImpactPrompt(three(), change("cheaper"))
+    )
     assert [one.task_id for one in found.affected] == ["id-T001"]
     assert usage.calls == 1
 
 
 async def test_an_answer_with_unknown_keys_alone_is_asked_for_again() -> None:
     llm = ScriptedLlm([answer(affected=[{"key": key}]) for key in ("T099", "T003")])
-    found, _ = await impact(llm, three(), change("cheaper"))
+    found, _ = await ask(llm, ImpactPrompt(three(), change("cheaper")))
     assert [one.task_id for one in found.affected] == ["id-T003"]
     assert "T099" in str(sent(llm, 1)["what_was_wrong"])
 
@@ -188,20 +194,20 @@ async def test_an_answer_with_unknown_keys_alone_is_asked_for_again() -> None:
     "text", ["T002 shall be blue", "make t002 blue", "T2: blue", "Ｔ００２を青く", "青く(T002)"]
 )
 async def test_a_task_that_is_named_is_touched_whatever_the_model_says(text: str) -> None:
-    found, _ = await impact(ScriptedLlm([answer(affected=[])]), three(), change(text))
+    found, _ = await ask(ScriptedLlm([answer(affected=[])]), ImpactPrompt(three(), change(text)))
     assert [(one.task_id, one.why) for one in found.affected] == [("id-T002", NAMED)]
 
 
 @pytest.mark.parametrize("text", ["use a t2.micro", "AT002", "T0020", "T002x1", "fort002", "MT-T2"])
 async def test_what_only_looks_like_a_key_names_no_task(text: str) -> None:
-    found, _ = await impact(ScriptedLlm([answer(affected=[])]), three(), change(text))
+    found, _ = await ask(ScriptedLlm([answer(affected=[])]), ImpactPrompt(three(), change(text)))
     assert found.affected == ()
 
 
 async def test_a_task_is_known_by_its_label_too() -> None:
     session = executing(task("T001", number=1), task("T002", number=2))
     text = f"{task_label(session.id, 2).upper()} shall be blue"
-    found, _ = await impact(ScriptedLlm([answer(affected=[])]), session, change(text))
+    found, _ = await ask(ScriptedLlm([answer(affected=[])]), ImpactPrompt(session, change(text)))
     assert [one.task_id for one in found.affected] == ["id-T002"]
 
 
@@ -209,22 +215,24 @@ async def test_of_a_replaced_task_the_replacements_are_touched() -> None:
     old = task("T001", TaskState.REPLACED, replaced_by=("id-T004", "id-T005"))
     newer = task("T004", TaskState.REPLACED, replaced_by=("id-T006",))
     session = executing(old, newer, task("T005"), task("T006"))
-    found, _ = await impact(ScriptedLlm([answer(affected=[])]), session, change("T001: blue"))
+    found, _ = await ask(
+        ScriptedLlm([answer(affected=[])]), ImpactPrompt(session, change("T001: blue"))
+    )
     assert [one.task_id for one in found.affected] == ["id-T005", "id-T006"]
 
 
 async def test_what_people_gave_up_is_touched_only_if_they_name_it() -> None:
     session = executing(task("T001", TaskState.CANCELLED), task("T002"))
     everything = answer(affected=[{"key": "T001", "why": "a"}, {"key": "T002", "why": "b"}])
-    found, _ = await impact(ScriptedLlm([everything]), session, change("blue"))
+    found, _ = await ask(ScriptedLlm([everything]), ImpactPrompt(session, change("blue")))
     assert [one.task_id for one in found.affected] == ["id-T002"]
-    found, _ = await impact(ScriptedLlm([everything]), session, change("T001 after all"))
+    found, _ = await ask(ScriptedLlm([everything]), ImpactPrompt(session, change("T001 after all")))
     assert [one.task_id for one in found.affected] == ["id-T001", "id-T002"]
 
 
 async def test_nothing_usable_holds_only_what_people_named() -> None:
     llm = ScriptedLlm(["no", answer(reason="no list"), answer(affected="all")])
-    found, usage = await impact(llm, three(), change("T003 in blue, the rest too"))
+    found, usage = await ask(llm, ImpactPrompt(three(), change("T003 in blue, the rest too")))
     assert [one.task_id for one in found.affected] == ["id-T003"]
     assert found.reason == NOT_TOLD
     assert usage.calls == 3
@@ -233,7 +241,7 @@ async def test_nothing_usable_holds_only_what_people_named() -> None:
 async def test_very_long_tasks_share_the_room() -> None:
     many = [task(f"T{n:03d}", description=f"{n} is " + "long " * 2000) for n in range(1, 51)]
     llm = ScriptedLlm([answer(affected=[])])
-    await impact(llm, executing(*many), change("blue"))
+    await ask(llm, ImpactPrompt(executing(*many), change("blue")))
     assert len(llm.calls[0].data.encode()) < 36_000
     assert all(f"{n} is long" in llm.calls[0].data for n in range(1, 51))
 
@@ -246,7 +254,7 @@ async def test_very_long_tasks_share_the_room() -> None:
 async def test_words_after_the_end_continue_begin_anew_or_are_talk(verdict: str) -> None:
     llm = ScriptedLlm([answer(verdict=verdict, reason="So it is.", reply="Hi.")])
     session = three(phase=Phase.DONE, status=Status.COMPLETED)
-    found, _ = await questions.continuation(llm, session, words("export as well"))
+    found, _ = await ask(llm, questions.ContinuePrompt(session, words("export as well")))
     assert (found.verdict, found.reason, found.reply) == (verdict, "So it is.", "Hi.")
     data = sent(llm)
     assert data["may_continue"] is True
@@ -264,8 +272,8 @@ async def test_words_after_the_end_continue_begin_anew_or_are_talk(verdict: str)
 
 async def test_a_discarded_session_is_never_continued() -> None:
     llm = ScriptedLlm([answer(verdict="continue", reason="More of it.")])
-    found, usage = await questions.continuation(
-        llm, three(status=Status.DISCARDED), words("export as well")
+    found, usage = await ask(
+        llm, questions.ContinuePrompt(three(status=Status.DISCARDED), words("export as well"))
     )
     assert (found.verdict, found.reason) == ("new", "More of it.")
     assert sent(llm)["may_continue"] is False
@@ -274,7 +282,7 @@ async def test_a_discarded_session_is_never_continued() -> None:
 
 async def test_nothing_usable_after_the_end_begins_nothing() -> None:
     llm = ScriptedLlm(["?", answer(verdict="perhaps"), answer()])
-    found, _ = await questions.continuation(llm, three(), words("export as well"))
+    found, _ = await ask(llm, questions.ContinuePrompt(three(), words("export as well")))
     assert (found.verdict, found.reason, found.reply) == ("talk", "", "")
 
 
@@ -293,7 +301,7 @@ async def test_the_model_chooses_one_of_the_options() -> None:
     failing.runs.append(run("T001", 1, RunState.ENDED).model_copy(update={"message": "I tried"}))
     failing.update_run(failing.runs[-1].model_copy(update={"outcome": Outcome.FINISHED}))
     llm = ScriptedLlm([answer(choice="ask", reason="Twice the same.")])
-    found, _ = await next_step(llm, executing(failing), STEP, failing)
+    found, _ = await ask(llm, NextStepPrompt(executing(failing), STEP, failing))
     assert (found.choice, found.reason) == ("ask", "Twice the same.")
     data = sent(llm)
     assert data["options"] == [{"id": "again", "says": "Go on"}, {"id": "ask", "says": "Ask"}]
@@ -305,20 +313,20 @@ async def test_the_model_chooses_one_of_the_options() -> None:
 
 async def test_a_step_that_was_not_offered_does_not_count() -> None:
     llm = ScriptedLlm([answer(choice="merge"), answer(choice="ask")])
-    found, _ = await next_step(llm, three(), STEP, None)
+    found, _ = await ask(llm, NextStepPrompt(three(), STEP, None))
     assert found.choice == "ask"
     assert "again, ask" in str(sent(llm, 1)["what_was_wrong"])
 
 
 async def test_no_usable_choice_is_none() -> None:
     llm = ScriptedLlm([answer(choice="merge"), answer(choice=1), "ask"])
-    found, _ = await next_step(llm, three(), STEP, None)
+    found, _ = await ask(llm, NextStepPrompt(three(), STEP, None))
     assert found.choice == ""
 
 
 async def test_where_there_is_nothing_to_choose_nobody_is_asked() -> None:
     only = STEP.model_copy(update={"options": STEP.options[:1]})
-    found, usage = await next_step(ScriptedLlm(), three(), only, None)
+    found, usage = await ask(ScriptedLlm(), NextStepPrompt(three(), only, None))
     assert (found.choice, usage.calls) == ("again", 0)
 
 
@@ -336,7 +344,7 @@ def messages(count: int) -> list[Message]:
 async def test_old_talk_becomes_one_summary() -> None:
     session = executing(task("T001", TaskState.COMPLETED), task("T002"))
     llm = ScriptedLlm([answer(summary="They want colours.")])
-    summary, _ = await questions.summarise(llm, session, messages(3))
+    summary, _ = await ask(llm, questions.CompressPrompt(session, messages(3)))
     assert summary == "They want colours."
     data = sent(llm)
     assert len(cast("list[object]", data["messages"])) == 3
@@ -346,14 +354,14 @@ async def test_old_talk_becomes_one_summary() -> None:
 
 async def test_very_much_old_talk_still_fits() -> None:
     llm = ScriptedLlm([answer(summary="Colours.")])
-    await questions.summarise(llm, three(), messages(400))
+    await ask(llm, questions.CompressPrompt(three(), messages(400)))
     assert len(llm.calls[0].data.encode()) < 60_000
 
 
 async def test_without_the_model_the_former_summary_and_the_last_messages_stay() -> None:
     former = Message(role=Speaker.SYSTEM, content="They want " + "blue " * 100, timestamp=T0)
     llm = ScriptedLlm(["no", answer(summary=""), answer()])
-    summary, _ = await questions.summarise(llm, three(), [former, *messages(30)])
+    summary, _ = await ask(llm, questions.CompressPrompt(three(), [former, *messages(30)]))
     assert summary.startswith(former.content)
     assert "- 10 earlier messages are left out." in summary
     assert all(f"- User: I want {n} colours." in summary for n in range(10, 30))

@@ -14,7 +14,8 @@ from bot.core.session import Change, ChangeStage, Session
 from bot.core.spec_kit import spec
 from bot.core.spec_kit.drafts import TaskDraft
 from bot.core.states import TaskState
-from bot.steps.specify.questions import analyse, document
+from bot.steps.asking import ask
+from bot.steps.specify.questions import AnalyzePrompt, analysis, document
 from tests.fakes.llm import ScriptedLlm
 from tests.flow.scenes import ANN, T0, asked, executing, question, surveyed, task
 from tests.stories.stage import PLAN, SPEC
@@ -51,8 +52,8 @@ async def spec_of(session: Session, *lines: str) -> tuple[str, list[Any]]:
 
 async def found_in(session: Session, *findings: object) -> tuple[Finding, ...]:
     reply = json.dumps({"findings": findings}, ensure_ascii=False)
-    analysis, _ = await analyse(ScriptedLlm([reply] * 3), session)
-    return analysis.findings
+    seen, _ = await ask(ScriptedLlm([reply] * 3), AnalyzePrompt(session))
+    return analysis(session, seen).findings
 
 
 async def test_every_decision_is_written_into_the_specification_with_its_number() -> None:
@@ -138,9 +139,10 @@ async def test_a_requirement_that_no_task_serves_is_critical_whatever_the_model_
     session = planned(("FR-001",), ())
     (finding,) = await found_in(session)
     assert (finding.id, finding.severity, finding.where) == ("E1", Severity.CRITICAL, "FR-002")
-    analysis, _ = await analyse(ScriptedLlm(["no", "never", "none"]), session)
-    assert analysis.critical == (finding,)
-    assert analysis.percent == 50
+    seen, _ = await ask(ScriptedLlm(["no", "never", "none"]), AnalyzePrompt(session))
+    found = analysis(session, seen)
+    assert found.critical == (finding,)
+    assert found.percent == 50
 
 
 async def test_a_task_that_was_given_up_serves_nothing() -> None:
@@ -183,8 +185,8 @@ async def test_no_more_than_fifty_findings_are_kept() -> None:
 async def test_a_finding_of_an_unknown_weight_is_asked_for_again() -> None:
     odd = json.dumps({"findings": [{**FINDING, "severity": "fatal"}]})
     llm = ScriptedLlm([odd, '{"findings": []}'])
-    analysis, _ = await analyse(llm, planned(("FR-001", "FR-002")))
-    assert (analysis.findings, llm.count) == ((), 2)
+    analysis, _ = await ask(llm, AnalyzePrompt(planned(("FR-001", "FR-002"))))
+    assert (analysis.findings, llm.count) == ([], 2)
 
 
 async def test_of_a_running_plan_the_change_is_analysed() -> None:

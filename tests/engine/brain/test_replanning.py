@@ -12,7 +12,7 @@ from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.states import TaskState
 from bot.core.task import Acceptance, SmallerTask, Task
-from bot.steps.asking import prompt
+from bot.steps.asking import ask, prompt
 from bot.steps.execute import questions
 from tests.engine.worst import answers as worst
 from tests.fakes.llm import ScriptedLlm
@@ -43,8 +43,8 @@ def reply(*parts: dict[str, object]) -> str:
 
 async def cut(*lines: str) -> tuple[tuple[SmallerTask, ...], list[Any], ScriptedLlm]:
     llm, one = ScriptedLlm(lines), large()
-    found, usage = await questions.replan(
-        llm, executing(one, task("T002")), one, "It is too large."
+    found, usage = await ask(
+        llm, questions.ReplanPrompt(executing(one, task("T002")), one, "It is too large.")
     )
     assert usage.calls == llm.count
     return found, [json.loads(call.data) for call in llm.calls], llm
@@ -135,7 +135,7 @@ async def test_the_worst_answers_lead_to_tasks_that_can_be_carried_out_or_to_non
     def always(call: Any) -> str:
         return json.dumps(answer(random.Random(1), json.loads(call.data)))  # noqa: S311 - a seed
 
-    found, _ = await questions.replan(ScriptedLlm(always), session, one, worst.INJECTION)
+    found, _ = await ask(ScriptedLlm(always), questions.ReplanPrompt(session, one, worst.INJECTION))
     assert len(found) in (0, 2, 3, 4, 5)
     for place, smaller in enumerate(found):
         assert all(before < place for before in smaller.after)

@@ -14,10 +14,10 @@ from bot.core.spec_kit.drafts import TaskType
 from bot.core.states import TaskState
 from bot.core.tampering.signs import Flag, Sign
 from bot.core.task import Acceptance, Task
-from bot.steps.asking import prompt
-from bot.steps.finish.questions import sum_up
+from bot.steps.asking import ask, prompt
+from bot.steps.finish.questions import SummaryPrompt
 from bot.steps.ship import questions
-from bot.steps.verify.questions import judge, plain_verdict
+from bot.steps.verify.questions import JudgePrompt, plain_verdict
 from tests.engine.worst import answers as worst
 from tests.fakes.llm import Call, ScriptedLlm
 from tests.flow.scenes import T0, check, executing, run, task, work
@@ -60,7 +60,7 @@ def plan(*tasks: Task) -> Session:
 async def test_a_pull_request_is_described_from_the_diff() -> None:
     done = finished()
     llm = ScriptedLlm([answer(title="feat(basket): take codes", body="Codes lower the price.")])
-    text, usage = await questions.describe(llm, plan(done), done, DIFF, done.checks)
+    text, usage = await ask(llm, questions.PullRequestPrompt(plan(done), done, DIFF, done.checks))
     assert (text.title, text.body) == ("feat(basket): take codes", "Codes lower the price.")
     assert usage.calls == 1
     assert llm.calls[0].system == prompt("pull_request")
@@ -77,7 +77,7 @@ async def test_a_pull_request_is_described_from_the_diff() -> None:
 async def test_a_title_that_breaks_the_convention_is_asked_for_again() -> None:
     done = finished()
     llm = ScriptedLlm([answer(title=t, body="b") for t in ("feat: feat: codes", "feat: codes")])
-    text, _ = await questions.describe(llm, plan(done), done, DIFF, ())
+    text, _ = await ask(llm, questions.PullRequestPrompt(plan(done), done, DIFF, ()))
     assert text.title == "feat: codes"
     assert "once more" in str(sent(llm, 1)["what_was_wrong"])
 
@@ -86,7 +86,7 @@ async def test_a_title_that_breaks_the_convention_is_asked_for_again() -> None:
 async def test_without_the_model_a_pull_request_says_what_git_and_the_tests_say() -> None:
     done = finished()
     llm = ScriptedLlm(["no", answer(title="Codes", body="b"), answer(title="feat: codes")])
-    text, usage = await questions.describe(llm, plan(done), done, DIFF, done.checks)
+    text, usage = await ask(llm, questions.PullRequestPrompt(plan(done), done, DIFF, done.checks))
     assert text.title == "feat: Discount codes"
     assert usage.calls == 3
     for fact in (
@@ -124,7 +124,9 @@ async def test_a_long_diff_is_shortened_file_by_file() -> None:
     done = finished()
     one = "diff --git a/{0}.py b/{0}.py\n@@ -1 +1,900 @@\n" + "+日本語の行です\n" * 900
     llm = ScriptedLlm([answer(title="feat: codes", body="b")])
-    await questions.describe(llm, plan(done), done, "".join(map(one.format, range(9))), ())
+    await ask(
+        llm, questions.PullRequestPrompt(plan(done), done, "".join(map(one.format, range(9))), ())
+    )
     assert len(llm.calls[0].data.encode()) < 24_000
     assert all(f"{n}.py +900" in str(sent(llm)["diff"]) for n in range(9))
 
@@ -146,7 +148,7 @@ async def test_a_task_is_judged_by_its_diff_and_its_acceptance() -> None:
     llm = ScriptedLlm(
         [answer(verdict="continue", missing=["Round down"], score=60, suggestions=["Name it"])]
     )
-    found, _ = await judge(llm, plan(done), done, DIFF)
+    found, _ = await ask(llm, JudgePrompt(plan(done), done, DIFF))
     verdict = found.at(T0)
     assert (verdict.outcome, verdict.missing, verdict.suggestions, verdict.score) == (
         Judgement.CONTINUE,
@@ -174,7 +176,7 @@ async def test_a_verdict_that_contradicts_itself_is_asked_for_again(
 ) -> None:
     done = finished()
     llm = ScriptedLlm([answer(**wrong), answer(verdict="done", reasons=["All is there."])])
-    found, _ = await judge(llm, plan(done), done, DIFF)
+    found, _ = await ask(llm, JudgePrompt(plan(done), done, DIFF))
     assert found.verdict is Judgement.DONE
     assert told in str(sent(llm, 1)["what_was_wrong"])
 
@@ -187,7 +189,7 @@ async def test_without_the_model_the_tests_decide(
     checks: tuple[int, ...], outcome: Judgement
 ) -> None:
     done = finished(checks=[check(n, code) for n, code in enumerate(checks, 1)])
-    found, _ = await judge(ScriptedLlm(["?", "??", "???"]), plan(done), done, DIFF)
+    found, _ = await ask(ScriptedLlm(["?", "??", "???"]), JudgePrompt(plan(done), done, DIFF))
     assert found.verdict is outcome
     assert found.reasons
 
@@ -196,7 +198,7 @@ async def test_without_the_model_the_tests_decide(
 async def test_failing_tests_cannot_be_talked_away() -> None:
     done = finished(checks=[check(1, 1)])
     llm = ScriptedLlm([answer(verdict="done", reasons=[f"Fine {n}."]) for n in range(3)])
-    found, _ = await judge(llm, plan(done), done, DIFF)
+    found, _ = await ask(llm, JudgePrompt(plan(done), done, DIFF))
     assert found.verdict is Judgement.CONTINUE
 
 
@@ -207,20 +209,20 @@ SIGN = Flag(sign=Sign.TEST_DELETED, path="tests/test_a.py", says="«test_a» is 
 async def test_the_judge_is_told_the_signs_and_what_the_agent_reports() -> None:
     done = finished()
     llm = ScriptedLlm([answer(verdict="continue", missing=["Bring test_a back"])] * 2)
-    await judge(llm, plan(done), done, DIFF, (SIGN,), "All tests pass, trust me.")
+    await ask(llm, JudgePrompt(plan(done), done, DIFF, (SIGN,), "All tests pass, trust me."))
     data = sent(llm)
     told = {"sign": "test_deleted", "path": "tests/test_a.py", "says": "«test_a» is gone."}
     assert data["signs"] == [told]
     assert (data["report"], data["signs_accepted"]) == ("All tests pass, trust me.", False)
     done.accepted = (done.work.head if done.work else "",)
-    await judge(llm, plan(done), done, DIFF, (SIGN,), "")
+    await ask(llm, JudgePrompt(plan(done), done, DIFF, (SIGN,), ""))
     assert sent(llm, 1)["signs_accepted"] is True
 
 
 async def test_a_very_long_report_leaves_room_for_the_diff() -> None:
     done = finished()
     llm = ScriptedLlm([answer(verdict="done")])
-    await judge(llm, plan(done), done, DIFF, (), "報告です。" * 90_000)
+    await ask(llm, JudgePrompt(plan(done), done, DIFF, (), "報告です。" * 90_000))
     assert len(llm.calls[0].data.encode()) < 24_000
     assert sent(llm)["diff"] == DIFF
 
@@ -229,7 +231,9 @@ async def test_a_very_long_report_leaves_room_for_the_diff() -> None:
 async def test_an_investigation_is_judged_on_its_report_and_needs_no_diff() -> None:
     looked = finished(type=TaskType.INVESTIGATION, checks=[])
     llm = ScriptedLlm([answer(verdict="done", score=80)])
-    found, usage = await judge(llm, plan(looked), looked, "", (), "It is line 3 of a.py.")
+    found, usage = await ask(
+        llm, JudgePrompt(plan(looked), looked, "", (), "It is line 3 of a.py.")
+    )
     assert (found.verdict, usage.calls) == (Judgement.DONE, 1)
 
 
@@ -238,7 +242,7 @@ async def test_an_investigation_is_judged_on_its_report_and_needs_no_diff() -> N
 async def test_nothing_at_all_is_never_done(kind: TaskType, report: str) -> None:
     nothing = finished(type=kind, checks=[])
     llm = ScriptedLlm([answer(verdict="done", reasons=[f"Fine {n}."]) for n in range(3)])
-    found, _ = await judge(llm, plan(nothing), nothing, "", (), report)
+    found, _ = await ask(llm, JudgePrompt(plan(nothing), nothing, "", (), report))
     assert found.verdict is Judgement.BLOCKED
     assert "so it is not done" in str(sent(llm, 1)["what_was_wrong"])
 
@@ -246,7 +250,9 @@ async def test_nothing_at_all_is_never_done(kind: TaskType, report: str) -> None
 @pytest.mark.covers("B-TYPE-documentation")
 async def test_documentation_may_be_done_without_tests() -> None:
     written = finished(type=TaskType.DOCUMENTATION, checks=[])
-    found, _ = await judge(ScriptedLlm([answer(verdict="done")]), plan(written), written, DIFF)
+    found, _ = await ask(
+        ScriptedLlm([answer(verdict="done")]), JudgePrompt(plan(written), written, DIFF)
+    )
     assert found.verdict is Judgement.DONE
     assert plain_verdict(written).verdict is Judgement.DONE
     written.work = None
@@ -270,7 +276,7 @@ async def test_the_worst_verdicts_never_make_failing_tests_done(choice: int) -> 
         return json.dumps(answering(random.Random(1), json.loads(call.data)))  # noqa: S311 - a seed
 
     llm = ScriptedLlm(always)
-    found, _ = await judge(llm, plan(failing), failing, DIFF, (SIGN,), worst.INJECTION)
+    found, _ = await ask(llm, JudgePrompt(plan(failing), failing, DIFF, (SIGN,), worst.INJECTION))
     assert found.verdict is not Judgement.DONE
     assert all(len(text) <= 600 for text in (*found.reasons, *found.missing))
 
@@ -280,7 +286,7 @@ async def test_the_worst_verdicts_never_make_failing_tests_done(choice: int) -> 
 
 async def test_a_session_is_summed_up_in_the_models_words() -> None:
     llm = ScriptedLlm([answer(text="Codes work now.")])
-    text, _ = await sum_up(llm, plan(finished()))
+    text, _ = await ask(llm, SummaryPrompt(plan(finished())))
     assert text == "Codes work now."
     assert llm.calls[0].system == prompt("summary")
     assert sent(llm)["checks"] == [
@@ -291,7 +297,7 @@ async def test_a_session_is_summed_up_in_the_models_words() -> None:
 async def test_without_the_model_a_session_is_summed_up_in_numbers() -> None:
     done = finished(state=TaskState.COMPLETED, name="Codes")
     session = plan(done, task("T002", TaskState.CANCELLED), task("T003", TaskState.REPLACED))
-    text, _ = await sum_up(ScriptedLlm(["", answer(text=""), "{"]), session)
+    text, _ = await ask(ScriptedLlm(["", answer(text=""), "{"]), SummaryPrompt(session))
     assert text == (
         "1 of 2 tasks are completed. Completed: T001 Codes. Not completed: T002 Task T002. "
         "The last tests passed for 1 of 1 tasks."
