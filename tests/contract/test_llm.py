@@ -19,7 +19,6 @@ from tests.fakes.llm_programs import LlmPrograms
 from tests.fakes.llm_server import LlmServer, echoes, fails, says, silent
 
 pytestmark = pytest.mark.covers("G-FR-013", "G-MODULE-2")
-
 SCHEMA: dict[str, object] = {"type": "object", "properties": {"a": {"type": "integer"}}}
 
 

@@ -22,7 +22,6 @@ from tests.adapters.agents.programs import (
 )
 
 PROMPT = "# Task T001: 割引\n$(rm -rf /) \"quoted\" 'too' `x`\n" + "long " * 60_000
-
 ROOT, SOMEBODY = 0, 1000
 
 

@@ -217,7 +217,6 @@ def test_what_lacks_is_named(command: str, lacking: str, tmp_path: Path) -> None
 
 
 BRANCH = "agent/login"
-
 TEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_it(self):\n        import shop\n        self.assertEqual(shop.two(), 2)\n"
 
 

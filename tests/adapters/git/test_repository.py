@@ -405,7 +405,6 @@ async def test_the_pages_of_two_sessions_become_one(world: RealWorld) -> None:
 
 
 TEST = "tests/test_login.py"
-
 PICTURE = b"\x89PNG\0\0" + bytes(range(256)) * 40
 
 

@@ -408,7 +408,6 @@ def test_a_repository_is_recognised(
 
 
 PYTEST = "[tool.pytest.ini_options]\n"
-
 TESTED = {"tests/conftest.py": "", "tests/test_a.py": ""}
 
 TOOLS: list[tuple[dict[str, str], str, str]] = [

@@ -136,9 +136,7 @@ def test_what_github_tells_of_a_repository_is_understood(
 
 
 GITHUB = parse_address("https://api.github.com")
-
 ENTERPRISE = parse_address("https://ghe.example/api/v3")
-
 LOCAL = parse_address("http://127.0.0.1:8123")
 
 

@@ -196,11 +196,8 @@ async def test_a_pipe_where_the_mirror_reads_an_agents_repository_is_named(
 
 
 DATE = {"date": "Wed, 18 Nov 2026 12:00:00 GMT"}
-
 NOON = 1795003200
-
 DECLINED = "!\tx:refs/heads/agent/a\t[remote rejected] (pre-receive hook declined)\n"
-
 NO_WORKFLOWS = "refusing to allow an OAuth App to create or update workflow `.github/workflows/ci.yml` without `workflow` scope"
 
 

@@ -1,15 +1,17 @@
-"""Evidence on disk: private, masked, kept once, and held against its hash whenever it is read."""
+"""Evidence on disk: private, masked, kept once, held against its hash; and what programs printed stays within bounds."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from adapters.store.evidence import RAW_LIMIT, EvidenceFiles
+from adapters.store import TaskLogFiles
+from adapters.store.evidence import RAW_LIMIT, EvidenceFiles, OutputBounds, OutputLimits
 from bot.core.errors import Unavailable
 from bot.core.evidence import Artifact, Evidence
 from bot.core.masking import Masker
@@ -17,8 +19,11 @@ from tests.adapters.store.disks import files_no_larger_than
 from tests.adapters.store.samples import NOON
 
 CANARY = "canary-7f3a9c51e0"
+
 TOKEN = "sk-proj-" + "Ab3" * 16
+
 MAIL = "ann.example@shop.example.org"
+
 PHONE = "+81 90-1234-5678"
 
 
@@ -53,22 +58,20 @@ def written_at(directory: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in directory.rglob("*") if path.is_file()}
 
 
-@pytest.mark.covers("R-ENTITY-Evidence")
-async def test_what_was_kept_is_found_whole_and_holds(files: EvidenceFiles) -> None:
+@pytest.mark.covers("R-ENTITY-Evidence", "R-RULE-EVIDENCE-1", "R-FILE-raw")
+async def test_what_was_kept_is_found_whole_and_holds(files: EvidenceFiles, tmp_path: Path) -> None:
     written = await kept(files, evidence(), raw="3 passed\n")
+    assert written.raw_logs == str(tmp_path / "home" / "raw" / "s-1" / "t-1_e-1.log")
+    assert [one.path for one in written.artifacts] == [written.raw_logs]
+    modes = {
+        (path.is_dir(), oct(path.stat().st_mode & 0o7777))
+        for path in [tmp_path / "home", *(tmp_path / "home").rglob("*")]
+    }
+    assert modes == {(True, "0o700"), (False, "0o600")}
     assert await files.find("e-1") == written
     assert written.integrity_validated
     assert read(written) == "3 passed\n"
     assert await files.find("e-2") is None
-
-
-@pytest.mark.covers("R-RULE-EVIDENCE-1", "R-FILE-raw")
-async def test_a_raw_log_is_named_after_session_task_and_evidence(
-    files: EvidenceFiles, tmp_path: Path
-) -> None:
-    written = await kept(files, evidence(), raw="x")
-    assert written.raw_logs == str(tmp_path / "home" / "raw" / "s-1" / "t-1_e-1.log")
-    assert [one.path for one in written.artifacts] == [written.raw_logs]
 
 
 @pytest.mark.covers("R-ENTITY-Evidence", "R-RULE-EVIDENCE-3", "R-SECRET-RULE-2")
@@ -86,22 +89,13 @@ async def test_no_secret_and_nobodys_address_reaches_a_file(
 
 
 @pytest.mark.covers("R-RULE-EVIDENCE-3")
-@pytest.mark.parametrize("raw", ["", "3 passed\n", "\x1b[32mok\x1b[0m\r\n"])
-async def test_what_needed_no_mask_is_not_called_sensitive(files: EvidenceFiles, raw: str) -> None:
-    assert not (await kept(files, evidence(), raw=raw)).contains_sensitive_data
-
-
-async def test_a_log_that_was_masked_before_had_something_to_hide(files: EvidenceFiles) -> None:
-    assert (await kept(files, evidence(), raw="[MASKED:JWT]")).contains_sensitive_data
-
-
-async def test_everything_is_its_owners_alone(files: EvidenceFiles, tmp_path: Path) -> None:
-    await kept(files, evidence(), raw="x")
-    modes = {
-        (path.is_dir(), oct(path.stat().st_mode & 0o7777))
-        for path in [tmp_path / "home", *(tmp_path / "home").rglob("*")]
-    }
-    assert modes == {(True, "0o700"), (False, "0o600")}
+@pytest.mark.parametrize(("raw", "sensitive"), [
+    ("", False), ("3 passed\n", False), ("\x1b[32mok\x1b[0m\r\n", False), ("[MASKED:JWT]", True),
+])  # fmt: skip
+async def test_only_what_needed_a_mask_is_called_sensitive(
+    files: EvidenceFiles, raw: str, sensitive: bool
+) -> None:
+    assert (await kept(files, evidence(), raw=raw)).contains_sensitive_data is sensitive
 
 
 @pytest.mark.covers("R-RULE-EVIDENCE-1")
@@ -215,3 +209,100 @@ async def test_a_full_disk_says_so(files: EvidenceFiles) -> None:
     found = await files.find("e-1")
     assert found
     assert found.summary == "passed"
+
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def put(home: Path, name: str, days: float, size: int = 10) -> Path:
+    path = home / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"x" * size)
+    return aged(path, days)
+
+
+def aged(path: Path, days: float) -> Path:
+    at = (NOW - timedelta(days=days)).timestamp()
+    os.utime(path, (at, at))
+    return path
+
+
+def tidy(home: Path, **bounds: int) -> None:
+    OutputLimits(home, lambda: NOW, OutputBounds(**bounds)).tidy()  # type: ignore[arg-type]
+
+
+def left(home: Path) -> set[str]:
+    return {str(path.relative_to(home)) for path in home.rglob("*.log")}
+
+
+def test_transcripts_go_after_thirty_days(tmp_path: Path) -> None:
+    put(tmp_path, "runs/old.log", 31)
+    put(tmp_path, "runs/new.log", 29)
+    tidy(tmp_path)
+    assert left(tmp_path) == {"runs/new.log"}
+
+
+def test_where_there_is_no_room_the_oldest_go_but_none_of_today(tmp_path: Path) -> None:
+    for days in (3, 2, 0.5, 0.1):
+        put(tmp_path, f"runs/{days}.log", days)
+    tidy(tmp_path, runs=10)
+    assert left(tmp_path) == {"runs/0.5.log", "runs/0.1.log"}
+
+
+def test_raw_logs_of_a_session_that_is_not_over_stay(tmp_path: Path) -> None:
+    put(tmp_path, "sessions/unfinished/one.journal", 0)
+    put(tmp_path, "raw/one/t_1.log", 90)
+    put(tmp_path, "raw/two/t_1.log", 80)
+    put(tmp_path, "raw/two/t_2.log", 70)
+    tidy(tmp_path, raw=10)
+    assert left(tmp_path) == {"raw/one/t_1.log", "raw/two/t_2.log"}
+
+
+def test_raw_logs_do_not_go_for_their_age_alone(tmp_path: Path) -> None:
+    put(tmp_path, "raw/two/t_1.log", 400)
+    tidy(tmp_path)
+    assert left(tmp_path) == {"raw/two/t_1.log"}
+
+
+def test_what_stood_between_the_bot_and_an_agent_goes_after_thirty_days(tmp_path: Path) -> None:
+    for name, days in (("old", 31), ("new", 29), ("needed", 90)):
+        spool = put(tmp_path, f"spool/run-{name}/exit", days).parent
+        (spool / "link").symlink_to(tmp_path / "theirs")
+        aged(spool, days)
+    put(tmp_path, "theirs/kept.log", 400)
+    (tmp_path / "spool" / "run-link").symlink_to(tmp_path / "theirs")
+    aged(tmp_path / "theirs", 400)
+    put(tmp_path, "sessions/unfinished/one.journal", 0).write_text('{"run": {"id": "needed"}}')
+    tidy(tmp_path)
+    assert {path.name for path in (tmp_path / "spool").iterdir()} == {
+        "run-new",
+        "run-needed",
+        "run-link",
+    }
+    assert left(tmp_path) == {"theirs/kept.log"}
+
+
+async def test_it_is_tidied_at_every_start(tmp_path: Path) -> None:
+    put(tmp_path, "runs/old.log", 31)
+    await TaskLogFiles(tmp_path, Masker({}), now=lambda: NOW).tidy()
+    assert left(tmp_path) == set()
+
+
+def test_a_home_without_outputs_is_fine(tmp_path: Path) -> None:
+    tidy(tmp_path / "nothing")
+    assert left(tmp_path) == set()
+
+
+def test_evidence_goes_where_there_is_no_room_and_never_what_an_open_session_names(
+    tmp_path: Path,
+) -> None:
+    for name, days in (("open", 90), ("old", 80), ("older", 85), ("today", 0.1)):
+        put(tmp_path, f"evidence/{name}.json", days)
+    journal = put(tmp_path, "sessions/unfinished/one.journal", 0)
+    journal.write_text('{"evidence": ["open"], "path": "/of/older-ones.json"}')
+    tidy(tmp_path)
+    assert len(list((tmp_path / "evidence").iterdir())) == 4
+    tidy(tmp_path, evidence=30)
+    assert {path.stem for path in (tmp_path / "evidence").iterdir()} == {"open", "old", "today"}
+    tidy(tmp_path, evidence=1)
+    assert {path.stem for path in (tmp_path / "evidence").iterdir()} == {"open", "today"}

@@ -123,7 +123,10 @@ async def test_files_lie_where_other_programs_look_for_them(
 ) -> None:
     now = session()
     await files.note(now, all_of(now))
+    left = directory(home) / "tasks" / "id-T001.json.tmp"  # what a crash left half written is swept
+    left.write_text("{")
     await files.tidy()
+    assert modes_in(home) == {(True, "0o700"), (False, "0o600")}
     assert names_in(home / "logs") == {
         "index.json",
         f"sessions/{SESSION}/session.json",
@@ -159,66 +162,49 @@ async def test_the_index_of_all_sessions_is_up_to_date_whenever_a_task_stands_ot
     assert listed() == {other.id: ["queued"], SESSION: ["incomplete"]}
 
 
-async def test_what_the_index_of_all_says_of_others_is_passed_on_unread(
-    files: TaskLogFiles, home: Path
-) -> None:
+async def test_what_the_index_of_all_says_of_others_is_passed_on_unread(home: Path) -> None:
     """There may be thousands, and it is written whenever a task stands otherwise."""
-    index = home / "logs" / "index.json"
-    now = session()
+    files, index, now = files_in(home, SMALL), home / "logs" / "index.json", session()
     await files.note(now, all_of(now))
     told = json.loads(index.read_text())
-    index.write_text(
-        index.read_text().replace("[\n", '[\n{"session_id":"other","later":"form"},\n')
-    )
+    other = '{"session_id":"other","later":"form"}'
+    index.write_text(index.read_text().replace("[\n", f"[\n{other},\n"))
     ended = session(task("T001", TaskState.CANCELLED))
     await files.note(ended, all_of(ended))
-    other, mine = json.loads(index.read_text())
-    assert other == {"session_id": "other", "later": "form"}
+    first, mine = json.loads(index.read_text())
+    assert first == json.loads(other)
     assert (mine["session_id"], mine["entries"] == told[0]["entries"]) == (SESSION, False)
-
-
-async def test_after_all_have_gone_the_next_one_is_listed(home: Path) -> None:
-    files = files_in(home, SMALL)
-    now = session()
-    await files.note(now, all_of(now))
     age(directory(home), hours=24 * 365)
     await files.tidy()
-    assert json.loads((home / "logs" / "index.json").read_text()) == []
-    await files.note(now, all_of(now))
-    assert [
-        one["session_id"] for one in json.loads((home / "logs" / "index.json").read_text())
-    ] == [SESSION]
-
-
-async def much_noted(files: TaskLogFiles) -> None:
-    """More than what is written between two looks whether there is room."""
-    now = session()
-    for number in range(40):
-        many = [entry(f"{number}.{n}", "x" * 9_000, at=number) for n in range(20)]
-        await files.note(now, {now.tasks[0].id: many})
+    assert json.loads(index.read_text()) == []
+    await files.note(now, all_of(now))  # after all have gone the next one is listed
+    assert [one["session_id"] for one in json.loads(index.read_text())] == [SESSION]
 
 
 async def test_a_bot_that_is_never_started_anew_tidies_up_now_and_then(
-    files: TaskLogFiles, home: Path
+    files: TaskLogFiles, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Between two looks whether there is room a bounded amount is written; and what is noted is noted also without."""
+
+    async def much_noted() -> None:
+        for number in range(40):
+            many = [entry(f"{number}.{n}", "x" * 9_000, at=number) for n in range(20)]
+            await files.note(session(), {"id-T001": many})
+
     transcript = home / "runs" / "old.log"
     transcript.parent.mkdir(parents=True)
     transcript.write_text("what an agent has shown")
     age(transcript, hours=24 * 31)
     await files.note(session(), all_of(session()))
     assert transcript.exists()
-    await much_noted(files)
+    await much_noted()
     assert not transcript.exists()
 
-
-async def test_what_is_noted_is_noted_also_where_it_cannot_be_tidied_up(
-    files: TaskLogFiles, monkeypatch: pytest.MonkeyPatch
-) -> None:
     def tidy(_: OutputLimits) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(OutputLimits, "tidy", tidy)
-    await much_noted(files)
+    await much_noted()
     [log] = await files.read(SESSION)
     assert log.events
 
@@ -262,20 +248,15 @@ async def test_a_log_that_was_never_written_comes_whole_with_the_first_note(
 async def test_a_log_that_was_lost_is_made_again_when_it_is_settled(
     files: TaskLogFiles, home: Path
 ) -> None:
-    now = session()
-    await files.note(now, {"id-T001": [entry("new", "hello")]})
+    await files.note(session(), {"id-T001": [entry("new", "hello")]})
     path = directory(home) / "tasks" / "id-T001.json"
     path.unlink()
-    await files.settle(now, "id-T001")
+    await files.settle(session(), "id-T001")
     assert path.exists()
-
-
-async def test_a_log_that_cannot_be_written_is_not_settled(home: Path, files: TaskLogFiles) -> None:
-    now = session()
-    directory(home).parent.mkdir(parents=True)
+    shutil.rmtree(directory(home))
     directory(home).write_text("in the way")
     with pytest.raises(Unavailable):
-        await files.settle(now, "id-T001")
+        await files.settle(session(), "id-T001")
 
 
 async def test_noting_twice_writes_nothing_twice(files: TaskLogFiles, home: Path) -> None:
@@ -350,13 +331,6 @@ async def test_what_cannot_be_masked_is_hidden_and_the_rest_is_written(home: Pat
     assert {"output_summary": "fine"} in [one.content for one in log.events]
 
 
-async def test_everything_is_its_owners_alone(files: TaskLogFiles, home: Path) -> None:
-    now = session()
-    await files.note(now, all_of(now))
-    await files.tidy()
-    assert modes_in(home) == {(True, "0o700"), (False, "0o600")}
-
-
 @pytest.mark.parametrize("broken", ["tasks/id-T001.json", "index.json", "session.json"])
 async def test_what_is_broken_is_made_again_from_the_session(
     files: TaskLogFiles, home: Path, broken: str
@@ -370,13 +344,9 @@ async def test_what_is_broken_is_made_again_from_the_session(
     SessionLog.model_validate_json((directory(home) / "session.json").read_bytes())
 
 
-async def test_a_session_without_logs_has_none_to_read(files: TaskLogFiles) -> None:
-    assert await files.read("nobody") == ()
-    assert await files.unsettled() == ()
-    await files.tidy()
-
-
 async def test_a_session_is_unsettled_until_every_log_tells_of_the_end(files: TaskLogFiles) -> None:
+    assert (await files.read("nobody"), await files.unsettled()) == ((), ())
+    await files.tidy()
     now = session(task("T001", TaskState.CANCELLED), verifying("T002"))
     await files.note(now, all_of(now))
     assert await files.unsettled() == (SESSION,)
@@ -460,29 +430,15 @@ def age(directory: Path, hours: float) -> None:
 
 
 async def test_logs_go_after_thirty_days(home: Path) -> None:
-    await files_in(home).note(session(id="old"), {"id-T001": []})
-    await files_in(home).note(session(id="new"), {"id-T001": []})
+    own = home / "logs" / "srv-shop" / "gwt.jsonl.2020-01-01"  # the program's own log is left alone
+    own.parent.mkdir(parents=True)
+    own.write_text("{}\n")
+    for name in ("old", "new"):
+        await files_in(home).note(session(id=name), {"id-T001": []})
     age(directory(home, "old"), hours=25)
     await files_in(home, ahead=timedelta(days=29)).tidy()
     assert {path.name for path in (home / "logs" / "sessions").iterdir()} == {"new"}
-
-
-async def test_what_a_crash_left_half_written_is_swept(files: TaskLogFiles, home: Path) -> None:
-    now = session()
-    await files.note(now, all_of(now))
-    left = directory(home) / "tasks" / "id-T001.json.tmp"
-    left.write_text("{")
-    await files.tidy()
-    assert not left.exists()
-
-
-async def test_tidying_leaves_the_programs_own_log_alone(files: TaskLogFiles, home: Path) -> None:
-    other = home / "logs" / "srv-shop" / "gwt.jsonl.2020-01-01"
-    other.parent.mkdir(parents=True)
-    other.write_text("{}\n")
-    await files.note(session(), {"id-T001": []})
-    await files.tidy()
-    assert other.exists()
+    assert own.exists()
 
 
 async def test_a_full_disk_says_so_and_leaves_the_log_as_it_was(files: TaskLogFiles) -> None:

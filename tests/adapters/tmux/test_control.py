@@ -16,7 +16,6 @@ from bot.core.runs import Launch
 from tests.adapters.tmux.own_server import OwnServer, until
 
 pytestmark = pytest.mark.tmux
-
 SLEEPS = Launch(argv=("sleep", "300"), stdin="nothing")
 
 

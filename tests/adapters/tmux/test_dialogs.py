@@ -21,7 +21,6 @@ from tests.adapters.tmux.own_server import QUICK, OwnServer, until
 from tests.adapters.tmux.programs import menus, shell
 
 pytestmark = pytest.mark.tmux
-
 Dialogs = AsyncGenerator[Dialog | None]
 
 

@@ -17,7 +17,6 @@ from bot.core.states import Outcome
 from tests.adapters.tmux.own_server import OwnServer, until
 
 pytestmark = pytest.mark.tmux
-
 SLEEPS = Launch(argv=("sleep", "300"), stdin="nothing")
 
 

@@ -14,7 +14,6 @@ from bot.core.states import Outcome
 from tests.adapters.tmux.own_server import OwnServer, until
 
 pytestmark = pytest.mark.tmux
-
 CANARY = "xoxb-canary-4f1c9d"
 
 

@@ -18,7 +18,6 @@ from bot.core.states import Outcome
 from tests.adapters.tmux.own_server import OwnServer, until
 
 pytestmark = pytest.mark.tmux
-
 NASTY = "do `it`; #{pane_id} #(touch x) $(touch y) %H ~ \"double\" 'single' \\ 日本語🎌\n\ttab;"
 COUNTS = Launch(argv=("sh", "-c", 'echo started >> "$GWT_SPOOL/starts"; exec sleep 300'))
 

@@ -193,9 +193,7 @@ async def _shows(panes: TmuxPanes, text: str) -> None:
 
 
 _WRITES = 'echo "$$" >> "$GWT_SPOOL/pids";'
-
 _SLEEPS = f"{_WRITES} exec sleep 300"
-
 _DEAF = f"trap '' TERM HUP INT; {_WRITES} while :; do sleep 0.1; done"
 
 TREES = {
