@@ -155,10 +155,29 @@ async def test_the_exit_code_of_the_agent_is_the_panes(
     assert programs.start(begun, "x").code == code
 
 
-async def test_a_missing_program_is_told_with_its_name(tmp_path: Path) -> None:
-    ready = await AgentClis({"PATH": str(tmp_path)}, user=lambda: SOMEBODY).ready("codex", "/r")
+NOT_READY: list[tuple[str, str, str]] = [
+    ("codex", "", "`codex` is not on the PATH"),
+    ("codex", "#!/bin/sh\necho 'node: not found' >&2\nexit 127\n", "node: not found"),
+    ("codex", "#!/nowhere/sh\n", "cannot be started"),
+    ("no-such-agent {prompt}", "", "not on the PATH"),
+    ("claude --message-file={prompt_file}", "", "a word of its own"),
+    (" ", "", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("agent", "program", "problem"), NOT_READY)
+async def test_an_agent_that_cannot_run_here_is_told_with_the_reason(
+    programs: AgentPrograms, agent: str, program: str, problem: str
+) -> None:
+    if program:
+        programs.add("codex", program)
+    elif agent == "codex":
+        (programs.bin / "codex").unlink()
+    own = agent if agent != "codex" else ""
+    clis = AgentClis(programs.environ, other_command=own.strip(), user=lambda: SOMEBODY)
+    ready = await clis.ready("other" if own else "codex", "/r")
     assert not ready.ok
-    assert "`codex` is not on the PATH" in ready.problem
+    assert problem in ready.problem
     assert ready.remedy
 
 
@@ -172,20 +191,6 @@ async def test_claude_as_root_wants_a_sandbox(
     assert ready.ok is ok
     assert ("IS_SANDBOX=1" in ready.remedy) is not ok
     assert (await AgentClis(environ, user=lambda: SOMEBODY).ready("claude", "/r")).ok
-
-
-async def test_a_program_that_fails_is_told_with_its_own_words(programs: AgentPrograms) -> None:
-    programs.add("codex", "#!/bin/sh\necho 'node: not found' >&2\nexit 127\n")
-    ready = await AgentClis(programs.environ).ready("codex", "/r")
-    assert not ready.ok
-    assert "node: not found" in ready.problem
-
-
-async def test_a_program_that_cannot_be_executed_is_told(programs: AgentPrograms) -> None:
-    programs.add("codex", "#!/nowhere/sh\n")
-    ready = await AgentClis(programs.environ).ready("codex", "/r")
-    assert not ready.ok
-    assert "cannot be started" in ready.problem
 
 
 async def test_a_program_that_tells_no_version_in_time_is_ended_with_its_children(
@@ -237,21 +242,9 @@ def test_an_operators_own_command_gets_the_prompt_where_it_wants_it(
         assert Path(started.arguments[-1]).read_text(encoding="utf-8") == PROMPT[:50]
 
 
-async def test_a_prompt_inside_a_word_is_refused_beforehand(programs: AgentPrograms) -> None:
-    clis = AgentClis(programs.environ, other_command="claude --message-file={prompt_file}")
-    ready = await clis.ready("other", "/r")
-    assert not ready.ok
-    assert "a word of its own" in ready.problem
-
-
 def test_an_operators_command_that_cannot_be_read_is_refused(programs: AgentPrograms) -> None:
     with pytest.raises(Refused, match="quotation"):
         AgentClis(programs.environ, other_command="agent 'half")
-
-
-async def test_without_an_operators_command_there_is_no_other(programs: AgentPrograms) -> None:
-    ready = await AgentClis(programs.environ).ready("other", "/r")
-    assert not ready.ok
 
 
 async def test_the_played_agent_is_ready_only_on_its_stage_and_in_its_sample(
@@ -492,13 +485,6 @@ async def test_a_program_that_is_not_known_or_of_the_repository_is_not_started_t
     assert (ready.ok, ready.version) == (True, "")
     assert "not tried whether `codex` starts" in ready.warnings[0]
     assert not (own.bin / "found").exists()
-
-
-async def test_an_own_command_that_is_not_there_is_not_ready(
-    programs: AgentPrograms, repository: Path
-) -> None:
-    clis = AgentClis(programs.environ, other_command="no-such-agent {prompt}")
-    assert "not on the PATH" in (await clis.ready("other", str(repository))).problem
 
 
 async def test_that_a_version_cannot_be_asked_for_want_of_a_folder_is_told(

@@ -70,55 +70,23 @@ def test_it_is_its_owners_alone_and_secrets_are_masked(tmp_path: Path) -> None:
     assert "[MASKED:SHOP_TOKEN]" in text
 
 
-def changed(lines: list[bytes]) -> list[bytes]:
-    return [lines[0], lines[1].replace(b"U1", b"U9"), *lines[2:]]
+TAMPERING: dict[str, Callable[[list[bytes]], list[bytes]]] = {
+    "changed": lambda lines: [lines[0], lines[1].replace(b"U1", b"U9"), *lines[2:]],
+    "a forged last one": lambda lines: [*lines[:-1], lines[-1].replace(b"U1", b"U9")],
+    "removed": lambda lines: [*lines[:2], *lines[3:]],
+    "swapped": lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
+    "cut off": lambda lines: lines[:-1],
+    "cut in the middle of a line": lambda lines: [*lines[:-1], lines[-1][:40]],
+    "without the beginning": lambda lines: lines[2:],
+    "emptied": lambda _: [],
+    "spoiled": lambda lines: [lines[0], b"\xff\xfe [[[[\n", *lines[2:]],
+}
 
 
-def forged_last(lines: list[bytes]) -> list[bytes]:
-    return [*lines[:-1], lines[-1].replace(b"U1", b"U9")]
-
-
-def removed(lines: list[bytes]) -> list[bytes]:
-    return [*lines[:2], *lines[3:]]
-
-
-def swapped(lines: list[bytes]) -> list[bytes]:
-    return [lines[0], lines[2], lines[1], *lines[3:]]
-
-
-def cut_off(lines: list[bytes]) -> list[bytes]:
-    return lines[:-1]
-
-
-def cut_in_the_middle_of_a_line(lines: list[bytes]) -> list[bytes]:
-    return [*lines[:-1], lines[-1][:40]]
-
-
-def without_the_beginning(lines: list[bytes]) -> list[bytes]:
-    return lines[2:]
-
-
-def emptied(lines: list[bytes]) -> list[bytes]:
-    del lines
-    return []
-
-
-def spoiled(lines: list[bytes]) -> list[bytes]:
-    return [lines[0], b"\xff\xfe [[[[\n", *lines[2:]]
-
-
-TAMPERING: list[Callable[[list[bytes]], list[bytes]]] = [
-    changed, forged_last, removed, swapped, cut_off, cut_in_the_middle_of_a_line,
-    without_the_beginning, emptied, spoiled,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("tamper", TAMPERING, ids=lambda one: one.__name__)
-def test_tampering_is_found_told_and_itself_noted(
-    tamper: Callable[[list[bytes]], list[bytes]], tmp_path: Path
-) -> None:
-    lines = written(tmp_path)
-    (tmp_path / AUDIT_FILE).write_bytes(b"".join(tamper(lines)))
+@pytest.mark.parametrize("tamper", TAMPERING)
+def test_tampering_is_found_told_and_itself_noted(tamper: str, tmp_path: Path) -> None:
+    lines = TAMPERING[tamper](written(tmp_path))
+    (tmp_path / AUDIT_FILE).write_bytes(b"".join(lines))
     assert check_audit(tmp_path).problems
     audit = AuditFile(tmp_path, MASKER)
     assert "is not as it was written" in " ".join(audit.broken)

@@ -179,38 +179,30 @@ async def test_agents_do_not_know_where_tmux_is(server: OwnServer) -> None:
     assert names <= {*server.environment, "GWT_RUN", "GWT_SPOOL", "PWD", "OLDPWD", "SHLVL", "_"}
 
 
-def _tmux(folder: Path, answer: str) -> TmuxPanes:
-    folder.mkdir()
-    program = folder / "tmux"
-    program.write_text(f"#!/bin/sh\n{answer}\n")
-    program.chmod(0o755)
-    return TmuxPanes("gwt-test-none", folder, mask=str, environment={"PATH": str(folder)})
-
-
-@pytest.mark.parametrize(
-    "version", ["tmux 3.2", "tmux 3.3a", "tmux 4.0", "tmux next-3.5", "tmux master"]
-)
-async def test_a_tmux_that_is_new_enough_is_accepted(tmp_path: Path, version: str) -> None:
-    await _tmux(tmp_path / "bin", f"echo '{version}'").require()
-
-
-@pytest.mark.covers("G-RULE-TMUX-1", "G-ASSUME-3")
-@pytest.mark.parametrize("answer", ["echo 'tmux 3.1c'", "echo 'tmux 2.9a'", "exit 1"])
-async def test_a_tmux_that_is_too_old_or_broken_is_told(tmp_path: Path, answer: str) -> None:
-    with pytest.raises(Unavailable, match=r"3\.2") as told:
-        await _tmux(tmp_path / "bin", answer).require()
-    assert "Install" in told.value.remedy
-
-
 @pytest.mark.covers("G-RULE-TMUX-1", "G-RULE-TMUX-2", "G-LIMIT-1", "G-ASSUME-3")
-async def test_a_missing_tmux_is_told(tmp_path: Path) -> None:
-    panes = TmuxPanes(
-        "gwt-test-none", tmp_path, mask=str, environment={"PATH": os.fspath(tmp_path)}
-    )
-    with pytest.raises(Unavailable, match="tmux is required"):
+@pytest.mark.parametrize(("answer", "problem"), [
+    *((f"echo 'tmux {version}'", "") for version in ("3.2", "3.3a", "4.0", "next-3.5", "master")),
+    *((answer, r"3\.2") for answer in ("echo 'tmux 3.1c'", "echo 'tmux 2.9a'", "exit 1")),
+    ("", "tmux is required"),
+])  # fmt: skip
+async def test_a_tmux_that_is_missing_too_old_or_broken_is_told(
+    tmp_path: Path, answer: str, problem: str
+) -> None:
+    program = tmp_path / "tmux"
+    if answer:
+        program.write_text(f"#!/bin/sh\n{answer}\n")
+        program.chmod(0o755)
+    environment = {"PATH": os.fspath(tmp_path)}
+    panes = TmuxPanes("gwt-test-none", tmp_path, mask=str, environment=environment)
+    if not problem:
         await panes.require()
-    with pytest.raises(Unavailable, match="tmux is required"):
-        await panes.start("run-1", str(tmp_path), COUNTS, "")
+        return
+    with pytest.raises(Unavailable, match=problem) as told:
+        await panes.require()
+    assert answer == "" or "Install" in told.value.remedy
+    if not answer:
+        with pytest.raises(Unavailable, match=problem):
+            await panes.start("run-1", str(tmp_path), COUNTS, "")
 
 
 async def test_a_tmux_that_hangs_is_told_with_what_to_look_at_and_goes_on_later(
