@@ -58,16 +58,11 @@ def lives(pid_file: Path) -> bool:
 async def test_the_environment_has_no_secrets_and_says_ci(
     commands: ShellCommands, tmp_path: Path
 ) -> None:
-    done = await commands.run(str(tmp_path), "env; pwd", seconds=10, log=str(tmp_path / "log"))
+    done = await commands.run(str(tmp_path), "cat; env; pwd", seconds=10, log=str(tmp_path / "log"))
     assert "CI=1" in done.output
     assert "HOME=/nowhere" in done.output
     assert "canary" not in done.output
     assert done.output.endswith(f"{tmp_path}\n")
-
-
-async def test_standard_input_is_empty(commands: ShellCommands, tmp_path: Path) -> None:
-    done = await commands.run(str(tmp_path), "cat; echo end", seconds=10, log=str(tmp_path / "l"))
-    assert done.output == "end\n"
 
 
 @pytest.mark.covers("R-SECRET-RULE-1")
@@ -75,8 +70,9 @@ async def test_secrets_are_masked_in_the_answer_and_in_the_log(
     commands: ShellCommands, tmp_path: Path
 ) -> None:
     log = tmp_path / "deep" / "check.log"
-    done = await commands.run(str(tmp_path), "echo pw hunter2", seconds=10, log=str(log))
-    assert done.output == log.read_text() == "pw [MASKED]\n"
+    command = r"printf 'pw hunter2 a\377b\n'"  # what is no text is told as text
+    done = await commands.run(str(tmp_path), command, seconds=10, log=str(log))
+    assert done.output == log.read_text() == "pw [MASKED] a\ufffdb\n"
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
@@ -113,43 +109,21 @@ async def test_a_flood_is_bounded_and_its_end_is_shown(
     assert min(HEAD_BYTES, TAIL_BYTES) < len(content) <= LOG_LIMIT
 
 
-async def test_binary_output_is_told_as_text(commands: ShellCommands, tmp_path: Path) -> None:
-    done = await commands.run(
-        str(tmp_path), r"printf 'a\377b\n'", seconds=10, log=str(tmp_path / "log")
-    )
-    assert done.output == "a\ufffdb\n"
+LIVES_ON: dict[str, tuple[str, float, int | None, str]] = {
+    "at the time limit": ("echo begun; sleep 600 & echo $! >one; sleep 600", 2, None, "begun\n"),
+    "deaf to SIGTERM": ("trap '' TERM; echo $$ >one; while :; do sleep 0.1; done", 2, None, ""),
+    "a daemon that keeps the output open": ("sleep 600 & echo $! >one; echo done", 60, 0, "done\n"),
+    "who left the group": ("setsid sh -c 'echo $$ >one; exec sleep 600' & while [ ! -s one ]; do :; done", 60, 0, ""),
+}  # fmt: skip
 
 
-async def test_at_the_time_limit_the_whole_group_ends(
-    commands: ShellCommands, tmp_path: Path
+@pytest.mark.parametrize("what", LIVES_ON)
+async def test_nothing_that_a_command_started_lives_on(
+    commands: ShellCommands, tmp_path: Path, what: str
 ) -> None:
-    command = "echo begun; sleep 600 & echo $! >one; sleep 600"
-    done = await commands.run(str(tmp_path), command, seconds=2, log=str(tmp_path / "log"))
-    assert done.exit_code is None
-    assert done.output == "begun\n"
-    assert not lives(tmp_path / "one")
-
-
-async def test_who_ignores_sigterm_is_killed(commands: ShellCommands, tmp_path: Path) -> None:
-    command = "trap '' TERM; echo $$ >one; while :; do sleep 0.1; done"
-    done = await commands.run(str(tmp_path), command, seconds=2, log=str(tmp_path / "log"))
-    assert done.exit_code is None
-    assert not lives(tmp_path / "one")
-
-
-async def test_a_daemon_that_keeps_the_output_open_does_not_keep_us(
-    commands: ShellCommands, tmp_path: Path
-) -> None:
-    command = "sleep 600 & echo $! >one; echo done"
-    done = await commands.run(str(tmp_path), command, seconds=60, log=str(tmp_path / "log"))
-    assert (done.exit_code, done.output) == (0, "done\n")
-    assert not lives(tmp_path / "one")
-
-
-async def test_who_left_the_group_ends_too(commands: ShellCommands, tmp_path: Path) -> None:
-    command = "setsid sh -c 'echo $$ >one; exec sleep 600' & while [ ! -s one ]; do :; done"
-    done = await commands.run(str(tmp_path), command, seconds=60, log=str(tmp_path / "log"))
-    assert done.exit_code == 0
+    command, seconds, code, output = LIVES_ON[what]
+    done = await commands.run(str(tmp_path), command, seconds=seconds, log=str(tmp_path / "log"))
+    assert (done.exit_code, done.output) == (code, output)
     assert not lives(tmp_path / "one")
 
 
