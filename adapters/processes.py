@@ -11,11 +11,10 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bot.core.errors import Unavailable
 
@@ -156,24 +155,31 @@ async def running(
     grace: float = 0.0,
 ) -> AsyncGenerator[RunningProgram]:
     """A program for the time of the block. Without `err`, what it says there goes to `out`."""
-    transport, program = await asyncio.get_running_loop().subprocess_exec(
-        lambda: RunningProgram(out, err),
-        *argv,
-        cwd=cwd,
-        env=dict(env),
-        stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT if err is None else subprocess.PIPE,
-        start_new_session=True,
-        umask=umask,
-        pass_fds=tuple(pass_fds),
+    starting = asyncio.ensure_future(
+        asyncio.get_running_loop().subprocess_exec(
+            lambda: RunningProgram(out, err),
+            *argv,
+            cwd=cwd,
+            env=dict(env),
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if err is None else subprocess.PIPE,
+            start_new_session=True,
+            umask=umask,
+            pass_fds=tuple(pass_fds),
+        )
     )
     try:
+        # not to be interrupted: it may be at work before the loop knows of it, and nobody would end what it has started
+        await uninterrupted(starting)
+        _, program = starting.result()
         program.say(stdin)
         yield program
     finally:
-        await uninterrupted(program.end(grace))
-        transport.close()
+        if starting.exception() is None:
+            transport, program = starting.result()
+            await uninterrupted(program.end(grace))
+            transport.close()
 
 
 class RunningProgram(asyncio.SubprocessProtocol):
@@ -212,7 +218,7 @@ class RunningProgram(asyncio.SubprocessProtocol):
                 await self.last_words()  # somebody may still have held the pipes
             return
         # Only here: psutil takes 15 ms to import. Collected first: who ends takes the trace to its children with it.
-        from adapters.descendants import descendants_of
+        from adapters.descendants import descendants_of, until_gone
 
         family = await asyncio.to_thread(descendants_of, self.pid)
         if grace:
@@ -222,6 +228,7 @@ class RunningProgram(asyncio.SubprocessProtocol):
         for process in family:
             process.signal(signal.SIGKILL)
         await self._gone_within(KILL_SECONDS)
+        await until_gone(family, KILL_SECONDS)
 
     async def _gone_within(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
@@ -300,7 +307,7 @@ def end_group(leader: int, number: signal.Signals) -> bool:
     return True
 
 
-async def uninterrupted(work: Coroutine[Any, Any, object]) -> None:
+async def uninterrupted(work: Awaitable[object]) -> None:
     """Wait for its end, also when we are cancelled meanwhile."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
