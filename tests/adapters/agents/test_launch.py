@@ -437,7 +437,8 @@ def test_a_repository_without_such_settings_is_not_remarked_upon(
 
 
 @pytest.mark.parametrize(
-    ("version", "ok"), [("2.1.144", False), ("2.1.145", True), ("2.2", True), ("3.0.0-beta", True)]
+    ("version", "ok"),
+    [("2.1.99", False), ("2.1.144", False), ("2.1.145", True), ("2.2", True), ("3.0.0-beta", True)],
 )
 async def test_versions_are_compared_as_numbers(
     programs: AgentPrograms, repository: Path, version: str, ok: bool

@@ -51,6 +51,7 @@ def utc(day: int, hour: int, minute: int = 0, *, month: int = 11, year: int = 20
         ("gemini", "Your quota will reset after 3h2m10s.", NOW + timedelta(hours=3, minutes=2, seconds=10)),
         ("gemini", "Usage limit reached for gemini-pro.\nAccess resets at 3:05 PM GMT+1.", utc(18, 14, 5)),
         ("gemini", "Usage limit reached.\nAccess resets at 3:05 PM UTC.", utc(18, 15, 5)),
+        ("gemini", "Usage limit reached.\nAccess resets at 3:05 PM GMT-5.", utc(18, 20, 5)),
         ("gemini", "Usage limit reached.\nAccess resets at 15:05.", utc(18, 14, 5)),
         ("gemini", "[API Error: You have exhausted your daily quota on this model.]", None),
         ("opencode", "HTTP 429: Slow down (retry after 60 s)", utc(18, 12, 1)),

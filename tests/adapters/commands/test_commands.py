@@ -159,8 +159,9 @@ async def test_what_a_killed_bot_left_running_is_ended_before_the_same_command_s
         start_new_session=True,
     )
     await until(pid_file.exists)
-    await commands.run(str(tmp_path), "true", seconds=10, log=log)
-    assert not lives(pid_file)
+    still_there = f"cat /proc/$(cat {pid_file})/cmdline 2>/dev/null; true"
+    done = await commands.run(str(tmp_path), still_there, seconds=10, log=log)
+    assert done.output == ""
     await orphan.wait()
 
 
