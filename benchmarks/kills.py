@@ -66,7 +66,7 @@ def left(home: Path) -> int | None:
     records = store.load()
     if store.broken or len(records) != 1:
         return None
-    number = records[0].session.continues
+    number = records[0].session.ending.rounds
     return number if records[0] == state(number) else None
 
 

@@ -16,6 +16,7 @@ from benchmarks.table import at_most, beside, hand_in
 from bot.core.people import Person, Thread
 from bot.core.projections.records import Record
 from bot.core.session import Session, Speaker
+from bot.core.session_parts import SessionRepository
 from bot.core.states import Status
 from bot.core.task import Task
 from tests.adapters.store.disks import HastyDisk
@@ -36,7 +37,7 @@ def a_record(name: str, status: Status) -> Record:
         status=status,
         thread=Thread(platform="console", channel="", root=name),
         owner=Person(platform="console", id="me"),
-        repository="/srv/shop",
+        repository=SessionRepository(path="/srv/shop"),
     )
     session.tasks = [
         Task(id=f"t-{n}", key=f"T{n:03}", name="Part", created_at=NOON) for n in range(5)

@@ -16,7 +16,7 @@ from tests.adapters.store.saver import state
 def save_for_ever(home: Path) -> None:
     store = JournalStore(home, export_delay=0)
     loaded = store.load()
-    number = loaded[0].session.continues if loaded else 0
+    number = loaded[0].session.ending.rounds if loaded else 0
     while True:
         number += 1
         store.save(state(number))

@@ -20,6 +20,7 @@ from bot.core.people import Person, Thread
 from bot.core.projections.records import Record
 from bot.core.runs import Run
 from bot.core.session import Session, Speaker
+from bot.core.session_parts import SessionRepository
 from bot.core.task import Task
 from tests.adapters.store.disks import CountingDisk
 
@@ -47,7 +48,7 @@ def a_record(size: int) -> Record:
         updated_at=NOON,
         thread=Thread(platform="console", channel="", root=str(size)),
         owner=Person(platform="console", id="me"),
-        repository="/srv/shop",
+        repository=SessionRepository(path="/srv/shop"),
     )
     for number in range(TASKS):
         task = Task(
@@ -74,7 +75,7 @@ def changed(record: Record, number: int) -> Record:
         outbox=[*record.outbox],
         heard=[*record.heard],
     )
-    record.session.continues = number
+    record.session.ending.rounds = number
     record.session.tasks[number % TASKS].blocked = f"for the {number}th time"
     return record
 

@@ -21,8 +21,9 @@ from tinydb.table import Table
 
 from adapters.files import Disk
 from bot.core.errors import BrokenStateError
+from bot.core.migrations import migrate_rows
 from bot.core.session import SCHEMA
-from bot.core.snapshot import NewerSchemaError, migrate_rows
+from bot.core.snapshot import NewerSchemaError
 
 JournalRow = dict[str, Any]
 Tables = dict[str, dict[str, JournalRow]]

@@ -6,7 +6,7 @@ same object needs no second look and a save finds what is new without reading wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -41,7 +41,7 @@ class RecordParts:
         except ValidationError as error:
             raise broken_record(error) from error
         parts = cls()
-        parts._root.know(record, "", keys)
+        parts._root.know(record, "", rows.keys(), keys)
         return parts, record
 
     def take(self, record: Record) -> RowChanges:
@@ -64,17 +64,21 @@ class _Alive:
         self._parts: dict[str, _Alive | _Items] = {}
         self._new = True
 
-    def know(self, living: Living, path: str, keys: Mapping[str, list[int]]) -> None:
-        """Take it for saved."""
+    def know(
+        self, living: Living, path: str, rows: Container[str], keys: Mapping[str, list[int]]
+    ) -> None:
+        """Take it for saved. A part that has no row yet is written whole by the next save."""
+        if path not in rows:
+            return
         self._new = False
         for name, value in vars(living).items():
             inner = f"{path}/{name}"
             if isinstance(value, Living):
                 part = self._parts[name] = _Alive(type(value))
-                part.know(value, inner, keys)
+                part.know(value, inner, rows, keys)
             elif isinstance(value, list):
                 items = self._parts[name] = _Items()
-                items.know(cast(list[object], value), inner, keys)
+                items.know(cast(list[object], value), inner, rows, keys)
             else:
                 self._values[name] = value
 
@@ -144,13 +148,19 @@ class _Items:
         self._keys: list[int] = []
         self._next = 0
 
-    def know(self, items: list[object], path: str, keys: Mapping[str, list[int]]) -> None:
+    def know(
+        self,
+        items: list[object],
+        path: str,
+        rows: Container[str],
+        keys: Mapping[str, list[int]],
+    ) -> None:
         self._keys = keys.get(path, [])
         self._next = max(self._keys, default=-1) + 1
         for key, item in zip(self._keys, items, strict=True):
             if isinstance(item, Living):
                 saved = _Alive(type(item))
-                saved.know(item, f"{path}/{key}", keys)
+                saved.know(item, f"{path}/{key}", rows, keys)
                 self.items.append(saved)
             else:
                 self.items.append(item)

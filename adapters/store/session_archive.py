@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -18,6 +19,7 @@ from adapters.store.records import TABLE, RecordParts, broken_record
 from bot.core.actions import Order
 from bot.core.errors import BrokenStateError, Refused
 from bot.core.events import Event, Result
+from bot.core.migrations import migrate_session
 from bot.core.projections.records import (
     EXPORT_FORMAT,
     DecidedEvent,
@@ -27,7 +29,7 @@ from bot.core.projections.records import (
     Record,
     states_of,
 )
-from bot.core.session import Session
+from bot.core.session import SCHEMA, Session
 
 # A tar.gz whose manifest names every file with its hash. It is read in memory and never unpacked:
 # what somebody hands in must neither fill the disk nor choose where files go.
@@ -42,6 +44,7 @@ _BROKEN = (
     # what tarfile makes of headers that nobody has written by accident
     *(ValueError, RecursionError),
 )
+_RECORD: TypeAdapter[dict[str, dict[str, Any]]] = TypeAdapter(dict[str, Any])
 _MEND = "Export the session again; an archive must not be changed."
 
 
@@ -146,12 +149,21 @@ def _manifest(path: Path, files: Mapping[str, bytes]) -> Manifest:
 def _history(path: Path, content: bytes) -> EventHistory:
     first, *rest = content.splitlines() or [b""]
     try:
-        return EventHistory(start=Record.model_validate_json(first), steps=tuple(_read_steps(rest)))
+        return EventHistory(start=_read_start(first), steps=tuple(_read_steps(rest)))
     except ValidationError as error:
         raise Refused(
             f"I do not understand the history in {path}.",
             "Replay it with the gwt-bot that its manifest names.",
         ) from error
+
+
+def _read_start(row: bytes) -> Record:
+    saved = _RECORD.validate_json(row)
+    session = saved.get("session", {})
+    form = session.get("schema_version", SCHEMA)
+    if isinstance(form, int) and 1 <= form < SCHEMA:
+        saved["session"] = migrate_session(session, form)
+    return Record.model_validate(saved)
 
 
 def _read_steps(rows: Iterable[bytes]) -> Iterable[DecidedEvent]:

@@ -243,7 +243,7 @@ class SessionLine(BaseModel):
             title=session.title,
             status=session.status.value,
             phase=session.phase.value,
-            repository=session.repository,
+            repository=session.repository.path,
             host=platform.node(),
             updated_at=session.updated_at,
         )

@@ -155,7 +155,7 @@ async def _last() -> str:
 def _info(told: TableRow, whole: TableRow) -> Iterable[Element]:
     from bot.core.layout.phrases import state_in_words
 
-    commit = _text(whole, "base_commit")[:10]
+    commit = _text(cast("TableRow", whole["repository"]), "base_commit")[:10]
     pairs = (
         ("Session", _text(whole, "id")),
         ("Status", state_in_words(_text(whole, "state"), _text(whole, "phase"))),

@@ -78,7 +78,9 @@ class Actor:
     @property
     def quiet(self) -> bool:
         """Nothing is under way: it waits for a person or for something outside, or is over."""
-        return self._next() is None and (not self._record.outbox or bool(self.session.trouble))
+        return self._next() is None and (
+            not self._record.outbox or bool(self.session.control.trouble)
+        )
 
     @property
     def waiting(self) -> int:
@@ -102,7 +104,7 @@ class Actor:
 
     def _stuck_orders(self) -> Iterator[str]:
         now = self._world.clock.now()
-        for trouble in self.session.troubles:
+        for trouble in self.session.control.troubles:
             lasts = trouble.since is None or now - trouble.since >= WORTH_WAITING
             if lasts or trouble.reason == AI_SETTINGS:
                 yield trouble.order

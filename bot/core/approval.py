@@ -12,8 +12,9 @@ from datetime import datetime, timedelta
 
 from bot.core.events import Said
 from bot.core.plan import Document, Forecast, Spread
-from bot.core.session import Change, ChangeStage, Session
+from bot.core.session import Session
 from bot.core.states import Phase, Status, TaskState
+from bot.core.talk import Change, ChangeStage
 
 KEY = "approval"
 """With this the keys of all cards begin on which a plan or a change to it can be approved."""
@@ -23,7 +24,7 @@ VALID_FOR = timedelta(hours=24)
 def digest(session: Session) -> str:
     """sha256 over the documents, the base commit, what sets worktrees up and runs the tests, and agent and flags of every task."""
     agents = [(task.key, task.agent) for task in session.tasks]
-    return _digest(session, session.documents, agents)
+    return _digest(session, session.plan.documents, agents)
 
 
 def digest_of_change(session: Session, change: Change) -> str:
@@ -37,24 +38,28 @@ def _digest(
 ) -> str:
     bound: dict[str, object] = {
         "documents": {document.kind.value: document.sha256 for document in documents},
-        "base": session.base_commit,
-        "agents": [[key, agent or session.agent, session.agent_flags] for key, agent in agents],
+        "base": session.repository.base_commit,
+        "agents": [
+            [key, agent or session.agents.default, session.agents.flags] for key, agent in agents
+        ],
     }
-    if session.test_command:
-        bound["tests"] = session.test_command
-    if session.set_up:
-        bound["set_up"] = session.set_up
+    if session.tests.command:
+        bound["tests"] = session.tests.command
+    if session.repository.set_up:
+        bound["set_up"] = session.repository.set_up
     return sha256(json.dumps(bound, sort_keys=True, separators=(",", ":")))
 
 
 def is_complete(session: Session) -> bool:
     """All who must approve have done so; it is only being looked at where the base stands now."""
-    return session.recheck and len(session.approvals) >= session.approvers
+    return (
+        session.approval.checking_base and len(session.approval.given) >= session.approval.required
+    )
 
 
 def offer(session: Session) -> str:
     """What a button to approve is about: this plan, as it was shown last. Shown afresh, it is another offer."""
-    return _shown(digest(session), session.documents_shown_at)
+    return _shown(digest(session), session.plan.shown_at)
 
 
 def offer_of_change(session: Session, change: Change) -> str:
@@ -101,7 +106,7 @@ def forecast(sessions: Sequence[Session]) -> Forecast:
     return Forecast(
         sessions=len(done),
         tasks=_spread(done, lambda one: float(len(one.in_state(TaskState.COMPLETED)))),
-        parallelism=_spread(done, lambda one: float(one.parallelism)),
+        parallelism=_spread(done, lambda one: float(one.plan.parallelism)),
         minutes=_spread(done, _minutes),
         tokens=_spread(done, lambda one: float(one.usage.tokens) or None),
     )
@@ -111,7 +116,7 @@ def _minutes(session: Session) -> float | None:
     """From the approval to the end of the last task; where nobody had to approve, from the first start."""
     completed = session.in_state(TaskState.COMPLETED)
     starts = [task.started_at for task in session.tasks if task.started_at]
-    start = session.approval.at if session.approval else min(starts, default=None)
+    start = session.approval.granted.at if session.approval.granted else min(starts, default=None)
     end = max((task.completed_at for task in completed if task.completed_at), default=None)
     if start is None or end is None or end < start:
         return None

@@ -20,8 +20,8 @@ from bot.core.llm import Usage
 from bot.core.people import Earlier, Person, Thread
 from bot.core.plan import Analysis, Document, Forecast, Policy
 from bot.core.runs import AgentReady, Dialog, RunEnd
-from bot.core.session import Affected, WordKind
 from bot.core.spec_kit.drafts import TaskDraft
+from bot.core.talk import Affected, WordKind
 from bot.core.tampering.signs import Flag
 from bot.core.task import PullText, SmallerTask, Workspace
 

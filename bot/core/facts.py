@@ -4,6 +4,9 @@ changes by its methods only.
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Self, cast, get_args, get_origin
+
 from pydantic import BaseModel, ConfigDict
 
 
@@ -17,3 +20,33 @@ class Living(BaseModel):
     """Something with a life of its own. It is copied before each decision, so a failed one leaves no trace."""
 
     model_config = ConfigDict(extra="forbid")
+
+    def copied(self) -> Self:
+        """A copy whose lists and living parts are its own; the facts in them are shared."""
+        names = _changing_fields(type(self))
+        return self.model_copy(update={name: _copied(getattr(self, name)) for name in names})
+
+
+@cache
+def _changing_fields(kind: type[Living]) -> tuple[str, ...]:
+    """Found once for each class: a session has hundreds of fields, and it is copied for every event."""
+    fields = kind.model_fields.items()
+    return tuple(name for name, field in fields if _changes(field.annotation))
+
+
+def _changes(annotation: object) -> bool:
+    if isinstance(annotation, type) and issubclass(annotation, (Living, list, dict)):
+        return True
+    return get_origin(annotation) in (list, dict) or any(map(_changes, get_args(annotation)))
+
+
+def _copied(value: object) -> object:
+    match value:
+        case list():
+            return list(map(_copied, cast("list[object]", value)))
+        case dict():
+            return {**cast("dict[str, object]", value)}
+        case Living():
+            return value.copied()
+        case _:
+            return value

@@ -89,7 +89,7 @@ class LiveSessions:
         if record is None:
             return None
         # one that fell over has lost its place: another may hold it by now
-        record.session.has_place = False
+        record.session.queue.has_place = False
         return self.wake(record)
 
     def session_in(self, thread: Thread) -> Session | None:

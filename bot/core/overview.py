@@ -176,8 +176,8 @@ def _entry(session: Session, asked: tuple[str, ...], now: datetime) -> Entry:
 
 
 def _progress(session: Session) -> str:
-    if session.queue_position:
-        return f"place {session.queue_position} in the queue"
+    if session.queue.position:
+        return f"place {session.queue.position} in the queue"
     if not session.tasks:
         return session.phase
     done = len(session.in_state(TaskState.COMPLETED))
@@ -236,7 +236,7 @@ async def _health(world: World, mine: Iterable[Session]) -> tuple[tuple[str, str
     model = world.preferences.model()
     asked = f"{model.model or 'its own choice'} at {model.base_url or model.provider}"
     agents = sum(bool(t.run and t.run.alive) for one in mine for t in one.tasks)
-    troubles = tuple(dict.fromkeys(one.trouble for one in mine if one.trouble))
+    troubles = tuple(dict.fromkeys(one.control.trouble for one in mine if one.control.trouble))
     return (
         ("Model", f"AI settings are required: {model.missing}" if model.missing else asked),
         ("tmux", await _panes(world)),

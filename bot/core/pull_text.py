@@ -55,7 +55,7 @@ def _facts(session: Session, task: Task, depends_on: Sequence[int]) -> Iterator[
     yield _suggestions(task)
     label = task_label(session.id, task.number) if task.number else task.key
     by = f"Session {session.short}, {label}"
-    yield f"{by}, specification {session.spec.id}" if session.spec else by
+    yield f"{by}, specification {session.plan.spec.id}" if session.plan.spec else by
 
 
 def _evidence(session: Session, task: Task) -> str:
@@ -77,7 +77,7 @@ def _lines_that_fit(lines: Sequence[str], room: int) -> Iterator[str]:
 def _rows(session: Session, task: Task) -> Iterator[tuple[str, str]]:
     """Each requirement that the branch serves, then each criterion, with what shows it."""
     tasks = [one for one in session.tasks if _on_its_branch(one, task)]
-    document = session.document(DocumentKind.SPEC)
+    document = session.plan.document(DocumentKind.SPEC)
     spec = document.text if document else ""
     for covered in coverage(spec, tasks):
         serving = [one for one in tasks if one.key in covered.tasks]

@@ -138,10 +138,10 @@ class Repositories:
 
 def remember_tests(world: World, before: Session, after: Session) -> None:
     """What somebody has said of the tests counts for later sessions of the repository, too; `none` counts for this one."""
-    if after.tests_changed == before.tests_changed:
+    if after.tests.times_set == before.tests.times_set:
         return
     try:
-        world.bindings.bind(_tests_key(Path(after.repository).resolve()), after.test_command)
+        world.bindings.bind(_tests_key(Path(after.repository.path).resolve()), after.tests.command)
     except Unavailable as problem:  # this session has its command all the same
         log.warning("test command not kept", extra={"data": {"why": problem.reason}})
 

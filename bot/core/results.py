@@ -55,8 +55,8 @@ def _reasons(session: Session, broken: tuple[str, ...]) -> Iterator[str]:
 def _claims(session: Session) -> Iterator[str]:
     """What agents and the model say themselves; what the bot has seen is no claim."""
     yield from (task.run.message for task in session.tasks if task.run)
-    if session.summary:
-        yield session.summary
+    if session.ending.summary:
+        yield session.ending.summary
 
 
 def _inventory(session: Session, kept: EvidenceInventory | None) -> EvidenceInventory:
@@ -108,7 +108,7 @@ def why_incomplete(session: Session, task: Task, broken: Collection[str] = ()) -
         return f"evidence was changed after it was written: {', '.join(damaged)}"
     if (wrong := contradiction(task)) or (wrong := _unproven(task)):
         return wrong
-    if task.id in session.unlogged:
+    if task.id in session.ending.missing_logs:
         return "its log cannot be written"
     if number := _closed_pull(session, task):
         return f"#{number} was closed without a merge"
@@ -138,7 +138,7 @@ def _status(
     if task.state is TaskState.FAILED:
         return OverallStatus.ERROR
     if task.state is TaskState.COMPLETED:
-        if task.id in session.unlogged or _unproven(task):
+        if task.id in session.ending.missing_logs or _unproven(task):
             return OverallStatus.NO_EVIDENCE
         return OverallStatus.INCOMPLETE if _closed_pull(session, task) else OverallStatus.COMPLETE
     if task.state is TaskState.REPLACED and task.id not in seen:

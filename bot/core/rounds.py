@@ -96,10 +96,10 @@ async def _collisions(world: World, session: Session) -> CollisionsSeen | None:
     if session.phase is not Phase.EXECUTING or len(branches) < 2:
         return None
     try:
-        found = await world.worktrees.collisions(session.repository, branches)
+        found = await world.worktrees.collisions(session.repository.path, branches)
     except PortError:
         return None  # a forecast: nothing hangs on it
-    told = {frozenset((one.one, one.other)) for one in session.collisions}
+    told = {frozenset((one.one, one.other)) for one in session.execution.collisions}
     new = tuple(one for one in found if frozenset((one.one, one.other)) not in told)
     return CollisionsSeen(**world.mark(), collisions=new) if new else None
 

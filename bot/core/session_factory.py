@@ -15,6 +15,7 @@ from bot.core.projections.records import Record
 from bot.core.repositories import Repositories, repository_request
 from bot.core.session import Session
 from bot.core.session_commands import SessionCommands
+from bot.core.session_parts import SessionRepository, SessionRequest, SessionTests
 from bot.core.world import World
 from bot.steps.approve.rules import is_answer
 from bot.steps.chat import chat_of
@@ -65,7 +66,7 @@ class SessionStarts:
         path = self.repositories.path_for(origin, asked.name)
         said = Said(id=event.id, at=event.at, by=event.by, text=asked.text, may_stop=event.may_stop)
         session = self._session(thread, said, path, derived_id(event.id, "spec"))
-        session.spec_only = session.dry_run = True
+        session.request.spec_only = session.request.dry_run = True
         return self._saved(session, said)
 
     def by_session(
@@ -74,9 +75,11 @@ class SessionStarts:
         """Another session, the parent, wants one on its own repository, or an intent is run. None: it is there already."""
         if self.world.store.find(session_id):
             return None
-        path = (parent.repository if parent else event.path) or self.repositories.path_for(thread)
+        path = (parent.repository.path if parent else event.path) or self.repositories.path_for(
+            thread
+        )
         session = self._session(thread, event, path, session_id)
-        session.unattended = parent.unattended if parent else False
+        session.request.unattended = parent.request.unattended if parent else False
         return self._saved(session, event)
 
     def _session(
@@ -90,11 +93,12 @@ class SessionStarts:
             updated_at=event.at,
             thread=thread,
             owner=event.by,
-            repository=path,
-            request_id=event.id if isinstance(event, Said) else "",
-            test_command=command,
-            tests_from=source,
-            unattended=isinstance(event, Said) and event.unattended,
+            request=SessionRequest(
+                event_id=event.id if isinstance(event, Said) else "",
+                unattended=isinstance(event, Said) and event.unattended,
+            ),
+            repository=SessionRepository(path=path),
+            tests=SessionTests(command=command, source=source),
         )
 
     def _saved(self, session: Session, event: Said | Begun) -> Record:

@@ -6,15 +6,13 @@ ours wins; a file without ours (written by gwt itself) is completed from what it
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from bot.core.errors import BrokenStateError
+from bot.core.migrations import migrate_session
 from bot.core.runs import CompletionSource, Run
 from bot.core.session import SCHEMA, Message, Session
 from bot.core.states import IntentStatus, Outcome, Phase, RunState, Status, TaskState
@@ -137,75 +135,14 @@ AGENTS = {
 
 # What gwt's keys say already needs no second place.
 GWT_SESSION_FIELDS = {
-    *("id", "created_at", "updated_at", "status", "repository", "base_branch"),
-    *("queue_position", "conversation", "tasks"),
+    **dict.fromkeys(("id", "created_at", "updated_at", "status", "conversation", "tasks"), True),
+    "repository": {"path", "base_branch"},
+    "queue": {"position"},
 }
 GWT_TASK_FIELDS = {
     *("id", "name", "description", "dependencies", "worktree_strategy", "workspace"),
     *("created_at", "started_at", "completed_at", "pull_request", "result"),
 }
-
-
-# Migrations: older forms of a saved session, brought to today's step by step. A migration that
-# was released is never changed.
-#
-# Whoever adds, renames or moves a saved field makes `SCHEMA` one more and writes the migration
-# that leads there: then an older version of the program leaves the file alone, instead of taking
-# it for broken.
-
-SavedRow = dict[str, Any]
-_TASK_PATH = re.compile(r"/session/tasks/[0-9]+")
-
-
-def _unchanged(row: SavedRow) -> SavedRow:
-    return row
-
-
-def _without_steps(task: SavedRow) -> SavedRow:
-    return {name: value for name, value in task.items() if name != "steps"}
-
-
-@dataclass(frozen=True)
-class Migration:
-    """What becomes of the fields of a session and of a task, each without what lies below it."""
-
-    session: Callable[[SavedRow], SavedRow] = _unchanged
-    task: Callable[[SavedRow], SavedRow] = _unchanged
-
-
-Migrations = Mapping[int, Migration]
-MIGRATIONS: Migrations = {
-    2: Migration(),  # a session knows why it misses its repository; who did not know was missing none
-    3: Migration(),  # the usage knows who answered and how long that took; what nobody has measured was nothing; words know whether they waited
-    4: Migration(
-        task=_without_steps
-    ),  # nothing ever filled the steps of a task: its description tells what to do
-}
-"""By the form they lead to."""
-
-
-def migrate_rows(
-    rows: Mapping[str, SavedRow], form: int, steps: Migrations = MIGRATIONS
-) -> dict[str, SavedRow]:
-    """The rows of a record's journal."""
-    found = dict(rows)
-    for number in range(form + 1, SCHEMA + 1):
-        step = steps[number]
-        for path, row in found.items():
-            if path == "/session":
-                found[path] = {**step.session(dict(row)), "schema_version": number}
-            elif _TASK_PATH.fullmatch(path):
-                found[path] = step.task(dict(row))
-    return found
-
-
-def migrate_file(saved: SavedRow, form: int, steps: Migrations = MIGRATIONS) -> SavedRow:
-    """A session file, its tasks among it."""
-    for number in range(form + 1, SCHEMA + 1):
-        step = steps[number]
-        tasks = [step.task(dict(task)) for task in saved.get("tasks", ())]
-        saved = {**step.session(dict(saved)), "tasks": tasks, "schema_version": number}
-    return saved
 
 
 # Reading: our own keys where they are written, else what gwt's keys tell.
@@ -218,41 +155,50 @@ def restore(data: bytes) -> Session:
         raise NewerSchemaError(written_by)
     saved = SavedSession.model_validate_json(data)
     if written_by < SCHEMA:
-        older = saved.model_dump(mode="json")
-        saved = SavedSession.model_validate(migrate_file(older, written_by))
+        saved = _migrated(saved, written_by)
     values = _completed(saved) | _ours(saved, Session)
     values |= {
         "id": saved.id,
         "created_at": saved.created_at,
         "updated_at": saved.updated_at,
         "status": _unknown_keys(saved).get("state", saved.status),
-        "repository": saved.repository_path,
-        "base_branch": saved.base_branch,
-        "queue_position": saved.queue_position,
+        "repository": {
+            **values.get("repository", {}),
+            "path": saved.repository_path,
+            "base_branch": saved.base_branch,
+        },
+        "queue": {**values.get("queue", {}), "position": saved.queue_position},
         "conversation": list(saved.conversation.messages),
         "tasks": [_task(task, number) for number, task in enumerate(saved.tasks, start=1)],
     }
     return Session.model_validate(values)
 
 
-def _completed(saved: SavedSession) -> dict[str, object]:
+def _migrated(saved: SavedSession, form: int) -> SavedSession:
+    """Of our own keys; gwt's have never changed."""
+    older = saved.model_dump(mode="json")
+    gwts = {name: older.pop(name) for name in SavedSession.model_fields if name != "tasks"}
+    return SavedSession.model_validate(gwts | migrate_session(older, form))
+
+
+def _completed(saved: SavedSession) -> dict[str, Any]:
     """What gwt's keys tell of the things it has no keys for."""
     asked = next((said.content for said in saved.conversation.messages), "")
     tests = [task.test_status.test_command for task in saved.tasks if task.test_status]
     done = saved.status == Status.COMPLETED
-    values: dict[str, object] = {
+    values: dict[str, Any] = {
         "thread": {"platform": "gwt", "channel": "", "root": saved.id},
         "owner": {"platform": "gwt", "id": "gwt"},
         "intent": {"body": asked, "status": IntentStatus.DONE if done else IntentStatus.EXECUTING},
         "phase": Phase.DONE if done else Phase.EXECUTING if saved.tasks else Phase.INTAKE,
         "usage": {"calls": saved.llm_call_count, "prompt_tokens": saved.estimated_tokens},
-        "test_command": next(iter(tests), ""),
+        "tests": {"command": next(iter(tests), "")},
     }
     if saved.spec_id:
         branch = f"agent/{saved.spec_id.lower()}"
         path = f"{saved.repository_path}/.worktrees/{branch.replace('/', '-')}"
         workspace = {"branch": branch, "path": path, "created_at": saved.created_at}
-        values["spec"] = {"id": saved.spec_id, "workspace": workspace}
+        values["plan"] = {"spec": {"id": saved.spec_id, "workspace": workspace}}
     return values
 
 
@@ -347,10 +293,10 @@ def export(session: Session) -> dict[str, object]:
         created_at=session.created_at,
         updated_at=session.updated_at,
         status=_STATUS.get(session.status, session.status.value),
-        repository_path=session.repository,
-        base_branch=session.base_branch,
-        spec_id=session.spec.id if session.spec else None,
-        queue_position=session.queue_position,
+        repository_path=session.repository.path,
+        base_branch=session.repository.base_branch,
+        spec_id=session.plan.spec.id if session.plan.spec else None,
+        queue_position=session.queue.position,
         llm_call_count=session.usage.calls,
         estimated_tokens=session.usage.tokens,
         conversation=SavedConversation(messages=tuple(session.conversation)),
@@ -375,7 +321,7 @@ def _saved_task(task: Task, session: Session) -> SavedTask:
         created_at=task.created_at,
         started_at=task.started_at,
         completed_at=task.completed_at,
-        test_status=_saved_test(task, session.test_command),
+        test_status=_saved_test(task, session.tests.command),
         retry_count=task.counters.failed_checks,
         pull_request=SavedPullRequest(**pull_request.model_dump()) if pull_request else None,
         result=task.result,

@@ -92,9 +92,9 @@ def standing(session: Session) -> ThreadStanding:
         title=session.title,
         status=session.status,
         phase=session.phase,
-        overall=session.result.overall_status if session.result else None,
+        overall=session.ending.result.overall_status if session.ending.result else None,
         waits_for=tuple(commands.waiting_titles(session)),
-        trouble=session.trouble,
+        trouble=session.control.trouble,
     )
 
 
@@ -146,7 +146,7 @@ def _facts(session: Session) -> StatusRow:
     return {
         "title": session.title,
         "tasks": dict[str, JsonValue](counted),
-        "queue_position": session.queue_position,
+        "queue_position": session.queue.position,
         "overall": stands.overall,
         "waits_for": [*stands.waits_for, *([stands.trouble] if stands.trouble else [])],
         "model_calls": session.usage.calls,

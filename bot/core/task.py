@@ -164,6 +164,21 @@ class Counters(Fact):
         return self.model_copy(update={name: getattr(self, name) + 1})
 
 
+class NextRun(Living):
+    """What is known of the next run of a task before it starts."""
+
+    why: Why = Why.FIRST
+    """What it is started for."""
+    feedback: str = ""
+    """What it is told about that."""
+    instructions: str = ""
+    """What it is told besides."""
+    to_merge: str = ""
+    """What its agent has to merge before anything else; each run is told so until git says that it is done."""
+    not_before: AwareDatetime | None = None
+    """When its agent's account has something left again."""
+
+
 class Task(Living):
     """A unit one agent can finish."""
 
@@ -184,13 +199,11 @@ class Task(Living):
     """Why it is Blocked or Failed, in a sentence."""
     blocked_from: TaskState | None = None
     """What it was doing before; a retry goes on there."""
-    step: Step | None = None
-    """What shall be done about it? It waits for that choice."""
-    past: tuple[str, ...] = ()
+    choice: Step | None = None
+    """Which next step shall be taken? It waits for that choice."""
+    past_choices: tuple[str, ...] = ()
     """What happened to it and which step was chosen, the last ones: `check_failed>again`."""
-    next_why: Why = Why.FIRST
-    next_feedback: str = ""
-    """What its next run is started for, and is told."""
+    next_run: NextRun = Field(default_factory=NextRun)
     dependencies: tuple[str, ...] = ()
     """Ids of tasks that must be Completed first."""
     requirements: tuple[str, ...] = ()
@@ -202,46 +215,40 @@ class Task(Living):
     worktree_strategy: Strategy = Strategy.NEW
     agent: str = ""
     workspace: Workspace | None = None
-    left: tuple[Workspace, ...] = ()
-    """What it had before and a person did without: its names are not used again, and it is looked after at the end."""
+    former_workspaces: tuple[Workspace, ...] = ()
+    """Those it had before, which were lost: their names are not used again, and they are looked after at the end."""
     runs: list[Run] = Field(default_factory=list[Run])
     checks: list[Check] = Field(default_factory=list[Check])
     verdicts: list[Verdict] = Field(default_factory=list[Verdict])
     work: Work | None = None
     """What git says lies in its worktree, as last looked at."""
-    work_of: str = ""
+    work_run: str = ""
     """The run after which that was."""
-    tests_found: str = ""
+    found_command: str = ""
     """What runs the tests, as its tree looks; it counts once a person has seen it."""
-    tests_problem: str = ""
-    """Why that will not work here."""
+    found_problem: str = ""
+    """Why that command will not work here."""
     flags: tuple[Flag, ...] = ()
     """Signs that its tests were made to pass, or that it reaches further than its plan, in the work as last looked at."""
     accepted: tuple[str, ...] = ()
+    """What a person let pass: commits whose flags or verdict they have seen, names of limits, marks of settings."""
     settings_mark: str = ""
     """How what its agent obeys looked when a person was asked about it."""
-    """What a person let pass: commits whose flags, limits or verdict they have seen."""
-    checked_of: str = ""
+    checked_run: str = ""
     """The run after which the last check was."""
-    judged_of: str = ""
+    judged_run: str = ""
     """The run that the last verdict is about."""
-    holds: int = 0
+    times_asked: int = 0
     """How often a person had to decide about it."""
-    held: Hold | None = None
+    hold: Hold | None = None
     """What kind of reason it is blocked for; none: whatever the sentence says."""
-    taking_in: tuple[str, ...] = ()
+    base_to_merge: tuple[str, ...] = ()
     """Commits of the base that are to be merged into its branch before it goes on."""
-    to_merge: str = ""
-    """What its agent was told to merge before anything else; each run is told so until git says that it is done."""
-    not_before: AwareDatetime | None = None
-    """When its agent's account has something left again."""
     taken_by: str = ""
     """Who works in its pane themselves; the bot keeps its hands off until they hand it back."""
-    told: str = ""
-    """What its next run is told besides what it is started for."""
-    tries: int = 0
+    pull_tries: int = 0
     """How often a pull request of it was tried to be made."""
-    problem: str = ""
+    pull_problem: str = ""
     """Why its pull request cannot be made."""
     verified_files: tuple[VerifiedFile, ...] = ()
     evidence_refs: tuple[str, ...] = ()
@@ -258,26 +265,20 @@ class Task(Living):
     replan_reason: str = ""
     created_at: AwareDatetime
     started_at: AwareDatetime | None = None
-    waited: float = 0
+    idle_seconds: float = 0
     """Seconds since its start in which nobody worked on it: it waited for a person, an account, its turn, a review."""
-    waits_since: AwareDatetime | None = None
-    """While it waits so."""
+    idle_since: AwareDatetime | None = None
+    """Since when it waits so."""
     completed_at: AwareDatetime | None = None
 
     def become(self, state: TaskState, why: str = "") -> None:
         """Change state. `why` belongs to Blocked and Failed; every other state clears it. What was to be chosen is past."""
         old, self.state = self.state, move(TASKS, self.state, state)
-        self.blocked, self.step, self.held = why, None, None
+        self.blocked, self.choice, self.hold = why, None, None
         self.blocked_from = old if state is TaskState.BLOCKED else None
         if state is TaskState.NEEDS_CONTINUATION:
             # it is worked on again: neither a cut nor a pull request of what was there waits any longer
-            self.replan_reason = self.problem = ""
-
-    def copied(self) -> Task:
-        """A copy whose lists are its own; the facts in them are shared."""
-        return self.model_copy(
-            update={"runs": [*self.runs], "checks": [*self.checks], "verdicts": [*self.verdicts]}
-        )
+            self.replan_reason = self.pull_problem = ""
 
     @property
     def run(self) -> Run | None:
@@ -292,14 +293,16 @@ class Task(Living):
         interrupted = (Why.RESUMED, Why.LIMITED)
         cause = next((run for run in reversed(self.runs) if run.why not in interrupted), None)
         unmet = cause.feedback if cause else ""
-        self.next_why = Why.RESUMED
-        self.next_feedback = (
+        self.next_run.why = Why.RESUMED
+        self.next_run.feedback = (
             f"{told}\n\nWhat that run was for still holds: {unmet}" if unmet else told
         )
 
     def must_merge(self, told: str) -> None:
         """Its agent has to settle a collision; perhaps one more, besides one that is not settled yet."""
-        self.to_merge = "\n\n".join(dict.fromkeys(one for one in (self.to_merge, told) if one))
+        self.next_run.to_merge = "\n\n".join(
+            dict.fromkeys(one for one in (self.next_run.to_merge, told) if one)
+        )
 
     def note_evidence(self, id: str) -> None:
         """Each piece once: what is done again after a crash leaves the same."""
@@ -308,7 +311,7 @@ class Task(Living):
 
     def look_again(self) -> None:
         """What was seen, tested and judged before is no reason to believe it now."""
-        self.work_of = self.checked_of = self.judged_of = ""
+        self.work_run = self.checked_run = self.judged_run = ""
 
     def count(self, name: str) -> int:
         self.counters = self.counters.plus(name)
@@ -321,7 +324,9 @@ class Task(Living):
     @property
     def asking(self) -> str:
         """Which time it is that a person is asked: a press on an earlier card does nothing."""
-        return f"{len(self.runs)}" if self.holds <= 1 else f"{len(self.runs)}.{self.holds}"
+        return (
+            f"{len(self.runs)}" if self.times_asked <= 1 else f"{len(self.runs)}.{self.times_asked}"
+        )
 
     @property
     def report(self) -> str:

@@ -48,7 +48,7 @@ def decide(session: Session, event: Event) -> list[Deed]:
     session.updated_at = max(session.updated_at, event.at)
     if isinstance(event, Result):
         session.usage += event.usage
-        session.token_scale = corrected_scale(event.usage, session.token_scale)
+        session.llm.token_scale = corrected_scale(event.usage, session.llm.token_scale)
         deeds += troubles.prompts_cut(session, event.usage)
         if not _is_waited_for(session, event):
             return deeds
@@ -62,7 +62,7 @@ def decide(session: Session, event: Event) -> list[Deed]:
     talk.note_speaker(session, event)
     plan.update_place(session, event.at)
     plan.count_waiting(session, event.at)
-    if session.troubles:
+    if session.control.troubles:
         deeds += troubles.no_longer_due(session, {order.key for order in due(session)})
     return list(talk.by_verbosity(session, deeds, before, event))
 
@@ -100,7 +100,7 @@ def _due_in_phase(session: Session) -> Iterator[Order]:
         case Phase.SPECIFYING:
             yield from specify.due(session)
         case Phase.APPROVING:
-            if session.recheck:
+            if session.approval.checking_base:
                 yield LookAtBase()
         case Phase.EXECUTING:
             yield from execute.due(session)

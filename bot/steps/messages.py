@@ -32,7 +32,8 @@ from bot.core.evidence import CommandSource
 from bot.core.layout.phrases import counted
 from bot.core.people import Destination, Person
 from bot.core.runs import AgentUsage
-from bot.core.session import Ending, Session
+from bot.core.session import Session
+from bot.core.session_parts import Ending
 from bot.core.sheets import Element, Tone
 from bot.core.states import Phase, RunState, Status, TaskState
 from bot.core.task import Task
@@ -56,23 +57,23 @@ def requested(session: Session) -> Iterator[Show]:
 
 
 def received(session: Session) -> Show:
-    spec_branch = session.spec.workspace.branch if session.spec else ""
+    spec_branch = session.plan.spec.workspace.branch if session.plan.spec else ""
     notes = (f"Spec, plan and tasks go to the branch {spec_branch}.",) if spec_branch else ()
-    if session.base_commit:
+    if session.repository.base_commit:
         notes = (*notes, *_upstream_notes(session), _pull_request_note(session))
-        notes = (*notes, *session.warnings, *session.brought)
+        notes = (*notes, *session.repository.warnings, *session.repository.agent_settings)
     return Show(
         card=ReceivedCard(
             key="received",
             session=session.short,
             request=shortened(session.intent.body, SHOWN),
-            repository=session.repository if session.base_commit else "",
+            repository=session.repository.path if session.repository.base_commit else "",
             branch=branch_of(session),
-            commit=session.base_commit,
-            uncommitted=session.base_uncommitted,
-            agent=session.agent,
-            sandboxed=session.sandboxed,
-            user=session.runs_as,
+            commit=session.repository.base_commit,
+            uncommitted=session.repository.uncommitted,
+            agent=session.agents.default,
+            sandboxed=session.agents.sandboxed,
+            user=session.agents.runs_as,
             notes=notes,
         )
     )
@@ -80,19 +81,21 @@ def received(session: Session) -> Show:
 
 def branch_of(session: Session) -> str:
     """The base branch, and where it is meant."""
-    upstream = session.upstream
-    return session.base_branch + (f" on {upstream.host}" if upstream and upstream.used else "")
+    upstream = session.repository.upstream
+    return session.repository.base_branch + (
+        f" on {upstream.host}" if upstream and upstream.used else ""
+    )
 
 
 def base_of(session: Session) -> str:
-    return f"{branch_of(session)} at {session.base_commit[:10]}"
+    return f"{branch_of(session)} at {session.repository.base_commit[:10]}"
 
 
 def _upstream_notes(session: Session) -> tuple[str, ...]:
     """How the base branch on its host differs from the one people have before them."""
-    if (there := session.upstream) is None:
+    if (there := session.repository.upstream) is None:
         return ()
-    branch, host = session.base_branch, there.host
+    branch, host = session.repository.base_branch, there.host
     if there.problem:
         reason = f"I could not see where {branch} stands on {host}: {there.problem}"
         return (sentences(reason, "I plan from yours, and look again before work begins"),)
@@ -121,7 +124,7 @@ def _upstream_notes(session: Session) -> tuple[str, ...]:
 
 
 def _pull_request_note(session: Session) -> str:
-    hosted = session.hosted
+    hosted = session.pulls.host
     if hosted is None:
         return (
             "No GitHub is configured: the work stays on its branches, and I offer to merge it here."
@@ -135,7 +138,7 @@ def _pull_request_note(session: Session) -> str:
 
 def questions(session: Session, decided: Decided | None = None) -> Show:
     """Those of a plan that is there already are asked for the next one."""
-    planned = bool(session.documents or session.previous)
+    planned = bool(session.plan.documents or session.plan.previous_documents)
     return Show(
         card=QuestionsCard(
             key=_key_of("questions", revision(session) + planned),
@@ -156,14 +159,16 @@ def _key_of(name: str, plan: int) -> str:
 
 def parts(session: Session, decided: Decided | None = None) -> Show:
     """Once they are opened, each with the way to its thread."""
-    where = tuple(WherePart(title=p.title, body=p.body, thread=p.thread) for p in session.parts)
+    where = tuple(
+        WherePart(title=p.title, body=p.body, thread=p.thread) for p in session.request.parts
+    )
     return Show(
         card=PartsCard(key="parts", parts=where, decided=decided or _where_it_goes_on(session))
     )
 
 
 def earlier_session(session: Session, decided: Decided | None = None) -> Show:
-    found = session.earlier
+    found = session.request.earlier
     return Show(
         card=EarlierCard(
             key="earlier",
@@ -183,19 +188,19 @@ _GOING_TO = {
 
 
 def _where_it_goes_on(session: Session) -> Decided | None:
-    going = session.going
+    going = session.request.destination
     return Decided(what=_GOING_TO[going.where], by=going.by, at=going.at) if going else None
 
 
 def revision(session: Session) -> int:
-    return session.spec.revision if session.spec else 0
+    return session.plan.spec.revision if session.plan.spec else 0
 
 
 def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
     return Show(
         card=ApprovalCard(
             key=f"{approval.KEY}:{revision(session)}",
-            spec_id=session.spec.id if session.spec else "",
+            spec_id=session.plan.spec.id if session.plan.spec else "",
             revision=revision(session),
             digest=approval.digest(session),
             offer=approval.offer(session),
@@ -203,26 +208,26 @@ def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
             tasks=tuple(
                 _planned(session, task) for task in session.tasks if task.state not in plan.GONE
             ),
-            parallelism=session.parallelism,
-            agent_flags=session.agent_flags,
-            test_command=session.test_command,
+            parallelism=session.plan.parallelism,
+            agent_flags=session.agents.flags,
+            test_command=session.tests.command,
             test_source=source(session),
-            set_up=session.set_up,
-            test_problem=session.test_problem,
+            set_up=session.repository.set_up,
+            test_problem=session.tests.problem,
             test_unseen=unseen(session),
             usage=session.usage,
             risk=session.intent.risk or "",
             risk_reasons=session.intent.risk_reasons,
-            brought=session.brought,
-            analysis=session.analysis,
-            forecast=session.forecast,
-            difference=session.difference,
-            dry_run=session.dry_run,
-            kept=_where_documents_are(session) if session.spec_only else "",
-            approvers=session.approvers,
+            brought=session.repository.agent_settings,
+            analysis=session.plan.analysis,
+            forecast=session.plan.forecast,
+            difference=session.plan.difference,
+            dry_run=session.request.dry_run,
+            kept=_where_documents_are(session) if session.request.spec_only else "",
+            approvers=session.approval.required,
             asker=asker(session),
-            approved_by=tuple(str(given.by) for given in session.approvals),
-            expires=session.documents_shown_at and session.documents_shown_at + approval.VALID_FOR,
+            approved_by=tuple(str(given.by) for given in session.approval.given),
+            expires=session.plan.shown_at and session.plan.shown_at + approval.VALID_FOR,
             decided=decided,
         )
     )
@@ -230,12 +235,12 @@ def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
 
 def asker(session: Session) -> str:
     """Whose yes does not count for it; empty: everybody's does who may approve."""
-    return str(session.owner) if session.others_approve else ""
+    return str(session.owner) if session.approval.others_only else ""
 
 
 def _where_documents_are(session: Session) -> str:
     """Where the documents are, as people find them."""
-    spec = session.spec
+    spec = session.plan.spec
     return f"{spec.directory} on the branch {spec.workspace.branch}" if spec else ""
 
 
@@ -245,7 +250,7 @@ def _planned(session: Session, task: Task) -> PlannedTask:
         key=task.key,
         name=task.name,
         after=after,
-        agent=task.agent or session.agent,
+        agent=task.agent or session.agents.default,
         done=task.state is TaskState.COMPLETED,
     )
 
@@ -254,13 +259,13 @@ def merge_offer(session: Session, decided: Decided | None = None) -> Show:
     return Show(
         card=OfferCard(
             key=key_of_plan(session, "offer"),
-            base=session.base_branch,
+            base=session.repository.base_branch,
             branches=tuple(
                 f"{task.key} {task.name}: {task.workspace.branch}{_pull_title(task)}"
                 for task in session.in_state(TaskState.COMPLETED)
                 if task.workspace
             ),
-            problem=session.ending_problem,
+            problem=session.ending.problem,
             decided=decided,
         )
     )
@@ -305,12 +310,12 @@ def answer_card(key: str, title: str, *body: Element, tone: Tone = Tone.PLAIN) -
 
 def stale_press(session: Session, event: Pressed) -> Whisper:
     """Why a press did nothing."""
-    if event.verb is Verb.APPROVE and session.approval:
-        given = session.approval
+    if event.verb is Verb.APPROVE and session.approval.granted:
+        given = session.approval.granted
         return privately(event, f"Already approved by {given.by}, {given.at:%Y-%m-%d %H:%M} UTC.")
-    if event.verb in (Verb.MERGE, Verb.KEEP) and session.ending and session.ending_by:
-        done = "a merge" if session.ending is Ending.MERGE else "to keep the branches"
-        return privately(event, f"{session.ending_by} has already chosen {done}.")
+    if event.verb in (Verb.MERGE, Verb.KEEP) and session.ending.choice and session.ending.chosen_by:
+        done = "a merge" if session.ending.choice is Ending.MERGE else "to keep the branches"
+        return privately(event, f"{session.ending.chosen_by} has already chosen {done}.")
     return privately(event, "That button is no longer current; nothing was changed.")
 
 
@@ -350,12 +355,12 @@ def status_card(
         session=session.short,
         status=session.status,
         phase=session.phase,
-        queue_position=session.queue_position or None,
-        waiting=session.queue_waiting,
+        queue_position=session.queue.position or None,
+        waiting=session.queue.waiting,
         tasks=tuple(task_line(task, at, tails) for task in session.tasks),
         usage=session.usage,
         agent_usage=agents_usage(session),
-        trouble=session.trouble,
+        trouble=session.control.trouble,
         at=at,
         choices=(STOP, LOG) if key == "status" and stoppable(session) else (),
     )
@@ -386,8 +391,8 @@ def task_line(task: Task, at: AwareDatetime, tails: Mapping[str, str]) -> TaskLi
 def _task_note(task: Task, at: AwareDatetime) -> str:
     if task.blocked:
         return task.blocked
-    if task.problem:
-        return f"no pull request: {task.problem}"
+    if task.pull_problem:
+        return f"no pull request: {task.pull_problem}"
     if waits := _waits_for(task):
         return waits
     if quiet := _silent_for(task, at):
@@ -419,8 +424,8 @@ def _waits_for(task: Task) -> str:
         return f"{task.taken_by} works in its pane"
     if task.run and task.run.state is RunState.WAITING_INPUT and task.run.dialog:
         return f"asks: {task.run.dialog.title}"
-    if task.not_before:
-        return f"its account's limit is reached; goes on at {task.not_before:%H:%M} UTC"
+    if task.next_run.not_before:
+        return f"its account's limit is reached; goes on at {task.next_run.not_before:%H:%M} UTC"
     return ""
 
 
@@ -428,8 +433,8 @@ def seconds_of(task: Task, at: AwareDatetime) -> int | None:
     """Seconds of work on it, by its agents and by the bot: its clock stands still while it waits."""
     if task.started_at is None:
         return None
-    now = task.waits_since or task.completed_at or at
-    return max(0, int((now - task.started_at).total_seconds() - task.waited))
+    now = task.idle_since or task.completed_at or at
+    return max(0, int((now - task.started_at).total_seconds() - task.idle_seconds))
 
 
 UNSEEN = "I cannot see which tests this command runs: only its exit code counts."
@@ -444,15 +449,15 @@ _SOURCES = {
 
 def unseen(session: Session) -> str:
     """That its runner does not tell which tests ran, as the base has shown or the command lets expect; empty: it does."""
-    command, known = session.test_command, session.base_check
+    command, known = session.tests.command, session.tests.base_check
     if known and known.command == command:
         return "" if known.tests and known.tests.seen else UNSEEN
     # what a package script starts stands in the manifests
-    manifests = session.scan.project_meta if session.scan else ""
+    manifests = session.repository.scan.project_meta if session.repository.scan else ""
     return PERHAPS_UNSEEN if command and not recognised_runners(command, manifests) else ""
 
 
 def source(session: Session) -> str:
     """Where the command is from, in a few words."""
-    known = session.test_command and session.tests_from
-    return _SOURCES[session.tests_from] if known and session.tests_from else ""
+    known = session.tests.command and session.tests.source
+    return _SOURCES[session.tests.source] if known and session.tests.source else ""

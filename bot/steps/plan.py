@@ -37,16 +37,16 @@ def update_place(session: Session, at: AwareDatetime) -> None:
         release_place(session)
         if session.status is Status.QUEUED:
             session.become(Status.ACTIVE)
-    elif session.wants_place_since is None:
-        session.wants_place_since = at
+    elif session.queue.since is None:
+        session.queue.since = at
         if session.status is Status.ACTIVE:
             session.become(Status.QUEUED)
 
 
 def release_place(session: Session) -> None:
-    session.wants_place_since = None
-    session.has_place = False
-    session.queue_position, session.queue_waiting = None, 0
+    session.queue.since = None
+    session.queue.has_place = False
+    session.queue.position, session.queue.waiting = None, 0
 
 
 def can_move(session: Session) -> bool:
@@ -55,7 +55,7 @@ def can_move(session: Session) -> bool:
 
 
 def _can_go_on(session: Session, task: Task) -> bool:
-    if task.taken_by or (task.state is TaskState.INTEGRATING and task.problem):
+    if task.taken_by or (task.state is TaskState.INTEGRATING and task.pull_problem):
         return False  # it waits for a person
     if task.state in _TO_BE_STARTED and account_is_empty(session, task):
         return False  # it waits for time to pass
@@ -66,15 +66,15 @@ def _can_go_on(session: Session, task: Task) -> bool:
 
 def account_is_empty(session: Session, task: Task) -> bool:
     """Its agent's account has nothing left: that is known from whichever task met it first."""
-    agent = task.agent or session.agent
-    return not task.taking_in and any(
-        waits_for_account(other) and (other.agent or session.agent) == agent
+    agent = task.agent or session.agents.default
+    return not task.base_to_merge and any(
+        waits_for_account(other) and (other.agent or session.agents.default) == agent
         for other in session.tasks
     )
 
 
 def waits_for_account(task: Task) -> bool:
-    return task.state is TaskState.NEEDS_CONTINUATION and task.not_before is not None
+    return task.state is TaskState.NEEDS_CONTINUATION and task.next_run.not_before is not None
 
 
 def dependencies_done(session: Session, task: Task) -> bool:
@@ -85,8 +85,8 @@ def dependencies_done(session: Session, task: Task) -> bool:
 
 def may_begin(session: Session, task: Task) -> bool:
     """A branch of its own starts from the committed plan, on a base that was looked at; one that is there already goes on."""
-    committed = session.spec is None or bool(session.spec.commit)
-    return (committed and not session.recheck) or bool(
+    committed = session.plan.spec is None or bool(session.plan.spec.commit)
+    return (committed and not session.approval.checking_base) or bool(
         task.runs and task.workspace and task.workspace.start
     )
 
@@ -174,19 +174,24 @@ MAX_REPAIRS = 2
 
 def revise(session: Session, wish: str) -> None:
     """A new revision. What is half written is forgotten; what people have not seen, they need not compare with."""
-    if session.spec is None:
+    if session.plan.spec is None:
         return
-    unread = session.change_request if not session.documents_shown_at else ""
-    session.change_request = "\n\n".join(part for part in (unread, wish) if part)
-    if session.documents_shown_at:
-        session.seen, session.seen_tasks = session.documents, drafts_of(session.tasks)
-        session.previous = session.documents
-    session.documents, session.documents_shown_at = (), None
-    session.analysis, session.analysed, session.repairs = None, False, 0
-    session.approvals = ()
-    session.recheck = session.recheck or session.hosted is not None
-    session.spec = session.spec.model_copy(
-        update={"revision": session.spec.revision + 1, "commit": ""}
+    unread = session.plan.change_request if not session.plan.shown_at else ""
+    session.plan.change_request = "\n\n".join(part for part in (unread, wish) if part)
+    if session.plan.shown_at:
+        session.plan.shown_documents, session.plan.shown_tasks = (
+            session.plan.documents,
+            drafts_of(session.tasks),
+        )
+        session.plan.previous_documents = session.plan.documents
+    session.plan.documents, session.plan.shown_at = (), None
+    session.plan.analysis, session.plan.analysed, session.plan.repairs = None, False, 0
+    session.approval.given = ()
+    session.approval.checking_base = (
+        session.approval.checking_base or session.pulls.host is not None
+    )
+    session.plan.spec = session.plan.spec.model_copy(
+        update={"revision": session.plan.spec.revision + 1, "commit": ""}
     )
 
 
@@ -198,17 +203,17 @@ def count_waiting(session: Session, at: datetime) -> None:
     for task in session.tasks:
         if task.started_at is None:
             continue
-        run, since, busy = task.run, task.waits_since, _is_worked_on(session, task)
+        run, since, busy = task.run, task.idle_since, _is_worked_on(session, task)
         at_its_pane = bool(
             since and run and run.started_at <= since and (run.alive or run.ended_at == at)
         )
         if since and (busy or at_its_pane):
             span = max(0.0, (at - since).total_seconds())
-            task.waited, task.waits_since = task.waited + span, None
+            task.idle_seconds, task.idle_since = task.idle_seconds + span, None
             if at_its_pane and run:
                 task.update_run(run.model_copy(update={"waited": run.waited + span}))
         if not busy:
-            task.waits_since = task.waits_since or task.completed_at or at
+            task.idle_since = task.idle_since or task.completed_at or at
 
 
 def _is_worked_on(session: Session, task: Task) -> bool:
@@ -220,5 +225,5 @@ def _is_worked_on(session: Session, task: Task) -> bool:
             task.run and task.run.state is RunState.WAITING_INPUT and not task.run.reply
         )
     if task.state is TaskState.INTEGRATING:
-        return not task.problem
+        return not task.pull_problem
     return task.state is TaskState.VERIFYING

@@ -19,8 +19,9 @@ from bot.core.intent import Question
 from bot.core.llm import BYTES_PER_TOKEN, estimate_tokens, token_budget
 from bot.core.people import Thread
 from bot.core.plan import Document, DocumentKind
-from bot.core.session import KEPT_VERBATIM, Change, Message, Session, Speaker, Words
+from bot.core.session import KEPT_VERBATIM, Message, Session, Speaker
 from bot.core.states import Phase, Status, TaskState
+from bot.core.talk import Change, Words
 from bot.core.task import Task, Workspace, drafts_of
 from bot.core.text import language_of
 from bot.core.world import World
@@ -45,13 +46,13 @@ _NEVER_DONE = (TaskState.CANCELLED, TaskState.REPLACED)
 def question_data(session: Session, name: str, **more: object) -> dict[str, object]:
     """The data of one question, cut to what the model can take beside the prompt of that name."""
     data = {**material(session), **more}
-    return fitted(data, room(session, prompt(name)), session.token_scale)
+    return fitted(data, room(session, prompt(name)), session.llm.token_scale)
 
 
 def room(session: Session, system: str) -> int:
     """How many tokens of data go with a system message."""
-    most = token_budget(session.context_window)
-    return most - min(REPLY_TOKENS, most // 4) - estimate_tokens(system, session.token_scale)
+    most = token_budget(session.llm.context_window)
+    return most - min(REPLY_TOKENS, most // 4) - estimate_tokens(system, session.llm.token_scale)
 
 
 def material(session: Session) -> dict[str, object]:
@@ -61,9 +62,11 @@ def material(session: Session) -> dict[str, object]:
         "request": session.intent.body,
         "language": language_of(session.intent.body),
         "title": session.title,
-        "spec_id": session.spec.id if session.spec else "",
-        "base_branch": session.base_branch,
-        "repository": session.scan.model_dump(mode="json") if session.scan else {},
+        "spec_id": session.plan.spec.id if session.plan.spec else "",
+        "base_branch": session.repository.base_branch,
+        "repository": session.repository.scan.model_dump(mode="json")
+        if session.repository.scan
+        else {},
         "decisions": decisions_data(session),
         "open_questions": open_questions(session),
         "change_request": change_request(session),
@@ -75,7 +78,9 @@ def material(session: Session) -> dict[str, object]:
             for message in session.conversation
         ],
         # they may not ask for anything: what they said is here to be known, not to be done
-        "overheard": [{"by": str(words.by), "said": words.text} for words in session.overheard],
+        "overheard": [
+            {"by": str(words.by), "said": words.text} for words in session.talk.overheard
+        ],
     }
 
 
@@ -110,18 +115,20 @@ def live_change(session: Session) -> Change | None:
 
 def change_request(session: Session) -> str:
     change = live_change(session)
-    return change.text if change else session.change_request
+    return change.text if change else session.plan.change_request
 
 
 def former_documents(session: Session) -> dict[str, str]:
     """The documents that are written anew, by their kind."""
-    return _texts(session.documents if live_change(session) else session.previous)
+    return _texts(
+        session.plan.documents if live_change(session) else session.plan.previous_documents
+    )
 
 
 def current_documents(session: Session) -> dict[str, str]:
     """The documents so far, by their kind. While a change is drafted, its own."""
     change = live_change(session)
-    return _texts(change.documents if change else session.documents)
+    return _texts(change.documents if change else session.plan.documents)
 
 
 def kept_tasks(session: Session) -> list[Task]:
@@ -155,7 +162,9 @@ def tasks_now(session: Session) -> list[dict[str, object]]:
 def findings(session: Session) -> list[dict[str, object]]:
     """What the analysis found in the last version, while that is mended."""
     change = live_change(session)
-    analysis = change.analysis if change else session.analysis if session.repairs else None
+    analysis = (
+        change.analysis if change else session.plan.analysis if session.plan.repairs else None
+    )
     return [finding.model_dump(mode="json") for finding in analysis.findings] if analysis else []
 
 
@@ -249,7 +258,7 @@ def basics(session: Session, said: str = "") -> dict[str, object]:
 
 def waiting_words(session: Session, words_id: str) -> Words:
     """What somebody said, as long as it waits to be judged."""
-    found = next((words for words in session.words if words.id == words_id), None)
+    found = next((words for words in session.talk.waiting if words.id == words_id), None)
     if found is None:
         raise Refused("what was said no longer waits to be judged")
     return found
@@ -302,12 +311,12 @@ def check_data(check: Check) -> dict[str, object]:
 
 def document_excerpts(session: Session, tokens: int) -> dict[str, str]:
     """Specification and plan, each within so many tokens."""
-    written = {kind: session.document(kind) for kind in (DocumentKind.SPEC, DocumentKind.PLAN)}
+    written = {kind: session.plan.document(kind) for kind in (DocumentKind.SPEC, DocumentKind.PLAN)}
     return {kind.value: shortened(one.text, tokens) for kind, one in written.items() if one}
 
 
 def document_text(session: Session, kind: DocumentKind) -> str:
-    document = session.document(kind)
+    document = session.plan.document(kind)
     return document.text if document else ""
 
 
@@ -316,7 +325,7 @@ def finished_sessions(
 ) -> Iterator[Session]:
     """Completed sessions of the same repository, the newest first; each is read only when it is wanted."""
     for listed in world.store.sessions():
-        if listed.id == session.id or listed.repository != session.repository:
+        if listed.id == session.id or listed.repository != session.repository.path:
             continue
         if listed.status != Status.COMPLETED or not wanted(listed.thread):
             continue
@@ -337,7 +346,9 @@ def talk_data(messages: Iterable[Message], tokens: int) -> list[dict[str, object
 
 def token_share(session: Session, part: int) -> int:
     """Tokens: the so-many-th part of what such a question may take, however much the model could."""
-    return int(min(MOST_TOKENS, token_budget(session.context_window)) / part / session.token_scale)
+    return int(
+        min(MOST_TOKENS, token_budget(session.llm.context_window)) / part / session.llm.token_scale
+    )
 
 
 def brief(text: str, longest: int = LONGEST_REPLY) -> str:

@@ -87,22 +87,24 @@ async def _origin(world: World, base: Base) -> Upstream | None:
 async def look_at_base(world: World, session: Session, order: LookAtBase) -> BaseSeen:
     """Of the branch the session began on, also where somebody has checked out another one since."""
     seen = await _of_checkout(world, session)
-    if session.hosted is not None:
-        seen = await base_of(world, seen, session.hosted)
+    if session.pulls.host is not None:
+        seen = await base_of(world, seen, session.pulls.host)
         if seen.upstream is None or not seen.upstream.used:
             # it cannot be seen where it stands there: what was known stays
-            seen = seen.model_copy(update={"commit": session.base_commit})
-    agents = (session.agent, *session.other_agents)
-    moved = seen.commit != session.base_commit
+            seen = seen.model_copy(update={"commit": session.repository.base_commit})
+    agents = (session.agents.default, *session.agents.others)
+    moved = seen.commit != session.repository.base_commit
     apart, scan = Divergence(ahead=0, behind=0), None
-    if moved and session.hosted is not None:
-        apart = await world.repository.apart(session.repository, session.base_commit, seen.commit)
-        scan = await world.repository.scan(session.repository, seen.commit)
+    if moved and session.pulls.host is not None:
+        apart = await world.repository.apart(
+            session.repository.path, session.repository.base_commit, seen.commit
+        )
+        scan = await world.repository.scan(session.repository.path, seen.commit)
     return BaseSeen(
         **world.mark(),
         answers=order.key,
         base=seen,
-        brought=await repository_settings(world, session.repository, seen.commit, agents),
+        brought=await repository_settings(world, session.repository.path, seen.commit, agents),
         commits=apart.ahead,
         files=apart.files,
         scan=world.masker.mask_model(scan) if scan else None,
@@ -111,19 +113,19 @@ async def look_at_base(world: World, session: Session, order: LookAtBase) -> Bas
 
 async def _of_checkout(world: World, session: Session) -> Base:
     """Where there is a host, a checkout that is on no branch just now, or has another one, is no obstacle."""
-    uncommitted = session.base_uncommitted
+    uncommitted = session.repository.uncommitted
     try:
-        uncommitted = (await world.repository.base(session.repository)).uncommitted
-        commit = await world.repository.tip(session.repository, session.base_branch)
+        uncommitted = (await world.repository.base(session.repository.path)).uncommitted
+        commit = await world.repository.tip(session.repository.path, session.repository.base_branch)
     except Away:
         raise
     except Refused:
-        if session.hosted is None:
+        if session.pulls.host is None:
             raise
         commit = ""
     return Base(
-        repository=session.repository,
-        branch=session.base_branch,
+        repository=session.repository.path,
+        branch=session.repository.base_branch,
         commit=commit,
         uncommitted=uncommitted,
     )
@@ -152,7 +154,7 @@ async def settings_changed(
 ) -> SettingsChanged | None:
     """They look otherwise in the worktree than where it began, and nobody has let that pass as it is now."""
     names = world.agents.settings(run.agent)
-    found = await world.worktrees.changed(workspace.path, session.base_commit, names)
+    found = await world.worktrees.changed(workspace.path, session.repository.base_commit, names)
     mark = sha256("\n".join(f"{path}:{found[path]}" for path in sorted(found)))
     if not found or mark in task.accepted:
         return None
@@ -166,10 +168,10 @@ async def settings_changed(
 
 async def explain_if_moved(world: World, session: Session, refusal: Refused) -> Refused:
     """Whatever was refused: where the repository is gone, that is why. Who never saw one cannot lose it."""
-    if not session.base_commit:
+    if not session.repository.base_commit:
         return Refused(refusal.reason, refusal.remedy) if isinstance(refusal, Away) else refusal
     try:
-        await world.repository.require(session.repository, session.base_commit)
+        await world.repository.require(session.repository.path, session.repository.base_commit)
     except Away as away:
         return away
     except PortError:
@@ -182,7 +184,7 @@ async def relink(world: World, session: Session, deed: Relink) -> Relinked:
     """Safe to do twice: what has followed the repository stays where it is."""
     try:
         path = await _repository_at(world, session, deed.path)
-        await world.worktrees.relink(session.repository, path)
+        await world.worktrees.relink(session.repository.path, path)
     except Refused as refusal:
         problem = world.masker.mask(sentences(refusal.reason, refusal.remedy))
         return Relinked(**world.mark(), by=deed.by, problem=problem)
@@ -194,11 +196,11 @@ async def _repository_at(world: World, session: Session, path: str) -> str:
     if not PurePath(path).is_absolute():
         raise Refused("That is no whole path", "Write relink and the path, from / on")
     top = await world.repository.top(path)
-    await world.repository.require(top, session.base_commit)
-    hosted = await world.forge.find(top) if world.forge and session.hosted else None
-    if session.hosted and (hosted is None or hosted.slug != session.hosted.slug):
+    await world.repository.require(top, session.repository.base_commit)
+    hosted = await world.forge.find(top) if world.forge and session.pulls.host else None
+    if session.pulls.host and (hosted is None or hosted.slug != session.pulls.host.slug):
         raise Refused(
-            f"The repository at {top} is not hosted at {session.hosted.slug} any more",
+            f"The repository at {top} is not hosted at {session.pulls.host.slug} any more",
             "Set its remote as it was, and write relink again",
         )
     return top

@@ -102,9 +102,11 @@ class SetUpFailed(Refused):
 def set_up_commands(world: World, session: Session) -> tuple[str, ...]:
     """What a person said in the thread; else what the operator has set; else what was found and approved."""
     repositories = Repositories(world)
-    if session.set_up_said or not repositories.set_up_is_told(session.repository):
-        return (session.set_up,) if session.set_up else ()
-    return repositories.set_up_for(session.repository)
+    if session.repository.set_up_by_person or not repositories.set_up_is_told(
+        session.repository.path
+    ):
+        return (session.repository.set_up,) if session.repository.set_up else ()
+    return repositories.set_up_for(session.repository.path)
 
 
 async def set_up(world: World, session: Session, path: str, name: str, whose: str) -> None:
@@ -112,7 +114,7 @@ async def set_up(world: World, session: Session, path: str, name: str, whose: st
 
     What the commands leave behind is kept out of every commit.
     """
-    await world.worktrees.copy_ignored(session.repository, path, world.rules.copied_files)
+    await world.worktrees.copy_ignored(session.repository.path, path, world.rules.copied_files)
     commands = set_up_commands(world, session)
     if not commands:
         return

@@ -10,7 +10,8 @@ from bot.core.approval import forecast
 from bot.core.llm import Usage
 from bot.core.people import Person, Thread
 from bot.core.plan import Forecast, Spread
-from bot.core.session import Approval, Session
+from bot.core.session import Session
+from bot.core.session_parts import Approval, SessionApproval, SessionPlan, SessionRepository
 from bot.core.states import Status, TaskState
 from bot.core.task import Task
 
@@ -45,11 +46,13 @@ def session(
         status=status,
         thread=Thread(platform="console", workspace="w", channel="c", root="r"),
         owner=ANNA,
-        repository="/r",
+        repository=SessionRepository(path="/r"),
         tasks=list(tasks),
-        parallelism=parallelism,
+        plan=SessionPlan(parallelism=parallelism),
         usage=Usage(calls=3, prompt_tokens=tokens, reply_tokens=0),
-        approval=Approval(by=ANNA, at=START, digest="", revision=1) if approved else None,
+        approval=SessionApproval(
+            granted=Approval(by=ANNA, at=START, digest="", revision=1) if approved else None
+        ),
     )
 
 

@@ -13,6 +13,7 @@ from bot.core.session import Session
 from bot.core.states import TaskState
 from bot.core.tampering.signs import Flag, Sign
 from bot.core.task import Acceptance, PullText, Task
+from tests.fields import put
 from tests.flow.scenes import T0, check, executing, task, work, workspace
 from tests.stories.stage import SPEC
 
@@ -30,15 +31,13 @@ def finished(key: str = "T001", **changes: object) -> Task:
         checks=[check(1, 1), check(2, 0)],
         pull_text=PullText(title="feat: codes", body="Codes lower the price."),
     )
-    for name, value in changes.items():
-        setattr(made, name, value)
-    return made
+    return put(made, changes)
 
 
 def whole(*tasks: Task) -> Session:
     session = executing(*tasks)
     spec = Document(kind=DocumentKind.SPEC, revision=1, text=SPEC, sha256="0" * 64)
-    session.documents = (spec,)
+    session.plan.documents = (spec,)
     return session
 
 

@@ -237,7 +237,7 @@ def test_a_report_that_only_guesses_is_told() -> None:
 
 def test_so_are_the_models_own_words() -> None:
     session = of("COMPLETE")
-    session.summary = "おそらく完成しました"
+    session.ending.summary = "おそらく完成しました"
     assert execution_result(session).speculative_language_detected
 
 

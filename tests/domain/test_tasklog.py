@@ -30,6 +30,7 @@ from bot.core.sheets import Sheet, Table, Text, markdown
 from bot.core.states import Outcome, Phase, RunState, TaskState
 from bot.core.task import Option, Step, Task, TaskResult
 from bot.steps.decisions import decide
+from tests.fields import put
 from tests.flow.scenes import (
     T0,
     awaiting_approval,
@@ -67,9 +68,7 @@ def moved(before: Session, after_task: Task, event: Event | None = None) -> list
 
 def changed(one: Task, **changes: object) -> Task:
     copy = one.copied()
-    for name, value in changes.items():
-        setattr(copy, name, value)
-    return copy
+    return put(copy, changes)
 
 
 # What stands in a log
@@ -197,7 +196,7 @@ def test_a_run_that_ended_blocked_says_why_and_who_ended_it(
 @pytest.mark.covers("R-EVENT-FILE_OPERATION")
 def test_what_git_shows_is_told_once_with_the_files() -> None:
     before = executing(verifying("T001"))
-    after = changed(before.tasks[0], work=work("feat: x"), work_of="T001-r1")
+    after = changed(before.tasks[0], work=work("feat: x"), work_run="T001-r1")
     [entry] = moved(before, after)
     assert entry.event_type is LogEventType.FILE_OPERATION
     assert entry.content["files_modified"] == ["a.py"]
@@ -217,7 +216,7 @@ def test_every_check_is_told_with_what_it_said() -> None:
 @pytest.mark.covers("R-EVENT-EVIDENCE_MISSING")
 def test_missing_evidence_is_told() -> None:
     before = executing(verifying("T001"))
-    after = changed(before.tasks[0], next_feedback="There are no commits.")
+    after = changed(before.tasks[0], next_run__feedback="There are no commits.")
     after.count("evidence_asks")
     [entry] = moved(before, after)
     assert entry.event_type is LogEventType.EVIDENCE_MISSING
@@ -306,7 +305,7 @@ def test_words_that_change_nothing_of_a_task_stand_in_no_log() -> None:
 def test_what_the_model_chose_for_a_task_is_told_with_its_tokens() -> None:
     options = (Option(id="again", says="Again"),)
     step = Step(id="s1", happened="failed", options=options, default="again")
-    before = executing(verifying("T001", step=step), task("T002"))
+    before = executing(verifying("T001", choice=step), task("T002"))
     usage = Usage(calls=1, prompt_tokens=700, reply_tokens=30, milliseconds=1200)
     usage += Usage(provider="openai", model="some-model")
     event = StepChosen(

@@ -108,7 +108,7 @@ def test_all_but_the_last_messages_are_summarised_when_half_of_what_may_be_sent_
 def test_a_model_that_counts_more_tokens_gets_its_summary_earlier() -> None:
     session = talking(25, 600)
     assert messages_to_summarise(session, 0) == 0
-    session.token_scale = 1.5
+    session.llm.token_scale = 1.5
     assert messages_to_summarise(session, 0) == 5
 
 

@@ -146,12 +146,12 @@ async def test_a_disk_that_fills_up_while_deciding_is_told_once_and_loses_nothin
         await stage.clock.advance(3)
         await stage.settle()
     assert [card.key for card in stage.chat.cards()].count("disk") == 1
-    assert stage.session().asked is False
+    assert stage.session().request.questions_asked is False
 
     stage.store.full = False
     await stage.clock.advance(3)
     await stage.settle()
-    assert stage.session().asked is True
+    assert stage.session().request.questions_asked is True
     assert stage.llm.count == 1, "the answer that could not be saved was kept, not asked for again"
 
 
@@ -165,11 +165,11 @@ async def test_three_sessions_of_a_repository_run_one_after_the_other_in_the_ord
         await stage.is_planned(f"Request {thread.root}", thread)
         await stage.approves(thread)
         await stage.clock.advance(1)
-    positions = [stage.session(thread).queue_position for thread in threads]
+    positions = [stage.session(thread).queue.position for thread in threads]
     assert positions == [None, 1, 2]
     served: list[str] = []
     for _ in range(12):
-        active = [t for t in threads if stage.session(t).has_place]
+        active = [t for t in threads if stage.session(t).queue.has_place]
         assert len(active) <= 1
         if active and active[0].root not in served:
             served.append(active[0].root)
@@ -184,7 +184,7 @@ async def test_a_stopped_session_lets_the_next_one_go_first(stage: Stage) -> Non
     await stage.is_planned("Another", OTHER)
     await stage.approves(OTHER)
     await stage.presses(Verb.STOP)
-    assert stage.session(OTHER).has_place
+    assert stage.session(OTHER).queue.has_place
     await stage.presses(Verb.RESUME)
     assert stage.session().status is Status.QUEUED
 
@@ -198,7 +198,7 @@ async def test_after_a_restart_the_holder_keeps_its_place(stage: Stage) -> None:
     await stage.approves(OTHER)
     await stage.revive()
     await stage.settle()
-    assert stage.session().has_place
+    assert stage.session().queue.has_place
     assert stage.session(OTHER).status is Status.QUEUED
     assert len(stage.panes.running()) == 2
 
@@ -269,7 +269,7 @@ async def test_a_chat_that_refuses_the_word_of_a_full_disk_ends_nothing(stage: S
     stage.chat = DeafChat()
     await stage.open()
     await disk_fills_while_the_model_thinks(stage)
-    assert stage.session().asked
+    assert stage.session().request.questions_asked
 
 
 async def test_an_agent_that_could_not_be_stopped_is_not_passed_over(stage: Stage) -> None:
@@ -407,10 +407,10 @@ async def test_a_session_that_fell_over_holds_no_place_when_it_is_taken_up_again
     store.fragile = True
     await stage.agents_work()
     store.fragile = False
-    assert stage.session(OTHER).has_place
+    assert stage.session(OTHER).queue.has_place
 
     await stage.says("Where are you?")
-    held = [stage.session(thread).has_place for thread in (THREAD, OTHER)]
+    held = [stage.session(thread).queue.has_place for thread in (THREAD, OTHER)]
     assert held == [False, True]
 
 
@@ -438,10 +438,10 @@ async def test_after_a_restart_the_holder_keeps_its_place_whoever_is_read_first(
     await stage.approves(OTHER)
     await stage.clock.advance(1)
     await stage.approves()
-    assert stage.session(OTHER).has_place
+    assert stage.session(OTHER).queue.has_place
     await stage.revive()
     await stage.settle()
-    held = [stage.session(thread).has_place for thread in (THREAD, OTHER)]
+    held = [stage.session(thread).queue.has_place for thread in (THREAD, OTHER)]
     assert held == [False, True]
     assert len(stage.panes.running()) == 2
 

@@ -70,7 +70,7 @@ async def test_who_stops_behind_a_slow_answer_does_not_wait_for_it(
     async with asyncio.timeout(10):
         await both
     await stage.settle()
-    assert (stage.session().stops, titles(stage)) == (1, [])
+    assert (stage.session().control.stops, titles(stage)) == (1, [])
     chat.may.set()
     await stage.clock.advance(A_MOMENT)
     assert len(titles(stage)) == 1

@@ -247,8 +247,8 @@ async def test_what_is_checked_out_or_built_upon_offers_no_deletion(stage: Stage
     session = stage.session()
     running = session.tasks[0].workspace
     assert running is not None
-    assert session.spec is not None
-    for name in ("main", running.branch, session.spec.workspace.branch):
+    assert session.plan.spec is not None
+    for name in ("main", running.branch, session.plan.spec.workspace.branch):
         await stage.commands_(Word.BRANCH, name)
         verbs = [choice.verb for choice in cards(stage)[-1].choices]
         assert Verb.DELETE_BRANCH not in verbs

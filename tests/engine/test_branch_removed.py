@@ -72,7 +72,7 @@ async def test_its_session_notices_and_its_task_is_blocked_with_ways_to_go_on(
     await removed(stage)
     await stage.looks_around()
     task, workspace = first(stage)
-    assert (task.state, task.held) == (TaskState.BLOCKED, Hold.LOST)
+    assert (task.state, task.hold) == (TaskState.BLOCKED, Hold.LOST)
     assert workspace.path in task.blocked or workspace.branch in task.blocked
     assert {choice.verb for choice in waits(stage).choices} >= WAYS_ON
     # only this task: the others never notice
@@ -109,7 +109,7 @@ async def test_still_gone_it_is_asked_for_again(stage: Stage) -> None:
     await stage.looks_around()
     await stage.presses(Verb.RETRY, waits(stage).choices[0].about)
     task, _ = first(stage)
-    assert (task.state, task.held) == (TaskState.BLOCKED, Hold.LOST)
+    assert (task.state, task.hold) == (TaskState.BLOCKED, Hold.LOST)
     assert {choice.verb for choice in waits(stage).choices} >= WAYS_ON
 
 
@@ -120,4 +120,4 @@ async def test_one_that_waits_in_a_stopped_session_is_noticed_when_it_goes_on(st
     await stage.commands_(Word.RESUME)
     await stage.looks_around()
     task, _ = first(stage)
-    assert (task.state, task.held) == (TaskState.BLOCKED, Hold.LOST)
+    assert (task.state, task.hold) == (TaskState.BLOCKED, Hold.LOST)

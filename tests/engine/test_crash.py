@@ -42,7 +42,7 @@ def faults(stage: Stage) -> list[str]:
     if (session.status, session.phase) != (Status.COMPLETED, Phase.DONE):
         found.append(f"not finished: {session.status} {session.phase}")
     found += [f"{t.key} is {t.state}" for t in session.tasks if t.state is not TaskState.COMPLETED]
-    if stage.repository.heads["main"] != session.merged_commit:
+    if stage.repository.heads["main"] != session.ending.merged_commit:
         found.append("the base is not where it should be")
     merged = stage.repository.ancestors(stage.repository.heads["main"])
     found += [

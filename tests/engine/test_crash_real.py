@@ -120,8 +120,11 @@ def sessions_of(folder: Path) -> list[Session]:
 def wrong_state(session: Session) -> Iterator[str]:
     if (session.status, session.phase) != (Status.COMPLETED, Phase.DONE):
         yield f"not finished: {session.status} {session.phase}"
-    if session.result is None or session.result.overall_status is not OverallStatus.COMPLETE:
-        yield f"the result is {session.result}"
+    if (
+        session.ending.result is None
+        or session.ending.result.overall_status is not OverallStatus.COMPLETE
+    ):
+        yield f"the result is {session.ending.result}"
     for task in session.tasks:
         if task.state is not TaskState.COMPLETED:
             yield f"{task.key} is {task.state}"
@@ -152,7 +155,7 @@ def wrong_repository(shop: Path, session: Session) -> Iterator[str]:
             yield f"“{subject}” is on main {subjects[subject]} times"
     if sum(len(task.commits) for task in session.tasks) != 7:
         yield "seven commits are to be made by the agents"
-    if git(shop, "rev-parse", "main") != session.merged_commit:
+    if git(shop, "rev-parse", "main") != session.ending.merged_commit:
         yield "main is not where the session says"
     if (branches := git(shop, "branch", "--format=%(refname:short)").split()) != ["main"]:
         yield f"branches left: {branches}"

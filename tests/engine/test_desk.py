@@ -117,7 +117,7 @@ def without_talk(stage: Stage) -> list[Record]:
     """What is kept, but for what the session has merely overheard."""
     found = records(stage)
     for record in found:
-        record.session.overheard, record.heard = (), []
+        record.session.talk.overheard, record.heard = (), []
         record.session.updated_at = scenes.T0
     return found
 
@@ -127,7 +127,7 @@ async def test_a_command_without_a_mention_is_meant_for_the_session_of_its_threa
 ) -> None:
     await stage.is_planned()
     assert not await take(stage, commanded(Word.STOP, by=NOBODY, mention=False))
-    assert (stage.session().stops, titles(stage)) == (0, [REFUSED])
+    assert (stage.session().control.stops, titles(stage)) == (0, [REFUSED])
 
 
 @pytest.mark.covers("O-C6")
@@ -139,7 +139,7 @@ async def test_of_two_hundred_presses_one_approves_and_every_other_is_told_who_w
     presses = [pressed(Verb.APPROVE, digest, APPROVERS[n % 3], id=f"press-{n}") for n in range(200)]
     assert all(await asyncio.gather(*(take(stage, press) for press in presses)))
     await stage.settle()
-    given = stage.session().approval
+    given = stage.session().approval.granted
     assert given
     assert given.by == ANNA
     approved = [
@@ -194,7 +194,7 @@ async def test_a_yes_said_before_there_was_a_plan_approves_none_that_comes_after
     await stage.open()
     assert not await take(stage, said("yes", STARTER))
     await stage.presses(Verb.RESUME)
-    assert (stage.session().phase, stage.session().approval) == (Phase.APPROVING, None)
+    assert (stage.session().phase, stage.session().approval.granted) == (Phase.APPROVING, None)
 
 
 async def test_where_a_session_cannot_be_read_any_more_only_a_request_begins_anew(
@@ -230,10 +230,14 @@ async def test_what_others_say_in_a_thread_is_context_for_the_model_and_nothing_
         await stage.settle()
 
         session = stage.session()
-        assert (session.phase, session.spec, session.words) == (before.phase, before.spec, ())
-        assert 1 <= len(session.overheard) <= 10
-        assert all(len(words.text) <= 400 for words in session.overheard)
-        assert {str(words.by) for words in session.overheard} == {"Nils"}
+        assert (session.phase, session.plan.spec, session.talk.waiting) == (
+            before.phase,
+            before.plan.spec,
+            (),
+        )
+        assert 1 <= len(session.talk.overheard) <= 10
+        assert all(len(words.text) <= 400 for words in session.talk.overheard)
+        assert {str(words.by) for words in session.talk.overheard} == {"Nils"}
         await stage.says("use cents")
         assert "The paper is 80 mm wide" in stage.llm.calls[-1].data
         assert "80 mm" not in stage.llm.calls[-1].system
@@ -267,7 +271,7 @@ async def test_a_word_says_whether_who_said_it_may_end_agents(
     claimed = said("make it blue", who, id="blue").model_copy(update={"may_stop": not may})
     await take(stage, claimed)
     await stage.settle()
-    [words] = records(stage)[0].session.words
+    [words] = records(stage)[0].session.talk.waiting
     assert words.may_stop is may
     stage.llm.release()
 

@@ -75,8 +75,8 @@ async def test_of_a_thousand_false_approvals_none_counts(stage: Stage) -> None:
         tried += 1
     await stage.settle()
     assert tried >= 0.97 * COUNT
-    assert stage.session().approval is None
-    assert stage.session().approvals == ()
+    assert stage.session().approval.granted is None
+    assert stage.session().approval.given == ()
     assert stage.session().phase is Phase.APPROVING
     assert [one.what for one in stage.audit.entries if one.what.startswith("approved")] == []
     await stage.presses(Verb.APPROVE, offer)
@@ -100,7 +100,7 @@ async def test_who_asked_for_what_reaches_further_cannot_have_it_done_alone() ->
     for event in (approves(ANNA), words, approves(ANDY)):
         await stage.desk.take(THREAD, event)
     await stage.settle()
-    assert [given.by.id for given in stage.session().approvals] == [ANDY.id]
+    assert [given.by.id for given in stage.session().approval.given] == [ANDY.id]
     assert stage.panes.started == []
     await stage.desk.take(THREAD, approves(AKI))
     await stage.settle()

@@ -252,7 +252,7 @@ def records(stage: Stage, in_passing: bool) -> list[Record]:
     """What is kept; of talk in passing the session may know, but nothing follows from it."""
     found = [Record.model_validate_json(record) for record in stage.store.records.values()]
     for record in found if in_passing else ():
-        record.session.overheard, record.heard = (), []
+        record.session.talk.overheard, record.heard = (), []
         record.session.updated_at = scenes.T0
     return found
 

@@ -104,11 +104,11 @@ async def test_an_order_that_a_model_obeys_reaches_nothing_that_is_a_persons(
     if source in ("words", "answer"):
         await stage.says(order)
     assert stage.panes.started == []
-    assert stage.session().approval is None
+    assert stage.session().approval.granted is None
     if source in ("tests", "agent"):
         await _worked_on(stage, order)
-    assert stage.repository.heads["main"] == stage.session().base_commit
-    assert stage.session().agent_flags == stage.agents.auto_flags
+    assert stage.repository.heads["main"] == stage.session().repository.base_commit
+    assert stage.session().agents.flags == stage.agents.auto_flags
     assert all(command != "rm -rf ~" for _, command in stage.commands.ran)
     others = stage.repository.heads.keys() - {"main"}
     assert all(name.startswith("agent/") for name in others)

@@ -141,7 +141,7 @@ async def test_what_some_or_all_tasks_failed_waits_for_a_person(
         task(f"T00{n}", TaskState.CANCELLED if n <= failed else TaskState.COMPLETED, blocked="no")
         for n in (1, 2, 3)
     ]
-    before = executing(*tasks, phase=Phase.FINISHING, asked=True)
+    before = executing(*tasks, phase=Phase.FINISHING, request__questions_asked=True)
     session = before.copied()
     session.intent = session.intent.model_copy(update={"id": session.short, "body": "Codes."})
     list(finish.end_session(session, commanded(Word.HELP)))

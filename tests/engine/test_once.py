@@ -73,11 +73,11 @@ ANSWERED_BY_NO_SESSION = [
 
 
 def stops(stage: Stage) -> int:
-    return stage.session().stops
+    return stage.session().control.stops
 
 
 def plans_anew(stage: Stage) -> int:
-    spec = stage.session().spec
+    spec = stage.session().plan.spec
     return spec.revision - 1 if spec else 0
 
 

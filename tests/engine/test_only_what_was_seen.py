@@ -101,7 +101,10 @@ class Bench:
     def session(self, *tasks: Task) -> Session:
         base = self.repository.heads["main"]
         return executing(
-            *tasks, repository=self.repository.path, base_commit=base, test_command="make test"
+            *tasks,
+            repository__path=self.repository.path,
+            repository__base_commit=base,
+            tests__command="make test",
         )
 
 
@@ -180,8 +183,10 @@ async def test_whoever_builds_upon_a_task_gets_the_commit_it_is_done_with(bench:
         runs=[a_run("T002", 1, RunState.STARTING)],
     )
     session = bench.session(first, second)
-    assert session.spec
-    session.spec = session.spec.model_copy(update={"commit": bench.repository.heads["main"]})
+    assert session.plan.spec
+    session.plan.spec = session.plan.spec.model_copy(
+        update={"commit": bench.repository.heads["main"]}
+    )
     order = PrepareWorkspace(task_id=second.id, run_id=second.runs[0].id)
     event = await execute.prepare_workspace(bench.world, session, order)
     assert event.kind == "workspace_ready"
@@ -199,7 +204,7 @@ async def test_what_comes_in_with_the_base_is_the_bots_own_only_upon_what_was_ju
     if moved:
         bench.moves(one)
     session = bench.session(one)
-    session.hosted = HOSTED.model_copy(update={"slug": SLUG})
+    session.pulls.host = HOSTED.model_copy(update={"slug": SLUG})
     order = TakeInBase(task_id=one.id, number=7, merged=(pull(7).head,))
     event = await ship.take_in_base(bench.world, session, order)
     merged = bench.repository.heads["agent/t001"]

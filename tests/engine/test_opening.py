@@ -80,7 +80,7 @@ async def test_more_of_what_was_built_elsewhere_goes_on_there(stage: Reader) -> 
     await stage.presses(Verb.THERE, built.short, thread=RELATED)
 
     assert stage.session(RELATED).status is Status.COMPLETED
-    assert stage.session().continues == 1
+    assert stage.session().ending.rounds == 1
     assert "Codes that expire" in [m.content for m in stage.session().conversation]
     assert stage.session().phase is Phase.APPROVING
 
@@ -118,6 +118,6 @@ async def test_what_has_failed_since_is_not_gone_on_with_and_the_wish_is_not_los
 
     assert stage.session().status is Status.FAILED
     related = stage.session(RELATED)
-    assert (related.status, related.going) == (Status.ACTIVE, None)
+    assert (related.status, related.request.destination) == (Status.ACTIVE, None)
     await stage.presses(Verb.HERE, built.short, thread=RELATED)
     assert stage.session(RELATED).phase is Phase.CLARIFYING

@@ -19,8 +19,9 @@ from bot.core.actions import (
 from bot.core.errors import PortError, Refused, Unavailable
 from bot.core.masking import Masker
 from bot.core.projections.task_log_writer import TaskLogWriter
-from bot.core.session import Change, Session, Speaker, WordKind, Words
+from bot.core.session import Session, Speaker
 from bot.core.states import TaskState
+from bot.core.talk import Change, WordKind, Words
 from bot.core.task import Option, Step, Task
 from bot.core.world import Rules, World
 from bot.steps.change import questions as changing
@@ -106,7 +107,7 @@ def bench() -> Bench:
 def waiting(text: str = "how far are you?") -> Session:
     """Two people have said something; the second one's words are asked about."""
     first = Words(id="w1", by=ANN, at=T0, text="hello")
-    return executing(words=(first, Words(id="w2", by=ANN, at=T0, text=text)))
+    return executing(talk__waiting=(first, Words(id="w2", by=ANN, at=T0, text=text)))
 
 
 def data(bench: Bench, call: int = 0) -> dict[str, object]:
@@ -163,9 +164,9 @@ async def test_a_step_is_chosen_for_a_task_or_for_the_session(bench: Bench, abou
     failed = task("T001", checks=[check(1, 1, "3 != 4")])
     session = executing(failed)
     if about == "task":
-        failed.step = STEP
+        failed.choice = STEP
     else:
-        session.step = STEP
+        session.execution.choice = STEP
     bench.answers({"choice": "ask", "reason": "Twice the same."})
     chosen = await execute.NextStepPrompt.perform(bench.world, session, ChooseStep(step_id="s1"))
     assert (chosen.step_id, chosen.option, chosen.reason) == ("s1", "ask", "Twice the same.")
@@ -179,7 +180,7 @@ async def test_work_does_not_wait_for_a_model_that_is_to_choose(
 ) -> None:
     bench.answers(trouble)
     chosen = await execute.NextStepPrompt.perform(
-        bench.world, executing(step=STEP), ChooseStep(step_id="s1")
+        bench.world, executing(execution__choice=STEP), ChooseStep(step_id="s1")
     )
     assert (chosen.option, chosen.reason) == ("", trouble.reason)
 

@@ -17,8 +17,9 @@ from bot.core.people import Destination, Earlier, Person, Thread
 from bot.core.plan import Document, DocumentKind, Policy
 from bot.core.projections.records import Record
 from bot.core.projections.task_log_writer import TaskLogWriter
-from bot.core.session import Session, Words
+from bot.core.session import Session
 from bot.core.states import Status, TaskState
+from bot.core.talk import Words
 from bot.core.world import Rules, World
 from bot.steps import repository_state
 from bot.steps.clarify import questions as clarify
@@ -78,7 +79,7 @@ class Bench:
     def keeps(self, id: str, minute: int = 0, **changes: object) -> Session:
         """A finished session with a plan."""
         spec = Document(kind=DocumentKind.SPEC, revision=1, text=f"# {id}", sha256="0" * 64)
-        finished: dict[str, object] = {"documents": (spec,), "status": Status.COMPLETED}
+        finished: dict[str, object] = {"plan__documents": (spec,), "status": Status.COMPLETED}
         session = surveyed(**(finished | changes))
         session.id, session.updated_at = id, later(60 * minute)
         self.store.save(Record(session=session))
@@ -125,10 +126,10 @@ async def test_finished_sessions_of_the_same_repository_and_workspace_are_told_n
 ) -> None:
     bench.keeps("older", 1)
     bench.keeps("newer", 2)
-    bench.keeps("elsewhere", repository="/srv/other")
+    bench.keeps("elsewhere", repository__path="/srv/other")
     bench.keeps("other-workspace", thread=THREAD.model_copy(update={"workspace": "W2"}))
     bench.keeps("other-platform", thread=THREAD.model_copy(update={"platform": "slack"}))
-    bench.keeps("unplanned", documents=())
+    bench.keeps("unplanned", plan__documents=())
     bench.store.save(Record(session=surveyed()))
     _, told = await bench.finds()
     assert told == ["newer", "older"]
@@ -177,7 +178,7 @@ async def test_a_request_that_goes_on_with_one_of_them_says_which_and_why(bench:
 async def test_a_part_of_a_wish_and_one_that_stays_here_go_on_with_none(bench: Bench) -> None:
     bench.keeps("s1")
     for session in (
-        surveyed(going=Destination.HERE),
+        surveyed(request__destination=Destination.HERE),
         surveyed(intent=Intent(body="x", parent="i")),
     ):
         _, told = await bench.finds(session)
@@ -192,7 +193,7 @@ async def test_a_model_that_does_not_answer_is_waited_for(bench: Bench) -> None:
 
 async def test_words_are_read_for_the_questions_that_are_open(bench: Bench) -> None:
     session = asked(question(1), question(2))
-    session.words = (Words(id="w1", by=ANN, at=T0, text="the second"),)
+    session.talk.waiting = (Words(id="w1", by=ANN, at=T0, text="the second"),)
     answer = {"answers": [{"id": "D2", "answer": f"use {HIDDEN}"}], "unclear": ["D1"]}
     bench.llm.then(json.dumps(answer))
     event = await clarify.AnswersPrompt.perform(bench.world, session, ReadAnswers(words_id="w1"))
@@ -214,7 +215,9 @@ async def test_a_document_is_masked_before_its_hash_is_taken(bench: Bench) -> No
 async def test_a_plan_is_analysed_with_what_earlier_sessions_took(bench: Bench) -> None:
     for number in range(3):
         bench.keeps(f"s{number}", tasks=[task("T001", TaskState.COMPLETED)])
-    bench.keeps("elsewhere", repository="/srv/other", tasks=[task("T001", TaskState.COMPLETED)])
+    bench.keeps(
+        "elsewhere", repository__path="/srv/other", tasks=[task("T001", TaskState.COMPLETED)]
+    )
     bench.llm.then('{"findings": []}')
     event = await questions.AnalyzePrompt.perform(bench.world, surveyed(), AnalysePlan(revision=2))
     assert (event.revision, event.forecast.sessions) == (2, 3)
@@ -276,7 +279,7 @@ def test_unless_the_operator_says_otherwise_one_person_approves_everything(risk:
 async def test_the_base_is_that_of_the_branch_the_session_began_on(bench: Bench) -> None:
     repository = bench.repository
     begun = repository.heads["main"]
-    session = surveyed(repository=repository.path, base_commit=begun)
+    session = surveyed(repository__path=repository.path, repository__base_commit=begun)
     assert (
         await repository_state.look_at_base(bench.world, session, LookAtBase())
     ).base.commit == begun
@@ -295,6 +298,6 @@ async def test_what_git_is_to_run_of_the_repository_is_told_with_the_plan_and_ma
     bench: Bench,
 ) -> None:
     bench.repository.started = (f"The git filter z runs `{HIDDEN}`.",)
-    session = surveyed(repository=bench.repository.path, base_branch="main")
+    session = surveyed(repository__path=bench.repository.path, repository__base_branch="main")
     seen = await repository_state.look_at_base(bench.world, session, LookAtBase())
     assert seen.brought == ("The git filter z runs `[MASKED:PASSWORD]`.",)

@@ -96,7 +96,7 @@ async def test_a_disk_that_is_full_as_the_place_is_granted_lets_nobody_else_in()
     await stage.settle()
 
     assert not store.left
-    held = [stage.session(thread).has_place for thread in (THREAD, OTHER)]
+    held = [stage.session(thread).queue.has_place for thread in (THREAD, OTHER)]
     assert held == [True, False]
     await stage.close()
 

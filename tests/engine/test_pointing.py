@@ -145,7 +145,7 @@ async def test_a_command_that_is_set_goes_to_the_session_that_is_picked(
     [picked] = [choice for choice in choices(stage) if sessions[1].id in choice.about]
     assert await press(stage, picked)
     set_to = [
-        record.session.test_command if word is Word.TESTS else record.session.set_up
+        record.session.tests.command if word is Word.TESTS else record.session.repository.set_up
         for record in records(stage)
     ]
     assert set_to.count("a: b") == 1
@@ -198,7 +198,7 @@ async def test_a_picker_that_is_stale_changes_nothing_and_says_so_to_one_person(
     ]
     assert (ANNA, "Nothing to stop: this session is paused.") in told
     assert told[-1] == (NOBODY, REFUSED)
-    assert (len(stage.chat.shown), stage.session(sessions[0].thread).stops) == (shown, 1)
+    assert (len(stage.chat.shown), stage.session(sessions[0].thread).control.stops) == (shown, 1)
     assert statuses(stage, *sessions) == [PAUSED, ACTIVE]
 
 

@@ -47,7 +47,7 @@ async def test_who_may_is_heard_in_the_middle_of_a_flood(stage: Stage) -> None:
         await asks(stage, number)
     assert await take(stage, pressed(Verb.STOP))
     await stage.settle()
-    assert stage.session().stops == 1
+    assert stage.session().control.stops == 1
 
 
 async def test_after_a_while_one_is_told_again(stage: Stage) -> None:

@@ -65,8 +65,8 @@ async def test_a_channel_that_is_bound_begins_its_sessions_there_and_others_do_n
 ) -> None:
     await command(stage, Word.REPO, "WEB")
     assert titles(stage) == ["Requests here are now about web"]
-    assert (await begun(stage, CHANNEL)).repository == "/srv/web"
-    assert (await begun(stage, ELSEWHERE)).repository == stage.repository.path
+    assert (await begun(stage, CHANNEL)).repository.path == "/srv/web"
+    assert (await begun(stage, ELSEWHERE)).repository.path == stage.repository.path
 
 
 @pytest.mark.covers("O-C18")
@@ -75,12 +75,15 @@ async def test_a_name_in_the_request_wins_and_is_no_part_of_it(stage: Stage) -> 
     await take(stage, said("Add discounts repo:shop"))
     await stage.settle()
     session = stage.session(THREAD)
-    assert session.repository == stage.repository.path
+    assert session.repository.path == stage.repository.path
     assert session.intent.body == "Add discounts"
     [first, *_] = stage.chat.cards(THREAD)
     assert isinstance(first, ReceivedCard)
     assert first.repository == stage.repository.path
-    assert (first.branch, first.commit) == (session.base_branch, session.base_commit)
+    assert (first.branch, first.commit) == (
+        session.repository.base_branch,
+        session.repository.base_commit,
+    )
 
 
 @pytest.mark.covers("O-C18")
@@ -143,7 +146,10 @@ async def test_a_copy_is_tested_as_what_it_was_copied_from(stage: Stage) -> None
         asked = said("Add discounts", id=f"of {copied}")
         asked = asked.model_copy(update={"repository": "/srv/copy", "copy_of": copied})
         begun_with = beginning.by_request(THREAD, asked).session
-        assert (begun_with.repository, begun_with.test_command) == ("/srv/copy", wanted_command)
+        assert (begun_with.repository.path, begun_with.tests.command) == (
+            "/srv/copy",
+            wanted_command,
+        )
 
 
 async def test_who_may_only_ask_may_look_and_not_bind(stage: Stage) -> None:
@@ -166,7 +172,7 @@ async def test_a_test_command_from_the_chat_counts_for_later_sessions_of_that_re
     await stage.settle()
     await stage.revive()
     later = await begun(stage, ELSEWHERE)
-    assert (later.test_command, later.tests_from) == ("make check", CommandSource.EARLIER)
+    assert (later.tests.command, later.tests.source) == ("make check", CommandSource.EARLIER)
     repositories = Repositories(stage.world)
     assert repositories.tests_of(f"{stage.repository.path}/api") == (
         "make check",

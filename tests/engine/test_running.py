@@ -77,7 +77,7 @@ async def test_agents_that_were_to_be_in_a_sandbox_never_start_without_one(
     stage.rules = replace(stage.rules, sandboxed=True)
     await stage.open()
     await stage.is_planned()
-    assert stage.session().sandboxed
+    assert stage.session().agents.sandboxed
     stage.rules = replace(stage.rules, sandboxed=False)
     await stage.revive()
     await stage.approves()

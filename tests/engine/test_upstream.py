@@ -48,20 +48,23 @@ class Place:
 
     async def surveys(self) -> Surveyed:
         return await intake.survey(
-            self.world, fresh(repository=self.mine.path, agent="played"), Survey()
+            self.world, fresh(repository__path=self.mine.path, agents__default="played"), Survey()
         )
 
     async def tells(self) -> tuple[str, str]:
         """Where the first card says the work starts, and the note beneath it that is about that."""
-        session = fresh(repository=self.mine.path)
+        session = fresh(repository__path=self.mine.path)
         deeds = decide(session, await self.surveys())
         [card] = [card for card in cards(deeds) if isinstance(card, ReceivedCard)]
         notes = [note for note in card.notes if "main" in note]
         return f"{card.branch} at {card.commit}", " ".join(notes)
 
     async def looks(self, **changes: object) -> BaseSeen:
-        known: dict[str, object] = {"repository": self.mine.path, "base_commit": self.begun}
-        hosted = {"hosted": HOSTED} if self.hosted else {}
+        known: dict[str, object] = {
+            "repository__path": self.mine.path,
+            "repository__base_commit": self.begun,
+        }
+        hosted = {"pulls__host": HOSTED} if self.hosted else {}
         return await repository_state.look_at_base(
             self.world, surveyed(**{**known, **hosted, **changes}), LookAtBase()
         )
@@ -147,7 +150,9 @@ async def test_a_hosted_branch_is_the_base_and_the_card_says_how_it_differs_from
     assert await place.tells() == (f"{where} at {commit}", note)
     assert place.mine.heads == mine
     scanned = await intake.scan(
-        place.world, surveyed(repository=place.mine.path, base_commit=commit), ScanRepository()
+        place.world,
+        surveyed(repository__path=place.mine.path, repository__base_commit=commit),
+        ScanRepository(),
     )
     assert scanned.scan.commit == commit
 
@@ -199,7 +204,7 @@ async def test_a_checkout_without_the_branch_is_no_obstacle_where_there_is_a_hos
     place.mine.branch = "other"
     assert (await place.looks()).base.commit == there
     with pytest.raises(Refused, match="no branch main"):
-        await place.looks(hosted=None)
+        await place.looks(pulls__host=None)
 
 
 async def test_commits_another_session_begins_from_are_kept_when_one_cleans_up() -> None:
@@ -212,9 +217,13 @@ async def test_commits_another_session_begins_from_are_kept_when_one_cleans_up()
     world = place.world
     world.worktrees.let_go = let_go
     for number, status in enumerate((Status.ACTIVE, Status.PAUSED, Status.COMPLETED)):
-        other = surveyed(repository=place.mine.path, status=status, base_commit=f"{number}" * 40)
+        other = surveyed(
+            repository__path=place.mine.path,
+            status=status,
+            repository__base_commit=f"{number}" * 40,
+        )
         other.id = f"other-{number}"
         place.bench.store.save(Record(session=other))
-    ended = surveyed(repository=place.mine.path, status=Status.DISCARDED)
+    ended = surveyed(repository__path=place.mine.path, status=Status.DISCARDED)
     await finish.clean_up(world, ended, CleanUp())
     assert kept == [frozenset({"0" * 40, "1" * 40})]

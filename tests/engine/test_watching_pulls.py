@@ -53,7 +53,7 @@ class Watched(Bench):
         made = await self.forge.open(SLUG, wanted)
         one.pull_request = PullRequest(number=made.number, url=made.url, head=commit)
         session = self.session(one)
-        session.hosted = HOSTED.model_copy(update={"slug": SLUG})
+        session.pulls.host = HOSTED.model_copy(update={"slug": SLUG})
         return session, made.number, commit
 
     @property

@@ -81,11 +81,11 @@ async def test_a_spec_is_written_in_a_thread_of_its_own_and_is_over(stage: Stage
     assert [card.file for card in documents] == ["spec.md", "plan.md", "tasks.md"]
     assert (session.status, session.phase) == (Status.COMPLETED, Phase.APPROVING)
     assert stage.panes.started == []
-    assert session.spec is not None
+    assert session.plan.spec is not None
     # in the repository, on a branch of its own; the worktree is gone again
-    branch = session.spec.workspace.branch
+    branch = session.plan.spec.workspace.branch
     files = stage.repository.commits[stage.repository.heads[branch]].files
-    assert {f"specs/{session.spec.id}/{name}.md" for name in ("spec", "plan", "tasks")} <= set(
+    assert {f"specs/{session.plan.spec.id}/{name}.md" for name in ("spec", "plan", "tasks")} <= set(
         files
     )
     assert stage.worktrees.standing == {}
@@ -99,8 +99,8 @@ async def test_nothing_waits_for_anybody_when_it_is_written(stage: Stage) -> Non
     assert list(commands.waiting_titles(session)) == []
     laid = lay_out(last_approval(stage))
     assert laid.tone is Tone.SUCCESS
-    assert session.spec is not None
-    assert session.spec.workspace.branch in str(laid.body)
+    assert session.plan.spec is not None
+    assert session.plan.spec.workspace.branch in str(laid.body)
     # what Enter presses starts nothing
     assert [choice.verb for choice in laid.choices] == [Verb.CHANGE, Verb.APPROVE]
 
@@ -125,7 +125,7 @@ async def test_it_needs_neither_tmux_nor_an_agent(stage: Stage) -> None:
     await asks(stage)
     session = await answers(stage)
     assert session.status is Status.COMPLETED
-    assert any("claude is not installed" in warning for warning in session.warnings)
+    assert any("claude is not installed" in warning for warning in session.repository.warnings)
 
 
 @pytest.mark.covers("G-FR-019")
@@ -134,9 +134,9 @@ async def test_run_it_carries_it_on_as_a_session_like_any_other(stage: Stage) ->
     session = await answers(stage)
     await stage.presses(Verb.APPROVE, approval.offer(session), thread=session.thread)
     session = written(stage)
-    assert (session.spec_only, session.phase) == (False, Phase.EXECUTING)
+    assert (session.request.spec_only, session.phase) == (False, Phase.EXECUTING)
     assert stage.panes.started
-    assert session.approval is not None
+    assert session.approval.granted is not None
 
 
 async def test_what_is_run_ends_like_any_other(stage: Stage) -> None:
@@ -147,7 +147,7 @@ async def test_what_is_run_ends_like_any_other(stage: Stage) -> None:
     await stage.presses(Verb.KEEP, thread=session.thread)
     session = written(stage)
     assert (session.status, session.phase) == (Status.COMPLETED, Phase.DONE)
-    assert session.leftovers
+    assert session.ending.leftovers
 
 
 async def test_what_is_run_and_discarded_is_cleaned_up(stage: Stage) -> None:
@@ -176,8 +176,8 @@ async def test_a_change_makes_a_new_revision_and_it_is_over_again(stage: Stage) 
     offer = approval.offer(session)
     await stage.presses(Verb.CHANGE, offer, "Only in the evening", session.thread)
     session = written(stage)
-    assert session.spec is not None
-    assert (session.status, session.spec.revision) == (Status.COMPLETED, 2)
+    assert session.plan.spec is not None
+    assert (session.status, session.plan.spec.revision) == (Status.COMPLETED, 2)
 
 
 async def test_a_change_without_a_word_leaves_it_over(stage: Stage) -> None:
@@ -204,9 +204,9 @@ async def test_a_decision_taken_anew_makes_a_new_revision_and_it_is_over_again(
     await asks(stage)
     await answers(stage)
     session = await reopens(stage, "yes")
-    assert session.spec is not None
+    assert session.plan.spec is not None
     assert (session.status, session.phase) == (Status.COMPLETED, Phase.APPROVING)
-    assert (session.spec.revision, bool(session.spec.commit)) == (2, True)
+    assert (session.plan.spec.revision, bool(session.plan.spec.commit)) == (2, True)
 
 
 async def test_a_decision_that_is_opened_again_can_be_answered(stage: Stage) -> None:
@@ -215,8 +215,8 @@ async def test_a_decision_that_is_opened_again_can_be_answered(stage: Stage) -> 
     session = await reopens(stage)
     assert (session.status, session.phase) == (Status.ACTIVE, Phase.CLARIFYING)
     session = await answers(stage)
-    assert session.spec is not None
-    assert (session.status, session.spec.revision) == (Status.COMPLETED, 2)
+    assert session.plan.spec is not None
+    assert (session.status, session.plan.spec.revision) == (Status.COMPLETED, 2)
 
 
 async def test_a_press_on_what_is_not_shown_any_more_starts_nothing(stage: Stage) -> None:
@@ -234,7 +234,7 @@ async def test_more_can_be_said_again_and_again(stage: Stage) -> None:
     session = await answers(stage)
     for revision in (2, 3):
         await stage.says(f"And something more, {revision}", session.thread)
-        spec = written(stage).spec
+        spec = written(stage).plan.spec
         assert spec is not None
         assert (written(stage).status, spec.revision) == (Status.COMPLETED, revision)
 

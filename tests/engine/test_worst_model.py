@@ -73,7 +73,7 @@ def reached(scene: Scene) -> Iterator[str]:
     """How far these turns have come."""
     yield from ["run"] * bool(scene.panes.started)
     yield from ["opened"] * bool(scene.ledger.roots)
-    yield from ["continued"] * any(session.continues for session in scene.sessions)
+    yield from ["continued"] * any(session.ending.rounds for session in scene.sessions)
     said = {"Changes requested": "plan changed", "Forgotten": "change forgotten"}
     said |= {"Change confirmed": "change confirmed"}
     for _, card in scene.chat.shown:
@@ -127,7 +127,7 @@ async def test_a_session_goes_on_ten_times_and_then_what_is_wanted_is_a_new_one(
             await stage.says("And more")
             if stage.session().over:
                 break
-        assert stage.session().continues == MOST_CONTINUES
+        assert stage.session().ending.rounds == MOST_CONTINUES
         assert stage.session().over
         assert len(stage.store.records) == 2
     finally:

@@ -60,7 +60,7 @@ class MemoryStore:
                 title=session.title,
                 status=session.status.value,
                 phase=session.phase.value,
-                repository=session.repository,
+                repository=session.repository.path,
                 updated_at=session.updated_at,
             )
             for session in sessions

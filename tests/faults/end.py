@@ -35,16 +35,16 @@ def faults(folder: Path, bot: Serving, *, lost_agents: bool, there: Hosted | Non
 
 
 def _state(session: Session) -> Iterator[str]:
-    if session.status is not Status.COMPLETED or not session.result:
+    if session.status is not Status.COMPLETED or not session.ending.result:
         yield f"not finished: {session.status} {session.phase}"
-    elif session.result.overall_status is not OverallStatus.COMPLETE:
-        yield f"the result is {session.result}"
+    elif session.ending.result.overall_status is not OverallStatus.COMPLETE:
+        yield f"the result is {session.ending.result}"
     if len(session.tasks) != len(WORK):
         yield f"{len(session.tasks)} tasks"
     for task in session.tasks:
         if task.state is not TaskState.COMPLETED:
             yield f"{task.key} is {task.state}"
-    if not session.approval:
+    if not session.approval.granted:
         yield "nobody has approved it"
 
 

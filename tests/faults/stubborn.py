@@ -82,8 +82,8 @@ def _session(bot: Serving) -> Session:
 
 def how_it_stands(bot: Serving) -> str:
     lines = [
-        f"{one.short} {one.status} {one.phase} {one.trouble} {one.failure} "
-        f"{[(t.key, t.state, t.blocked or t.problem) for t in one.tasks]}"
+        f"{one.short} {one.status} {one.phase} {one.control.trouble} {one.control.failure} "
+        f"{[(t.key, t.state, t.blocked or t.pull_problem) for t in one.tasks]}"
         for one in bot.sessions()
     ]
     return "\n".join([*lines, *bot.open_orders(), bot.out[-1500:]])

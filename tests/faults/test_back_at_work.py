@@ -25,7 +25,10 @@ def one_of_many(number: int, root: str, bot: Serving) -> Session:
     session = awaiting_approval()
     session.id = f"{number:08x}-0000-4000-8000-000000000000"
     session.thread = Thread(platform="slack", workspace=TEAM, channel=PUBLIC, root=root)
-    session.repository, session.base_commit = str(bot.shop), bot.git("rev-parse", "main")
+    session.repository.path, session.repository.base_commit = (
+        str(bot.shop),
+        bot.git("rev-parse", "main"),
+    )
     return session
 
 

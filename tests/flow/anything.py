@@ -34,9 +34,10 @@ from bot.core.runs import (
     Limit,
     RunEnd,
 )
-from bot.core.session import Affected, Session, WordKind
+from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskDraft
 from bot.core.states import Outcome, TaskState
+from bot.core.talk import Affected, WordKind
 from bot.core.tampering.signs import Flag, Sign
 from bot.core.task import PullText, SmallerTask, drafts_of
 from tests.flow.scenes import REPOSITORY, T0, TEST, THREAD, check, question, work
@@ -97,7 +98,7 @@ class Answers:
             case actions.ScanRepository():
                 command = TEST if self.maybe(0.8) else ""
                 return events.Scanned(
-                    **m, scan=Scan(commit=session.base_commit, test_command=command)
+                    **m, scan=Scan(commit=session.repository.base_commit, test_command=command)
                 )
             case actions.FindQuestions():
                 return self._questions(m)
@@ -111,9 +112,9 @@ class Answers:
             case actions.LookAtBase():
                 return events.BaseSeen(**m, base=self._base())
             case actions.CommitDocuments():
-                assert session.spec
+                assert session.plan.spec
                 return events.DocumentsCommitted(
-                    **m, workspace=session.spec.workspace, commit="d" * 40
+                    **m, workspace=session.plan.spec.workspace, commit="d" * 40
                 )
             case _:
                 return None

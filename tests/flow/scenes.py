@@ -30,11 +30,14 @@ from bot.core.layout import lay_out
 from bot.core.people import Person, Thread
 from bot.core.plan import Document, DocumentKind
 from bot.core.runs import CompletionSource, Limit, Run, RunEnd
-from bot.core.session import Session, Spec, WordKind
+from bot.core.session import Session
+from bot.core.session_parts import SessionAgents, SessionRepository, Spec
 from bot.core.states import IntentStatus, Outcome, Phase, RunState, TaskState
+from bot.core.talk import WordKind
 from bot.core.tampering.signs import Flag
 from bot.core.task import PullRequest, PullText, Strategy, Task, Workspace
 from bot.steps.decisions import decide, due
+from tests.fields import put
 
 T0 = datetime(2026, 1, 2, 9, 0, tzinfo=UTC)
 ANN = Person(platform="memory", id="T1/U1", name="Ann")
@@ -57,29 +60,31 @@ def fresh(**changes: object) -> Session:
         updated_at=T0,
         thread=THREAD,
         owner=ANN,
-        repository=REPOSITORY,
-        agent="played",
+        repository=SessionRepository(path=REPOSITORY),
+        agents=SessionAgents(default="played"),
     )
-    for name, value in changes.items():
-        setattr(session, name, value)
-    return session
+    return put(session, changes)
 
 
 def surveyed(**changes: object) -> Session:
     session = fresh(
         intent=Intent(id="7682b3a8", body="Add discounts", created_at=T0),
-        base_branch="main",
-        base_commit="b" * 40,
-        spec=Spec(id="SPEC-7682b3a8", workspace=workspace("agent/spec-7682b3a8"), commit="d" * 40),
+        repository__base_branch="main",
+        repository__base_commit="b" * 40,
+        plan__spec=Spec(
+            id="SPEC-7682b3a8", workspace=workspace("agent/spec-7682b3a8"), commit="d" * 40
+        ),
     )
-    for name, value in changes.items():
-        setattr(session, name, value)
-    return session
+    return put(session, changes)
 
 
 def asked(*questions: Question) -> Session:
     chosen = questions or (question(1), question(2))
-    session = surveyed(phase=Phase.CLARIFYING, asked=True, scan=Scan(commit="b" * 40))
+    session = surveyed(
+        phase=Phase.CLARIFYING,
+        request__questions_asked=True,
+        repository__scan=Scan(commit="b" * 40),
+    )
     session.intent = session.intent.model_copy(update={"clarifications": chosen})
     return session
 
@@ -94,15 +99,15 @@ def question(number: int, **changes: object) -> Question:
 def awaiting_approval(*tasks: Task) -> Session:
     return surveyed(
         phase=Phase.APPROVING,
-        documents=tuple(
+        plan__documents=tuple(
             Document(kind=kind, revision=1, text=f"# {kind}", sha256="0" * 64)
             for kind in DocumentKind
         ),
         tasks=list(tasks) or [task("T001")],
-        test_command=TEST,
-        documents_shown_at=T0,
-        scan=Scan(commit="b" * 40),
-        analysed=True,
+        tests__command=TEST,
+        plan__shown_at=T0,
+        repository__scan=Scan(commit="b" * 40),
+        plan__analysed=True,
     )
 
 
@@ -110,11 +115,11 @@ def executing(*tasks: Task, **changes: object) -> Session:
     session = awaiting_approval(*tasks)
     session.phase = Phase.EXECUTING
     session.intent = session.intent.model_copy(update={"status": IntentStatus.EXECUTING})
-    session.has_place, session.wants_place_since = True, T0
-    session.base_check = check(0, 0).model_copy(update={"commit": session.base_commit})
-    for name, value in changes.items():
-        setattr(session, name, value)
-    return session
+    session.queue.has_place, session.queue.since = True, T0
+    session.tests.base_check = check(0, 0).model_copy(
+        update={"commit": session.repository.base_commit}
+    )
+    return put(session, changes)
 
 
 def workspace(branch: str, **changes: object) -> Workspace:
@@ -132,23 +137,17 @@ def task(key: str, state: TaskState = TaskState.PENDING, **changes: object) -> T
         created_at=T0,
         workspace=workspace(f"agent/{key.lower()}"),
     )
-    for name, value in changes.items():
-        setattr(made, name, value)
-    return made
+    return put(made, changes)
 
 
 def running(key: str, run_state: RunState = RunState.RUNNING, **changes: object) -> Task:
     made = task(key, TaskState.RUNNING, runs=[run(key, 1, run_state)], started_at=T0)
-    for name, value in changes.items():
-        setattr(made, name, value)
-    return made
+    return put(made, changes)
 
 
 def verifying(key: str, **changes: object) -> Task:
     made = task(key, TaskState.VERIFYING, runs=[run(key, 1, RunState.ENDED)], started_at=T0)
-    for name, value in changes.items():
-        setattr(made, name, value)
-    return made
+    return put(made, changes)
 
 
 def run(key: str, number: int, state: RunState = RunState.RUNNING) -> Run:
@@ -215,17 +214,15 @@ def shipped(key: str, number: int, **changes: object) -> Task:
         runs=[run(key, 1, RunState.ENDED).model_copy(update={"outcome": Outcome.FINISHED})],
         work=work("feat: x"),
         checks=[check(1, 0)],
-        work_of=run_id,
-        checked_of=run_id,
-        judged_of=run_id,
+        work_run=run_id,
+        checked_run=run_id,
+        judged_run=run_id,
         started_at=T0,
         completed_at=later(),
         pull_text=PullText(title="feat: x", body="What: x"),
         pull_request=PullRequest(number=number, url="", head=HEAD, seen=pull(number)),
     )
-    for name, value in changes.items():
-        setattr(made, name, value)
-    return made
+    return put(made, changes)
 
 
 def pull(number: int, **changes: object) -> Pull:
@@ -235,7 +232,7 @@ def pull(number: int, **changes: object) -> Pull:
 
 def delivering(*tasks: Task, **changes: object) -> Session:
     """Carried out where pull requests can be made."""
-    return executing(*tasks, hosted=HOSTED, **changes)
+    return executing(*tasks, pulls__host=HOSTED, **changes)
 
 
 def sharing(first: Task, *others: Task) -> tuple[Task, ...]:
@@ -286,7 +283,7 @@ def out_of_tokens(run_id: str, at: datetime, resets_at: datetime | None = None) 
 
 def gets_place(session: Session) -> list[Deed]:
     """It was waiting for its turn."""
-    since = session.wants_place_since
+    since = session.queue.since
     assert since
     answers = HoldPlace(since=since).key
     return decide(session, PlaceGranted(id="granted", at=later(), answers=answers))
@@ -378,7 +375,7 @@ def judged(text: str, what: WordKind, reply: str = "") -> WordsJudged:
 
 def by_default(session: Session, option: str = "") -> list[Deed]:
     """Every step that waits is chosen; without an option the default is."""
-    pending = [session.step, *(task.step for task in session.tasks)]
+    pending = [session.execution.choice, *(task.choice for task in session.tasks)]
     deeds: list[Deed] = []
     for step in pending:
         if step:

@@ -29,8 +29,8 @@ from bot.core.git import Collision
 from bot.core.layout import lay_out
 from bot.core.people import Person
 from bot.core.plan import DocumentKind
-from bot.core.session import ChangeStage
 from bot.core.states import Phase, Status, TaskState
+from bot.core.talk import ChangeStage
 from bot.steps.blocked.rules import WAITING
 from bot.steps.decisions import decide, due, held_back
 from tests.flow.anything import Answers, Mark
@@ -66,7 +66,7 @@ class Life:
     def __init__(self, seed: int) -> None:
         self.chance = Random(seed)  # noqa: S311 - the same life for the same seed
         self.answers = Answers(self.chance)
-        self.session = fresh(context_window=600)
+        self.session = fresh(llm__context_window=600)
         self.inbox: list[Event] = []
         self.past: list[Event] = []
         self.offered: list[tuple[Verb, str]] = []
@@ -96,7 +96,7 @@ class Life:
         return self.of_the_bot()
 
     def _is_held(self, order: Order) -> bool:
-        return isinstance(order, HoldPlace) and self.session.has_place
+        return isinstance(order, HoldPlace) and self.session.queue.has_place
 
     def failed(self, order: Order) -> OrderFailed:
         task_id = getattr(order, "task_id", "")
@@ -204,25 +204,31 @@ class Life:
         ended = {r.id for t in s.tasks for r in t.runs if r.outcome and r.outcome != "killed"}
         assert self.panes - ended == alive, self.told("a pane that nobody has stopped")
         if s.phase in (Phase.SPECIFYING, Phase.APPROVING, Phase.EXECUTING):
-            assert s.ending is None, self.told("an ending before its time")
+            assert s.ending.choice is None, self.told("an ending before its time")
         if s.phase is Phase.APPROVING:
-            assert {d.kind for d in s.documents} == set(DocumentKind), self.told("no documents")
+            assert {d.kind for d in s.plan.documents} == set(DocumentKind), self.told(
+                "no documents"
+            )
         if s.status is Status.PAUSED:
             assert not keys, self.told("under way while paused")
-        if s.has_place:
+        if s.queue.has_place:
             assert s.phase is Phase.EXECUTING, self.told("a place kept")
-            assert s.wants_place_since, self.told("a place that is not wanted")
+            assert s.queue.since, self.told("a place that is not wanted")
         assert s.over or s.status is Status.PAUSED or self.goes_on(keys), self.told("stuck")
 
     def goes_on(self, keys: list[str]) -> bool:
         """Something is under way, or a person is asked."""
         s = self.session
-        if any(not (key.startswith("place:") and s.has_place) for key in keys):
+        if any(not (key.startswith("place:") and s.queue.has_place) for key in keys):
             return True
         match s.phase:
             case Phase.INTAKE:
                 return (
-                    not s.intent.body or s.vague or (s.going is None and bool(s.parts or s.earlier))
+                    not s.intent.body
+                    or s.request.vague
+                    or (
+                        s.request.destination is None and bool(s.request.parts or s.request.earlier)
+                    )
                 )
             case Phase.CLARIFYING:
                 return bool(s.intent.open_questions)
@@ -231,17 +237,17 @@ class Life:
             case Phase.EXECUTING:
                 waiting = s.in_state(TaskState.FAILED, TaskState.BLOCKED)
                 asks = any(not task.blocked.startswith(WAITING) for task in waiting)
-                person = any(task.problem or task.taken_by for task in s.tasks)
+                person = any(task.pull_problem or task.taken_by for task in s.tasks)
                 change = s.change and s.change.stage is ChangeStage.AWAITING
                 return asks or person or bool(change)
             case Phase.FINISHING:
-                return s.ending is None
+                return s.ending.choice is None
             case _:
                 return False
 
     def told(self, what: str) -> str:
         s = self.session
-        tasks = [(t.key, t.state, t.blocked, t.dependencies, t.step) for t in s.tasks]
+        tasks = [(t.key, t.state, t.blocked, t.dependencies, t.choice) for t in s.tasks]
         story = "\n".join(self.story[-14:])
         return f"{what}: {s.status} {s.phase} {tasks} change={s.change and s.change.stage}\n{story}"
 

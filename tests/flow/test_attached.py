@@ -7,8 +7,8 @@ import pytest
 from bot.core.actions import Whisper
 from bot.core.cards import ReceivedCard
 from bot.core.events import Attached, Said
-from bot.core.session import WordKind
 from bot.core.states import Phase
+from bot.core.talk import WordKind
 from bot.steps.decisions import decide
 from bot.steps.talk.rules import LONGEST_FILE_NAME, MOST_ATTACHED, with_attachments
 from tests.flow.scenes import (
@@ -63,7 +63,7 @@ def test_a_file_in_an_answer_goes_to_whoever_reads_the_answer() -> None:
     session = asked()
     decide(session, sent("as it stands there", NOTES))
     assert ordered(session, "read_answers")
-    assert "Round to cents." in session.words[0].text
+    assert "Round to cents." in session.talk.waiting[0].text
 
 
 def test_a_file_in_a_change_of_the_plan_goes_into_the_change() -> None:
@@ -75,7 +75,7 @@ def test_a_file_in_a_change_of_the_plan_goes_into_the_change() -> None:
     )
     decide(session, change)
     assert session.phase is Phase.SPECIFYING
-    assert "Round to cents." in session.change_request
+    assert "Round to cents." in session.plan.change_request
 
 
 def test_a_file_in_a_change_while_agents_work_goes_into_the_change() -> None:
@@ -92,7 +92,7 @@ def test_a_file_in_a_change_while_agents_work_goes_into_the_change() -> None:
 def test_yes_with_a_file_approves_nothing() -> None:
     session = awaiting_approval()
     decide(session, sent("yes", NOTES))
-    assert (session.phase, session.approval) == (Phase.APPROVING, None)
+    assert (session.phase, session.approval.granted) == (Phase.APPROVING, None)
 
 
 def test_what_could_not_be_read_is_told_to_the_one_who_sent_it_and_the_rest_is_read() -> None:

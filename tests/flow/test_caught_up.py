@@ -12,7 +12,8 @@ from bot.core.choices import Verb, Word
 from bot.core.events import Overheard
 from bot.core.llm import Usage
 from bot.core.people import Person
-from bot.core.session import Approval, Session
+from bot.core.session import Session
+from bot.core.session_parts import Approval
 from bot.core.sheets import Bullets, Fields, Text
 from bot.core.states import Outcome, Phase, RunState, Status, TaskState
 from bot.core.task import Task
@@ -100,9 +101,9 @@ def test_who_never_spoke_is_told_everything() -> None:
 def test_asking_twice_tells_the_same_twice() -> None:
     session = executing(done("T001", 20))
     speaks(session, 10)
-    before = session.spoken
+    before = session.talk.last_spoken
     assert card(session).body == card(session).body
-    assert session.spoken == before
+    assert session.talk.last_spoken == before
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_only_to_look_is_not_to_speak(word: Word) -> None:
     session = executing(done("T001", 20))
     decide(session, commanded(word).model_copy(update={"at": later(1800)}))
     decide(session, pressed(Verb.LOG, "T001").model_copy(update={"at": later(1800)}))
-    assert session.spoken == {}
+    assert session.talk.last_spoken == {}
     assert "Finished" in sections(card(session))
 
 
@@ -126,15 +127,15 @@ def test_a_word_that_arrives_late_makes_nobody_miss_less() -> None:
 def test_those_who_may_only_be_overheard_are_not_remembered() -> None:
     session = executing(task("T001"))
     decide(session, Overheard(id="o", at=later(), by=BEA, text="hm"))
-    assert session.spoken == {}
+    assert session.talk.last_spoken == {}
 
 
 def test_the_last_words_of_very_many_people_are_bounded_and_the_latest_stay() -> None:
     session = executing(task("T001"))
     for number in range(MOST_LISTENERS + 10):
         speaks(session, number, BEA.model_copy(update={"id": f"T1/{number}"}))
-    assert len(session.spoken) == MOST_LISTENERS
-    assert f"T1/{MOST_LISTENERS + 9}" in session.spoken
+    assert len(session.talk.last_spoken) == MOST_LISTENERS
+    assert f"T1/{MOST_LISTENERS + 9}" in session.talk.last_spoken
 
 
 def test_what_was_decided_since_is_told_with_who_decided_it() -> None:
@@ -142,7 +143,7 @@ def test_what_was_decided_since_is_told_with_who_decided_it() -> None:
         question(n, answer="first", answered_by="Bea", answered_at=later(60 * n)) for n in (5, 20)
     ]
     session = asked(*answers)
-    session.approval = Approval(by=BEA, at=later(60 * 30), digest="d", revision=2)
+    session.approval.granted = Approval(by=BEA, at=later(60 * 30), digest="d", revision=2)
     speaks(session, 10)
     assert sections(card(session))["Decided"] == (
         "D20 Question 20? → first (Bea)",
@@ -207,10 +208,10 @@ def test_of_very_much_only_the_beginning_is_told_and_how_much_more_there_is() ->
     ("session", "waits"),
     [
         (fresh(), None),
-        (executing(done("T001", 5), status=Status.PAUSED, has_place=False), "Paused"),
-        (surveyed(phase=Phase.EXECUTING, status=Status.FAILED, failure="No disk."), "It failed: No disk."),
-        (surveyed(phase=Phase.DONE, status=Status.COMPLETED, cleaned=True, summary=""), None),
-        (surveyed(phase=Phase.EXECUTING, status=Status.DISCARDED, cleaned=True), None),
+        (executing(done("T001", 5), status=Status.PAUSED, queue__has_place=False), "Paused"),
+        (surveyed(phase=Phase.EXECUTING, status=Status.FAILED, control__failure="No disk."), "It failed: No disk."),
+        (surveyed(phase=Phase.DONE, status=Status.COMPLETED, ending__cleaned=True, ending__summary=""), None),
+        (surveyed(phase=Phase.EXECUTING, status=Status.DISCARDED, ending__cleaned=True), None),
     ],
     ids=["new", "paused", "failed", "over", "discarded"],
 )  # fmt: skip

@@ -20,9 +20,10 @@ from bot.core.events import (
 from bot.core.people import Person
 from bot.core.plan import Analysis, Document, DocumentKind, Finding, Severity
 from bot.core.runs import Why
-from bot.core.session import Affected, ChangeStage, Session, WordKind
+from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskDraft
 from bot.core.states import Outcome, Phase, RunState, Status, TaskState
+from bot.core.talk import Affected, ChangeStage, WordKind
 from bot.core.task import Acceptance, SmallerTask, drafts_of
 from bot.steps.decisions import decide, due
 from tests.flow.scenes import (
@@ -52,7 +53,10 @@ BEA = Person(platform="memory", id="T1/U2", name="Bea")
 
 def at_work() -> Session:
     return executing(
-        running("T001"), running("T002"), task("T003", dependencies=("id-T001",)), parallelism=3
+        running("T001"),
+        running("T002"),
+        task("T003", dependencies=("id-T001",)),
+        plan__parallelism=3,
     )
 
 
@@ -175,7 +179,7 @@ def test_the_documents_are_written_one_after_the_other_then_analysed_then_shown(
     assert "write:tasks:2" in keys(list(due(session)))
     decide(session, written(DocumentKind.TASKS, 2, *wider(session)))
     assert "analyse:2" in keys(list(due(session)))
-    assert [document.revision for document in session.documents] == [1, 1, 1]
+    assert [document.revision for document in session.plan.documents] == [1, 1, 1]
 
 
 def test_the_card_says_what_stops_what_goes_on_and_what_is_different() -> None:
@@ -191,7 +195,7 @@ def test_the_card_says_what_stops_what_goes_on_and_what_is_different() -> None:
 
 def test_the_card_lists_no_task_that_nobody_does_any_more() -> None:
     left_out = task("T002", TaskState.CANCELLED)
-    session = executing(running("T001"), left_out, running("T003"), parallelism=3)
+    session = executing(running("T001"), left_out, running("T003"), plan__parallelism=3)
     asked_for(session, "T001")
     card = drafted(session, *drafts_of(session.tasks))
     assert [one.key for one in card.tasks] == ["T001", "T003"]
@@ -206,8 +210,8 @@ def test_a_confirmed_change_goes_on_with_the_same_conversation_and_says_what_cha
 
     first, second, _ = session.tasks
     assert session.change is None
-    assert session.spec
-    assert (session.spec.revision, session.spec.commit) == (2, "")
+    assert session.plan.spec
+    assert (session.plan.spec.revision, session.plan.spec.commit) == (2, "")
     assert "commit:2" in keys(list(due(session)))
     assert second.acceptance == (Acceptance(id="T002-A1", text="40 columns"),)
     again = second.run
@@ -215,8 +219,8 @@ def test_a_confirmed_change_goes_on_with_the_same_conversation_and_says_what_cha
     assert (again.why, again.conversation) == (Why.CHANGED, "T002-conversation")
     assert WISH in again.feedback
     assert len(first.runs) == 1
-    assert session.approval
-    assert session.approval.revision == 2
+    assert session.approval.granted
+    assert session.approval.granted.revision == 2
 
 
 def test_new_tasks_start_only_when_the_new_plan_is_committed() -> None:
@@ -252,8 +256,8 @@ def cut_meanwhile(session: Session) -> None:
 
 
 def test_a_task_that_is_cut_meanwhile_takes_no_key_from_a_new_one() -> None:
-    session = executing(verifying("T001"), running("T002"), parallelism=3)
-    session.approvers = 2
+    session = executing(verifying("T001"), running("T002"), plan__parallelism=3)
+    session.approval.required = 2
     asked_for(session, "T002")
     drafted(session, *wider(session, TaskDraft(key="T003", title="Export")))
     cut_meanwhile(session)
@@ -272,7 +276,7 @@ def test_a_task_that_is_cut_meanwhile_takes_no_key_from_a_new_one() -> None:
 
 
 def test_a_new_task_waits_for_all_that_one_was_cut_into_meanwhile() -> None:
-    session = executing(verifying("T001"), running("T002"), parallelism=3)
+    session = executing(verifying("T001"), running("T002"), plan__parallelism=3)
     asked_for(session, "T002")
     more = TaskDraft(key="T003", title="Export", depends_on=("T001",))
     drafted(session, *wider(session, more))
@@ -284,7 +288,7 @@ def test_a_new_task_waits_for_all_that_one_was_cut_into_meanwhile() -> None:
 
 
 def test_tasks_are_written_anew_when_one_of_them_was_cut_meanwhile() -> None:
-    session = executing(verifying("T001"), running("T002"), parallelism=3)
+    session = executing(verifying("T001"), running("T002"), plan__parallelism=3)
     asked_for(session, "T002")
     before = wider(session, TaskDraft(key="T003", title="Export"))
     cut_meanwhile(session)
@@ -318,7 +322,10 @@ def test_a_model_that_touches_other_tasks_too_does_not_get_its_way() -> None:
 
 def test_a_task_nobody_wants_any_more_is_cancelled_and_its_dependents_are_free() -> None:
     session = executing(
-        running("T001"), task("T002", dependencies=("id-T001",)), running("T003"), parallelism=3
+        running("T001"),
+        task("T002", dependencies=("id-T001",)),
+        running("T003"),
+        plan__parallelism=3,
     )
     asked_for(session, "T001")
     _, second, third = drafts_of(session.tasks)
@@ -333,7 +340,7 @@ def test_a_finished_task_that_is_touched_is_worked_on_again_after_the_confirmati
     done = task(
         "T002", TaskState.COMPLETED, runs=[run("T002", 1, RunState.ENDED)], work=work("feat: x")
     )
-    session = executing(running("T001"), done, task("T003"), parallelism=1)
+    session = executing(running("T001"), done, task("T003"), plan__parallelism=1)
     asked_for(session, "T002")
     assert session.tasks[1].state is TaskState.COMPLETED
     drafted(session, *wider(session))
@@ -344,11 +351,11 @@ def test_a_finished_task_that_is_touched_is_worked_on_again_after_the_confirmati
 
 def test_a_forgotten_change_lets_everything_go_on_from_where_it_was_held() -> None:
     waiting = task("T003", dependencies=("id-T001",))
-    session = executing(running("T001"), verifying("T002"), waiting, parallelism=3)
+    session = executing(running("T001"), verifying("T002"), waiting, plan__parallelism=3)
     decide(session, said(WISH))
     decide(session, judged(WISH, WordKind.CHANGE))
     decide(session, impact(session, "T001", "T002", "T003"))
-    assert not session.has_place
+    assert not session.queue.has_place
     drafted(session, *drafts_of(session.tasks))
     confirm(session, Verb.DROP)
     assert session.change is None
@@ -358,8 +365,8 @@ def test_a_forgotten_change_lets_everything_go_on_from_where_it_was_held() -> No
         TaskState.PENDING,
     ]
     assert session.status is Status.QUEUED
-    assert session.spec
-    assert session.spec.revision == 1
+    assert session.plan.spec
+    assert session.plan.spec.revision == 1
 
 
 def test_a_change_is_said_differently_and_holds_what_it_touches_now() -> None:
@@ -390,7 +397,7 @@ def test_yes_in_the_thread_confirms_what_is_shown_and_nothing_before_it() -> Non
     decide(session, said("yes"))
     assert session.change
     drafted(session, *wider(session))
-    session.words = ()
+    session.talk.waiting = ()
     decide(session, said("confirm"))
     assert session.change is None
 
@@ -406,7 +413,7 @@ def test_a_yes_from_before_the_change_was_shown_confirms_nothing() -> None:
 def test_a_yes_to_a_change_counts_though_the_clock_was_set_back_since_it_was_shown() -> None:
     session = asked_for(at_work(), "T002")
     drafted(session, *wider(session))
-    session.words = ()
+    session.talk.waiting = ()
     offered = approval.open_offer(session)
     decide(session, said("confirm", at=later(-600)).model_copy(update={"offered": offered}))
     assert session.change is None
@@ -444,7 +451,7 @@ def test_critical_findings_keep_a_change_from_being_confirmed() -> None:
 
 def test_new_work_needs_as_many_people_as_the_plan_did_an_edit_only_one() -> None:
     session = asked_for(at_work(), "T002")
-    session.approvers = 2
+    session.approval.required = 2
     drafted(session, *wider(session, TaskDraft(key="T004", title="Export")))
     confirm(session)
     assert session.change
@@ -454,7 +461,7 @@ def test_new_work_needs_as_many_people_as_the_plan_did_an_edit_only_one() -> Non
     assert session.change is None
 
     session = asked_for(at_work(), "T002")
-    session.approvers = 2
+    session.approval.required = 2
     drafted(session, *wider(session))
     confirm(session)
     assert session.change is None
@@ -507,11 +514,11 @@ def test_a_change_survives_a_stop_and_goes_on_after_it() -> None:
 
 
 def test_a_held_task_whose_step_was_to_be_chosen_forgets_that_choice() -> None:
-    session = executing(running("T001"), running("T002"), parallelism=2)
+    session = executing(running("T001"), running("T002"), plan__parallelism=2)
     session.tasks[1].update_run(session.tasks[1].runs[-1].end(Outcome.FAILED, later()))
     by_default(session)
     asked_for(session, "T002")
-    assert session.tasks[1].step is None
+    assert session.tasks[1].choice is None
     assert session.tasks[1].state is TaskState.BLOCKED
 
 
@@ -550,7 +557,7 @@ def test_a_new_change_has_a_card_of_its_own_below_the_forgotten_one() -> None:
 def test_what_waits_for_a_failed_task_waits_no_longer_when_a_change_takes_it_up_again() -> None:
     failed = task("T001", TaskState.FAILED, runs=[run("T001", 1, RunState.ENDED)])
     waiting = task("T002", TaskState.BLOCKED, dependencies=("id-T001",), blocked="waits for T001")
-    session = executing(failed, waiting, running("T003"), parallelism=3)
+    session = executing(failed, waiting, running("T003"), plan__parallelism=3)
     decide(session, said(WISH))
     decide(session, judged(WISH, WordKind.CHANGE))
     decide(session, impact(session, "T001"))
@@ -563,7 +570,7 @@ def test_what_waits_for_a_failed_task_waits_no_longer_when_a_change_takes_it_up_
 @pytest.mark.parametrize("wanted", [True, False])
 def test_what_a_person_was_asked_is_settled_by_a_change(wanted: bool) -> None:
     failed = task("T001", TaskState.FAILED, runs=[run("T001", 1, RunState.ENDED)])
-    session = asked_for(executing(failed, running("T002"), parallelism=3), "T001")
+    session = asked_for(executing(failed, running("T002"), plan__parallelism=3), "T001")
     first, second = drafts_of(session.tasks)
     other = first.model_copy(update={"description": "other"})
     drafted(session, *((other, second) if wanted else (second,)))
@@ -574,8 +581,8 @@ def test_what_a_person_was_asked_is_settled_by_a_change(wanted: bool) -> None:
 
 def test_a_pull_request_that_cannot_be_made_is_no_question_any_more_after_a_change() -> None:
     unshipped = task("T001", TaskState.INTEGRATING, runs=[run("T001", 1, RunState.ENDED)])
-    unshipped.problem = "No token."
-    session = asked_for(executing(unshipped, running("T002"), parallelism=3), "T001")
+    unshipped.pull_problem = "No token."
+    session = asked_for(executing(unshipped, running("T002"), plan__parallelism=3), "T001")
     first, second = drafts_of(session.tasks)
     drafted(session, first.model_copy(update={"description": "other"}), second)
     [card] = needs(confirms(session))
@@ -584,7 +591,7 @@ def test_a_pull_request_that_cannot_be_made_is_no_question_any_more_after_a_chan
 
 def test_what_a_change_leaves_as_it_is_still_asks() -> None:
     failed = task("T001", TaskState.FAILED, runs=[run("T001", 1, RunState.ENDED)])
-    session = asked_for(executing(failed, running("T002"), parallelism=3), "T001", "T002")
+    session = asked_for(executing(failed, running("T002"), plan__parallelism=3), "T001", "T002")
     first, second = drafts_of(session.tasks)
     drafted(session, first, second.model_copy(update={"description": "other"}))
     assert needs(confirms(session)) == []
@@ -604,7 +611,7 @@ def test_who_gives_a_task_up_settles_what_was_asked_about_those_that_build_upon_
 
 def test_nobody_waits_for_a_task_that_was_left_out_while_the_change_was_planned() -> None:
     failed = task("T001", TaskState.FAILED, runs=[run("T001", 1, RunState.ENDED)])
-    session = asked_for(executing(failed, running("T002"), parallelism=3), "T002")
+    session = asked_for(executing(failed, running("T002"), plan__parallelism=3), "T002")
     first, second = drafts_of(session.tasks)
     after = TaskDraft(key="T003", title="More", depends_on=("T001",))
     drafted(session, first, second.model_copy(update={"description": "other"}), after)
@@ -617,7 +624,7 @@ def test_an_agent_that_was_started_again_meanwhile_is_stopped_before_it_is_told_
     None
 ):
     stuck = task("T001", TaskState.FAILED, runs=[run("T001", 1, RunState.ENDED)])
-    session = executing(stuck, running("T002"), parallelism=3)
+    session = executing(stuck, running("T002"), plan__parallelism=3)
     decide(session, said(WISH))
     decide(session, judged(WISH, WordKind.CHANGE))
     decide(session, impact(session, "T001"))
@@ -636,7 +643,7 @@ def test_an_agent_that_was_started_again_meanwhile_is_stopped_before_it_is_told_
 
 def test_who_gives_a_task_up_ends_the_agents_that_build_upon_it() -> None:
     failed = task("T001", TaskState.FAILED, runs=[run("T001", 2, RunState.ENDED)])
-    session = executing(failed, running("T002", dependencies=("id-T001",)), parallelism=3)
+    session = executing(failed, running("T002", dependencies=("id-T001",)), plan__parallelism=3)
     deeds = decide(session, pressed(Verb.GIVE_UP, "id-T001:1"))
     assert [deed.run_id for deed in deeds if isinstance(deed, StopRun)] == ["T002-r1"]
     assert session.tasks[1].state is TaskState.CANCELLED
@@ -651,9 +658,9 @@ def test_nothing_is_made_from_a_plan_that_is_not_committed_yet() -> None:
         runs=[run("T002", 1, RunState.ENDED)],
         workspace=workspace("agent/t002", start="", ready=False),
     )
-    session = executing(starting, stopped, parallelism=3)
-    assert session.spec
-    session.spec = session.spec.model_copy(update={"commit": ""})
+    session = executing(starting, stopped, plan__parallelism=3)
+    assert session.plan.spec
+    session.plan.spec = session.plan.spec.model_copy(update={"commit": ""})
     decide(session, Ticked(id="t", at=later()))
     assert session.tasks[1].state is TaskState.NEEDS_CONTINUATION
     assert [order.kind for order in due(session)] == ["hold_place", "commit_documents"]
@@ -661,15 +668,15 @@ def test_nothing_is_made_from_a_plan_that_is_not_committed_yet() -> None:
 
 def test_an_approval_from_the_day_before_does_not_count_for_what_is_shown_afresh() -> None:
     session = asked_for(at_work(), "T002")
-    session.approvers = 2
+    session.approval.required = 2
     drafted(session, *wider(session, TaskDraft(key="T004", title="More")))
     confirm(session)
-    assert [given.revision for given in session.approvals] == [2]
+    assert [given.revision for given in session.approval.given] == [2]
     assert session.change
-    given = session.approvals[0]
+    given = session.approval.given[0]
     assert given.digest == approval.digest_of_change(session, session.change)
     about = approval.offer_of_change(session, session.change)
     late = pressed(Verb.APPROVE, about, by=BEA).model_copy(update={"at": later(25 * 3600)})
     decide(session, late)
-    assert session.approvals == ()
+    assert session.approval.given == ()
     assert session.change

@@ -54,7 +54,7 @@ def test_whoever_spoke_and_was_not_heard_is_told_when_the_session_is_discarded()
     session = executing(running("T001"))
     decide(session, said("the receipt shall be wider"))
     assert whispers(decide(session, pressed(Verb.DISCARD))) == [afterwards.GIVEN_UP]
-    assert session.words == ()
+    assert session.talk.waiting == ()
 
 
 @pytest.mark.covers(
@@ -173,12 +173,12 @@ def test_trouble_is_told_once_and_its_end_too() -> None:
     [card] = cards(decide(session, trouble("scan")))
     assert isinstance(card, ProblemCard)
     assert card.retrying
-    assert session.trouble
+    assert session.control.trouble
 
     [card] = cards(decide(session, TroubleEnded(id="u", at=later(), order="scan")))
     assert isinstance(card, ProblemCard)
     assert card.over
-    assert session.trouble == ""
+    assert session.control.trouble == ""
 
 
 @pytest.mark.covers("G-RULE-AI-4")
@@ -215,7 +215,7 @@ def test_an_outage_that_holds_two_things_up_is_told_once_and_over_when_both_go_o
     assert troubles(decide(session, trouble(words))) == [("trouble:1", False)]
     assert troubles(decide(session, trouble(place))) == []
     assert troubles(decide(session, TroubleEnded(id="u", at=later(), order=words))) == []
-    assert session.trouble
+    assert session.control.trouble
     ended = TroubleEnded(id="v", at=later(), order=place)
     assert troubles(decide(session, ended)) == [("trouble:1", True)]
 
@@ -232,7 +232,7 @@ def test_nobody_is_told_to_wait_for_what_is_not_wanted_any_more() -> None:
     decide(session, trouble("scan"))
     scanned = Scanned(id="s", at=later(), answers="scan", scan=Scan(commit="b" * 40))
     assert troubles(decide(session, scanned)) == [("trouble:1", True)]
-    assert session.trouble == ""
+    assert session.control.trouble == ""
 
 
 @pytest.mark.covers("G-MOVE-SESSION-3")
@@ -283,7 +283,7 @@ def test_a_stopped_repair_is_still_told_what_it_was_to_mend_however_often_it_is_
     for _ in range(3):
         decide(session, pressed(Verb.STOP))
         decide(session, pressed(Verb.RESUME))
-        since = session.wants_place_since
+        since = session.queue.since
         assert since
         decide(session, PlaceGranted(id="g", at=later(), answers=HoldPlace(since=since).key))
     last = session.tasks[0].runs[-1]
@@ -293,7 +293,7 @@ def test_a_stopped_repair_is_still_told_what_it_was_to_mend_however_often_it_is_
 
 
 def test_new_words_after_a_failed_survey_are_the_new_request() -> None:
-    session = fresh(status=Status.FAILED, failure="no commits")
+    session = fresh(status=Status.FAILED, control__failure="no commits")
     decide(session, said("add receipts"))
     assert session.intent.body == "add receipts"
     assert [order.kind for order in due(session)] == ["survey"]
@@ -343,7 +343,7 @@ def test_trouble_is_not_said_to_go_on_when_nobody_tries_any_more(how: str) -> No
     }[how]
     shown = [card for card in cards(decide(session, event)) if isinstance(card, ProblemCard)]
     assert [(card.key, card.over) for card in shown] == [("trouble:1", True)]
-    assert session.trouble == ""
+    assert session.control.trouble == ""
 
 
 @pytest.mark.parametrize("told", [{"offered": ""}, {"unseen": ("approval:1",)}])
@@ -356,7 +356,7 @@ def test_a_yes_from_before_the_plan_was_shown_approves_nothing(told: dict[str, A
 
 def test_a_yes_to_the_plan_counts_though_the_clock_was_set_back_since_it_was_shown() -> None:
     session = awaiting_approval()
-    session.documents_shown_at = later(120)
+    session.plan.shown_at = later(120)
     offered = approval.open_offer(session)
     decide(session, said("yes", at=later(60)).model_copy(update={"offered": offered}))
     assert session.phase is Phase.EXECUTING

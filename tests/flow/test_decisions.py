@@ -65,10 +65,10 @@ def test_before_the_approval_a_decision_with_its_new_answer_leads_to_a_new_revis
     decide(session, reopened("D2", "second"))
     assert answers(session) == ["first", "second"]
     assert session.phase is Phase.SPECIFYING
-    assert session.spec
-    assert session.spec.revision == 2
-    assert "second" in session.change_request
-    assert "instead of “first”" in session.change_request
+    assert session.plan.spec
+    assert session.plan.spec.revision == 2
+    assert "second" in session.plan.change_request
+    assert "instead of “first”" in session.plan.change_request
 
 
 def test_without_an_answer_it_is_asked_again_and_planned_anew_afterwards() -> None:
@@ -81,8 +81,8 @@ def test_without_an_answer_it_is_asked_again_and_planned_anew_afterwards() -> No
     [answered] = cards(decide(session, pressed(Verb.DEFAULTS)))
     assert answered.key == shown[-1].key
     assert session.phase is Phase.SPECIFYING
-    assert session.spec
-    assert session.spec.revision == 2, "one new revision, though it took two steps"
+    assert session.plan.spec
+    assert session.plan.spec.revision == 2, "one new revision, though it took two steps"
     assert "write:spec:" in "".join(keys(list(due(session))))
 
 

@@ -322,7 +322,7 @@ def test_a_stop_ends_the_agent_that_asks_and_takes_its_buttons_away() -> None:
     deeds = decide(session, commanded(Word.STOP))
     assert any(isinstance(deed, StopRun) for deed in deeds)
     assert (needs(deeds)[0].key, needs(deeds)[0].choices) == (card.key, ())
-    assert session.stopped_runs == 1
+    assert session.control.stopped_runs == 1
     assert session.status is Status.PAUSED
     assert list(due(session)) == []
 
@@ -340,7 +340,7 @@ def test_the_end_of_a_run_takes_its_buttons_away() -> None:
     "R-ENUM-BlockedReason", "R-ENUM-TerminatedBy", "R-PROPERTY-34", "R-PROPERTY-35", "O-X6"
 )
 def test_where_nobody_is_there_to_answer_a_dialog_ends_the_run_and_keeps_the_work() -> None:
-    session = at_work(unattended=True)
+    session = at_work(request__unattended=True)
     deeds = asks(session)
     assert any(isinstance(deed, StopRun) for deed in deeds)
     assert session.tasks[0].state is TaskState.BLOCKED
@@ -360,7 +360,7 @@ def test_where_nobody_is_there_to_answer_a_dialog_ends_the_run_and_keeps_the_wor
 
 @pytest.mark.covers("R-ENUM-BlockedReason", "R-PROPERTY-35")
 def test_a_line_that_is_wanted_where_nobody_is_there_says_so() -> None:
-    session = at_work(unattended=True)
+    session = at_work(request__unattended=True)
     asks(session, NAME)
     assert "STDIN_REQUIRED" in session.tasks[0].blocked
     assert task_log(session, session.tasks[0]).blocked_reason is BlockedReason.STDIN_REQUIRED

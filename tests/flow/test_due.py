@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.core.git import Scan
-from bot.core.session import Ending, Session
+from bot.core.session import Session
+from bot.core.session_parts import Ending
 from bot.core.states import Phase, RunState, Status, TaskState
 from bot.steps.decisions import due
 from tests.flow.scenes import (
@@ -35,7 +36,7 @@ def test_a_new_session_is_surveyed() -> None:
 @pytest.mark.covers("G-RULE-FLOW-1", "G-RULE-SCAN-1", "G-RULE-SCAN-8", "G-RULE-QUESTIONS-1")
 def test_the_repository_is_scanned_before_questions_are_sought() -> None:
     assert orders(surveyed()) == ["scan"]
-    assert orders(surveyed(scan=Scan(commit="b"))) == ["questions"]
+    assert orders(surveyed(repository__scan=Scan(commit="b"))) == ["questions"]
 
 
 @pytest.mark.covers("G-RULE-LOOP-1", "G-RULE-LOOP-12")
@@ -51,21 +52,21 @@ def test_nothing_is_due_while_a_person_is_waited_for() -> None:
 def test_documents_are_written_one_after_the_other_then_committed() -> None:
     session = awaiting_approval()
     session.phase = Phase.SPECIFYING
-    documents = session.documents
-    session.documents, session.analysed = (), False
+    documents = session.plan.documents
+    session.plan.documents, session.plan.analysed = (), False
     assert orders(session) == ["write:spec:1"]
-    session.documents = documents[:1]
+    session.plan.documents = documents[:1]
     assert orders(session) == ["write:plan:1"]
-    session.documents = documents[:2]
+    session.plan.documents = documents[:2]
     assert orders(session) == ["write:tasks:1"]
-    session.documents = documents
+    session.plan.documents = documents
     assert orders(session) == ["analyse:1"]
-    session.analysed = True
+    session.plan.analysed = True
     assert orders(session) == ["commit:1"]
 
 
 def test_nothing_starts_without_the_place() -> None:
-    session = executing(running("T001", RunState.STARTING), has_place=False)
+    session = executing(running("T001", RunState.STARTING), queue__has_place=False)
     assert orders(session) == [f"place:{T0.isoformat()}"]
 
 
@@ -94,7 +95,7 @@ def test_a_predecessor_is_merged_before_the_successor_starts() -> None:
 def test_the_work_is_looked_at_then_checked() -> None:
     session = executing(verifying("T001"))
     assert orders(session)[1:] == ["look:T001-r1"]
-    session.tasks[0].work, session.tasks[0].work_of = work("feat: x"), "T001-r1"
+    session.tasks[0].work, session.tasks[0].work_run = work("feat: x"), "T001-r1"
     assert orders(session)[1:] == ["check:id-T001:1"]
 
 
@@ -104,11 +105,11 @@ def test_tasks_without_names_get_them_from_the_list_of_branches() -> None:
 
 
 def test_the_merge_comes_before_the_clean_up() -> None:
-    session = executing(phase=Phase.FINISHING, ending=Ending.MERGE)
+    session = executing(phase=Phase.FINISHING, ending__choice=Ending.MERGE)
     assert orders(session) == ["merge"]
-    session.merged_commit = "d" * 40
+    session.ending.merged_commit = "d" * 40
     assert orders(session) == ["clean"]
-    session.cleaned = True
+    session.ending.cleaned = True
     assert orders(session) == []
 
 

@@ -23,6 +23,7 @@ from bot.core.session import Session
 from bot.core.states import IntentStatus, Phase, RunState, Status, TaskState
 from bot.steps.decisions import decide, due
 from bot.steps.plan import MOST_CONTINUES
+from tests.fields import put
 from tests.flow.scenes import (
     ANN,
     cards,
@@ -55,7 +56,7 @@ def understood(**changes: object) -> QuestionsFound:
 
 
 def scanned() -> Session:
-    return surveyed(scan=Scan(commit="b" * 40), test_command="make test")
+    return surveyed(repository__scan=Scan(commit="b" * 40), tests__command="make test")
 
 
 def opened(id: str) -> SessionOpened:
@@ -79,7 +80,7 @@ def test_every_part_gets_a_session_and_the_large_one_is_over() -> None:
     session = scanned()
     decide(session, understood(parts=PARTS))
     decide(session, pressed(Verb.SPLIT))
-    ids = [part.session for part in session.parts]
+    ids = [part.session for part in session.request.parts]
     assert keys(list(due(session))) == [f"open:{id}" for id in ids]
     decide(session, opened(ids[0]))
     assert keys(list(due(session))) == [f"open:{ids[1]}"]
@@ -99,7 +100,7 @@ def test_a_person_may_have_it_planned_as_one_all_the_same() -> None:
     shown = cards(decide(session, pressed(Verb.WHOLE)))
     assert isinstance(shown[-1], QuestionsCard)
     assert session.phase is Phase.CLARIFYING
-    assert session.parts == ()
+    assert session.request.parts == ()
 
 
 def test_a_part_is_never_cut_again() -> None:
@@ -143,7 +144,7 @@ def test_a_button_that_was_not_offered_does_nothing() -> None:
     session = scanned()
     decide(session, understood(earlier=EARLIER))
     decide(session, pressed(Verb.SPLIT))
-    assert session.going is None
+    assert session.request.destination is None
 
 
 @pytest.mark.covers("R-RULE-CLARIFY-1")
@@ -172,16 +173,18 @@ def finished(**changes: object) -> Session:
         runs=[run("T001", 1, RunState.ENDED)],
         work=work("feat: x"),
     )
-    session = executing(done, phase=Phase.DONE, status=Status.COMPLETED, has_place=False)
-    session.wants_place_since = None
+    session = executing(done, phase=Phase.DONE, status=Status.COMPLETED, queue__has_place=False)
+    session.queue.since = None
     session.intent = session.intent.model_copy(update={"status": IntentStatus.DONE})
-    session.leftovers = (
+    session.ending.leftovers = (
         Removal(branch="agent/t001", path="p", worktree_gone=True, branch_gone=True),
     )
-    session.summary, session.merged_commit, session.cleaned = "", "d" * 40, True
-    for name, value in changes.items():
-        setattr(session, name, value)
-    return session
+    session.ending.summary, session.ending.merged_commit, session.ending.cleaned = (
+        "",
+        "d" * 40,
+        True,
+    )
+    return put(session, changes)
 
 
 def verdict(what: str, text: str = "also mfa") -> ContinuationJudged:
@@ -216,12 +219,12 @@ def test_more_of_the_same_extends_the_plan_on_the_base_as_it_is_now() -> None:
     assert session.intent.status is IntentStatus.APPROVED
     assert session.tasks[0].state is TaskState.COMPLETED
     assert session.tasks[0].workspace is None  # its branch is gone with the merge
-    assert session.spec
-    assert session.spec.revision == 2
+    assert session.plan.spec
+    assert session.plan.spec.revision == 2
     assert keys(list(due(session))) == ["base"]
     base = Base(repository="/srv/shop", branch="main", commit="e" * 40)
     decide(session, BaseSeen(id="b", at=later(), answers="base", base=base))
-    assert session.base_commit == "e" * 40
+    assert session.repository.base_commit == "e" * 40
     assert keys(list(due(session))) == ["scan"]
 
 
@@ -230,10 +233,10 @@ def test_what_a_person_has_sent_here_is_continued_without_a_further_judgement() 
     sent = Continued(id="p", at=later(), by=ANN, text="also mfa")
     decide(session, sent)
     assert (session.status, session.phase) == (Status.ACTIVE, Phase.SPECIFYING)
-    assert session.change_request == "also mfa"
+    assert session.plan.change_request == "also mfa"
     # while it goes on already they are words like any others
     decide(session, sent.model_copy(update={"id": "q", "text": "and sms"}))
-    assert [words.text for words in session.words] == ["and sms"]
+    assert [words.text for words in session.talk.waiting] == ["and sms"]
 
 
 @pytest.mark.covers("G-RULE-CONTINUE-4")
@@ -241,12 +244,12 @@ def test_something_new_becomes_a_session_of_its_own_linked_from_here() -> None:
     session = finished()
     decide(session, said("also mfa"))
     decide(session, verdict("new"))
-    [part] = session.parts
+    [part] = session.request.parts
     assert (part.body, part.child) == ("also mfa", False)
     assert keys(list(due(session))) == [f"open:{part.session}"]
     shown = cards(decide(session, opened(part.session)))
     assert "2.0" in shown[0].model_dump_json()
-    assert session.parts == ()
+    assert session.request.parts == ()
     assert session.status is Status.COMPLETED
 
 
@@ -269,7 +272,7 @@ def test_thanks_are_no_request() -> None:
 @pytest.mark.parametrize(
     "session",
     [
-        finished(continues=MOST_CONTINUES),
+        finished(ending__rounds=MOST_CONTINUES),
         finished(status=Status.DISCARDED),
         finished(tasks=[]),
     ],
@@ -281,26 +284,26 @@ def test_what_cannot_be_continued_is_a_new_session_whatever_the_model_says(
     decide(session, said("also mfa"))
     decide(session, verdict("continue"))
     assert session.over
-    assert [part.body for part in session.parts] == ["also mfa"]
+    assert [part.body for part in session.request.parts] == ["also mfa"]
 
 
 def test_a_dry_run_is_asked_for_once_and_carried_on_with_run_it() -> None:
     session = scanned()
     decide(session, understood(dry_run=True))
-    assert session.dry_run
+    assert session.request.dry_run
 
 
 def test_an_opened_session_is_told_about_by_its_title() -> None:
     session = finished()
     decide(session, said("also mfa"))
     decide(session, verdict("new"))
-    deeds = decide(session, opened(session.parts[0].session))
+    deeds = decide(session, opened(session.request.parts[0].session))
     assert titles(deeds) == ["That is a session of its own now"]
 
 
 def test_what_was_kept_is_gone_on_with_in_a_worktree_made_anew() -> None:
     kept = Removal(branch="agent/t001", path="p", worktree_gone=True, branch_gone=False)
-    session = finished(leftovers=(kept,), merged_commit="")
+    session = finished(ending__leftovers=(kept,), ending__merged_commit="")
     decide(session, said("also mfa"))
     decide(session, verdict("continue"))
     assert session.tasks[0].workspace

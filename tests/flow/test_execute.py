@@ -58,7 +58,7 @@ def granted_since(since: datetime | None) -> PlaceGranted:
 
 
 def queued(*tasks: Task) -> Session:
-    return executing(*tasks, status=Status.QUEUED, has_place=False)
+    return executing(*tasks, status=Status.QUEUED, queue__has_place=False)
 
 
 def ended(run_id: str, outcome: Outcome = Outcome.FINISHED, exit_code: int | None = 0) -> RunEnded:
@@ -125,7 +125,7 @@ def test_the_place_lets_independent_tasks_start_together_and_the_dependent_wait(
 @pytest.mark.covers("G-RULE-PARALLEL-1", "B-STATE-READY", "B-FLOW-RUN-7")
 def test_no_more_agents_work_at_once_than_the_plan_says() -> None:
     session = queued(task("T001"), task("T002"), task("T003"))
-    session.parallelism = 2
+    session.plan.parallelism = 2
 
     decide(session, granted())
     by_default(session)
@@ -138,7 +138,7 @@ def test_no_more_agents_work_at_once_than_the_plan_says() -> None:
 def test_who_waits_for_the_place_knows_how_many_stand_before() -> None:
     session = queued(task("T001"))
     decide(session, PlaceAwaited(id="p", at=later(), answers=HoldPlace(since=T0).key, position=2))
-    assert (session.status, session.queue_position) == (Status.QUEUED, 2)
+    assert (session.status, session.queue.position) == (Status.QUEUED, 2)
 
 
 @pytest.mark.covers("G-US2.2", "G-US2.4", "G-RULE-TASKS-3")
@@ -147,7 +147,7 @@ def test_branches_are_named_after_tasks_and_never_like_one_that_exists() -> None
         task("T001", name="Add discounts", workspace=None),
         task("T002", name="Add discounts", workspace=None),
         task("T003", name="割引を追加する", workspace=None),
-        has_place=True,
+        queue__has_place=True,
     )
     names = ("main", "agent/add-discounts")
     decide(session, BranchesListed(id="b", at=later(), answers="branches", names=names))
@@ -318,7 +318,7 @@ def test_failing_tests_go_back_to_the_same_conversation(exit_code: int | None) -
 
 def failed_too_often() -> Session:
     session = executing(running("T001"), task("T002", dependencies=("id-T001",)), task("T003"))
-    session.parallelism = 1
+    session.plan.parallelism = 1
     for number in (1, 2, 3, 4):
         decide(session, seen("T001", work("feat: x"), ends(session)))
         decide(session, checked("T001", number, 1, f"failure {number}"))
@@ -350,7 +350,7 @@ def choice(session: Session, verb: Verb) -> None:
 @pytest.mark.covers("G-US6.3", "G-MOVE-TASK-6")
 def test_retry_starts_anew_with_fresh_counters() -> None:
     session = failed_too_often()
-    session.parallelism = 2
+    session.plan.parallelism = 2
     choice(session, Verb.RETRY)
     assert [t.state for t in session.tasks[:2]] == [TaskState.RUNNING, TaskState.PENDING]
     assert session.tasks[0].counters.failed_checks == 0
@@ -360,7 +360,7 @@ def test_retry_starts_anew_with_fresh_counters() -> None:
 @pytest.mark.covers("B-STATE-CANCELLED")
 def test_skip_lets_the_dependents_go_on_without_it() -> None:
     session = failed_too_often()
-    session.parallelism = 2
+    session.plan.parallelism = 2
     choice(session, Verb.SKIP)
     assert [t.state for t in session.tasks[:2]] == [TaskState.CANCELLED, TaskState.RUNNING]
     assert session.tasks[1].dependencies == ()
@@ -420,7 +420,7 @@ def test_a_worktree_that_is_gone_blocks_the_task_and_retry_makes_it_again() -> N
     decide(session, refused("start_run", "start:T001-r1"))
     assert session.tasks[0].state is TaskState.BLOCKED
     assert session.tasks[0].blocked == "it is gone. Retry."
-    assert session.has_place is False
+    assert session.queue.has_place is False
 
     decide(session, pressed(Verb.RETRY, "id-T001:1"))
 
@@ -445,15 +445,15 @@ def test_the_place_is_let_go_when_only_people_can_go_on() -> None:
     decide(session, seen("T003", work("feat: x"), ends(session, task=2)))
     decide(session, checked("T003", 1, 0))
     decide(session, verdict("T003"))
-    assert session.has_place is False
-    assert session.wants_place_since is None
+    assert session.queue.has_place is False
+    assert session.queue.since is None
     assert session.phase is Phase.EXECUTING
 
 
 @pytest.mark.covers("G-ENUM-BuildSystem-Other")
 def test_without_a_test_command_the_work_counts_but_is_called_untested() -> None:
     session = executing(verifying("T001"))
-    session.test_command = ""
+    session.tests.command = ""
     decide(session, seen("T001", work("feat: x")))
     decide(session, verdict("T001"))
     assert session.tasks[0].result
@@ -497,14 +497,14 @@ def test_when_all_tasks_are_settled_the_work_is_finished() -> None:
     decide(session, checked("T001", 1, 0))
     decide(session, verdict("T001"))
     assert session.phase is Phase.FINISHING
-    assert session.wants_place_since is None
+    assert session.queue.since is None
 
 
 def test_approval_makes_the_session_stand_in_line() -> None:
     session = awaiting_approval()
-    assert session.wants_place_since is None
+    assert session.queue.since is None
     session = queued(task("T001"))
-    assert session.wants_place_since == T0
+    assert session.queue.since == T0
 
 
 def blocked_while_verifying(*others: Task, **changes: object) -> Session:
@@ -521,7 +521,7 @@ def blocked_while_verifying(*others: Task, **changes: object) -> Session:
 def test_a_retry_after_missing_evidence_looks_again_before_anything_is_tested() -> None:
     session = blocked_while_verifying()
     decide(session, pressed(Verb.RETRY, "id-T001:1"))
-    decide(session, granted_since(session.wants_place_since))
+    decide(session, granted_since(session.queue.since))
     assert [order.key for order in due(session) if order.key.startswith(("look", "check"))] == [
         "look:T001-r1"
     ]
@@ -539,7 +539,7 @@ def test_a_place_granted_before_a_stop_is_not_held_after_it() -> None:
     decide(session, pressed(Verb.STOP))
     decide(session, pressed(Verb.RESUME))
     decide(session, granted())
-    assert not session.has_place
+    assert not session.queue.has_place
     assert session.status is Status.QUEUED
 
 

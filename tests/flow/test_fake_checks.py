@@ -18,6 +18,7 @@ from bot.core.tampering.signs import Flag, Sign
 from bot.core.task import Hold
 from bot.steps.decisions import decide
 from bot.steps.verify import rules as verify
+from tests.fields import put
 from tests.flow.scenes import (
     cards,
     check,
@@ -52,7 +53,7 @@ def at_base(exit_code: int | None, tests: Comparison | None = None) -> Check:
 
 def seen_at_base(*tasks: object, **changes: object) -> Session:
     session = executing(*(tasks or (verifying("T001"),)), **changes)  # pyright: ignore[reportArgumentType]
-    session.base_check = at_base(0, RAN)
+    session.tests.base_check = at_base(0, RAN)
     return session
 
 
@@ -87,7 +88,7 @@ BASES: list[tuple[Check, str, str]] = [
 def test_tests_at_the_base_are_told_only_where_they_do_not_prove_what_they_should(
     base: Check, title: str, means: str
 ) -> None:
-    session = executing(running("T001", RunState.STARTING), base_check=None)
+    session = executing(running("T001", RunState.STARTING), tests__base_check=None)
     assert kinds(session) == ["check_base"], "no agent starts before"
     order = ordered(session, "check_base")
     deeds = decide(session, BaseChecked(id="b", at=later(), answers=order.key, check=base))
@@ -96,28 +97,29 @@ def test_tests_at_the_base_are_told_only_where_they_do_not_prove_what_they_shoul
     # dots within names and sentences are drawn as they are said
     assert all(part in said(list(told)) for part in means.split(". "))
     assert all((card.tone is Tone.PLAIN) is base.passed for card in told)
-    assert session.base_check == base
+    assert session.tests.base_check == base
     assert kinds(session) == ["start_run"]
 
 
 def test_tests_that_cannot_be_run_at_the_base_stop_nobody_and_are_told() -> None:
-    session = executing(running("T001", RunState.STARTING), base_check=None)
+    session = executing(running("T001", RunState.STARTING), tests__base_check=None)
     order = ordered(session, "check_base")
     event = BaseChecked(id="b", at=later(), answers=order.key, check=at_base(None), problem="No.")
     assert "every failure counts" in said(cards(decide(session, event)))
     assert kinds(session) == ["start_run"]
 
 
-@pytest.mark.parametrize("change", [{"base_commit": "e" * 40}, {"test_command": "make check"}])
+@pytest.mark.parametrize(
+    "change", [{"repository__base_commit": "e" * 40}, {"tests__command": "make check"}]
+)
 def test_another_base_or_command_is_tested_anew_and_a_late_answer_is_not_taken_for_it(
     change: dict[str, str],
 ) -> None:
-    session = executing(running("T001", RunState.STARTING), base_check=None)
+    session = executing(running("T001", RunState.STARTING), tests__base_check=None)
     late = ordered(session, "check_base").key
-    for name, value in change.items():
-        setattr(session, name, value)
+    put(session, change)
     decide(session, BaseChecked(id="b", at=later(), answers=late, check=at_base(0, RAN)))
-    assert session.base_check is None
+    assert session.tests.base_check is None
     assert kinds(session) == ["check_base"]
 
 
@@ -167,7 +169,7 @@ def test_a_person_sees_what_was_put_back_with_what_the_tests_showed_and_then_the
     # what the next run shows nobody has seen yet
     [again] = needs(run_shows(session, NONE_RAN))
     assert "No test ran" in again.reason
-    assert session.tasks[0].held is Hold.FLAGS
+    assert session.tasks[0].hold is Hold.FLAGS
 
 
 def test_a_run_without_tests_waits_for_a_person_and_what_was_accepted_is_judged() -> None:

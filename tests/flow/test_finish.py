@@ -10,7 +10,8 @@ from bot.core.events import CleanedUp, MergedLocally, OrderFailed, WorkDescribed
 from bot.core.evidence import LimitViolation
 from bot.core.git import Removal
 from bot.core.llm import Usage
-from bot.core.session import Ending, Session
+from bot.core.session import Session
+from bot.core.session_parts import Ending
 from bot.core.states import IntentStatus, OverallStatus, Phase, RunState, Status, TaskState
 from bot.core.task import PullText
 from bot.steps.decisions import decide, due
@@ -39,7 +40,7 @@ def finishing() -> Session:
         evidence_refs=("ev-1", "ev-2"),
         pull_text=PullText(title="feat: x", body="What: x"),
     )
-    return executing(done, phase=Phase.FINISHING, has_place=False, wants_place_since=None)
+    return executing(done, phase=Phase.FINISHING, queue__has_place=False, queue__since=None)
 
 
 def merged(**changes: object) -> MergedLocally:
@@ -155,16 +156,16 @@ def test_the_summary_tells_limits_overstepped_and_guesses_and_the_result_which_m
     assert isinstance(summary, SummaryCard)
     assert summary.violations == ("T001: 12 files, 8 were allowed",)
     assert summary.guesses == ("T001: should work",)
-    assert session.result
-    assert session.result.speculative_language_detected
-    asked = (session.result.selected_provider, session.result.selected_model)
+    assert session.ending.result
+    assert session.ending.result.speculative_language_detected
+    asked = (session.ending.result.selected_provider, session.ending.result.selected_model)
     assert asked == ("openai", "some-model")
 
 
 def test_the_end_of_a_later_plan_is_told_anew_and_leaves_what_was_told_before() -> None:
     first, second = finishing(), finishing()
-    assert second.spec
-    second.spec = second.spec.model_copy(update={"revision": 2})
+    assert second.plan.spec
+    second.plan.spec = second.plan.spec.model_copy(update={"revision": 2})
     told = [
         {card.key for event in happened for card in cards(decide(session, event))}
         for session in (first, second)
@@ -178,7 +179,7 @@ def test_the_end_of_a_later_plan_is_told_anew_and_leaves_what_was_told_before() 
 def test_what_could_not_be_removed_stands_in_the_summary_with_the_reason() -> None:
     session = finishing()
     decide(session, pressed(Verb.KEEP))
-    assert session.ending is Ending.KEEP
+    assert session.ending.choice is Ending.KEEP
     left = Removal(
         branch="agent/t001", path="/w", worktree_gone=True, branch_gone=False, reason="not merged"
     )
@@ -205,8 +206,8 @@ def test_the_worst_task_is_the_result(
     decide(session, pressed(Verb.KEEP))
     decide(session, whole_judged())
     decide(session, cleaned())
-    assert session.result
-    assert session.result.overall_status is overall
+    assert session.ending.result
+    assert session.ending.result.overall_status is overall
 
 
 @pytest.mark.parametrize("lost", [(), ("id-T001",)])
@@ -219,8 +220,8 @@ def test_a_task_whose_log_could_not_be_kept_is_not_complete(lost: tuple[str, ...
     told = cleaned().model_copy(update={"unlogged": lost, **because})
     shown = [card for card in cards(decide(session, told)) if isinstance(card, ProblemCard)]
     assert [(card.reason, card.remedy) for card in shown] == [why] * len(lost)
-    assert session.result
+    assert session.ending.result
     wanted = OverallStatus.NO_EVIDENCE if lost else OverallStatus.COMPLETE
-    assert session.result.overall_status is wanted
+    assert session.ending.result.overall_status is wanted
     reasons = ("T001 Task T001: its log cannot be written",) if lost else ()
-    assert session.result.incomplete_task_reasons == reasons
+    assert session.ending.result.incomplete_task_reasons == reasons

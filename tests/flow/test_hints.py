@@ -44,7 +44,7 @@ def hints(session: Session, text: str = HINT) -> list[str]:
     assert choice(asked, Verb.HINT).asks
     deeds = decide(session, press(asked, Verb.HINT, text))
     decided = [card.decided.what for card in needs(deeds) if card.decided]
-    if session.wants_place_since and not session.has_place:
+    if session.queue.since and not session.queue.has_place:
         gets_place(session)
     return decided
 
@@ -63,7 +63,7 @@ def told(session: Session) -> str:
         held(TaskState.BLOCKED, blocked_from=TaskState.RUNNING),
         # a retry alone would only look again at what is there
         held(TaskState.BLOCKED, blocked_from=TaskState.VERIFYING, work=work("feat: x")),
-        held(TaskState.BLOCKED, blocked_from=TaskState.VERIFYING, held=Hold.FLAGS),
+        held(TaskState.BLOCKED, blocked_from=TaskState.VERIFYING, hold=Hold.FLAGS),
     ],
     ids=["failed", "blocked", "held while it was verified", "held for flags"],
 )
@@ -86,14 +86,14 @@ def test_a_plain_retry_only_looks_again_where_that_may_be_enough() -> None:
 def test_a_hint_is_told_once() -> None:
     session = session_of(held(TaskState.FAILED))
     hints(session)
-    assert session.tasks[0].told == ""
+    assert session.tasks[0].next_run.instructions == ""
     started = session.tasks[0].run
     assert started
     assert started.why is Why.RETRY
 
 
 def test_what_was_to_be_told_besides_is_told_too() -> None:
-    session = session_of(held(TaskState.FAILED, told="The checks say: E501."))
+    session = session_of(held(TaskState.FAILED, next_run__instructions="The checks say: E501."))
     hints(session)
     assert "The checks say: E501." in told(session)
     assert HINT in told(session)
@@ -132,7 +132,7 @@ def test_a_hint_is_bounded() -> None:
 
 def test_a_hint_given_before_its_turn_comes_waits_with_the_task() -> None:
     session = session_of(held(TaskState.FAILED))
-    session.has_place = False
+    session.queue.has_place = False
     [asked] = needs(decide(session, commanded(Word.STATUS)))
     decide(session, press(asked, Verb.HINT, HINT))
     decide(session, pressed(Verb.STOP))

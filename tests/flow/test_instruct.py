@@ -11,6 +11,7 @@ from bot.core.spec_kit.drafts import TaskType
 from bot.core.states import TaskState
 from bot.core.task import Acceptance, Task
 from bot.steps.execute.instruction import instruction, is_complex
+from tests.fields import put
 from tests.flow.scenes import REPOSITORY, executing, question, run, running, task
 
 CONVENTIONS = "## CLAUDE.md\nMoney is whole cents."
@@ -18,7 +19,9 @@ CONVENTIONS = "## CLAUDE.md\nMoney is whole cents."
 
 def told(task: Task, *others: Task, marked: bool = False, **changes: object) -> str:
     session = executing(task, *others)
-    session.scan = Scan(commit="b", conventions=CONVENTIONS, directory_tree="basket/\ntests/")
+    session.repository.scan = Scan(
+        commit="b", conventions=CONVENTIONS, directory_tree="basket/\ntests/"
+    )
     answered = question(1, answer="JWT")
     session.intent = session.intent.model_copy(update={"clarifications": (answered, question(2))})
     assert task.run
@@ -83,8 +86,7 @@ def test_complex_is_what_the_plan_says_else_what_depends_on_much_or_says_much(
     changes: dict[str, object], judged: bool
 ) -> None:
     judged_task = task("T001")
-    for name, value in changes.items():
-        setattr(judged_task, name, value)
+    put(judged_task, changes)
     assert is_complex(judged_task) is judged
 
 
@@ -106,7 +108,7 @@ def test_the_main_checkout_is_never_named_even_in_what_tests_print() -> None:
 
 def test_a_session_without_a_scan_or_decisions_has_an_instruction_all_the_same() -> None:
     session: Session = executing(task("T001", runs=[run("T001", 1)]))
-    session.scan = None
+    session.repository.scan = None
     assert instruction(session, session.tasks[0], run("T001", 1), marked=False).startswith(
         "# Task T001: Task T001"
     )

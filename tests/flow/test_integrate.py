@@ -22,8 +22,8 @@ def built(key: str) -> Task:
 
 
 def colliding() -> Session:
-    session = executing(built("T001"), built("T002"), phase=Phase.FINISHING, has_place=False)
-    session.wants_place_since = None
+    session = executing(built("T001"), built("T002"), phase=Phase.FINISHING, queue__has_place=False)
+    session.queue.since = None
     decide(session, pressed(Verb.MERGE))
     return session
 
@@ -50,8 +50,8 @@ def test_a_conflict_that_no_task_is_left_for_gets_a_task_of_its_own() -> None:
     assert made.files == ("basket/totals.py",)
     assert made.requirements == ("FR-T001", "FR-T002")
     assert any("collide" in card.model_dump_json() for card in shown)
-    assert session.ending is None
-    assert session.wants_place_since
+    assert session.ending.choice is None
+    assert session.queue.since
 
 
 @pytest.mark.covers("B-SPECIAL-2")
@@ -68,13 +68,13 @@ def test_it_is_made_once_and_then_a_person_looks() -> None:
     session = colliding()
     decide(session, collision())
     session.tasks[-1].state = TaskState.COMPLETED
-    session.phase, session.wants_place_since, session.has_place = Phase.FINISHING, None, False
+    session.phase, session.queue.since, session.queue.has_place = Phase.FINISHING, None, False
     session.tasks[-1].pull_text = session.tasks[0].pull_text
     decide(session, pressed(Verb.MERGE))
     assert [order.kind for order in due(session)] == ["merge_locally"]
     decide(session, collision())
     assert len(session.tasks) == 3
-    assert "collide" in session.ending_problem
+    assert "collide" in session.ending.problem
 
 
 def test_a_merge_that_fails_for_another_reason_makes_no_task() -> None:
@@ -82,4 +82,4 @@ def test_a_merge_that_fails_for_another_reason_makes_no_task() -> None:
     plain = collision().model_copy(update={"conflicts": (), "problem": "the tests fail"})
     decide(session, plain)
     assert len(session.tasks) == 2
-    assert session.ending_problem == "the tests fail"
+    assert session.ending.problem == "the tests fail"

@@ -19,8 +19,10 @@ from bot.core.events import (
 from bot.core.evidence import ExecutionResult
 from bot.core.llm import Usage
 from bot.core.plan import DocumentKind
-from bot.core.session import KEPT_VERBATIM, ChangeStage, Ending, Session, Speaker, WordKind
+from bot.core.session import KEPT_VERBATIM, Session, Speaker
+from bot.core.session_parts import Ending
 from bot.core.states import OverallStatus, Phase, RunState, Status, TaskState
+from bot.core.talk import ChangeStage, WordKind
 from bot.core.task import PullText, drafts_of
 from bot.steps.decisions import decide, due
 from tests.flow.scenes import (
@@ -58,14 +60,14 @@ def orders(session: Session) -> list[str]:
 
 def test_what_is_committed_of_a_plan_that_is_made_anew_is_not_put_before_people() -> None:
     session = awaiting_approval()
-    session.phase, session.documents_shown_at = Phase.SPECIFYING, None
+    session.phase, session.plan.shown_at = Phase.SPECIFYING, None
     decide(session, said("use cents"))
-    assert session.spec
+    assert session.plan.spec
     late = DocumentsCommitted(
         id="c",
         at=later(),
         answers="commit:1",
-        workspace=session.spec.workspace,
+        workspace=session.plan.spec.workspace,
         commit="e" * 40,
     )
     decide(session, judged("use cents", WordKind.CHANGE))
@@ -119,8 +121,8 @@ def test_a_late_result_still_has_its_cost() -> None:
 
 
 def test_what_a_session_that_is_over_still_asks_the_model_is_counted() -> None:
-    session = finished(summary=None)
-    session.result = ExecutionResult(
+    session = finished(ending__summary=None)
+    session.ending.result = ExecutionResult(
         overall_status=OverallStatus.COMPLETE, session_id=session.id, next_action=True
     )
     [order] = due(session)
@@ -135,13 +137,13 @@ def test_a_model_whose_server_seems_to_cut_its_questions_is_told_of_once() -> No
     answer = AnswersRead(id="a", at=later(), answers="x", words_id="hm", found={}, usage=cut)
     whole = answer.model_copy(update={"usage": Usage(prompt_tokens=8000, estimated=12_000)})
     assert cards(decide(session, whole)) == []
-    scale = session.token_scale
+    scale = session.llm.token_scale
     [card] = cards(decide(session, answer))
     assert isinstance(card, ProblemCard)
     assert "4,096" in card.reason
     assert "LLM_CONTEXT_WINDOW" in card.remedy
     assert cards(decide(session, answer)) == []
-    assert session.token_scale == scale
+    assert session.llm.token_scale == scale
 
 
 def test_a_late_refusal_ends_no_session_that_has_gone_on_since() -> None:
@@ -186,7 +188,7 @@ def test_a_task_that_a_person_has_to_look_at_has_no_choice_pending() -> None:
     late = chosen(session, "ask")
     decide(session, refused("observe", "observe"))
     assert session.tasks[0].state is TaskState.BLOCKED
-    assert session.tasks[0].step is None
+    assert session.tasks[0].choice is None
     decide(session, late)
     assert session.tasks[0].blocked == "it is gone. Retry."
 
@@ -200,11 +202,11 @@ def test_a_choice_that_is_refused_is_made_by_default() -> None:
 
 
 def test_the_order_of_tasks_that_is_refused_is_the_plans() -> None:
-    session = executing(task("T001"), task("T002"), parallelism=1)
+    session = executing(task("T001"), task("T002"), plan__parallelism=1)
     decide(session, StepChosen(id="n", at=later(), answers="x", step_id="x", option=""))
     decide(session, refused("observe", "observe"))
-    assert session.step
-    decide(session, failed("choose_step", f"step:{session.step.id}"))
+    assert session.execution.choice
+    decide(session, failed("choose_step", f"step:{session.execution.choice.id}"))
     assert [t.key for t in session.in_state(TaskState.RUNNING)] == ["T001"]
 
 
@@ -212,8 +214,8 @@ def test_a_description_that_is_refused_is_the_tasks_own() -> None:
     session = executing(
         task("T001", TaskState.COMPLETED, runs=[run("T001", 1, RunState.ENDED)]),
         phase=Phase.FINISHING,
-        has_place=False,
-        wants_place_since=None,
+        queue__has_place=False,
+        queue__since=None,
     )
     session.tasks[0].work = work("feat: x")
     refusal = failed("describe_work", "describe:T001-r1")
@@ -234,8 +236,8 @@ def test_a_summary_of_the_talk_that_is_refused_ends_nothing_and_is_not_asked_for
 
 
 def test_what_a_bug_has_ended_after_the_end_is_not_begun_again_and_again() -> None:
-    session = finished(summary=None)
-    session.result = ExecutionResult(
+    session = finished(ending__summary=None)
+    session.ending.result = ExecutionResult(
         overall_status=OverallStatus.COMPLETE, session_id=session.id, next_action=True
     )
     decide(session, said("also mfa"))
@@ -286,15 +288,13 @@ def test_a_discarded_request_opens_none_of_its_parts() -> None:
 
 
 def test_words_of_a_change_that_come_after_the_merge_was_chosen_wait_for_the_end() -> None:
-    session = executing(
-        task("T001", TaskState.COMPLETED), phase=Phase.FINISHING, wants_place_since=None
-    )
-    session.has_place = False
+    session = executing(task("T001", TaskState.COMPLETED), phase=Phase.FINISHING, queue__since=None)
+    session.queue.has_place = False
     decide(session, said("wider"))
     decide(session, pressed(Verb.MERGE))
     decide(session, judged("wider", WordKind.CHANGE))
-    assert (session.phase, session.ending) == (Phase.FINISHING, Ending.MERGE)
-    assert [words.text for words in session.words] == ["wider"]
+    assert (session.phase, session.ending.choice) == (Phase.FINISHING, Ending.MERGE)
+    assert [words.text for words in session.talk.waiting] == ["wider"]
 
 
 def test_a_clean_up_that_nobody_waits_for_ends_nothing() -> None:
@@ -309,11 +309,11 @@ def test_words_that_were_judged_twice_begin_one_change() -> None:
     twice: WordsJudged = judged(WISH, WordKind.CHANGE)
     decide(session, twice)
     decide(session, twice)
-    assert session.changes == 1
+    assert session.plan.changes == 1
 
 
 def test_an_unread_request_can_be_put_anew_after_a_failure_but_not_one_that_was_split() -> None:
-    session = surveyed(status=Status.FAILED, failure="no")
+    session = surveyed(status=Status.FAILED, control__failure="no")
     decide(session, said("a till"))
     assert (session.intent.body, session.status) == ("a till", Status.ACTIVE)
 

@@ -82,7 +82,7 @@ def test_flags_are_accepted_for_the_commit_that_was_seen_and_no_other() -> None:
     session.tasks[0].update_run(run.become(RunState.RUNNING))
     decide(session, ended(run.id))
     [card] = needs(looked(session, work("feat: x", "test: gone"), FLAG))
-    assert session.tasks[0].held is Hold.FLAGS
+    assert session.tasks[0].hold is Hold.FLAGS
     assert card.key != needs(shown)[0].key
 
 
@@ -127,7 +127,7 @@ def test_a_second_press_and_a_press_on_an_earlier_card_do_nothing() -> None:
     gets_place(session)
     ran_tests(session)
     judge_says(session, Judgement.BLOCKED)
-    assert session.tasks[0].held is Hold.VERDICT
+    assert session.tasks[0].hold is Hold.VERDICT
     assert whispers(decide(session, accept))
     assert session.tasks[0].state is TaskState.BLOCKED
 
@@ -147,7 +147,7 @@ def test_missing_evidence_cannot_be_accepted() -> None:
     session = executing(verifying("T001"))
     session.tasks[0].counters = session.tasks[0].counters.model_copy(update={"evidence_asks": 2})
     [card] = needs(looked(session, work()))
-    assert session.tasks[0].held is Hold.EVIDENCE
+    assert session.tasks[0].hold is Hold.EVIDENCE
     assert Verb.ACCEPT not in verbs(card)
     assert whispers(decide(session, pressed(Verb.ACCEPT, card.choices[0].about)))
 

@@ -60,7 +60,7 @@ RESETS = AT + timedelta(hours=3)
 
 def waits(*others: Task, **changes: object) -> Session:
     """T001's agent has used up its account."""
-    session = executing(running("T001"), *others, other_agents={"codex": "--yolo"}, **changes)
+    session = executing(running("T001"), *others, agents__others={"codex": "--yolo"}, **changes)
     decide(session, out_of_tokens("T001-r1", AT, RESETS))
     return session
 
@@ -76,7 +76,7 @@ def test_an_empty_account_is_no_failed_run_and_is_waited_for() -> None:
     session = waits()
     [one] = session.tasks
     assert one.counters.failed_runs == 0
-    assert one.step is None
+    assert one.choice is None
     [order] = due(session)
     assert isinstance(order, WaitUntil)
     assert RESETS < order.at <= RESETS + timedelta(minutes=5)
@@ -100,7 +100,7 @@ def test_people_are_told_why_and_until_when() -> None:
 
 def test_nobody_else_is_kept_from_the_place_while_only_time_is_waited_for() -> None:
     session = waits()
-    assert not session.has_place
+    assert not session.queue.has_place
     assert session.status is Status.ACTIVE
 
 
@@ -122,30 +122,30 @@ def test_a_clock_that_refuses_lets_it_go_on() -> None:
         id="f", at=RESETS, answers=order.key, what="wait_until", task_id="id-T001", reason="r"
     )
     decide(session, failed)
-    assert session.wants_place_since
+    assert session.queue.since
 
 
 def test_no_other_task_is_started_with_an_account_that_is_known_to_be_empty() -> None:
     session = waits(task("T002"))
     assert session.tasks[1].state in (TaskState.PENDING, TaskState.READY)
-    assert not session.has_place
+    assert not session.queue.has_place
     assert not plan.can_move(session)
 
 
 def test_a_task_of_another_agent_goes_on() -> None:
-    session = waits(task("T002", agent="codex"), let_agents=("codex",))
+    session = waits(task("T002", agent="codex"), agents__allowed=("codex",))
     assert session.tasks[1].state is TaskState.RUNNING
 
 
 def test_who_may_approve_lets_another_agent_go_on_with_the_flags_that_stand_on_the_button() -> None:
-    session = executing(running("T001"), other_agents={"codex": "--yolo"})
+    session = executing(running("T001"), agents__others={"codex": "--yolo"})
     [card] = needs(decide(session, out_of_tokens("T001-r1", AT, RESETS)))
     other = next(choice for choice in card.choices if choice.verb is Verb.USE_AGENT)
     assert "codex" in other.label
     assert "--yolo" in other.label
     [answered] = needs(decide(session, press(card, Verb.USE_AGENT)))
     assert "played" in answered.title, "it says whose account it was"
-    assert session.let_agents == ("codex",)
+    assert session.agents.allowed == ("codex",)
     assert answered.choices == ()
     gets_place(session)
     second = session.tasks[0].runs[1]
@@ -158,7 +158,7 @@ def test_an_agent_that_is_not_offered_is_not_let_work() -> None:
     event = press(needs(limit_cards(session))[0], Verb.USE_AGENT)
     forged = event.model_copy(update={"about": event.about.replace("codex", "evil")})
     assert whispers(decide(session, forged))
-    assert session.let_agents == ()
+    assert session.agents.allowed == ()
 
 
 def limit_cards(session: Session) -> list[Deed]:
@@ -179,13 +179,13 @@ def test_what_is_held_for_a_change_cannot_be_tried_now() -> None:
     [card] = needs(limit_cards(session))
     session.tasks[0].become(TaskState.BLOCKED, "waits for the change")
     assert whispers(decide(session, press(card, Verb.CHECK_AGAIN)))
-    assert session.tasks[0].not_before
+    assert session.tasks[0].next_run.not_before
 
 
 def test_taking_the_base_in_needs_no_account() -> None:
-    base = shipped("T002", 7, state=TaskState.NEEDS_CONTINUATION, taking_in=("m1",))
-    session = waits(base, hosted=HOSTED)
-    assert session.has_place
+    base = shipped("T002", 7, state=TaskState.NEEDS_CONTINUATION, base_to_merge=("m1",))
+    session = waits(base, pulls__host=HOSTED)
+    assert session.queue.has_place
     assert "take_in_base" in kinds(session)
 
 
@@ -211,7 +211,7 @@ def test_a_press_on_the_card_of_an_earlier_wait_does_nothing() -> None:
     [second] = needs(decide(session, out_of_tokens(run.id, AT, RESETS)))
     assert second.key != card.key
     assert whispers(decide(session, press(card, Verb.CHECK_AGAIN)))
-    assert session.tasks[0].not_before
+    assert session.tasks[0].next_run.not_before
 
 
 def test_what_a_run_was_for_is_told_once_however_often_it_had_to_wait() -> None:
@@ -223,7 +223,7 @@ def test_what_a_run_was_for_is_told_once_however_often_it_had_to_wait() -> None:
         run = session.tasks[0].runs[-1]
         session.tasks[0].update_run(run.become(RunState.RUNNING))
         decide(session, out_of_tokens(run.id, AT, RESETS))
-    assert session.tasks[0].next_feedback.count("renewed") == 1
+    assert session.tasks[0].next_run.feedback.count("renewed") == 1
 
 
 def test_stopped_and_resumed_it_waits_on() -> None:
@@ -254,7 +254,7 @@ def test_a_run_that_has_finished_all_the_same_has_finished() -> None:
 
 
 def limited(**limits: int) -> Session:
-    return executing(verifying("T001"), limits=TaskLimits(**limits))
+    return executing(verifying("T001"), agents__limits=TaskLimits(**limits))
 
 
 @pytest.mark.covers("R-ENTITY-TaskLimits", "R-ENTITY-LimitViolation")
@@ -264,7 +264,7 @@ def test_too_many_files_are_asked_about_and_the_violation_is_kept() -> None:
     [card] = needs(looked(session, many))
     assert "3 files changed, 1 were allowed" in card.reason
     [one] = session.tasks
-    assert (one.state, one.held) == (TaskState.BLOCKED, Hold.LIMIT)
+    assert (one.state, one.hold) == (TaskState.BLOCKED, Hold.LIMIT)
     [violation] = one.violations
     assert (violation.limit_type, violation.limit_value, violation.actual_value) == (
         "max_files",
@@ -290,7 +290,7 @@ def test_the_files_are_counted_of_what_was_flagged_and_let_pass_too() -> None:
     many = work("feat: x").model_copy(update={"created_files": ("b.py", "c.py")})
     [card] = needs(looked(session, many, FLAG))
     decide(session, press(card, Verb.ACCEPT))
-    assert session.tasks[0].held is Hold.LIMIT
+    assert session.tasks[0].hold is Hold.LIMIT
 
 
 @pytest.mark.covers("R-ENTITY-TaskLimits")
@@ -308,7 +308,7 @@ def test_too_many_test_runs_are_asked_about_once_they_pass() -> None:
 def test_an_agent_that_works_too_long_is_ended_and_goes_on_where_it_was_if_somebody_lets_it() -> (
     None
 ):
-    session = executing(running("T001"), limits=TaskLimits(max_seconds=100))
+    session = executing(running("T001"), agents__limits=TaskLimits(max_seconds=100))
     [card] = needs(decide(session, tick(later(101))))
     assert not session.tasks[0].runs[0].alive
     log = task_log(session, session.tasks[0])
@@ -321,7 +321,7 @@ def test_an_agent_that_works_too_long_is_ended_and_goes_on_where_it_was_if_someb
 
 
 def test_all_runs_of_a_task_count_together_and_waiting_does_not() -> None:
-    session = executing(running("T001"), limits=TaskLimits(max_seconds=500))
+    session = executing(running("T001"), agents__limits=TaskLimits(max_seconds=500))
     decide(session, out_of_tokens("T001-r1", later(300), later(4_000)))
     time_comes(session)
     gets_place(session)
@@ -334,7 +334,7 @@ def test_all_runs_of_a_task_count_together_and_waiting_does_not() -> None:
 @pytest.mark.covers("R-ENTITY-TaskLimits")
 def test_a_tasks_own_limit_goes_before_the_general_one() -> None:
     own = running("T001", limits=TaskLimits(max_seconds=1_000))
-    session = executing(own, limits=TaskLimits(max_seconds=100))
+    session = executing(own, agents__limits=TaskLimits(max_seconds=100))
     assert not needs(decide(session, tick(later(500))))
 
 
@@ -349,7 +349,7 @@ def test_within_its_limits_nobody_is_asked() -> None:
 
 
 def test_the_end_of_a_run_that_was_ended_for_a_limit_changes_nothing_any_more() -> None:
-    session = executing(running("T001"), limits=TaskLimits(max_seconds=100))
+    session = executing(running("T001"), agents__limits=TaskLimits(max_seconds=100))
     decide(session, tick(later(101)))
     decide(session, ended("T001-r1"))
     assert session.tasks[0].state is TaskState.BLOCKED
@@ -357,7 +357,7 @@ def test_the_end_of_a_run_that_was_ended_for_a_limit_changes_nothing_any_more() 
 
 def test_the_time_of_a_task_stands_still_while_it_waits_for_a_person() -> None:
     """Asked after 5 minutes, answered after 65, stopped after 70, resumed after 170: 10 minutes of work."""
-    session = executing(running("T001"), limits=TaskLimits(max_seconds=1200))
+    session = executing(running("T001"), agents__limits=TaskLimits(max_seconds=1200))
     shown = {"T001-r1": "x"}
 
     def at(minutes: int) -> datetime:
@@ -382,7 +382,7 @@ def test_the_time_of_a_task_stands_still_while_it_waits_for_a_person() -> None:
 
 
 def test_the_time_of_a_task_that_is_taken_up_again_after_a_review_leaves_the_review_out() -> None:
-    done = verifying("T001", waited=0.0, completed_at=later(600))
+    done = verifying("T001", idle_seconds=0.0, completed_at=later(600))
     done.state = TaskState.COMPLETED
     session = executing(done, running("T002"))
     decide(session, tick(later(700)))

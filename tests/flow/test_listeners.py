@@ -9,9 +9,10 @@ from bot.core.cards import NewsCard, ProblemCard, StatusCard, SummaryCard
 from bot.core.choices import Verb, Word
 from bot.core.events import Broke, Event, OrderFailed, Pressed, RunStopped, TroubleBegan
 from bot.core.people import Person, Verbosity
-from bot.core.session import Feedback, Session, WordKind
+from bot.core.session import Session
 from bot.core.sheets import Tone
 from bot.core.states import Phase, Status, TaskState
+from bot.core.talk import Feedback, WordKind
 from bot.steps.decisions import decide, due, held_back
 from bot.steps.talk.rules import MOST_LISTENERS, VERBOSITY_SET
 from tests.flow.scenes import (
@@ -54,12 +55,12 @@ def news(deeds: list[Deed]) -> list[NewsCard]:
 
 
 def at_work(verbosity: Verbosity) -> Session:
-    return executing(verifying("T001"), task("T002"), verbosity=verbosity)
+    return executing(verifying("T001"), task("T002"), talk__verbosity=verbosity)
 
 
 def over(status: Status = Status.COMPLETED) -> Session:
     phase = Phase.EXECUTING if status is Status.FAILED else Phase.DONE
-    return surveyed(phase=phase, status=status, cleaned=True, summary="")
+    return surveyed(phase=phase, status=status, ending__cleaned=True, ending__summary="")
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -68,26 +69,26 @@ def test_how_much_is_said_can_be_chosen_and_is_confirmed_to_one_person_only(
 ) -> None:
     session = executing(running("T001"))
     deeds = decide(session, commanded(Word.VERBOSITY, level.upper()))
-    assert session.verbosity is level
+    assert session.talk.verbosity is level
     assert whispers(deeds) == [VERBOSITY_SET[level]]
     assert cards(deeds) == []
 
 
 @pytest.mark.parametrize("argument", ["", "loud", "１"])
 def test_without_a_level_there_is_it_is_told_how_much_is_said_now(argument: str) -> None:
-    session = executing(running("T001"), verbosity=Verbosity.QUIET)
+    session = executing(running("T001"), talk__verbosity=Verbosity.QUIET)
     deeds = decide(session, commanded(Word.VERBOSITY, argument))
     assert whispers(deeds) == [
         "This thread is quiet. verbosity quiet, normal or full changes that."
     ]
-    assert session.verbosity is Verbosity.QUIET
+    assert session.talk.verbosity is Verbosity.QUIET
 
 
 @pytest.mark.parametrize("status", [Status.PAUSED, Status.COMPLETED, Status.FAILED])
 def test_it_can_be_chosen_also_while_nothing_goes_on(status: Status) -> None:
     session = over(status)
     decide(session, commanded(Word.VERBOSITY, "quiet"))
-    assert session.verbosity is Verbosity.QUIET
+    assert session.talk.verbosity is Verbosity.QUIET
 
 
 def test_a_quiet_thread_does_not_hear_of_what_was_finished() -> None:
@@ -133,13 +134,13 @@ def test_what_waits_for_somebody_and_what_is_asked_for_is_shown_in_any_thread(
     shown: dict[Verbosity, list[str]] = {}
     for level in LEVELS:
         copy = session.copied()
-        copy.verbosity = level
+        copy.talk.verbosity = level
         shown[level] = titles(decide(copy, event))
     assert shown[Verbosity.QUIET] == shown[Verbosity.NORMAL] == shown[Verbosity.FULL] != []
 
 
 def test_a_quiet_thread_is_asked_when_a_task_has_failed() -> None:
-    session = executing(running("T001"), verbosity=Verbosity.QUIET)
+    session = executing(running("T001"), talk__verbosity=Verbosity.QUIET)
     session.tasks[0].counters = session.tasks[0].counters.model_copy(update={"failed_checks": 3})
     decide(session, ended("T001-r1"))
     looked(session, work("feat: x"))
@@ -147,7 +148,7 @@ def test_a_quiet_thread_is_asked_when_a_task_has_failed() -> None:
 
 
 def test_a_quiet_thread_is_told_that_a_change_is_not_made() -> None:
-    session = executing(running("T001"), verbosity=Verbosity.QUIET)
+    session = executing(running("T001"), talk__verbosity=Verbosity.QUIET)
     decide(session, said("make it blue"))
     assert news(decide(session, judged("make it blue", WordKind.CHANGE))) == []
     order = ordered(session, "judge_impact")
@@ -159,7 +160,7 @@ def test_a_quiet_thread_is_told_that_a_change_is_not_made() -> None:
 
 def test_a_quiet_thread_is_told_how_it_ends() -> None:
     session = finishing()
-    session.verbosity = Verbosity.QUIET
+    session.talk.verbosity = Verbosity.QUIET
     decide(session, pressed(Verb.MERGE))
     assert cards(decide(session, merged())) == []
     decide(session, whole_judged())
@@ -167,7 +168,7 @@ def test_a_quiet_thread_is_told_how_it_ends() -> None:
 
 
 def test_a_full_thread_hears_of_every_change_of_a_task_once() -> None:
-    session = executing(running("T001"), verbosity=Verbosity.FULL)
+    session = executing(running("T001"), talk__verbosity=Verbosity.FULL)
     [moved] = news(decide(session, ended("T001-r1")))
     assert moved.title == "T001 Task T001: Running → Verifying"
     assert (moved.tone, moved.lines) == (Tone.PLAIN, ())
@@ -176,7 +177,7 @@ def test_a_full_thread_hears_of_every_change_of_a_task_once() -> None:
 
 
 def test_several_changes_at_once_are_told_in_one_word_line_by_line() -> None:
-    session = executing(running("T001"), task("T002"), verbosity=Verbosity.FULL)
+    session = executing(running("T001"), task("T002"), talk__verbosity=Verbosity.FULL)
     told = [card for card in news(decide(session, pressed(Verb.DISCARD))) if "→" in card.title]
     [moved] = told
     assert moved.title == "T001 Task T001: Running → Cancelled"
@@ -185,12 +186,12 @@ def test_several_changes_at_once_are_told_in_one_word_line_by_line() -> None:
 
 def test_neither_a_quiet_nor_a_usual_thread_hears_of_every_change() -> None:
     for level in (Verbosity.QUIET, Verbosity.NORMAL):
-        session = executing(running("T001"), verbosity=level)
+        session = executing(running("T001"), talk__verbosity=level)
         assert news(decide(session, ended("T001-r1"))) == []
 
 
 def test_whatever_is_done_besides_showing_is_done_in_a_quiet_thread_too() -> None:
-    session = executing(running("T001"), verbosity=Verbosity.QUIET)
+    session = executing(running("T001"), talk__verbosity=Verbosity.QUIET)
     deeds = decide(session, pressed(Verb.STOP))
     assert [deed.run_id for deed in deeds if isinstance(deed, StopRun)] == ["T001-r1"]
 
@@ -239,7 +240,7 @@ def feedback(verb: Verb, by: Person = ANN, minutes: int = 1) -> Pressed:
 def test_what_somebody_thought_of_it_is_kept_whenever_they_say_so(status: Status) -> None:
     session = over(status)
     deeds = decide(session, feedback(Verb.HELPFUL))
-    assert session.feedback == (Feedback(by=ANN.id, helpful=True, at=later()),)
+    assert session.talk.feedback == (Feedback(by=ANN.id, helpful=True, at=later()),)
     assert [deed.to for deed in deeds if isinstance(deed, Whisper)] == [ANN]
     assert cards(deeds) == []
     assert session.status is status
@@ -250,7 +251,7 @@ def test_of_each_person_the_last_word_counts() -> None:
     for number, verb in enumerate([Verb.HELPFUL, Verb.UNHELPFUL, Verb.UNHELPFUL], 1):
         decide(session, feedback(verb, minutes=number))
     decide(session, feedback(Verb.HELPFUL, BEA, 4))
-    assert [(one.by, one.helpful) for one in session.feedback] == [
+    assert [(one.by, one.helpful) for one in session.talk.feedback] == [
         (ANN.id, False),
         (BEA.id, True),
     ]
@@ -266,5 +267,5 @@ def test_what_very_many_people_thought_is_bounded() -> None:
     for number in range(MOST_LISTENERS * 2):
         person = BEA.model_copy(update={"id": f"T1/{number}"})
         decide(session, feedback(Verb.HELPFUL, person, number))
-    assert len(session.feedback) <= MOST_LISTENERS + 1
-    assert session.feedback[-1].by == f"T1/{MOST_LISTENERS * 2 - 1}"
+    assert len(session.talk.feedback) <= MOST_LISTENERS + 1
+    assert session.talk.feedback[-1].by == f"T1/{MOST_LISTENERS * 2 - 1}"

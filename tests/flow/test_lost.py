@@ -55,7 +55,7 @@ def test_a_lost_worktree_blocks_its_task_and_its_agent_is_ended() -> None:
     session, event = blocked(running("T001"))
     deeds = decide(session, event)
     task = session.tasks[0]
-    assert (task.state, task.held) == (TaskState.BLOCKED, Hold.LOST)
+    assert (task.state, task.hold) == (TaskState.BLOCKED, Hold.LOST)
     assert any(isinstance(deed, StopRun) for deed in deeds)
     assert ways_on(verbs(needs(deeds)[0])) == WAYS_ON
 
@@ -96,7 +96,7 @@ def test_begun_anew_it_gets_another_branch_and_an_agent_that_knows_nothing(task:
     task = session.tasks[0]
     assert task.workspace
     assert task.workspace.branch != former.branch
-    assert [one.branch for one in task.left] == [former.branch]
+    assert [one.branch for one in task.former_workspaces] == [former.branch]
     assert task.run
     assert (task.state, task.run.why, task.run.resumes) == (TaskState.RUNNING, Why.RETRY, False)
 
@@ -108,7 +108,7 @@ def ordered_for(session: Session) -> str:
 
 def test_what_people_see_as_a_pull_request_keeps_its_branch() -> None:
     task = shipped("T001", 1)
-    task.state, task.work_of = TaskState.VERIFYING, ""
+    task.state, task.work_run = TaskState.VERIFYING, ""
     task.work = work("feat: it")
     session = executing(task)
     card = needs(decide(session, lost(session, ordered_for(session))))[0]

@@ -55,7 +55,7 @@ def planned() -> Session:
     """It waits for an approval, and touches two files and a folder."""
     tasks = (task("T001", files=("a.py", "src/shop/")), task("T002", files=("./b.py",)))
     session = awaiting_approval(*tasks)
-    session.hosted = HOSTED
+    session.pulls.host = HOSTED
     return session
 
 
@@ -74,9 +74,9 @@ def test_an_approval_counts_at_once_and_work_begins_when_the_host_has_been_asked
     [word] = whispers(decide(session, pressed(Verb.APPROVE, offer)))
     assert word.startswith("Already approved by Ann")
     decide(session, seen(OLD))
-    assert (session.phase, session.base_commit) == (Phase.EXECUTING, OLD)
-    assert session.approval
-    assert session.approval.by == ANN
+    assert (session.phase, session.repository.base_commit) == (Phase.EXECUTING, OLD)
+    assert session.approval.granted
+    assert session.approval.granted.by == ANN
     assert "look_at_base" not in kinds(session)
 
 
@@ -87,8 +87,8 @@ def test_commits_that_change_nothing_of_the_plan_are_taken_up_without_asking_aga
     session = approved()
     heard = titles(decide(session, seen(NEW, *files)))
     assert heard[0].startswith("Main on GitHub moved from bbbbbbbbbb to eeeeeeeeee. I build on")
-    assert (session.phase, session.base_commit) == (Phase.EXECUTING, NEW)
-    assert session.scan == Scan(commit=NEW, test_command="make test")
+    assert (session.phase, session.repository.base_commit) == (Phase.EXECUTING, NEW)
+    assert session.repository.scan == Scan(commit=NEW, test_command="make test")
     assert "commit_documents" in kinds(session)
     gets_place(session)
     assert not session.in_state(TaskState.RUNNING)
@@ -108,15 +108,15 @@ def test_a_plan_is_made_anew_where_the_base_moved_in_what_it_is_about(moved: Bas
     session = approved()
     heard = titles(decide(session, moved))
     assert "so I am checking the plan again" in heard[-1]
-    assert (session.phase, session.base_commit) == (Phase.SPECIFYING, NEW)
-    assert (session.approval, session.approvals) == (None, ())
+    assert (session.phase, session.repository.base_commit) == (Phase.SPECIFYING, NEW)
+    assert (session.approval.granted, session.approval.given) == (None, ())
     assert kinds(session) == ["scan_repository"]
 
 
 def test_a_host_that_cannot_be_reached_holds_nothing_up_and_people_are_told() -> None:
     session = approved()
     assert titles(decide(session, unseen()))[0].startswith("I cannot see where main")
-    assert (session.phase, session.base_commit) == (Phase.EXECUTING, OLD)
+    assert (session.phase, session.repository.base_commit) == (Phase.EXECUTING, OLD)
 
 
 def test_who_wants_something_else_while_the_host_is_asked_gets_another_plan() -> None:
@@ -124,8 +124,8 @@ def test_who_wants_something_else_while_the_host_is_asked_gets_another_plan() ->
     decide(session, pressed(Verb.CHANGE, approval.offer(session), "With a receipt."))
     assert (session.phase, kinds(session)) == (Phase.SPECIFYING, ["look_at_base"])
     decide(session, seen(NEW, "a.py"))
-    assert session.base_commit == NEW
-    assert session.approval is None
+    assert session.repository.base_commit == NEW
+    assert session.approval.granted is None
 
 
 def test_every_new_revision_is_made_for_the_base_as_it_is_then() -> None:
@@ -133,13 +133,13 @@ def test_every_new_revision_is_made_for_the_base_as_it_is_then() -> None:
     decide(session, pressed(Verb.CHANGE, approval.offer(session), "With a receipt."))
     assert kinds(session) == ["look_at_base"]
     decide(session, seen(NEW, brought=("Hooks",)))
-    assert (session.base_commit, session.brought) == (NEW, ("Hooks",))
+    assert (session.repository.base_commit, session.repository.agent_settings) == (NEW, ("Hooks",))
     assert kinds(session) == ["scan_repository"]
 
 
 def waiting() -> Session:
     """Approved long ago; its turn has come now."""
-    session = executing(*planned().tasks, hosted=HOSTED, has_place=False)
+    session = executing(*planned().tasks, pulls__host=HOSTED, queue__has_place=False)
     decide(session, said("hello", at=later(3600)))
     return session
 
@@ -147,11 +147,11 @@ def waiting() -> Session:
 def test_whoever_waited_in_the_queue_looks_again_before_the_first_task_starts() -> None:
     session = waiting()
     gets_place(session)
-    assert session.recheck
+    assert session.approval.checking_base
     assert not session.in_state(TaskState.RUNNING)
     [news] = [t for t in titles(decide(session, seen(NEW, "a.py", "z.py"))) if "moved" in t]
     assert "I build on that" in news
-    told = {one.key: one.told for one in session.tasks}
+    told = {one.key: one.next_run.instructions for one in session.tasks}
     assert "has changed a.py" in told["T001"]
     assert told["T002"] == ""
     assert "commit_documents" in kinds(session)
@@ -161,14 +161,14 @@ def test_a_place_that_comes_at_once_asks_the_host_only_once() -> None:
     session = approved()
     decide(session, seen(OLD))
     gets_place(session)
-    assert not session.recheck
+    assert not session.approval.checking_base
     assert len(session.in_state(TaskState.RUNNING)) == 2
 
 
 def test_once_a_task_has_begun_its_base_stays() -> None:
-    session = executing(running("T001"), task("T002"), hosted=HOSTED, has_place=False)
+    session = executing(running("T001"), task("T002"), pulls__host=HOSTED, queue__has_place=False)
     gets_place(session)
-    assert not session.recheck
+    assert not session.approval.checking_base
 
 
 def test_settings_nobody_approved_do_not_come_along_after_the_approval() -> None:
@@ -177,7 +177,7 @@ def test_settings_nobody_approved_do_not_come_along_after_the_approval() -> None
     deeds = decide(session, seen(NEW, ".claude/settings.json", brought=("It has hooks.",)))
     [card] = [card for card in cards(deeds) if "Nobody has approved" in card.model_dump_json()]
     assert card.model_dump()["tone"] == Tone.NEEDS_YOU
-    assert session.base_commit == OLD
+    assert session.repository.base_commit == OLD
     assert len(session.in_state(TaskState.RUNNING)) == 2
 
 

@@ -40,7 +40,7 @@ def use(session: Session, said: str) -> list[Deed]:
 
 
 def session_with(*tasks: Task) -> Session:
-    return executing(*tasks, other_agents=OTHERS)
+    return executing(*tasks, agents__others=OTHERS)
 
 
 @pytest.mark.parametrize(
@@ -82,12 +82,12 @@ def test_a_task_at_work_goes_to_the_other_agent_on_the_same_branch() -> None:
     assert first.run
     assert (first.run.resumes, first.run.auto_flag) == (False, "--yolo")
     assert "Another agent worked on this" in first.run.feedback
-    assert session.let_agents == ("codex",)
+    assert session.agents.allowed == ("codex",)
 
 
 def test_a_task_that_has_not_begun_is_begun_by_the_other_agent() -> None:
     session = session_with(running("T001"), task("T002"))
-    session.parallelism = 1
+    session.plan.parallelism = 1
     use(session, "use codex for T002")
     assert session.tasks[1].agent == "codex"
     assert session.tasks[1].runs == []
@@ -95,7 +95,7 @@ def test_a_task_that_has_not_begun_is_begun_by_the_other_agent() -> None:
 
 def test_a_blocked_task_offers_it_and_goes_on_with_what_it_was_told() -> None:
     blocked = task("T001", TaskState.BLOCKED, runs=[run("T001", 1, RunState.ENDED)])
-    blocked.blocked, blocked.held = "the judge says no", Hold.VERDICT
+    blocked.blocked, blocked.hold = "the judge says no", Hold.VERDICT
     session = session_with(blocked)
     use(session, "use codex")
     assert session.tasks[0].run
@@ -104,7 +104,7 @@ def test_a_blocked_task_offers_it_and_goes_on_with_what_it_was_told() -> None:
 
 def test_after_two_failures_it_is_offered_while_its_own_agent_tries_again() -> None:
     session = failed_once()
-    session.other_agents = OTHERS
+    session.agents.others = OTHERS
     session.tasks[0].counters = Counters(failed_runs=2)
     [offer] = [
         card
@@ -136,7 +136,7 @@ def test_what_cannot_be_is_told_with_the_reason(said: str, why: str) -> None:
     session = session_with(running("T001"), running("T002"), done)
     [told] = whispers(use(session, said))
     assert why in told
-    assert session.let_agents == ()
+    assert session.agents.allowed == ()
 
 
 def test_a_paused_session_says_so() -> None:

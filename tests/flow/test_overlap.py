@@ -62,7 +62,7 @@ def test_who_declares_the_same_file_waits_and_the_others_start_beside() -> None:
     )
     decide(session, tick())
     assert [one.key for one in session.in_state(TaskState.RUNNING)] == ["T001", "T003"]
-    assert session.step is None, "there is nothing to choose between"
+    assert session.execution.choice is None, "there is nothing to choose between"
 
 
 def test_who_declares_nothing_is_in_nobodys_way() -> None:
@@ -129,7 +129,7 @@ def test_each_pair_is_announced_once_whichever_is_named_first() -> None:
     assert "Work in progress would conflict when it is merged" in titles(
         decide(session, collide(PAIR, other))
     )
-    assert len(session.collisions) == 2
+    assert len(session.execution.collisions) == 2
 
 
 def test_it_stops_nobody() -> None:

@@ -25,9 +25,9 @@ from bot.core.llm import Usage
 from bot.core.people import Person
 from bot.core.plan import Document, DocumentKind
 from bot.core.runs import AgentReady
-from bot.core.session import WordKind
 from bot.core.spec_kit.drafts import TaskDraft
 from bot.core.states import IntentStatus, Phase, Status, TaskState
+from bot.core.talk import WordKind
 from bot.steps import messages
 from bot.steps.clarify.rules import numbered_answers
 from bot.steps.decisions import decide, due
@@ -91,8 +91,10 @@ def test_the_first_card_says_where_the_work_happens_and_what_stays_untouched() -
     assert isinstance(card, ReceivedCard)
     assert (card.repository, card.branch, card.uncommitted) == ("/srv/shop", "main", 2)
     assert session.phase is Phase.INTAKE
-    assert session.spec
-    assert session.spec.workspace.branch == session.spec.id.lower().replace("spec-", "agent/spec-")
+    assert session.plan.spec
+    assert session.plan.spec.workspace.branch == session.plan.spec.id.lower().replace(
+        "spec-", "agent/spec-"
+    )
 
 
 def test_the_first_card_names_what_a_person_has_left_half_done() -> None:
@@ -132,7 +134,7 @@ def test_what_the_survey_finds_wrong_ends_the_session_until_somebody_mends_it() 
 
 @pytest.mark.covers("G-RULE-FLOW-1", "G-RULE-QUESTIONS-1", "G-RULE-QUESTIONS-2", "F-ANALYZE-3")
 def test_all_questions_come_on_one_card() -> None:
-    session = surveyed(scan=Scan(commit="b"), test_command="make test")
+    session = surveyed(repository__scan=Scan(commit="b"), tests__command="make test")
     found = QuestionsFound(
         id="e",
         at=later(),
@@ -152,7 +154,7 @@ def test_all_questions_come_on_one_card() -> None:
 
 
 def test_without_questions_planning_begins_at_once() -> None:
-    session = surveyed(scan=Scan(commit="b"), test_command="make test")
+    session = surveyed(repository__scan=Scan(commit="b"), tests__command="make test")
     found = QuestionsFound(
         id="e", at=later(), answers="questions", title="D", type="fix", questions=()
     )
@@ -297,7 +299,7 @@ def tasks_written(*drafts: TaskDraft) -> DocumentWritten:
 )
 def test_drafts_become_tasks_that_know_their_predecessors() -> None:
     session = awaiting_approval()
-    session.phase, session.documents = Phase.SPECIFYING, session.documents[:2]
+    session.phase, session.plan.documents = Phase.SPECIFYING, session.plan.documents[:2]
     decide(
         session,
         tasks_written(
@@ -313,23 +315,23 @@ def test_drafts_become_tasks_that_know_their_predecessors() -> None:
 
 def test_a_plan_gets_no_more_agents_at_once_than_the_operator_lets() -> None:
     session = awaiting_approval()
-    session.phase, session.documents, session.most_at_once = (
+    session.phase, session.plan.documents, session.agents.most_at_once = (
         Phase.SPECIFYING,
-        session.documents[:2],
+        session.plan.documents[:2],
         3,
     )
     drafts = [TaskDraft(key="T001", title="Discounts")]
     decide(session, tasks_written(*drafts).model_copy(update={"parallelism": 7}))
-    assert session.parallelism == 3
+    assert session.plan.parallelism == 3
 
 
 def test_a_document_of_an_earlier_revision_is_ignored() -> None:
     session = awaiting_approval()
-    assert session.spec
-    session.phase, session.documents = Phase.SPECIFYING, ()
-    session.spec = session.spec.model_copy(update={"revision": 2})
+    assert session.plan.spec
+    session.phase, session.plan.documents = Phase.SPECIFYING, ()
+    session.plan.spec = session.plan.spec.model_copy(update={"revision": 2})
     decide(session, tasks_written(TaskDraft(key="T001", title="Discounts")))
-    assert session.documents == ()
+    assert session.plan.documents == ()
 
 
 @pytest.mark.covers(
@@ -343,9 +345,13 @@ def test_a_document_of_an_earlier_revision_is_ignored() -> None:
 def test_all_three_documents_are_shown_in_full_before_the_approval_is_asked_for() -> None:
     session = awaiting_approval()
     session.phase = Phase.SPECIFYING
-    assert session.spec
+    assert session.plan.spec
     committed = DocumentsCommitted(
-        id="e", at=later(), answers="commit:1", workspace=session.spec.workspace, commit="f" * 40
+        id="e",
+        at=later(),
+        answers="commit:1",
+        workspace=session.plan.spec.workspace,
+        commit="f" * 40,
     )
 
     shown = cards(decide(session, committed))
@@ -365,8 +371,8 @@ def test_an_approval_starts_the_work_and_is_bound_to_what_was_shown() -> None:
 
     assert session.phase is Phase.EXECUTING
     assert session.intent.status is IntentStatus.EXECUTING
-    assert session.approval
-    assert session.approval.digest == digest
+    assert session.approval.granted
+    assert session.approval.granted.digest == digest
     assert session.status is Status.QUEUED
     assert isinstance(shown[0], ApprovalCard)
     assert shown[0].decided
@@ -376,9 +382,9 @@ def test_an_approval_starts_the_work_and_is_bound_to_what_was_shown() -> None:
 def test_a_stale_approval_does_nothing_and_says_so_in_private() -> None:
     session = awaiting_approval()
     old = approval.offer(session)
-    session.documents = (
-        *session.documents[:2],
-        session.documents[2].model_copy(update={"sha256": "9" * 64}),
+    session.plan.documents = (
+        *session.plan.documents[:2],
+        session.plan.documents[2].model_copy(update={"sha256": "9" * 64}),
     )
 
     deeds = decide(session, pressed(Verb.APPROVE, old))
@@ -437,10 +443,10 @@ def test_an_old_plan_is_made_anew_when_the_base_has_moved() -> None:
 
     decide(session, base_seen("e" * 40, at=later(25 * 3600)))
 
-    assert (session.phase, session.base_commit) == (Phase.SPECIFYING, "e" * 40)
-    assert session.spec
-    assert session.spec.revision == 2
-    assert "moved" in session.change_request
+    assert (session.phase, session.repository.base_commit) == (Phase.SPECIFYING, "e" * 40)
+    assert session.plan.spec
+    assert session.plan.spec.revision == 2
+    assert "moved" in session.plan.change_request
     assert [order.key for order in due(session)] == ["scan"]
 
 
@@ -453,27 +459,27 @@ def test_the_digest_changes_with_everything_it_is_bound_to(change: str) -> None:
         case "agent":
             session.tasks[0].agent = "codex"
         case "flags":
-            session.agent_flags = "--other"
+            session.agents.flags = "--other"
         case "base":
-            session.base_commit = "e" * 40
+            session.repository.base_commit = "e" * 40
         case _:
-            session.documents = session.documents[1:]
+            session.plan.documents = session.plan.documents[1:]
     assert approval.digest(session) != before
 
 
 @pytest.mark.covers("G-RULE-APPROVAL-4")
 def test_a_change_request_leads_to_a_new_revision_that_knows_the_old_one() -> None:
     session = awaiting_approval()
-    old = session.documents
+    old = session.plan.documents
 
     decide(session, pressed(Verb.CHANGE, approval.offer(session), "use cents"))
 
     assert session.phase is Phase.SPECIFYING
-    assert session.spec
-    assert session.spec.revision == 2
-    assert session.previous == old
-    assert session.change_request == "use cents"
-    assert session.documents == ()
+    assert session.plan.spec
+    assert session.plan.spec.revision == 2
+    assert session.plan.previous_documents == old
+    assert session.plan.change_request == "use cents"
+    assert session.plan.documents == ()
 
 
 @pytest.mark.covers("G-FR-002")
@@ -488,7 +494,7 @@ def test_yes_in_the_thread_approves_and_other_words_ask_for_changes() -> None:
     assert [order.key for order in due(session)] == ["words:said:please use cents"]
     decide(session, judged("please use cents", WordKind.CHANGE))
     assert session.phase is Phase.SPECIFYING
-    assert session.change_request == "please use cents"
+    assert session.plan.change_request == "please use cents"
 
 
 @pytest.mark.parametrize("what", [WordKind.TALK, WordKind.QUESTION])
@@ -499,15 +505,15 @@ def test_a_question_about_the_plan_is_answered_and_changes_nothing(what: WordKin
     shown = cards(decide(session, judged("what is T001?", what, "Discount codes.")))
     assert len(shown) == (1 if what is WordKind.QUESTION else 0)
     assert (session.phase, approval.offer(session)) == (Phase.APPROVING, offer)
-    assert not session.words
+    assert not session.talk.waiting
 
 
 def test_the_approver_is_named_on_the_card() -> None:
     session = awaiting_approval()
     deeds = decide(session, pressed(Verb.APPROVE, approval.offer(session)))
     assert titles(deeds)[0].startswith("Shall I build SPEC-7682b3a8")
-    assert session.approval
-    assert session.approval.by == ANN
+    assert session.approval.granted
+    assert session.approval.granted.by == ANN
 
 
 def test_the_card_lists_no_task_of_an_earlier_round_that_nobody_does_any_more() -> None:
@@ -532,30 +538,30 @@ def test_an_empty_answer_is_none() -> None:
 def test_nobody_piles_up_answers_without_end_while_the_model_is_away() -> None:
     session = asked()
     told = [whispers(decide(session, said(f"hm {number}"))) for number in range(25)]
-    assert len(session.words) == 20
+    assert len(session.talk.waiting) == 20
     assert told[0] == []
     assert told[-1]
 
 
 def test_tests_that_came_with_a_new_base_are_run() -> None:
     session = awaiting_approval()
-    session.phase, session.documents, session.test_command = Phase.SPECIFYING, (), ""
-    session.base_commit = "e" * 40
+    session.phase, session.plan.documents, session.tests.command = Phase.SPECIFYING, (), ""
+    session.repository.base_commit = "e" * 40
     scan = Scan(commit="e" * 40, test_command="make test")
     decide(session, Scanned(id="s", at=later(), answers="scan", scan=scan))
-    assert session.test_command == "make test"
+    assert session.tests.command == "make test"
 
 
 def test_of_two_approvals_the_one_from_the_day_before_does_not_count() -> None:
     session = awaiting_approval()
-    session.approvers = 2
+    session.approval.required = 2
     decide(session, pressed(Verb.APPROVE, approval.offer(session)))
-    assert len(session.approvals) == 1
+    assert len(session.approval.given) == 1
     bea = Person(platform="memory", id="T1/U2", name="Bea")
     late = pressed(Verb.APPROVE, approval.offer(session), by=bea)
     decide(session, late.model_copy(update={"at": later(25 * 3600)}))
     decide(session, base_seen("b" * 40, later(25 * 3600)))
-    assert session.approvals == ()
+    assert session.approval.given == ()
     assert session.phase is Phase.APPROVING
 
 

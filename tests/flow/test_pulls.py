@@ -27,8 +27,10 @@ from bot.core.forge import (
     ReviewNote,
 )
 from bot.core.runs import Why
-from bot.core.session import Affected, Change, ChangeStage, Ending, Session
+from bot.core.session import Session
+from bot.core.session_parts import Ending
 from bot.core.states import Outcome, Phase, RunState, Status, TaskState
+from bot.core.talk import Affected, Change, ChangeStage
 from bot.core.task import PullRequest, Task, drafts_of
 from bot.steps.change import effects as change_effects
 from bot.steps.decisions import decide, due
@@ -76,7 +78,7 @@ def noted(number: int, key: str, text: str, *, trusted: bool = True) -> Pull:
 
 def finishing(*tasks: Task, **changes: object) -> Session:
     made = tasks or (shipped("T001", 7),)
-    changes = {"phase": Phase.FINISHING, "has_place": False, "wants_place_since": None} | changes
+    changes = {"phase": Phase.FINISHING, "queue__has_place": False, "queue__since": None} | changes
     return delivering(*made, **changes)
 
 
@@ -154,7 +156,7 @@ def mended(session: Session, head: str, number: int = 7) -> None:
 def test_open_pull_requests_are_watched_and_the_session_waits_for_them() -> None:
     session = finishing()
     assert kinds(session) == ["watch_pulls"]
-    assert session.ending is None
+    assert session.ending.choice is None
 
 
 def test_failed_checks_go_back_to_the_tasks_agent_in_its_conversation() -> None:
@@ -182,7 +184,7 @@ def test_while_another_session_holds_the_place_nothing_starts_and_the_pulls_are_
 ):
     session = finishing()
     look(session, failing(7))
-    since = session.wants_place_since
+    since = session.queue.since
     assert since
     waits = PlaceAwaited(id="q", at=later(), answers=HoldPlace(since=since).key, position=1)
     decide(session, waits)
@@ -326,8 +328,8 @@ def test_what_is_wanted_besides_goes_on_after_a_merge() -> None:
 def test_a_confirmed_change_is_not_lost_when_the_former_work_is_merged_first() -> None:
     session = delivering(shipped("T001", 7), shipped("T002", 9))
     one = session.tasks[0]
-    one.state, one.completed_at, one.next_why = TaskState.NEEDS_CONTINUATION, None, Why.CHANGED
-    session.has_place, session.status = False, Status.QUEUED
+    one.state, one.completed_at, one.next_run.why = TaskState.NEEDS_CONTINUATION, None, Why.CHANGED
+    session.queue.has_place, session.status = False, Status.QUEUED
     look(session, pull(7, merged=True, open=False))
     assert one.state is TaskState.NEEDS_CONTINUATION
 
@@ -347,7 +349,7 @@ def test_merged_while_its_last_tests_run_the_new_work_goes_on_to_a_new_request()
 def test_a_merge_takes_the_buttons_of_what_was_asked_about_it() -> None:
     session = delivering(shipped("T001", 7), shipped("T002", 9))
     one = session.tasks[0]
-    one.state, one.blocked, one.holds = TaskState.FAILED, "the tests failed", 1
+    one.state, one.blocked, one.times_asked = TaskState.FAILED, "the tests failed", 1
     shown = needs(look(session, pull(7, merged=True, open=False)))
     assert [card.choices for card in shown] == [()]
     assert shown[0].decided
@@ -357,7 +359,7 @@ def test_closed_without_a_merge_it_is_not_waited_for_and_its_branch_is_kept() ->
     session = finishing()
     told = titles(look(session, pull(7, open=False)))
     assert "T001: pull request #7 was closed without a merge" in told
-    assert session.ending is Ending.PULLS
+    assert session.ending.choice is Ending.PULLS
     assert session.tasks[0].state is TaskState.COMPLETED
 
 
@@ -412,7 +414,7 @@ def test_a_button_merges_the_commit_that_stood_beside_it() -> None:
     assert (order.number, order.head) == (7, HEAD)
     told = titles(tried(session, 7, MERGED))
     assert "T001: #7 is merged" in told
-    assert session.ending is Ending.PULLS
+    assert session.ending.choice is Ending.PULLS
 
 
 def test_a_button_of_a_former_commit_merges_nothing() -> None:
@@ -656,7 +658,7 @@ def test_what_an_agent_has_to_merge_is_told_in_every_run_until_it_is_merged() ->
     told = again("b" * 10)
     assert (merge in told, "not committed" in told) == (True, True)
     assert again("b" * 10).count(merge) == 1, "nor is it lost after one more"
-    one.counters, one.past = one.counters.model_copy(update={"evidence_asks": 0}), ()
+    one.counters, one.past_choices = one.counters.model_copy(update={"evidence_asks": 0}), ()
     assert merge not in again(), "git says that it is merged"
 
 
@@ -751,7 +753,7 @@ def test_merge_all_takes_the_base_in_between_and_needs_no_further_press() -> Non
     opened(session, pull(9, head="2" * 40))
     assert ordered(session, "merge_pull", '"number":9')
     tried(session, 9, MERGED.model_copy(update={"commit": "n" * 40}))
-    assert session.ending is Ending.PULLS
+    assert session.ending.choice is Ending.PULLS
 
 
 @pytest.mark.covers("O-I1a")
@@ -790,7 +792,7 @@ def test_all_of_them_stand_on_one_card_that_is_edited_where_it_stands() -> None:
 def test_who_declares_them_unneeded_ends_the_wait() -> None:
     session = finishing()
     wanted(session, Verb.UNNEEDED)
-    assert session.ending is Ending.PULLS
+    assert session.ending.choice is Ending.PULLS
     assert pulls_card(shown(session)).pulls[0].state == "left open"
     assert pulls_card(shown(session)).choices == ()
 
@@ -807,7 +809,7 @@ def test_what_a_person_has_given_up_is_not_waited_for() -> None:
     session = finishing(shipped("T001", 7), shipped("T002", 9, state=TaskState.CANCELLED))
     assert ordered(session, "watch_pulls").key == "watch:7"
     look(session, pull(7, merged=True, open=False))
-    assert session.ending is Ending.PULLS
+    assert session.ending.choice is Ending.PULLS
 
 
 def test_a_failed_task_says_on_the_card_that_it_waits_for_a_person() -> None:
@@ -877,7 +879,7 @@ def test_a_change_of_what_has_a_pull_request_is_worked_on_and_a_merge_is_wanted_
     session.change = change_of("T001")
     confirmed(session, session.change)
     one = session.tasks[0]
-    assert one.next_why is Why.CHANGED
+    assert one.next_run.why is Why.CHANGED
     assert of(one).number == 7
     assert of(one).wanted_by is None
 
@@ -900,8 +902,8 @@ def test_a_change_that_is_confirmed_tells_what_was_still_to_be_told_too() -> Non
     look(session, failing(7))
     session.change = change_of("T001")
     confirmed(session, session.change)
-    assert session.tasks[0].next_why is Why.CHANGED
-    assert "E: no such file" in session.tasks[0].next_feedback
+    assert session.tasks[0].next_run.why is Why.CHANGED
+    assert "E: no such file" in session.tasks[0].next_run.feedback
 
 
 def test_a_change_that_came_while_the_base_was_taken_in_is_worked_on_afterwards() -> None:
@@ -927,18 +929,18 @@ def test_what_a_change_takes_away_leaves_its_pull_request_to_people() -> None:
 def test_a_pull_request_that_could_not_be_made_is_tried_again_after_a_change_was_forgotten() -> (
     None
 ):
-    session = delivering(shipped("T001", 7, state=TaskState.INTEGRATING, problem="No."))
+    session = delivering(shipped("T001", 7, state=TaskState.INTEGRATING, pull_problem="No."))
     session.change = change_of("T001")
     list(change_effects.hold_touched(session, session.change, later()))
     change_effects.release(session, ["id-T001"])
-    assert session.tasks[0].problem == "No."
+    assert session.tasks[0].pull_problem == "No."
 
 
 def test_a_change_of_what_could_not_be_shipped_starts_its_agent() -> None:
     session = delivering(
-        shipped("T001", 7, state=TaskState.INTEGRATING, problem="No."), has_place=False
+        shipped("T001", 7, state=TaskState.INTEGRATING, pull_problem="No."), queue__has_place=False
     )
-    session.wants_place_since = None
+    session.queue.since = None
     session.change = change_of("T001")
     confirmed(session, session.change)
     decide(session, tick())
@@ -949,10 +951,10 @@ def test_a_change_of_what_could_not_be_shipped_starts_its_agent() -> None:
 def test_the_card_stays_the_same_through_a_live_change_and_is_a_new_one_in_the_next_round() -> None:
     session = finishing()
     first = pulls_card(shown(session)).key
-    assert session.spec
-    session.spec = session.spec.model_copy(update={"revision": 2})
+    assert session.plan.spec
+    session.plan.spec = session.plan.spec.model_copy(update={"revision": 2})
     assert pulls_card(shown(session)).key == first
-    session.continues = 1
+    session.ending.rounds = 1
     assert pulls_card(shown(session)).key != first
 
 
@@ -974,7 +976,7 @@ def test_a_conflict_of_a_dependent_waits_until_what_is_below_it_is_merged() -> N
     look(session, pull(9, draft=True, merge_state=MergeState.CONFLICT))
     assert session.tasks[1].state is TaskState.COMPLETED
     look(session, pull(7, merged=True, open=False, merge_commit="m" * 40))
-    assert session.tasks[1].taking_in == ("m" * 40,)
+    assert session.tasks[1].base_to_merge == ("m" * 40,)
 
 
 def test_a_dependent_has_no_button_though_it_is_no_draft() -> None:
@@ -1016,7 +1018,7 @@ def test_an_endless_output_leaves_no_word_of_a_person_untold() -> None:
     failure = CiFailure(key="c1", name="unit", output="x" * 50_000)
     note = ReviewNote(key="n1", author="ann", trusted=True, text="Rename the function")
     look(session, pull(7, ci=CiState.FAILED, failures=(failure,), notes=(note,)))
-    told = session.tasks[0].next_feedback
+    told = session.tasks[0].next_run.feedback
     assert "Rename the function" in told
     assert "xxx" in told
     assert len(told) < 13_000

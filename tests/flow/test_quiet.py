@@ -22,7 +22,7 @@ RUN = "T001-r1"
 
 
 def at_work(**limits: int | None) -> Session:
-    return executing(running("T001"), task("T002"), limits=LIMITS.model_copy(update=limits))
+    return executing(running("T001"), task("T002"), agents__limits=LIMITS.model_copy(update=limits))
 
 
 def tick(session: Session, minutes: int, screen: str = "the same") -> list[Deed]:

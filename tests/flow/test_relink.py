@@ -27,7 +27,7 @@ GONE = OrderFailed(
 
 def missed() -> Session:
     session = executing(running("T001"))
-    session.repository = "/shop"
+    session.repository.path = "/shop"
     for task in session.tasks:
         assert task.workspace
         path = {"path": "/shop/.worktrees/agent-t001"}
@@ -62,13 +62,17 @@ def test_that_others_miss_it_too_is_not_kept_for_later() -> None:
     session = missed()
     assert not held_back(session, GONE)
     assert decide(session, GONE) == []
-    assert session.stops == 1
+    assert session.control.stops == 1
 
 
 def test_brought_back_it_is_resumed_as_after_any_stop() -> None:
     session = missed()
     decide(session, pressed(Verb.RESUME))
-    assert (session.status, session.away, session.repository) == (Status.QUEUED, "", "/shop")
+    assert (session.status, session.control.repository_missing, session.repository.path) == (
+        Status.QUEUED,
+        "",
+        "/shop",
+    )
 
 
 def test_where_it_is_said_to_be_is_looked_at_first() -> None:
@@ -79,32 +83,32 @@ def test_where_it_is_said_to_be_is_looked_at_first() -> None:
     assert whispers(decide(session, found(problem="another one stands there"))) == [
         "Another one stands there"
     ]
-    assert (session.status, session.repository) == (Status.PAUSED, "/shop")
+    assert (session.status, session.repository.path) == (Status.PAUSED, "/shop")
 
 
 def test_found_there_everything_follows_and_agents_begin_a_conversation_anew() -> None:
     session = missed()
     decide(session, found("/new shop"))
     task = session.tasks[0]
-    assert (session.status, session.away) == (Status.QUEUED, "")
-    assert session.repository == "/new shop"
+    assert (session.status, session.control.repository_missing) == (Status.QUEUED, "")
+    assert session.repository.path == "/new shop"
     assert task.workspace
     assert task.workspace.path == "/new shop/.worktrees/agent-t001"
-    assert task.next_why is Why.RETRY
-    assert "moved" in task.next_feedback
+    assert task.next_run.why is Why.RETRY
+    assert "moved" in task.next_run.feedback
 
 
 def test_found_a_second_time_nothing_happens() -> None:
     session = missed()
     decide(session, found("/new"))
     assert decide(session, found("/newer")) == []
-    assert session.repository == "/new"
+    assert session.repository.path == "/new"
 
 
 def test_who_misses_nothing_is_told_where_it_works() -> None:
     session = executing(running("T001"))
     [told] = whispers(decide(session, relink("/new")))
-    assert session.repository in told
+    assert session.repository.path in told
     assert session.status is not Status.PAUSED
 
 

@@ -8,9 +8,10 @@ from bot.core.actions import Deed, StopRun
 from bot.core.choices import Verb
 from bot.core.events import OrderFailed, TaskReplanned
 from bot.core.evidence import Judgement
-from bot.core.session import Affected, Change, ChangeStage, Session
+from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.states import TaskState
+from bot.core.talk import Affected, Change, ChangeStage
 from bot.core.task import Acceptance, Counters, SmallerTask, Task, drafts_of
 from bot.steps.change import effects as change_effects
 from bot.steps.decisions import decide
@@ -134,7 +135,7 @@ def test_what_was_free_already_waits_again() -> None:
     session = executing(
         verifying("T001", replan_reason="large"),
         task("T002", TaskState.READY, dependencies=("id-T001",)),
-        parallelism=1,
+        plan__parallelism=1,
     )
     cut(session, *PARTS)
     dependent = session.task("id-T002")

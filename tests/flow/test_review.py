@@ -38,7 +38,7 @@ FINE = Analysis(coverage=(Covered(requirement="FR-001", tasks=("T001",)),))
 
 def specifying(risk: Risk | None = None) -> Session:
     session = awaiting_approval()
-    session.phase, session.documents_shown_at, session.analysed = Phase.SPECIFYING, None, False
+    session.phase, session.plan.shown_at, session.plan.analysed = Phase.SPECIFYING, None, False
     session.intent = session.intent.model_copy(update={"risk": risk})
     return session
 
@@ -64,12 +64,12 @@ def written(kind: DocumentKind, text: str = "# new", revision: int = 1) -> Docum
 
 
 def committed(session: Session) -> DocumentsCommitted:
-    assert session.spec
+    assert session.plan.spec
     return DocumentsCommitted(
         id="c",
         at=later(),
-        answers=f"commit:{session.spec.revision}",
-        workspace=session.spec.workspace,
+        answers=f"commit:{session.plan.spec.revision}",
+        workspace=session.plan.spec.workspace,
         commit="f" * 40,
     )
 
@@ -133,7 +133,7 @@ def test_a_new_revision_says_what_is_different_from_the_one_people_saw() -> None
 def test_an_analysis_of_an_earlier_revision_is_ignored() -> None:
     session = specifying()
     decide(session, analysed(FINE).model_copy(update={"revision": 7}))
-    assert not session.analysed
+    assert not session.plan.analysed
 
 
 @pytest.mark.covers("F-RISK-2", "F-RISK-3")
@@ -151,13 +151,13 @@ def test_low_risk_starts_alone_only_where_the_operator_lets_it(
     risk: Risk, policy: Policy, dry_run: bool, analysis: Analysis, starts: bool
 ) -> None:
     session = specifying(risk)
-    session.dry_run = dry_run
+    session.request.dry_run = dry_run
     decide(session, analysed(analysis, policy))
     decide(session, committed(session))
     assert (session.phase is Phase.EXECUTING) is starts
     if starts:
-        assert session.approval
-        assert session.approval.by.id == "rule:low-risk"
+        assert session.approval.granted
+        assert session.approval.granted.by.id == "rule:low-risk"
 
 
 @pytest.mark.parametrize("what", ["words of their own", "a change request", "a part"])
@@ -168,7 +168,7 @@ def test_what_was_not_judged_with_the_request_does_not_start_alone(what: str) ->
             told = question(1, answer="delete the old customers, too")
             session.intent = session.intent.model_copy(update={"clarifications": (told,)})
         case "a change request":
-            session.change_request = "delete the old customers, too"
+            session.plan.change_request = "delete the old customers, too"
         case _:
             session.intent = session.intent.model_copy(update={"parent": "1a2b3c4d"})
     decide(session, analysed(FINE, Policy(alone=True)))
@@ -179,7 +179,7 @@ def test_what_was_not_judged_with_the_request_does_not_start_alone(what: str) ->
 @pytest.mark.covers("F-RISK-2")
 def test_low_risk_with_critical_findings_waits_for_a_person() -> None:
     session = specifying(Risk.LOW)
-    session.repairs = 2
+    session.plan.repairs = 2
     decide(session, analysed(CRITICAL, Policy(alone=True)))
     decide(session, committed(session))
     assert session.phase is Phase.APPROVING
@@ -198,7 +198,7 @@ def test_where_two_must_approve_one_is_not_enough_and_not_twice_the_same() -> No
     assert "already" in whispers(decide(session, said("approve")))[0]
     decide(session, pressed(Verb.APPROVE, offer, by=BEA))
     assert session.phase is Phase.EXECUTING
-    assert [str(given.by) for given in session.approvals] == ["Ann", "Bea"]
+    assert [str(given.by) for given in session.approval.given] == ["Ann", "Bea"]
 
 
 @pytest.mark.parametrize("wanted", [1, 2])
@@ -207,7 +207,7 @@ def test_where_others_must_approve_who_asked_does_not_count(wanted: int) -> None
     offer = approval.offer(session)
     for event in (pressed(Verb.APPROVE, offer), said("approve")):
         assert "somebody else must" in whispers(decide(session, event))[0]
-    assert (session.phase, session.approvals) == (Phase.APPROVING, ())
+    assert (session.phase, session.approval.given) == (Phase.APPROVING, ())
     approvers = [BEA.model_copy(update={"id": f"T1/U{n}"}) for n in range(10, 10 + wanted)]
     for by in approvers:
         assert session.phase is Phase.APPROVING
@@ -219,13 +219,13 @@ def test_a_new_revision_needs_everybody_again() -> None:
     session = presented(Policy(approvers=2), Risk.HIGH)
     decide(session, pressed(Verb.APPROVE, approval.offer(session)))
     decide(session, pressed(Verb.CHANGE, approval.offer(session), "use cents"))
-    assert session.approvals == ()
+    assert session.approval.given == ()
 
 
 @pytest.mark.covers("G-RULE-APPROVAL-7")
 def test_a_dry_run_is_carried_on_by_saying_run_it() -> None:
     session = awaiting_approval()
-    session.dry_run = True
+    session.request.dry_run = True
     decide(session, said("run it"))
     assert session.phase is Phase.EXECUTING
-    assert not session.dry_run
+    assert not session.request.dry_run

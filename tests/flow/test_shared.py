@@ -149,7 +149,7 @@ def test_what_a_left_out_task_has_left_on_the_branch_is_looked_at_and_tested_fir
     session, shown = blocked_last(begun=True)
     decide(session, press(needs(shown)[0], Verb.SKIP))
     assert session.tasks[0].state is TaskState.VERIFYING
-    if not session.has_place:
+    if not session.queue.has_place:
         gets_place(session)
     assert kinds(session) == ["look_at_work"]
 
@@ -166,7 +166,7 @@ def test_who_is_at_work_before_it_on_the_branch_goes_on_undisturbed() -> None:
 
 def test_without_a_forge_nothing_is_done_again_for_a_task_that_is_left_out() -> None:
     session, shown = blocked_last(begun=False)
-    session.hosted = None
+    session.pulls.host = None
     decide(session, press(needs(shown)[0], Verb.SKIP))
     assert session.tasks[0].state is TaskState.COMPLETED
 
@@ -180,7 +180,7 @@ def test_who_has_not_begun_does_not_go_on_with_the_branch_of_a_task_that_was_lef
     [card] = needs(list(blocked.waiting(session)))
     decide(session, press(card, Verb.SKIP))
     assert second.workspace is None
-    if not session.has_place:
+    if not session.queue.has_place:
         gets_place(session)
     named(session)
     assert branches(session)[1] != branches(session)[0]
@@ -236,7 +236,7 @@ def test_nothing_is_published_while_somebody_works_on_the_branch() -> None:
 
 
 def test_the_base_is_not_merged_into_a_worktree_in_which_somebody_works() -> None:
-    waiting = shipped("T002", 7, state=TaskState.NEEDS_CONTINUATION, taking_in=("m1",))
+    waiting = shipped("T002", 7, state=TaskState.NEEDS_CONTINUATION, base_to_merge=("m1",))
     session = reworked(waiting)
     assert "take_in_base" not in kinds(session)
     is_verified(session, work("fix: x"))
@@ -246,7 +246,7 @@ def test_the_base_is_not_merged_into_a_worktree_in_which_somebody_works() -> Non
 def test_nobody_starts_in_a_worktree_into_which_the_base_is_being_merged() -> None:
     first, second = sharing(
         task("T001", TaskState.NEEDS_CONTINUATION, runs=[run("T001", 1, RunState.ENDED)]),
-        shipped("T002", 7, state=TaskState.NEEDS_CONTINUATION, taking_in=("m1",)),
+        shipped("T002", 7, state=TaskState.NEEDS_CONTINUATION, base_to_merge=("m1",)),
     )
     session = delivering(first, second)
     decide(session, tick())

@@ -8,7 +8,8 @@ from bot.core.actions import Deed, OpenPull
 from bot.core.choices import Verb, Word
 from bot.core.events import OrderFailed, PullOpened, WorkDescribed
 from bot.core.forge import Pull
-from bot.core.session import Ending, Session
+from bot.core.session import Session
+from bot.core.session_parts import Ending
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.states import Phase, TaskState
 from bot.core.task import PullText
@@ -141,7 +142,7 @@ def test_an_investigation_makes_no_pull_request_and_nothing_is_offered_to_be_mer
     shown = titles(judge_says(session))
     assert session.tasks[0].state is TaskState.COMPLETED
     assert session.phase is Phase.FINISHING
-    assert session.ending is Ending.KEEP
+    assert session.ending.choice is Ending.KEEP
     assert "Everything is built" not in shown
 
 
@@ -153,7 +154,7 @@ def test_a_pull_request_that_cannot_be_made_leaves_the_task_where_it_is_with_the
     assert "The token may not write. Give it that right." in card.reason
     assert verbs(card) == [Verb.SHIP_AGAIN, Verb.KEEP]
     assert kinds(session) == [], "it does not go round and round"
-    assert not session.has_place
+    assert not session.queue.has_place
 
 
 @pytest.mark.covers("G-RULE-PR-8")
@@ -204,7 +205,7 @@ def test_who_leaves_it_on_its_branch_has_it_done_without_one() -> None:
     decide(session, press(card, Verb.KEEP))
     assert session.tasks[0].state is TaskState.COMPLETED
     assert session.tasks[0].pull_request is None
-    assert session.ending is Ending.KEEP
+    assert session.ending.choice is Ending.KEEP
 
 
 def test_a_second_press_on_leave_it_does_not_end_the_session() -> None:
@@ -212,9 +213,9 @@ def test_a_second_press_on_leave_it_does_not_end_the_session() -> None:
     [card] = needs(refused(session))
     keep = press(card, Verb.KEEP)
     decide(session, keep)
-    session.ending, session.hosted = None, None
+    session.ending.choice, session.pulls.host = None, None
     assert whispers(decide(session, keep))
-    assert session.ending is None
+    assert session.ending.choice is None
 
 
 def test_stopped_and_resumed_the_card_stands_again() -> None:

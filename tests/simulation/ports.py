@@ -94,7 +94,7 @@ class DurableStore:
                 title=session.title,
                 status=session.status.value,
                 phase=session.phase.value,
-                repository=session.repository,
+                repository=session.repository.path,
                 updated_at=session.updated_at,
             )
             for session in (record.session for record in self.records.values())

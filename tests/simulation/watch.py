@@ -113,8 +113,11 @@ class Watch:
         session = new.session
         self.seen[f"phase {session.phase}"] += 1
         self.seen[f"status {session.status}"] += 1
-        if session.failure.startswith(BUG) or "the log has the details" in session.failure:
-            self.fault(f"a bug: {session.failure}")
+        if (
+            session.control.failure.startswith(BUG)
+            or "the log has the details" in session.control.failure
+        ):
+            self.fault(f"a bug: {session.control.failure}")
         if heard := self.strangers & {*new.heard}:
             self.fault(f"a stranger was heard: {heard}")
         if len({*new.heard}) != len(new.heard):
@@ -124,8 +127,8 @@ class Watch:
         self._leaves_the_inbox({e.id for e in old.inbox}, {e.id for e in new.inbox})
         for what in _illegal(old.session, session):
             self.fault(f"no legal move: {what}")
-        if session.approval and session.approval != old.session.approval:
-            self._approved(session, session.approval.digest, session.approval.by)
+        if session.approval.granted and session.approval.granted != old.session.approval.granted:
+            self._approved(session, session.approval.granted.digest, session.approval.granted.by)
 
     def _leaves_the_inbox(self, before: set[str], now: set[str]) -> None:
         """What was acknowledged is decided on: one at a time, and nothing new comes with that."""
@@ -178,7 +181,7 @@ class Watch:
         if found:
             self._may_act(found[0], "a worktree is made")
         elif not any(
-            r.session.spec and r.session.spec.workspace.branch == branch
+            r.session.plan.spec and r.session.plan.spec.workspace.branch == branch
             for r in self.records.values()
         ):
             self.fault("a branch is made that is not written down")
@@ -228,7 +231,7 @@ class Watch:
         return any(there.commits[sha].subject == SNEAKED for sha in seen)
 
     def _may_act(self, session: Session, what: str) -> None:
-        if session.approval is None:
+        if session.approval.granted is None:
             self.fault(f"{what} before anybody has approved")
         if session.status is Status.PAUSED or session.over:
             self.fault(f"{what} though the session is {session.status}")
@@ -255,7 +258,7 @@ class Watch:
 
 
 def _is_at_work(session: Session) -> bool:
-    return session.approval is not None and session.status is Status.ACTIVE
+    return session.approval.granted is not None and session.status is Status.ACTIVE
 
 
 def _illegal(old: Session, new: Session) -> Iterator[str]:

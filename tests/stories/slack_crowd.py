@@ -109,8 +109,8 @@ class Crowd:
             said = Counter(m.content for m in session.conversation if m.role is Speaker.USER)
             if said != Counter((REQUEST, CHANGE)):
                 yield f"{session.short} heard {said}"
-            if session.spec is None or session.spec.revision != 2:
-                yield f"{session.short} has another revision: {session.spec}"
+            if session.plan.spec is None or session.plan.spec.revision != 2:
+                yield f"{session.short} has another revision: {session.plan.spec}"
             if session.phase is not Phase.APPROVING:
                 yield f"{session.short} is {session.phase}"
 

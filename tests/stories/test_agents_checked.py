@@ -111,4 +111,4 @@ async def test_an_agent_that_writes_into_the_main_checkout_raises_an_alarm(tmp_p
         await asked.person.sees("Your own checkout was changed", "T001", "CLAUDE.md")
         await is_done(asked)
         assert await asked.person.count("Your own checkout was changed") == 1
-        assert "CLAUDE.md" in session(asked.scene).touched
+        assert "CLAUDE.md" in session(asked.scene).repository.touched_files

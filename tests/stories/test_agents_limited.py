@@ -37,8 +37,8 @@ async def test_it_goes_on_in_the_same_conversation_when_the_limit_is_over_and_ot
         asked.plays.task("T001", [["limit", "8"]])
         await works(asked)
         await asked.person.sees(WAITS, "Claude AI usage limit reached", "It goes on by itself at")
-        waiting = await is_so(asked.scene, lambda one: not one.has_place)
-        not_before = task_of(waiting, "T001").not_before
+        waiting = await is_so(asked.scene, lambda one: not one.queue.has_place)
+        not_before = task_of(waiting, "T001").next_run.not_before
         assert not asked.plays.starts("T002")
         await asked.person.asks(f"{REQUEST}, once more")
         await asked.person.presses("Use all defaults")

@@ -34,7 +34,7 @@ async def test_a_branch_that_was_moved_is_not_merged_until_it_is_put_back(
 
     await stage.presses(Verb.MERGE)
     assert there.heads["main"] == base
-    assert f"{branch} (judged at {head[:10]})" in stage.session().ending_problem
+    assert f"{branch} (judged at {head[:10]})" in stage.session().ending.problem
     assert stage.session().status is Status.ACTIVE
 
     there.heads[branch] = head

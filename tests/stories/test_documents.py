@@ -55,7 +55,7 @@ async def test_the_repository_is_data_of_every_question_and_never_part_of_the_in
 async def test_each_document_is_written_from_those_before_it(stage: Stage) -> None:
     await stage.is_planned()
     specify, plan, tasks = (json.loads(call.data) for call in stage.llm.calls[1:4])
-    spec_md, plan_md, _ = (document.text for document in stage.session().documents)
+    spec_md, plan_md, _ = (document.text for document in stage.session().plan.documents)
     assert (specify["spec"], specify["plan"]) == ("", "")
     assert (plan["spec"], plan["plan"]) == (spec_md, "")
     assert (tasks["spec"], tasks["plan"]) == (spec_md, plan_md)
@@ -88,7 +88,7 @@ async def test_each_document_stands_apart_under_its_own_name_with_every_line(sta
     texts = [
         element.markdown for laid in shown for element in laid.body if isinstance(element, Prose)
     ]
-    assert texts == [document.text for document in stage.session().documents]
+    assert texts == [document.text for document in stage.session().plan.documents]
 
 
 @pytest.mark.covers("G-RULE-SPECKIT-6", "G-FR-018", "G-DATA-SpecKitArtifact")
@@ -97,13 +97,13 @@ async def test_the_documents_are_committed_on_the_spec_branch_in_a_folder_of_the
 ) -> None:
     await stage.is_planned()
     session = stage.session()
-    assert session.spec
-    assert session.spec.id.startswith("SPEC-")
-    assert session.spec.commit == stage.repository.heads[session.spec.workspace.branch]
-    files = stage.repository.commits[session.spec.commit].files
-    for document in session.documents:
-        assert files[f"specs/{session.spec.id}/{document.kind}.md"] == document.text
-    assert stage.repository.heads["main"] == session.base_commit
+    assert session.plan.spec
+    assert session.plan.spec.id.startswith("SPEC-")
+    assert session.plan.spec.commit == stage.repository.heads[session.plan.spec.workspace.branch]
+    files = stage.repository.commits[session.plan.spec.commit].files
+    for document in session.plan.documents:
+        assert files[f"specs/{session.plan.spec.id}/{document.kind}.md"] == document.text
+    assert stage.repository.heads["main"] == session.repository.base_commit
 
 
 @pytest.mark.covers("G-RULE-DUTY-1")
@@ -117,8 +117,8 @@ async def test_the_bot_itself_commits_the_documents_and_nothing_else(stage: Stag
     await stage.presses(Verb.MERGE)
     session = stage.session()
     assert session.phase is Phase.DONE
-    assert session.spec
-    allowed = {f"{session.spec.directory}/{kind.file}" for kind in DocumentKind}
+    assert session.plan.spec
+    allowed = {f"{session.plan.spec.directory}/{kind.file}" for kind in DocumentKind}
     for commit in stage.repository.commits.values():
         if not commit.parents or commit.subject.startswith("feat: run-"):
             continue  # the first of all, and those of agents

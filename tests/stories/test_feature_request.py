@@ -65,7 +65,7 @@ async def test_a_request_becomes_merged_work(stage: Stage) -> None:
     await stage.presses(Verb.MERGE)
     session = stage.session()
     assert (session.status, session.phase) == (Status.COMPLETED, Phase.DONE)
-    assert stage.repository.heads["main"] == session.merged_commit
+    assert stage.repository.heads["main"] == session.ending.merged_commit
     assert stage.worktrees.standing == {}
     assert not [name for name in stage.repository.heads if name.startswith("agent/")]
     summary = stage.chat.card("summary")
@@ -208,7 +208,7 @@ async def test_stop_while_the_model_thinks_calls_it_off(stage: Stage) -> None:
     assert stage.session().status is Status.PAUSED
     stage.llm.release()
     await stage.settle()
-    assert stage.session().asked is False
+    assert stage.session().request.questions_asked is False
     await stage.commands_(Word.RESUME)
     assert isinstance(stage.chat.card("questions"), QuestionsCard)
 
@@ -239,7 +239,7 @@ async def test_two_sessions_of_one_repository_take_turns(stage: Stage) -> None:
     await stage.approves(OTHER)
     assert len(stage.panes.running()) == 2
     second = stage.session(OTHER)
-    assert (second.status, second.queue_position) == (Status.QUEUED, 1)
+    assert (second.status, second.queue.position) == (Status.QUEUED, 1)
     live = stage.chat.card("status")
     assert isinstance(live, StatusCard)
     assert live.waiting == 1, "the head says how many wait"

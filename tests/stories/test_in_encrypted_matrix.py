@@ -19,8 +19,8 @@ pytestmark = [pytest.mark.tmux, pytest.mark.slow]
 def check_merged(secret: Secret) -> None:
     (session,) = secret.bot.sessions()
     assert session.status is Status.COMPLETED
-    assert session.result
-    assert session.result.overall_status is OverallStatus.COMPLETE
+    assert session.ending.result
+    assert session.ending.result.overall_status is OverallStatus.COMPLETE
     assert secret.bot.git("branch", "--format=%(refname:short)") == "main"
     assert list(secret.in_clear()) == []
 

@@ -55,8 +55,8 @@ async def test_from_a_mention_to_merged_work(
         await mika.sees("COMPLETE")
         (session,) = bot.sessions()
         assert session.status is Status.COMPLETED
-        assert session.result
-        assert session.result.overall_status is OverallStatus.COMPLETE
+        assert session.ending.result
+        assert session.ending.result.overall_status is OverallStatus.COMPLETE
         assert bot.git("branch", "--format=%(refname:short)") == "main"
         assert await bot.end() == 0
 

@@ -43,8 +43,8 @@ async def test_from_a_mention_to_merged_work(tmp_path: Path) -> None:
         await mika.sees("In short")
         (session,) = bot.sessions()
         assert session.status is Status.COMPLETED
-        assert session.result
-        assert session.result.overall_status is OverallStatus.COMPLETE
+        assert session.ending.result
+        assert session.ending.result.overall_status is OverallStatus.COMPLETE
         assert bot.git("branch", "--format=%(refname:short)") == "main"
         await bed.all_acked()
         assert await bot.end() == 0

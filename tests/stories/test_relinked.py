@@ -41,6 +41,6 @@ async def test_a_repository_that_was_moved_is_missed_and_found_again_where_someb
         await asked.person.sees("Paused", f"Found at {there}")
         asked.scene.bot.shop = there
         ended = await ends_complete(asked.scene)
-        assert ended.repository == str(there)
+        assert ended.repository.path == str(there)
         assert len(asked.scene.bot.git("worktree", "list").splitlines()) == 1
         assert not former.exists()

@@ -133,6 +133,6 @@ async def test_a_name_that_git_needs_is_masked_where_people_see_it(stage: Stage)
     stage.repository.commit(branch, dict(stage.repository.files), "first")
     stage.repository.branch = branch
     await stage.is_planned()
-    assert stage.session().base_branch == branch
+    assert stage.session().repository.base_branch == branch
     assert [where for where in leaks(stage) if where.startswith(("card", "whispered"))] == []
     assert "feature-[MASKED:" in str(stage.chat.card("received"))

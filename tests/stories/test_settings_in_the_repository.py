@@ -25,7 +25,7 @@ async def stage() -> AsyncIterator[Stage]:
 
 
 def held(stage: Stage) -> Task:
-    (task,) = [task for task in stage.session().tasks if task.held is Hold.SETTINGS]
+    (task,) = [task for task in stage.session().tasks if task.hold is Hold.SETTINGS]
     return task
 
 

@@ -84,8 +84,8 @@ async def test_what_is_told_again_and_again_is_done_once(tmp_path: Path) -> None
         await mika.bed.mention(MIKA, mika.channel, "status", mika.root)
         await bed.until(lambda: len(mika.cards) == len(before) + 1, PATIENCE)
         session = only(bot.sessions())
-        assert session.spec
-        assert session.spec.revision == 2
+        assert session.plan.spec
+        assert session.plan.spec.revision == 2
         assert bed.ephemerals(MIKA) == []
         await check(bed)
 
@@ -238,7 +238,9 @@ async def test_of_a_thousand_clicks_at_once_late_stale_and_told_again_one_counts
         await asyncio.gather(
             *(bed.click(people[n % 4], old.ts, "Approve", version=0) for n in range(200))
         )
-        assert only(bot.sessions()).approval is None, "nobody has approved what is to be built"
+        assert only(bot.sessions()).approval.granted is None, (
+            "nobody has approved what is to be built"
+        )
         await asyncio.gather(*(bed.click(people[n % 4], card.ts, "Approve") for n in range(700)))
         await mika.sees("approved by")
         await asyncio.gather(*(again(bed, n) for n in range(100)))

@@ -76,7 +76,7 @@ class OnGit(Stage):
     def told(self) -> str:
         """How things stand."""
         tasks = [(task.key, task.state, task.blocked) for task in self.session().tasks]
-        return f"{tasks} {self.session().troubles} {[card.key for card in self.chat.cards(THREAD)]}"
+        return f"{tasks} {self.session().control.troubles} {[card.key for card in self.chat.cards(THREAD)]}"
 
     async def is_so(self, key: str, state: TaskState) -> Task:
         await until(lambda: of(self.session(), key).state is state, self.told)
@@ -125,7 +125,7 @@ async def test_tests_that_the_first_task_sets_up_are_seen_by_a_person_and_run_fr
 
     await stage.comes("offer")
     await stage.presses(Verb.MERGE)
-    await until(lambda: bool(stage.session().merged_commit), stage.told)
+    await until(lambda: bool(stage.session().ending.merged_commit), stage.told)
     assert (stage.top / "tests" / "test_more.py").is_file()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from datetime import datetime
 from enum import StrEnum
 
@@ -16,14 +17,17 @@ from bot.core import approval
 from bot.core.choices import Command, Verb, Word
 from bot.core.commands import COMMANDS
 from bot.core.events import Commanded, Configured, Event, FromPerson, Opened, Pressed, Said, Visited
-from bot.core.facts import Fact
+from bot.core.facts import Fact, Living
 from bot.core.people import Person, Thread
-from bot.core.session import Approval, Session
+from bot.core.session import Session
+from bot.core.session_parts import Approval
 
 LONGEST_FIELD = 300
 """Characters of one field."""
 _LOOKING_VERBS = frozenset({Verb.LOG, Verb.HELPFUL, Verb.UNHELPFUL, Verb.SHOW_BRANCH})
-_CHANGES_WITH_EVERY_WORD = frozenset({"updated_at", "conversation", "overheard", "spoken"})
+_CHANGES_WITH_EVERY_WORD = frozenset(
+    {"updated_at", "conversation", "talk.overheard", "talk.last_spoken"}
+)
 """What changes of a session with every word."""
 
 
@@ -130,17 +134,17 @@ def branch_entry(thread: Thread, event: Pressed, at: datetime, why: str) -> Audi
 
 def _new_approval(before: Session, after: Session) -> Approval | None:
     """The approval that was not there before."""
-    if after.approval != before.approval:
-        return after.approval
-    more = len(after.approvals) > len(before.approvals)
-    return after.approvals[-1] if more else None
+    if after.approval.granted != before.approval.granted:
+        return after.approval.granted
+    more = len(after.approval.given) > len(before.approval.given)
+    return after.approval.given[-1] if more else None
 
 
 def _approved(before: Session, after: Session, given: Approval) -> str:
     """Where the base is looked at first, an approval is told when it is given, and once more when it takes effect."""
-    if given in before.approvals:
+    if given in before.approval.given:
         return "begun as approved"
-    enough = given == after.approval or approval.is_complete(after)
+    enough = given == after.approval.granted or approval.is_complete(after)
     return "approved" if enough else "approved, one of several"
 
 
@@ -155,8 +159,17 @@ def _changed(before: Session, after: Session) -> list[str]:
         if old != new
     ]
     silent = _CHANGES_WITH_EVERY_WORD | {"status", "phase"}
-    names = [name for name in type(after).model_fields if name not in silent]
-    return moves + [name for name in names if getattr(before, name) != getattr(after, name)]
+    return moves + [name for name in _differing(before, after) if name not in silent]
+
+
+def _differing(before: Living, after: Living, inside: str = "") -> Iterator[str]:
+    """The names of fields; those of a part behind the part's own: `plan.documents`."""
+    for name, value in vars(after).items():
+        was = getattr(before, name)
+        if isinstance(value, Living):
+            yield from _differing(was, value, f"{inside}{name}.")
+        elif was != value:
+            yield f"{inside}{name}"
 
 
 def _kind(event: FromPerson) -> str:

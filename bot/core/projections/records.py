@@ -128,7 +128,7 @@ class History(Fact):
 
 def history_of(session: Session) -> History | None:
     """None: it is not over, or was carried out in other sessions."""
-    if not session.over or (session.going and not session.tasks):
+    if not session.over or (session.request.destination and not session.tasks):
         return None
     intent, outcome = session.intent, _outcome(session)
     return History(
@@ -153,8 +153,8 @@ def _outcome(session: Session) -> HistoryOutcome:
 
 
 def _reason(session: Session) -> str:
-    if session.failure:
-        return session.failure
+    if session.control.failure:
+        return session.control.failure
     lost = [
         f"{task.key}: {task.blocked or task.state.value}"
         for task in session.tasks
@@ -168,26 +168,26 @@ def _flow(session: Session) -> Iterator[str]:
     yield "intake"
     if count := len(session.intent.clarifications):
         yield f"clarify ({count} asked)"
-    if session.spec and (session.documents or session.spec.revision > 1):
-        yield f"specify (revision {session.spec.revision})"
-    if session.approval:
-        yield f"approve (revision {session.approval.revision})"
+    if session.plan.spec and (session.plan.documents or session.plan.spec.revision > 1):
+        yield f"specify (revision {session.plan.spec.revision})"
+    if session.approval.granted:
+        yield f"approve (revision {session.approval.granted.revision})"
     yield from (f"{task.type.value} {task.key}" for task in session.tasks)
     adjusted = (
-        (session.repairs, "plan repaired"),
-        (session.changes, "changed on the way"),
-        (session.stops, "stopped"),
-        (session.continues, "continued"),
+        (session.plan.repairs, "plan repaired"),
+        (session.plan.changes, "changed on the way"),
+        (session.control.stops, "stopped"),
+        (session.ending.rounds, "continued"),
         (sum(task.state is TaskState.REPLACED for task in session.tasks), "cut into smaller tasks"),
     )
     yield from (f"{what} ({count}x)" for count, what in adjusted if count)
-    if session.ending:
-        yield session.ending.value
+    if session.ending.choice:
+        yield session.ending.choice.value
 
 
 def _steps(session: Session) -> Iterator[StepResult]:
-    if session.approval:
-        planned = int((session.approval.at - session.created_at).total_seconds())
+    if session.approval.granted:
+        planned = int((session.approval.granted.at - session.created_at).total_seconds())
         yield StepResult(
             step="plan", result="approved", started_at=session.created_at, seconds=max(0, planned)
         )

@@ -62,9 +62,9 @@ class RegistryWriter:
             return
         for session in lately:
             try:
-                names = await self.registry.histories(session.repository)
+                names = await self.registry.histories(session.repository.path)
             except PortError as trouble:
-                self._trouble(session.repository, trouble)
+                self._trouble(session.repository.path, trouble)
                 continue
             if session.short not in names:
                 self._add(session)
@@ -139,7 +139,7 @@ class RegistryWriter:
         return id
 
     def _add(self, session: Session) -> None:
-        if self.registry is None or not (session.asked or session.over):
+        if self.registry is None or not (session.request.questions_asked or session.over):
             return
         self._waiting[session.id] = session
         if self._writing is None or self._writing.done():
@@ -151,7 +151,7 @@ class RegistryWriter:
             try:
                 await self._keep(session)
             except PortError as trouble:
-                self._trouble(session.repository, trouble)
+                self._trouble(session.repository.path, trouble)
             except Exception:
                 # the registrar's edge: the work goes on, whatever is wrong with what is said about it
                 log.exception("not kept", extra={"data": {"id": session.id}})
@@ -160,17 +160,17 @@ class RegistryWriter:
         registry = self.required()
         if not session.intent.body.strip():
             return
-        self._problems.pop(session.repository, None)
-        await self._hidden_in(session.repository)
+        self._problems.pop(session.repository.path, None)
+        await self._hidden_in(session.repository.path)
         try:
             await self._keep_intent(registry, session)
         except Refused as refusal:
             # broken by hand, or run anew in another session: the history is kept all the same
-            self._trouble(session.repository, refusal)
+            self._trouble(session.repository.path, refusal)
         if history := history_of(session):
-            first = session.short not in await registry.histories(session.repository)
+            first = session.short not in await registry.histories(session.repository.path)
             told = self._masker.mask_model(history)
-            await registry.keep_history(session.repository, session.short, told)
+            await registry.keep_history(session.repository.path, session.short, told)
             if first:
                 self.ended(session)
 
@@ -180,7 +180,7 @@ class RegistryWriter:
         if not session.from_registry:
             titled = intent.model_copy(update={"title": session.title})
             filed = self._masker.mask_model(FiledIntent(intent=titled, session=session.id))
-            id = await registry.add(session.repository, filed)
+            id = await registry.add(session.repository.path, filed)
         edit = IntentEdit(
             status=intent.status,
             type=intent.type,
@@ -188,7 +188,7 @@ class RegistryWriter:
             answers={question.text: question.answer for question in intent.clarifications},
         )
         edit = self._masker.mask_model(edit)
-        await registry.change(session.repository, id, edit, session=session.id)
+        await registry.change(session.repository.path, id, edit, session=session.id)
 
     async def _hidden_in(self, repository: str) -> None:
         if self._hide and repository not in self._hidden:

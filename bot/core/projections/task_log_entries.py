@@ -104,7 +104,7 @@ def _differing(session: Session, was: Task | None, task: Task, at: datetime) -> 
         yield check_entries(check)
     if was and task.counters.evidence_asks > was.counters.evidence_asks:
         number = task.counters.evidence_asks
-        told: dict[str, JsonValue] = {"error_message": task.next_feedback or task.blocked}
+        told: dict[str, JsonValue] = {"error_message": task.next_run.feedback or task.blocked}
         yield headline(f"evidence:{number}", LogEventType.EVIDENCE_MISSING, at, told)
     ended = task.state in (*OVER, TaskState.BLOCKED)
     if ended and (was is None or was.state is not task.state or was.blocked != task.blocked):
@@ -184,7 +184,7 @@ def _concerns(before: Session, event: Result, task: Task) -> bool:
     """Whether what the model answered was asked about this task."""
     if isinstance(event, StepChosen):
         was = before.task(task.id)
-        return bool(was and was.step and was.step.id == event.step_id)
+        return bool(was and was.choice and was.choice.id == event.step_id)
     return getattr(event, "task_id", "") == task.id
 
 
@@ -280,7 +280,7 @@ def _blocked(run: Run) -> LogContent:
 def work_entries(was: Task | None, task: Task, at: datetime) -> Iterator[LogEntry]:
     """What git says lies there, each time it looks otherwise."""
     found = task.work
-    if found is None or (was is not None and was.work == found and was.work_of == task.work_of):
+    if found is None or (was is not None and was.work == found and was.work_run == task.work_run):
         return
     seen = task.verified_files[0].detected_at if task.verified_files else at
     content: LogContent = {"commit": found.head, "verification_root": _root(task)}
@@ -289,7 +289,7 @@ def work_entries(was: Task | None, task: Task, at: datetime) -> Iterator[LogEntr
     content["files_modified"] = [*found.changed_files[:_MOST]]
     content["files_deleted"] = [*found.deleted_files[:_MOST]]
     content["uncommitted"] = [*found.uncommitted[:_MOST]]
-    id = f"work:{task.work_of}:{found.head}"
+    id = f"work:{task.work_run}:{found.head}"
     yield detail(id, LogEventType.FILE_OPERATION, seen, content)
 
 

@@ -158,7 +158,7 @@ def _ended_at(task: Task, events: Sequence[LogEntry]) -> datetime | None:
 def _decision(session: Session, task: Task) -> str:
     if task.state in (TaskState.CANCELLED, TaskState.REPLACED):
         return "reject"
-    return "clarify" if session.vague else "accept"
+    return "clarify" if session.request.vague else "accept"
 
 
 def _artifacts(task: Task) -> ArtifactList:
@@ -260,12 +260,14 @@ def session_log(session: Session, runner: LoggedRunner | None = None) -> Session
     return SessionLog(
         session_id=session.id,
         started_at=session.created_at,
-        target_project=session.repository,
+        target_project=session.repository.path,
         runner_version=runner.version,
         configuration=runner.configuration,
         current_phase=phase_of(session),
-        status=session.result.overall_status if session.result else overall_status(session),
-        continuation_approved=session.approval is not None,
+        status=session.ending.result.overall_status
+        if session.ending.result
+        else overall_status(session),
+        continuation_approved=session.approval.granted is not None,
         limit_violations=tuple(one for task in session.tasks for one in task.violations),
         selected_provider=session.usage.provider or None,
         selected_model=session.usage.model or None,

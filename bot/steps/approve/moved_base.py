@@ -30,14 +30,14 @@ MOST_NAMED = 5
 def look_before_start(session: Session, at: AwareDatetime) -> None:
     """It may have waited in the queue for hours, while others were merged."""
     begun = any(task.runs for task in _unsettled(session))
-    approved = session.approval.at if session.approval else None
-    if session.hosted and not begun and (approved is None or at - approved > STAYS_FRESH):
-        session.recheck = True
+    approved = session.approval.granted.at if session.approval.granted else None
+    if session.pulls.host and not begun and (approved is None or at - approved > STAYS_FRESH):
+        session.approval.checking_base = True
 
 
 def moved(session: Session, event: BaseSeen) -> str:
     """In words; empty: it stands where it stood."""
-    old, new = session.base_commit, event.base.commit
+    old, new = session.repository.base_commit, event.base.commit
     if old == new:
         return ""
     return f"{messages.branch_of(session)} moved from {old[:10]} to {new[:10]}"
@@ -45,7 +45,9 @@ def moved(session: Session, event: BaseSeen) -> str:
 
 def concerns_plan(session: Session, event: BaseSeen) -> bool:
     """It changed files the plan names, or what the repository has agents do."""
-    return event.brought != session.brought or bool(_shared_with_plan(session, event))
+    return event.brought != session.repository.agent_settings or bool(
+        _shared_with_plan(session, event)
+    )
 
 
 def why_not_seen(event: BaseSeen) -> str:
@@ -56,11 +58,11 @@ def why_not_seen(event: BaseSeen) -> str:
 
 def take_up(session: Session, event: BaseSeen) -> None:
     """Begin from where it stands now. The spec branch, where tasks start, is brought up to it before they do."""
-    session.base_commit = event.base.commit
+    session.repository.base_commit = event.base.commit
     if event.scan:
-        session.scan = test_command.as_approved(session, event.scan)
-    if session.spec:
-        session.spec = session.spec.model_copy(update={"commit": ""})
+        session.repository.scan = test_command.as_approved(session, event.scan)
+    if session.plan.spec:
+        session.plan.spec = session.plan.spec.model_copy(update={"commit": ""})
 
 
 def taken_up(session: Session, event: BaseSeen, where: str) -> Deed:
@@ -72,14 +74,14 @@ def taken_up(session: Session, event: BaseSeen, where: str) -> Deed:
 
 
 def not_seen(session: Session, why: str, at: AwareDatetime) -> Deed:
-    known = f"I go on from {session.base_commit[:10]}, as it was seen last."
+    known = f"I go on from {session.repository.base_commit[:10]}, as it was seen last."
     title = f"I cannot see where {messages.branch_of(session)} stands now."
     return messages.news(f"base-unseen:{int(at.timestamp())}", title, sentences(why), known)
 
 
 def decide(session: Session, event: BaseSeen | OrderFailed) -> Iterator[Deed]:
     """Right before the first task starts: people have approved already, and nobody is asked again."""
-    session.recheck = False
+    session.approval.checking_base = False
     if isinstance(event, BaseSeen):
         yield from _seen(session, event)
     else:
@@ -87,15 +89,15 @@ def decide(session: Session, event: BaseSeen | OrderFailed) -> Iterator[Deed]:
 
 
 def _seen(session: Session, event: BaseSeen) -> Iterator[Deed]:
-    session.upstream = event.base.upstream or session.upstream
+    session.repository.upstream = event.base.upstream or session.repository.upstream
     where = moved(session, event)
     if why := why_not_seen(event):
         yield not_seen(session, why, event.at)
-    elif where and event.brought != session.brought:
+    elif where and event.brought != session.repository.agent_settings:
         yield messages.news(
             f"base:{event.base.commit[:10]}",
             f"{where}, and brings settings that agents obey. Nobody has approved those.",
-            f"I build on {session.base_commit[:10]}, as approved. Before an agent meets them I ask.",
+            f"I build on {session.repository.base_commit[:10]}, as approved. Before an agent meets them I ask.",
             tone=Tone.NEEDS_YOU,
         )
     elif where:
@@ -109,10 +111,12 @@ def _tell_agent(session: Session, task: Task, event: BaseSeen) -> None:
     """Its agent works on the new code anyhow: it should know that the plan was made for other code."""
     if touched := _paths_in(task.files, event.files):
         now = (
-            f"Since this was planned, {session.base_branch} has changed {_some_paths(touched)}. "
+            f"Since this was planned, {session.repository.base_branch} has changed {_some_paths(touched)}. "
             "Look at the files as they are now, and do not undo what was changed there."
         )
-        task.told = "\n\n".join(part for part in (task.told, now) if part)
+        task.next_run.instructions = "\n\n".join(
+            part for part in (task.next_run.instructions, now) if part
+        )
 
 
 def _unsettled(session: Session) -> list[Task]:

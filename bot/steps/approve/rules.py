@@ -24,9 +24,11 @@ from bot.core.events import (
 )
 from bot.core.intent import Risk
 from bot.core.people import Person
-from bot.core.session import Approval, Session, Speaker, WordKind
+from bot.core.session import Session, Speaker
+from bot.core.session_parts import Approval
 from bot.core.sheets import Tone
 from bot.core.states import IntentStatus, Phase, Status
+from bot.core.talk import WordKind
 from bot.steps import messages, plan
 from bot.steps.approve import moved_base
 from bot.steps.blocked import troubles
@@ -89,16 +91,16 @@ def is_answer(text: str) -> bool:
 
 def approve_low_risk(session: Session, event: Happening) -> Iterator[Deed]:
     """Low risk starts without a person, where the operator lets it, and nothing speaks against it."""
-    low = session.alone and session.intent.risk is Risk.LOW
-    if low and not session.dry_run and _is_as_judged(session):
+    low = session.approval.automatic and session.intent.risk is Risk.LOW
+    if low and not session.request.dry_run and _is_as_judged(session):
         yield from _accept(session, OPERATOR, event)
 
 
 def _is_as_judged(session: Session) -> bool:
     """The risk was judged by the request alone: not by what people said later, in words of their own."""
-    analysis, intent = session.analysis, session.intent
+    analysis, intent = session.plan.analysis, session.intent
     chosen = all(q.answer in (q.default, *q.options) for q in intent.clarifications)
-    first = messages.revision(session) == 1 and not session.change_request and chosen
+    first = messages.revision(session) == 1 and not session.plan.change_request and chosen
     return first and intent.parent is None and analysis is not None and not analysis.critical
 
 
@@ -119,9 +121,9 @@ def _said(session: Session, event: Said, text: str) -> Iterator[Deed]:
 
 def _approve(session: Session, event: FromPerson) -> Iterator[Deed]:
     if approval.is_complete(session):
-        given = session.approvals[-1]
+        given = session.approval.given[-1]
         yield messages.privately(event, f"Already approved by {given.by}; it starts in a moment.")
-    elif session.analysis and session.analysis.critical:
+    elif session.plan.analysis and session.plan.analysis.critical:
         yield messages.privately(
             event,
             "This plan has critical findings and cannot be approved. Say what should be different.",
@@ -131,7 +133,7 @@ def _approve(session: Session, event: FromPerson) -> Iterator[Deed]:
             event,
             "The plan is older than 24 hours. I am checking whether the base has moved since then.",
         )
-        session.recheck = True
+        session.approval.checking_base = True
     elif may_not_alone(session, event):
         yield messages.privately(event, OWN_REQUEST)
     elif wants_another(session, event):
@@ -143,23 +145,23 @@ def _approve(session: Session, event: FromPerson) -> Iterator[Deed]:
 
 def may_not_alone(session: Session, event: FromPerson) -> bool:
     """Whether this one's word does not count, because it is their own wish, and the operator wants others to agree."""
-    return session.others_approve and _same(event.by, session.owner)
+    return session.approval.others_only and _same(event.by, session.owner)
 
 
 def wants_another(session: Session, event: FromPerson) -> bool:
     """Whether this one's word is not enough: the operator wants several people to agree."""
-    others = [given for given in session.approvals if not _same(given.by, event.by)]
-    return len(others) + 1 < session.approvers
+    others = [given for given in session.approval.given if not _same(given.by, event.by)]
+    return len(others) + 1 < session.approval.required
 
 
 def one_of_several(
     session: Session, event: FromPerson, given: Approval, card: Callable[[Session], Deed]
 ) -> Iterator[Deed]:
-    if any(_same(given.by, event.by) for given in session.approvals):
+    if any(_same(given.by, event.by) for given in session.approval.given):
         told = "You have approved this already; somebody else must approve it too."
         yield messages.privately(event, told)
         return
-    session.approvals = (*session.approvals, given)
+    session.approval.given = (*session.approval.given, given)
     yield card(session)
 
 
@@ -176,11 +178,11 @@ def _approval_of(session: Session, by: Person, event: Happening) -> Approval:
 def _accept(session: Session, by: Person, event: Happening) -> Iterator[Deed]:
     """Where there is a host, the base may have moved there since the plan was made."""
     given = _approval_of(session, by, event)
-    session.approvals = (*session.approvals, given)
-    if session.hosted is None:
+    session.approval.given = (*session.approval.given, given)
+    if session.pulls.host is None:
         yield from _start(session, given, event)
     else:
-        session.recheck = True
+        session.approval.checking_base = True
         yield messages.approval_wanted(session, _approved(session, given))
 
 
@@ -189,12 +191,12 @@ def _approved(session: Session, given: Approval) -> Decided:
 
 
 def _start(session: Session, given: Approval, event: Happening) -> Iterator[Deed]:
-    session.approval = given
+    session.approval.granted = given
     if session.intent.status is IntentStatus.PROPOSED:
         session.intend(IntentStatus.APPROVED)
     if session.intent.status is not IntentStatus.EXECUTING:  # more was wanted before it was merged
         session.intend(IntentStatus.EXECUTING)
-    session.dry_run = False
+    session.request.dry_run = False
     session.say(Speaker.USER, f"Approved revision {given.revision}", event.at)
     session.enter(Phase.EXECUTING)
     yield messages.approval_wanted(session, _approved(session, given))
@@ -206,19 +208,19 @@ def _start(session: Session, given: Approval, event: Happening) -> Iterator[Deed
 
 
 def expired(session: Session, event: FromPerson) -> bool:
-    shown = session.documents_shown_at
+    shown = session.plan.shown_at
     return bool(shown and event.at - shown > approval.VALID_FOR)
 
 
 def _looked_at_base(session: Session, event: BaseSeen) -> Iterator[Deed]:
     """A plan that has waited for long is shown afresh. It is made anew if the base has moved in what it is about."""
-    accepted, session.recheck = approval.is_complete(session), False
-    session.upstream = event.base.upstream or session.upstream
+    accepted, session.approval.checking_base = approval.is_complete(session), False
+    session.repository.upstream = event.base.upstream or session.repository.upstream
     moved = moved_base.moved(session, event)
     if accepted and not (moved and moved_base.concerns_plan(session, event)):
         yield from _started_from(session, event, moved)
     elif not moved:
-        session.documents_shown_at, session.approvals = event.at, ()
+        session.plan.shown_at, session.approval.given = event.at, ()
         yield messages.approval_wanted(session)
         yield messages.news(
             f"as-it-was:{messages.revision(session)}:{int(event.at.timestamp())}",
@@ -230,7 +232,7 @@ def _looked_at_base(session: Session, event: BaseSeen) -> Iterator[Deed]:
 
 
 def _started_from(session: Session, event: BaseSeen, moved: str) -> Iterator[Deed]:
-    given = session.approvals[-1]
+    given = session.approval.given[-1]
     if why := moved_base.why_not_seen(event):
         yield moved_base.not_seen(session, why, event.at)
     if moved:
@@ -241,9 +243,12 @@ def _started_from(session: Session, event: BaseSeen, moved: str) -> Iterator[Dee
 
 def _planned_anew(session: Session, event: BaseSeen, moved: str) -> Iterator[Deed]:
     yield messages.approval_wanted(session, messages.decided_by(moved, OPERATOR, event.at))
-    session.base_commit, session.brought = event.base.commit, event.brought
+    session.repository.base_commit, session.repository.agent_settings = (
+        event.base.commit,
+        event.brought,
+    )
     plan.revise(session, f"{moved}: hold the plan against the repository as it is now.")
-    session.recheck = False  # it was looked at just now
+    session.approval.checking_base = False  # it was looked at just now
     session.enter(Phase.SPECIFYING)
     yield messages.news(
         f"revising:{messages.revision(session)}", f"{moved}, so I am checking the plan again."
@@ -262,7 +267,7 @@ def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
 
 
 def _asked_for_changes(session: Session, event: Pressed, text: str) -> Iterator[Deed]:
-    if not text.strip() or session.spec is None:
+    if not text.strip() or session.plan.spec is None:
         yield messages.privately(event, WHAT_ELSE)
         return
     session.say(Speaker.USER, text, event.at)
@@ -284,12 +289,12 @@ def _change(session: Session, text: str, card: Deed) -> Iterator[Deed]:
 def spec_written(session: Session, event: Happening) -> Iterator[Deed]:
     """The documents are shown: that is all that was wanted."""
     session.become(Status.COMPLETED)
-    session.cleaned = False
+    session.ending.cleaned = False
     yield messages.status(session, event.at)
 
 
 def spec_is_over(session: Session) -> bool:
-    return session.spec_only and session.over and session.phase is Phase.APPROVING
+    return session.request.spec_only and session.over and session.phase is Phase.APPROVING
 
 
 def concerns_spec(session: Session, event: Event) -> bool:
@@ -310,9 +315,9 @@ def concerns_spec(session: Session, event: Event) -> bool:
 def decide_spec(session: Session, event: Event) -> Iterator[Deed]:
     match event:
         case CleanedUp(removals=removals):
-            session.cleaned, session.leftovers = True, removals
+            session.ending.cleaned, session.ending.leftovers = True, removals
         case OrderFailed():
-            session.cleaned = True
+            session.ending.cleaned = True
         case Pressed(about=about) if about != approval.offer(session):
             yield messages.stale_press(session, event)
         case Pressed(verb=Verb.CHANGE, text=text):
@@ -327,16 +332,16 @@ def decide_spec(session: Session, event: Event) -> Iterator[Deed]:
 
 def _run_spec(session: Session, event: Pressed | Said) -> Iterator[Deed]:
     """From here on it is a session like any other."""
-    if session.analysis and session.analysis.critical:
+    if session.plan.analysis and session.plan.analysis.critical:
         told = "This plan has critical findings and cannot be carried out. Say what should be different."
         yield messages.privately(event, told)
         return
     reopen_spec(session)
-    session.spec_only = False
+    session.request.spec_only = False
     yield from decide(session, event)
 
 
 def reopen_spec(session: Session) -> None:
     """What its end has cleaned up is made again, and is to be cleaned up again."""
     session.become(Status.ACTIVE)
-    session.cleaned, session.leftovers = False, ()
+    session.ending.cleaned, session.ending.leftovers = False, ()

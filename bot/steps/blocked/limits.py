@@ -76,7 +76,7 @@ def worked(task: Task, at: datetime) -> int:
 
 def _limit(session: Session, task: Task, name: str) -> int | None:
     own: int | None = getattr(task.limits, name)
-    general: int | None = getattr(session.limits, name)
+    general: int | None = getattr(session.agents.limits, name)
     return own if own is not None else general
 
 
@@ -101,16 +101,18 @@ def account_empty(session: Session, task: Task, event: RunEnded, limit: Limit) -
     """Nobody's fault, and no failed run: it goes on by itself when there is something left again."""
     resets = limit.resets_at
     until = resets if resets and resets > event.at else event.at + AGAIN_AFTER
-    task.not_before = until + (EXACT if until.second else ROUNDED)
+    task.next_run.not_before = until + (EXACT if until.second else ROUNDED)
     task.go_on("Your account's limit was reached. It has been renewed: go on where you stopped.")
-    task.next_why = Why.LIMITED
+    task.next_run.why = Why.LIMITED
     task.become(TaskState.NEEDS_CONTINUATION)
     yield _account_card(session, task, limit.says)
 
 
 def _account_card(session: Session, task: Task, says: str, decided: Decided | None = None) -> Show:
-    agent = task.agent or session.agent
-    until = f"{task.not_before:%Y-%m-%d %H:%M} UTC" if task.not_before else "later"
+    agent = task.agent or session.agents.default
+    until = (
+        f"{task.next_run.not_before:%Y-%m-%d %H:%M} UTC" if task.next_run.not_before else "later"
+    )
     return Show(
         card=NeedsYouCard(
             key=f"limit:{task.key}:{len(task.runs)}",
@@ -140,7 +142,7 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
         yield messages.stale_press(session, event)
     elif event.verb is Verb.CHECK_AGAIN:
         yield from _try_now(session, task, messages.decided("Tried again", event))
-    elif agent in session.other_agents:
+    elif agent in session.agents.others:
         yield from take_over(session, task, agent, event)
     else:
         yield messages.stale_press(session, event)
@@ -148,19 +150,19 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
 
 def _try_now(session: Session, task: Task, decided: Decided) -> Iterator[Deed]:
     """It is one account: with it all are tried that wait for the same one."""
-    agent = task.agent or session.agent
+    agent = task.agent or session.agents.default
     for other in session.tasks:
-        if plan.waits_for_account(other) and (other.agent or session.agent) == agent:
+        if plan.waits_for_account(other) and (other.agent or session.agents.default) == agent:
             yield _account_card(session, other, "", decided)
-            other.not_before = None
+            other.next_run.not_before = None
 
 
 def time_came(session: Session, event: TimeCame | OrderFailed) -> Iterator[Deed]:
     task = session.task(event.task_id)
-    if task is None or task.not_before is None:
+    if task is None or task.next_run.not_before is None:
         return
     yield _account_card(session, task, "", Decided(what="Goes on", by="the clock", at=event.at))
-    task.not_before = None
+    task.next_run.not_before = None
 
 
 def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
@@ -171,9 +173,9 @@ def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
 
 def close_limit_card(session: Session, task: Task, decided: Decided) -> Iterator[Deed]:
     """It waits no longer, for whatever reason."""
-    if task.not_before is not None:
+    if task.next_run.not_before is not None:
         yield _account_card(session, task, "", decided)
-        task.not_before = None
+        task.next_run.not_before = None
 
 
 # Another agent for a task: after its account's limit, after two failures, or because somebody who
@@ -190,7 +192,7 @@ def use_agent_pressed(
     runs_now = len(task.runs)
     # the offer is shown before its own agent tries again
     current = runs.isdecimal() and runs_now - 1 <= int(runs) <= runs_now
-    if not current or agent not in session.other_agents or _why_not(session, task, agent):
+    if not current or agent not in session.agents.others or _why_not(session, task, agent):
         yield messages.stale_press(session, event)
         return
     yield from take_over(session, task, agent, event)
@@ -205,7 +207,7 @@ def use_agent(session: Session, event: Commanded) -> Iterator[Deed]:
     elif session.phase is not Phase.EXECUTING:
         why = "No task is under way here."
     elif not agent:
-        known = ", ".join((session.agent, *session.other_agents))
+        known = ", ".join((session.agents.default, *session.agents.others))
         why = f"Which agent? use codex for T001. I know: {known}."
     elif task is None:
         keys = (
@@ -221,7 +223,11 @@ def use_agent(session: Session, event: Commanded) -> Iterator[Deed]:
     # a command is no step of the phase, which would go on by itself
     blocked.free_dependents(session)
     next_step.start_tasks(session, event)
-    flags = session.other_agents.get(agent, "") if agent != session.agent else session.agent_flags
+    flags = (
+        session.agents.others.get(agent, "")
+        if agent != session.agents.default
+        else session.agents.flags
+    )
     yield messages.answer(
         event, f"{task.key} goes to {agent}{f' ({flags})' if flags else ''}, as {event.by} asked"
     )
@@ -238,13 +244,13 @@ def _task_named(session: Session, wanted: str) -> Task | None:
 
 
 def _why_not(session: Session, task: Task, agent: str) -> str:
-    if agent != session.agent and agent not in session.other_agents:
-        known = ", ".join((session.agent, *session.other_agents))
+    if agent != session.agents.default and agent not in session.agents.others:
+        known = ", ".join((session.agents.default, *session.agents.others))
         return (
             f"I may not use {agent} here: I know {known}. GWT_OTHER_AGENTS names those that may be offered; "
             "a session knows those that were named when it began."
         )
-    if agent == (task.agent or session.agent):
+    if agent == (task.agent or session.agents.default):
         return f"{task.key} is with {agent} already."
     if task.taken_by:
         return f"{task.taken_by} works in the pane of {task.key}. handback {task.key} comes first."
@@ -258,19 +264,19 @@ def take_over(session: Session, task: Task, agent: str, event: FromPerson) -> It
     decided = messages.decided(f"{agent} takes over", event)
     yield from close_limit_card(session, task, decided)
     yield from blocked.close_card(session, task, decided)
-    if agent != session.agent:
-        session.let_agents = tuple(dict.fromkeys((*session.let_agents, agent)))
+    if agent != session.agents.default:
+        session.agents.allowed = tuple(dict.fromkeys((*session.agents.allowed, agent)))
     yield from troubles.end_run(task, event.at)
-    task.agent, task.not_before = agent, None
+    task.agent, task.next_run.not_before = agent, None
     if task.state in (TaskState.BLOCKED, TaskState.FAILED):
         blocked.retry(session, task)
     if not task.runs:
         return
     if task.state is not TaskState.NEEDS_CONTINUATION:
         task.become(TaskState.NEEDS_CONTINUATION)
-    unmet = task.next_feedback
+    unmet = task.next_run.feedback
     task.go_on(OTHERS_WORK)
-    if unmet and unmet not in task.next_feedback:
-        task.next_feedback = f"{task.next_feedback}\n\n{unmet}"
-    task.next_why = Why.RETRY
+    if unmet and unmet not in task.next_run.feedback:
+        task.next_run.feedback = f"{task.next_run.feedback}\n\n{unmet}"
+    task.next_run.why = Why.RETRY
     task.look_again()

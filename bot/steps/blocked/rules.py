@@ -33,7 +33,7 @@ MOST_HINT = 3000
 
 def fail(session: Session, task: Task, reason: str, event: Happening) -> Iterator[Deed]:
     task.become(TaskState.FAILED, reason)
-    task.holds += 1
+    task.times_asked += 1
     task.result = TaskResult(success=False, error=reason)
     task.completed_at = event.at
     yield from _ask_person(session, task)
@@ -44,7 +44,7 @@ def block(
 ) -> Iterator[Deed]:
     """`held`: what kind of reason it is, where a person may let it pass."""
     task.become(TaskState.BLOCKED, reason)
-    task.held, task.holds = held, task.holds + 1
+    task.hold, task.times_asked = held, task.times_asked + 1
     yield from _ask_person(session, task)
 
 
@@ -54,7 +54,7 @@ def hold_refused(session: Session, event: OrderFailed) -> Iterator[Deed]:
     if task is None:
         yield from troubles.fail_on_refusal(session, event)
         return
-    if task.state not in (TaskState.RUNNING, TaskState.VERIFYING) and not task.taking_in:
+    if task.state not in (TaskState.RUNNING, TaskState.VERIFYING) and not task.base_to_merge:
         return
     # also one that was only starting: its pane may stand already
     stopped = tuple(troubles.end_run(task, event.at, Outcome.FAILED))
@@ -108,7 +108,7 @@ def card_of(session: Session, task: Task, decided: Decided | None = None) -> Sho
     """From the task alone, so that it can be shown again whenever it was lost."""
     failed = task.state is TaskState.FAILED
     title = f"{task.key} failed: {task.blocked}" if failed else f"{task.key} is blocked"
-    if task.held is Hold.TESTS:
+    if task.hold is Hold.TESTS:
         title = f"How shall {task.key} be tested?"
     return Show(
         card=NeedsYouCard(
@@ -133,7 +133,7 @@ def _reason(session: Session, task: Task, title: str) -> str:
 def _asked_in_script(session: Session, task: Task) -> bool:
     """Whether its agent asked something in a script."""
     asked = task.run is not None and task.run.outcome is Outcome.BLOCKED
-    return session.unattended and asked and task.state is TaskState.BLOCKED
+    return session.request.unattended and asked and task.state is TaskState.BLOCKED
 
 
 def _output(task: Task) -> str:
@@ -166,7 +166,7 @@ def _choices(session: Session, task: Task) -> tuple[Choice, ...]:
 
 
 def _retrying(task: Task) -> str:
-    return "Make it again" if task.held is Hold.LOST else "Retry"
+    return "Make it again" if task.hold is Hold.LOST else "Retry"
 
 
 def _reassign_choice(session: Session, task: Task, about: str) -> Iterator[Choice]:
@@ -179,7 +179,7 @@ def _may_be_reassigned(session: Session, task: Task) -> bool:
     alone = all(
         other.id == task.id or not other.runs for other in plan.tasks_on_branch(session, task)
     )
-    return task.held is Hold.LOST and alone and not task.pull_request
+    return task.hold is Hold.LOST and alone and not task.pull_request
 
 
 def _agent_choices(task: Task, about: str) -> Iterator[Choice]:
@@ -192,14 +192,14 @@ def _agent_choices(task: Task, about: str) -> Iterator[Choice]:
 
 def _let_pass_choices(session: Session, task: Task, about: str) -> Iterator[Choice]:
     """What a person may let pass, having seen it."""
-    if task.held is Hold.TESTS:
+    if task.hold is Hold.TESTS:
         yield from _test_choices(session, task, about)
-    if task.held is Hold.SETTINGS:
+    if task.hold is Hold.SETTINGS:
         confirm = "Start its agent with these settings?"
         yield Choice(label="Go on with them", verb=Verb.ACCEPT, about=about, confirm=confirm)
-    if task.held is Hold.LIMIT:
+    if task.hold is Hold.LIMIT:
         yield Choice(label="Go on beyond the limit", verb=Verb.ACCEPT, about=about)
-    if task.held in (Hold.FLAGS, Hold.VERDICT):
+    if task.hold in (Hold.FLAGS, Hold.VERDICT):
         confirm = "Take this work as it is?"
         yield Choice(label="Accept as it is", verb=Verb.ACCEPT, about=about, confirm=confirm)
         asks = "What shall its agent do?"
@@ -276,12 +276,12 @@ def retry(session: Session, task: Task, hint: str = "") -> None:
 
     A hint is for its agent: then it is not only looked at again.
     """
-    held_from, held = task.blocked_from, task.held
+    held_from, held = task.blocked_from, task.hold
     lost = held is Hold.LOST
-    task.counters, task.past = Counters(), ()
+    task.counters, task.past_choices = Counters(), ()
     if hint:
-        told = (task.told, f"A person says about this: {hint}")
-        task.told = "\n\n".join(part for part in told if part)
+        told = (task.next_run.instructions, f"A person says about this: {hint}")
+        task.next_run.instructions = "\n\n".join(part for part in told if part)
     elif task.state is TaskState.BLOCKED and held_from is TaskState.VERIFYING:
         task.become(TaskState.VERIFYING)
         task.look_again()
@@ -291,10 +291,10 @@ def retry(session: Session, task: Task, hint: str = "") -> None:
         return
     if task.runs:
         task.become(TaskState.NEEDS_CONTINUATION)
-        task.next_why = Why.RETRY
+        task.next_run.why = Why.RETRY
         conflicts = [run.feedback for run in task.runs if run.why is Why.CONFLICT]
         told = "An earlier try was not successful. Look at what is there and do better."
-        task.next_feedback = "\n\n".join([told, *conflicts[-1:]])
+        task.next_run.feedback = "\n\n".join([told, *conflicts[-1:]])
     else:
         task.become(TaskState.READY if plan.dependencies_done(session, task) else TaskState.PENDING)
     _make_again(task)
@@ -313,9 +313,9 @@ def reassign(session: Session, task: Task) -> None:
     if task.state is TaskState.VERIFYING:
         task.become(TaskState.NEEDS_CONTINUATION)
     if task.runs:
-        task.next_why, task.next_feedback = Why.RETRY, BEGUN_ANEW
+        task.next_run.why, task.next_run.feedback = Why.RETRY, BEGUN_ANEW
     if task.workspace:
-        task.left = (*task.left, task.workspace)
+        task.former_workspaces = (*task.former_workspaces, task.workspace)
     task.workspace = task.work = task.pull_text = None
     task.look_again()
 
@@ -333,7 +333,7 @@ def give_up(session: Session, task: Task, event: FromPerson) -> Iterator[Deed]:
         if dependent.state not in plan.SETTLED:
             given_up = messages.decided(f"Given up with {task.key}", event)
             yield from close_card(session, dependent, given_up)
-            if dependent.problem:
+            if dependent.pull_problem:
                 yield ship.not_shipped_card(dependent, given_up)
             yield from _cancel(session, dependent, event)
     yield from _cancel(session, task, event)
@@ -372,6 +372,6 @@ def other_agent_choices(session: Session, task: Task) -> tuple[Choice, ...]:
             verb=Verb.USE_AGENT,
             about=f"{task.id}:{len(task.runs)}:{agent}",
         )
-        for agent, flags in session.other_agents.items()
-        if agent != (task.agent or session.agent)
+        for agent, flags in session.agents.others.items()
+        if agent != (task.agent or session.agents.default)
     )

@@ -19,7 +19,8 @@ from bot.core.events import (
 )
 from bot.core.llm import AI_SETTINGS, Usage, seems_truncated
 from bot.core.runs import CompletionSource
-from bot.core.session import Session, Trouble
+from bot.core.session import Session
+from bot.core.session_parts import Trouble
 from bot.core.sheets import Tone
 from bot.core.states import Outcome, Status, TaskState
 from bot.core.task import Task
@@ -47,7 +48,7 @@ def fail(
     if session.over:
         return
     session.become(Status.FAILED)
-    session.failure = reason
+    session.control.failure = reason
     yield from close_trouble(session, "I do not try any more.")
     plan.release_place(session)
     choices = (
@@ -64,8 +65,8 @@ def try_again(session: Session, event: FromPerson) -> Iterator[Deed]:
 
 def close_failure(session: Session, reason: str) -> Iterator[Deed]:
     """Its card has buttons: they go with what they were about."""
-    if session.failure:
-        session.failure = ""
+    if session.control.failure:
+        session.control.failure = ""
         yield Show(card=ProblemCard(key="failure", title="a problem", reason=reason, over=True))
 
 
@@ -99,13 +100,16 @@ def end_run(task: Task, at: AwareDatetime, outcome: Outcome = Outcome.KILLED) ->
 def trouble(session: Session, event: TroubleBegan | TroubleEnded) -> Iterator[Deed]:
     if session.over:
         return
-    others = tuple(one for one in session.troubles if one.order != event.order)
+    others = tuple(one for one in session.control.troubles if one.order != event.order)
     if isinstance(event, TroubleEnded):
         yield from _keep_troubles(session, others, "It works again.")
         return
-    if not session.troubles:
-        session.outages += 1
-    session.troubles = (*others, Trouble(order=event.order, reason=event.reason, since=event.at))
+    if not session.control.troubles:
+        session.control.outages += 1
+    session.control.troubles = (
+        *others,
+        Trouble(order=event.order, reason=event.reason, since=event.at),
+    )
     if not others:  # one notice for all that waits for the same
         yield _notice(session, event.reason, event.remedy, retrying=True)
 
@@ -117,12 +121,12 @@ def close_trouble(session: Session, reason: str) -> Iterator[Deed]:
 
 def no_longer_due(session: Session, due: Container[str]) -> Iterator[Deed]:
     """Nobody waits for an order that nobody wants any more."""
-    wanted = tuple(one for one in session.troubles if one.order in due)
+    wanted = tuple(one for one in session.control.troubles if one.order in due)
     yield from _keep_troubles(session, wanted, "It is not needed any more.")
 
 
 def _keep_troubles(session: Session, troubles: tuple[Trouble, ...], reason: str) -> Iterator[Deed]:
-    was, session.troubles = session.trouble, troubles
+    was, session.control.troubles = session.control.trouble, troubles
     if was and not troubles:
         yield _notice(session, was, reason, over=True)
 
@@ -131,7 +135,7 @@ def _notice(
     session: Session, title: str, reason: str, *, retrying: bool = False, over: bool = False
 ) -> Show:
     """Every outage has a card of its own: the last one stands where nobody looks any more."""
-    key = f"trouble:{session.outages}"
+    key = f"trouble:{session.control.outages}"
     choices = (SET_MODEL,) if title == AI_SETTINGS and not over else ()
     card = ProblemCard(
         key=key, title=title, reason=reason, retrying=retrying, over=over, choices=choices
@@ -141,9 +145,9 @@ def _notice(
 
 def prompts_cut(session: Session, usage: Usage) -> Iterator[Deed]:
     """Told once: the answers look as good as any others, and are about half of what was asked."""
-    if session.prompts_cut or not seems_truncated(usage):
+    if session.llm.prompts_cut or not seems_truncated(usage):
         return
-    session.prompts_cut = True
+    session.llm.prompts_cut = True
     yield messages.problem(
         "prompts-cut",
         "The model may not read all that I send",

@@ -30,7 +30,7 @@ class BranchWork:
     @property
     def worktree(self) -> str:
         if self.task is None:
-            return self.session.spec.workspace.path if self.session.spec else ""
+            return self.session.plan.spec.workspace.path if self.session.plan.spec else ""
         return self.task.workspace.path if self.task.workspace else ""
 
     def told(self) -> str:

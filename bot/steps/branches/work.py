@@ -48,17 +48,17 @@ class BranchOwners:
 
     def works(self, repository: str) -> Works:
         """The newest session counts: a branch may be taken up again."""
-        mine = [one for one in self._known() if one.repository == repository]
+        mine = [one for one in self._known() if one.repository.path == repository]
         mine.sort(key=lambda one: (not one.over, one.updated_at))
         return {name: carried for session in mine for name, carried in _branches_of(session)}
 
     def needs(self, repository: str, branch: str) -> Session | None:
         """A session at work that starts from the branch, or has its documents there: without it, it cannot go on."""
         for session in self.awake():
-            if session.over or session.repository != repository:
+            if session.over or session.repository.path != repository:
                 continue
-            spec = session.spec.workspace.branch if session.spec else ""
-            if branch in (session.base_branch, spec):
+            spec = session.plan.spec.workspace.branch if session.plan.spec else ""
+            if branch in (session.repository.base_branch, spec):
                 return session
         return None
 
@@ -90,8 +90,8 @@ def may_know(thread: Thread, carried: BranchWork | None) -> BranchWork | None:
 
 
 def _branches_of(session: Session) -> Iterable[tuple[str, BranchWork]]:
-    if session.spec:
-        yield session.spec.workspace.branch, BranchWork(session)
+    if session.plan.spec:
+        yield session.plan.spec.workspace.branch, BranchWork(session)
     for task in session.tasks:
         if task.workspace:
             yield task.workspace.branch, BranchWork(session, task)
@@ -157,7 +157,7 @@ class BranchMode:
     async def _path(self, thread: Thread, event: FromPeople) -> str:
         """Where the repository lies; empty: none is known, and the person was told."""
         if session := self.session_in(thread):
-            return session.repository
+            return session.repository.path
         if why := self.repositories.problem(thread):
             await self._tell(thread, event, why)
             return ""

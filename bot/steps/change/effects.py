@@ -10,10 +10,11 @@ from bot.core import approval, naming
 from bot.core.actions import Deed, Show
 from bot.core.cards import ApprovalCard, Decided, PlannedTask
 from bot.core.runs import Why
-from bot.core.session import Change, ChangeStage, Session
+from bot.core.session import Session
 from bot.core.spec_kit import comparison
 from bot.core.spec_kit.drafts import TaskDraft
 from bot.core.states import TaskState
+from bot.core.talk import Change, ChangeStage
 from bot.core.task import Counters, Task, TaskResult, apply_draft, drafts_of, task_from
 from bot.steps import messages, plan
 from bot.steps.blocked import limits, troubles
@@ -61,29 +62,29 @@ def approval_card(session: Session, change: Change, decided: Decided | None = No
         card=ApprovalCard(
             # a change that was forgotten had the same revision, and its card stands far above
             key=f"{approval.KEY}:{change.revision}:{naming.short(change.id)}",
-            spec_id=session.spec.id if session.spec else "",
+            spec_id=session.plan.spec.id if session.plan.spec else "",
             revision=change.revision,
             digest=approval.digest_of_change(session, change),
             offer=approval.offer_of_change(session, change),
             base=messages.base_of(session),
             tasks=_planned_tasks(session, change),
             parallelism=change.parallelism,
-            agent_flags=session.agent_flags,
-            test_command=session.test_command,
-            set_up=session.set_up,
+            agent_flags=session.agents.flags,
+            test_command=session.tests.command,
+            set_up=session.repository.set_up,
             test_source=messages.source(session),
             usage=session.usage,
             analysis=change.analysis,
             difference=comparison.difference(
-                session.documents,
+                session.plan.documents,
                 change.documents,
                 drafts_of(session.tasks),
                 change.drafts,
                 messages.revision(session),
             ),
-            approvers=session.approvers if not edits_only(session, change) else 1,
+            approvers=session.approval.required if not edits_only(session, change) else 1,
             asker=messages.asker(session) if not edits_only(session, change) else "",
-            approved_by=tuple(str(given.by) for given in session.approvals),
+            approved_by=tuple(str(given.by) for given in session.approval.given),
             change=change.text,
             stops=stops(session),
             held=change.may_stop,
@@ -111,7 +112,7 @@ def _planned(session: Session, draft: TaskDraft) -> PlannedTask:
         key=draft.key,
         name=draft.title,
         after=draft.depends_on,
-        agent=draft.agent or session.agent,
+        agent=draft.agent or session.agents.default,
         done=done and draft.key not in touched_keys(session),
     )
 
@@ -139,7 +140,7 @@ def close_cards(session: Session, change: Change, decided: Decided) -> Iterator[
         if task is None or task.state in plan.GONE or drafts.get(task.key) == old[task.key]:
             continue
         yield from blocked.close_card(session, task, decided)
-        if task.problem:
+        if task.pull_problem:
             yield ship.not_shipped_card(task, decided)
         if task.key not in drafts:
             yield from limits.close_limit_card(session, task, decided)
@@ -223,16 +224,16 @@ def _do_again(session: Session, task: Task, change: Change) -> None:
     """With what it is now. What its agent has done already is kept, and gone on from."""
     if task.state in (TaskState.CANCELLED, TaskState.REPLACED):
         return
-    task.counters, task.past, task.result, task.completed_at = Counters(), (), None, None
+    task.counters, task.past_choices, task.result, task.completed_at = Counters(), (), None, None
     task.pull_text = None
     if task.pull_request:
         # whoever wants it merged has not seen what it will be
         task.pull_request = task.pull_request.model_copy(update={"wanted_by": None})
     if task.runs:
-        untold = f"\n\n{task.next_feedback}" if task.next_feedback else ""
+        untold = f"\n\n{task.next_run.feedback}" if task.next_run.feedback else ""
         task.become(TaskState.NEEDS_CONTINUATION)
-        task.next_why = Why.CHANGED
-        task.next_feedback = (
+        task.next_run.why = Why.CHANGED
+        task.next_run.feedback = (
             f"The task has changed since you began: {change.text}\n\nAbove it stands as it is now. "
             f"Look at what is there already, and change what no longer fits.{untold}"
         )

@@ -15,8 +15,9 @@ from bot.core.errors import Refused
 from bot.core.events import ImpactJudged
 from bot.core.facts import Fact
 from bot.core.naming import task_label
-from bot.core.session import Affected, Change, Session
+from bot.core.session import Session
 from bot.core.states import TaskState
+from bot.core.talk import Affected, Change
 from bot.core.task import Task
 from bot.core.world import World
 from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed

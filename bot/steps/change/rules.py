@@ -22,9 +22,11 @@ from bot.core.events import (
 )
 from bot.core.intent import Question
 from bot.core.plan import DocumentKind
-from bot.core.session import Approval, Change, ChangeStage, Session, Speaker, Words
+from bot.core.session import Session, Speaker
+from bot.core.session_parts import Approval
 from bot.core.sheets import Tone
 from bot.core.spec_kit.drafts import draft_problems, merge_breakdown
+from bot.core.talk import Change, ChangeStage, Words
 from bot.core.task import drafts_of
 from bot.core.text import sentences
 from bot.steps import messages, plan
@@ -82,7 +84,7 @@ def decide(session: Session, change: Change, event: Event) -> Iterator[Deed]:
 
 def begin(session: Session, words: Words, decision: Question | None = None) -> Iterator[Deed]:
     """One at a time: what is said while one is under way is added to it."""
-    session.changes += 1
+    session.plan.changes += 1
     if session.change is None:
         session.change = Change(
             id=words.id,
@@ -96,7 +98,7 @@ def begin(session: Session, words: Words, decision: Question | None = None) -> I
     else:
         yield from _more(session, session.change, words)
     yield messages.news(
-        f"change:{session.changes}",
+        f"change:{session.plan.changes}",
         "A change of plan: I am looking at what it affects.",
         words.text,
     )
@@ -145,7 +147,7 @@ def _judged(session: Session, change: Change, event: ImpactJudged) -> Iterator[D
         *((event.reason,) if event.reason else ()),
     )
     title = "A change of plan: I am planning again what it affects."
-    yield messages.news(f"change:{session.changes}", title, *lines)
+    yield messages.news(f"change:{session.plan.changes}", title, *lines)
 
 
 def _document_written(session: Session, change: Change, event: DocumentWritten) -> Iterator[Deed]:
@@ -162,7 +164,7 @@ def _document_written(session: Session, change: Change, event: DocumentWritten) 
         update |= {
             "drafts": drafts,
             "score": event.score,
-            "parallelism": min(event.parallelism, session.most_at_once),
+            "parallelism": min(event.parallelism, session.agents.most_at_once),
             "stage": ChangeStage.ANALYSING,
         }
     session.change = change.model_copy(update=update)
@@ -170,8 +172,8 @@ def _document_written(session: Session, change: Change, event: DocumentWritten) 
 
 def _analysed(session: Session, change: Change, event: PlanAnalysed) -> Iterator[Deed]:
     """What is critical is mended before anybody sees it, as for any plan; then people are asked, never fewer than before."""
-    session.approvers = max(session.approvers, event.policy.approvers)
-    session.others_approve = session.others_approve or event.policy.others
+    session.approval.required = max(session.approval.required, event.policy.approvers)
+    session.approval.others_only = session.approval.others_only or event.policy.others
     if event.analysis.critical and change.repairs < plan.MAX_REPAIRS:
         again = {"stage": ChangeStage.DRAFTING, "documents": (), "drafts": ()}
         repairs = {"analysis": event.analysis, "repairs": change.repairs + 1}
@@ -180,7 +182,7 @@ def _analysed(session: Session, change: Change, event: PlanAnalysed) -> Iterator
     awaiting = {"stage": ChangeStage.AWAITING, "shown_at": event.at}
     analysis = event.analysis.model_copy(update={"score": change.score})
     change = change.model_copy(update={**awaiting, "analysis": analysis})
-    session.change, session.approvals = change, ()
+    session.change, session.approval.given = change, ()
     yield change_effects.approval_card(session, change)
 
 
@@ -217,7 +219,7 @@ def _confirm(session: Session, change: Change, event: FromPerson) -> Iterator[De
         return
     if change.shown_at and event.at - change.shown_at > approval.VALID_FOR:
         session.change = change = change.model_copy(update={"shown_at": event.at})
-        session.approvals = ()
+        session.approval.given = ()
         yield messages.privately(event, "That is older than 24 hours; here it is afresh.")
         yield change_effects.approval_card(session, change)
         return
@@ -241,15 +243,17 @@ def _confirm(session: Session, change: Change, event: FromPerson) -> Iterator[De
 
 def _take_over(session: Session, change: Change, event: FromPerson) -> None:
     """From here on the plan is the new one."""
-    session.approval = _given(session, change, event)
+    session.approval.granted = _given(session, change, event)
     change_effects.take_over(session, change, event.at)
-    session.documents, session.parallelism = change.documents, change.parallelism
-    session.analysis = change.analysis
+    session.plan.documents, session.plan.parallelism = change.documents, change.parallelism
+    session.plan.analysis = change.analysis
     if change.decision:
         session.intent = session.intent.with_question(change.decision)
         test_command.take_answer(session)
-    if session.spec:
-        session.spec = session.spec.model_copy(update={"revision": change.revision, "commit": ""})
+    if session.plan.spec:
+        session.plan.spec = session.plan.spec.model_copy(
+            update={"revision": change.revision, "commit": ""}
+        )
     session.change = None
 
 
@@ -260,7 +264,7 @@ def _given(session: Session, change: Change, event: FromPerson) -> Approval:
 
 def _give_up(session: Session, why: str) -> Iterator[Deed]:
     """Nothing has changed, and nothing is held any longer."""
-    key, title = f"change:{session.changes}", "The change was not made."
+    key, title = f"change:{session.plan.changes}", "The change was not made."
     yield messages.news(key, title, why, tone=Tone.FAILURE)
     if session.change:
         _forget(session, session.change)

@@ -15,7 +15,8 @@ from bot.core.facts import Fact
 from bot.core.intent import Question, Risk, Vague, fixed_question, vague_request
 from bot.core.people import Earlier, Thread
 from bot.core.plan import DocumentKind
-from bot.core.session import Session, Words
+from bot.core.session import Session
+from bot.core.talk import Words
 from bot.core.text import language_of
 from bot.core.world import World
 from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
@@ -161,7 +162,7 @@ class ClarifyPrompt(
         """Asked for more than once, split twice, or going on with what is not there: none of that is heard."""
         found, session = parsed(Understood, text), self.session
         elsewhere = any(one.id == found.continues for one in self.earlier)
-        whole = session.intent.parent is not None or session.going is not None
+        whole = session.intent.parent is not None or session.request.destination is not None
         return found.model_copy(
             update={
                 "vague": None if self._settled else found.vague,
@@ -199,10 +200,10 @@ class ClarifyPrompt(
 
 def _earlier_sessions(world: World, session: Session) -> tuple[EarlierSession, ...]:
     """Finished sessions that a request may go on with. One that was sent here, or is a part, goes on with none."""
-    if session.going is not None or session.intent.parent is not None:
+    if session.request.destination is not None or session.intent.parent is not None:
         return ()
     same = finished_sessions(world, session, lambda thread: _is_near(thread, session.thread))
-    known = (past for past in same if past.documents and _is_known(past, session))
+    known = (past for past in same if past.plan.documents and _is_known(past, session))
     return tuple(
         EarlierSession(
             id=past.id,

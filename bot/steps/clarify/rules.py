@@ -78,8 +78,8 @@ def _defaults_taken(session: Session, event: Pressed) -> Iterator[Deed]:
 
 def take_questions(session: Session, event: QuestionsFound) -> None:
     """What the request is. Questions that were answered before keep their numbers."""
-    session.asked = True
-    session.dry_run = session.dry_run or event.dry_run
+    session.request.questions_asked = True
+    session.request.dry_run = session.request.dry_run or event.dry_run
     settled = session.intent.clarifications
     asked = tuple(
         question.model_copy(update={"number": number})
@@ -95,13 +95,13 @@ def take_questions(session: Session, event: QuestionsFound) -> None:
             "clarifications": (*settled, *asked),
         }
     )
-    session.vague = event.vague is not None and not settled
+    session.request.vague = event.vague is not None and not settled
 
 
 def begin(session: Session, at: AwareDatetime) -> Iterator[Deed]:
     """Put the questions; without any, plan at once."""
     known = session.intent.clarifications
-    ask = None if session.vague else test_command.to_ask(session, len(known) + 1)
+    ask = None if session.request.vague else test_command.to_ask(session, len(known) + 1)
     if ask:
         session.intent = session.intent.model_copy(update={"clarifications": (*known, ask)})
     questions = session.intent.open_questions
@@ -111,7 +111,7 @@ def begin(session: Session, at: AwareDatetime) -> Iterator[Deed]:
         return
     texts = "\n".join(_question_text(question) for question in questions)
     session.say(Speaker.ASSISTANT, texts, at)
-    if not session.vague:
+    if not session.request.vague:
         session.enter(Phase.CLARIFYING)
     yield messages.questions(session)
 
@@ -136,7 +136,7 @@ def specified(session: Session, event: FromPerson, text: str) -> Iterator[Deed]:
     )
     body = f"{session.intent.body}\n\n{text.strip()}"
     session.intent = session.intent.model_copy(update={"clarifications": questions, "body": body})
-    session.asked = session.vague = False
+    session.request.questions_asked = session.request.vague = False
     yield messages.questions(session, messages.decided("Answered", event))
 
 
@@ -233,7 +233,7 @@ def _settle(
     session.enter(Phase.SPECIFYING)
     what = "All defaults taken" if defaults and len(answers) == len(questions) else "Answered"
     yield messages.questions(session, messages.decided_by(what, by, at))
-    if session.documents or session.previous:
+    if session.plan.documents or session.plan.previous_documents:
         plan.revise(session, "Decisions were taken anew; the decisions given here count.")
 
 

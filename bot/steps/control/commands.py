@@ -15,9 +15,10 @@ from bot.core.evidence import CommandSource
 from bot.core.intent import Question
 from bot.core.layout import lay_out
 from bot.core.layout.phrases import ago, counted, duration, state_in_words, usage_in_words
-from bot.core.session import ChangeStage, Session, Speaker, Spoken
+from bot.core.session import Session, Speaker
 from bot.core.sheets import Bullets, Element, Fields, Table, Text, Tone
 from bot.core.states import Phase, Status, TaskState
+from bot.core.talk import ChangeStage, Spoken
 from bot.core.task import Task
 from bot.steps import messages, plan
 from bot.steps.approve import rules as approve
@@ -68,14 +69,14 @@ def _tests(session: Session, event: Commanded) -> Iterator[Deed]:
     elif session.over:
         yield messages.privately(event, "This session is over: nothing of it is tested any more.")
     else:
-        operators = session.tests_from is CommandSource.SETTINGS
+        operators = session.tests.source is CommandSource.SETTINGS
         test_command.set_by_person(session, said)
         yield from _tested_so(session, event, operators=operators)
 
 
 def _tested_so(session: Session, event: Commanded, *, operators: bool) -> Iterator[Deed]:
     """`operators`: GWT_TEST_COMMAND was set, which counts again in the next session."""
-    command = session.test_command
+    command = session.tests.command
     what = f"The tests of this session run with `{command}`" if command else "No tests are run"
     done = bool(session.in_state(TaskState.COMPLETED))
     said = ["What is done already is not tested again."] if done else []
@@ -92,7 +93,9 @@ def _set_up(session: Session, event: Commanded) -> Iterator[Deed]:
     """What is run in each new worktree; or, from somebody who may approve, what shall be from now on."""
     said = event.command.text
     if not said:
-        known = session.set_up or ("nothing" if session.set_up_said else "as GWT_SET_UP says")
+        known = session.repository.set_up or (
+            "nothing" if session.repository.set_up_by_person else "as GWT_SET_UP says"
+        )
         how = "setup: <command> runs another one in this session, setup: none runs nothing."
         pairs = (("In each new worktree", known),)
         yield messages.answer(event, "Set-up", Fields(pairs=pairs), Text(text=how))
@@ -100,7 +103,11 @@ def _set_up(session: Session, event: Commanded) -> Iterator[Deed]:
         yield messages.privately(event, "This session is over: nothing is set up any more.")
     else:
         test_command.set_up_by_person(session, said)
-        runs = f"`{session.set_up}` is run" if session.set_up else "Nothing is run"
+        runs = (
+            f"`{session.repository.set_up}` is run"
+            if session.repository.set_up
+            else "Nothing is run"
+        )
         yield messages.answer(event, f"{runs} in each new worktree of this session from now on.")
         yield from _shown_again(session, event)
 
@@ -108,7 +115,7 @@ def _set_up(session: Session, event: Commanded) -> Iterator[Deed]:
 def _shown_again(session: Session, event: Commanded) -> Iterator[Deed]:
     """Whoever approves must have seen it."""
     if session.phase is Phase.APPROVING:
-        session.documents_shown_at, session.approvals = event.at, ()
+        session.plan.shown_at, session.approval.given = event.at, ()
         yield messages.approval_wanted(session)
 
 
@@ -143,18 +150,22 @@ def _usage(session: Session) -> Fields:
 
 
 def _info(session: Session) -> Fields:
-    spec = f"{session.spec.id}, revision {session.spec.revision}" if session.spec else "none yet"
+    spec = (
+        f"{session.plan.spec.id}, revision {session.plan.spec.revision}"
+        if session.plan.spec
+        else "none yet"
+    )
     pairs = [
         ("Session", session.id),
         ("Status", state_in_words(session.status, session.phase)),
-        ("Repository", session.repository),
+        ("Repository", session.repository.path),
         ("Base", messages.base_of(session)),
         ("Spec", spec),
         ("Asked by", str(session.owner)),
         ("Since", f"{session.created_at:%Y-%m-%d %H:%M} UTC"),
     ]
-    if session.failure:
-        pairs.append(("Problem", session.failure))
+    if session.control.failure:
+        pairs.append(("Problem", session.control.failure))
     return Fields(pairs=tuple(pairs))
 
 
@@ -263,7 +274,7 @@ MOST_LINES = 15
 
 def digest(session: Session, event: Commanded) -> Iterator[Deed]:
     """For the one who asks, and nobody else: the others were there."""
-    last = session.spoken.get(event.by.id)
+    last = session.talk.last_spoken.get(event.by.id)
     since = last.at if last else session.created_at
     title = f"Since {'you spoke last' if last else 'this began'}, {ago(since, event.at)}"
     body = tuple(_body(session, since, last, event.at))
@@ -293,7 +304,7 @@ def _body(
 def waiting_titles(session: Session) -> Iterator[str]:
     """The title of each card that waits for a person."""
     if session.status is Status.FAILED:
-        yield f"It failed: {session.failure}"
+        yield f"It failed: {session.control.failure}"
     for deed in waiting_cards(session):
         if isinstance(deed, Show) and (laid := lay_out(deed.card)).tone is Tone.NEEDS_YOU:
             yield laid.title
@@ -304,7 +315,7 @@ def _decided_since(session: Session, since: AwareDatetime) -> Iterator[str]:
         if question.answer is not None and question.answered_at and question.answered_at > since:
             by = f" ({question.answered_by})" if question.answered_by else ""
             yield f"{question.decision} {question.text} → {question.answer}{by}"
-    given = session.approval
+    given = session.approval.granted
     if given and given.at > since:
         yield f"The plan, revision {given.revision}, was approved by {given.by}"
 
@@ -360,13 +371,13 @@ def waiting_cards(session: Session, decided: Decided | None = None) -> Iterator[
         yield stopped_card(session)
     elif session.phase is Phase.INTAKE:
         yield from _at_first(session, decided)
-    elif session.phase is Phase.CLARIFYING and session.asked:
+    elif session.phase is Phase.CLARIFYING and session.request.questions_asked:
         yield messages.questions(session, decided)
     elif session.phase is Phase.EXECUTING:
         yield from _at_work(session, decided)
     elif session.phase is Phase.APPROVING and not approval.is_complete(session):
         yield messages.approval_wanted(session, decided)
-    elif session.phase is Phase.FINISHING and session.ending is None:
+    elif session.phase is Phase.FINISHING and session.ending.choice is None:
         yield from _at_the_end(session, decided)
 
 
@@ -376,7 +387,7 @@ def _at_work(session: Session, decided: Decided | None) -> Iterator[Deed]:
     yield from dialog_cards.waiting_quiet_cards(session, decided)
     yield from ship.waiting(session, decided)
     yield from limits.waiting(session, decided)
-    if session.pulls_problem:
+    if session.pulls.problem:
         yield pull_cards.trouble(session, decided)
     yield from pull_cards.card(session, decided)
     if session.change and session.change.stage is ChangeStage.AWAITING:
@@ -384,7 +395,7 @@ def _at_work(session: Session, decided: Decided | None) -> Iterator[Deed]:
 
 
 def _at_the_end(session: Session, decided: Decided | None) -> Iterator[Deed]:
-    if session.pulls_problem:
+    if session.pulls.problem:
         yield pull_cards.trouble(session, decided)
     if pull_cards.with_pull(session):
         yield from pull_cards.card(session, decided)
@@ -394,11 +405,11 @@ def _at_the_end(session: Session, decided: Decided | None) -> Iterator[Deed]:
 
 def _at_first(session: Session, decided: Decided | None) -> Iterator[Deed]:
     """Where shall it be carried out? Or: what is meant at all?"""
-    if session.earlier:
+    if session.request.earlier:
         yield messages.earlier_session(session, decided)
-    elif session.parts:
+    elif session.request.parts:
         yield messages.parts(session, decided)
-    elif session.vague:
+    elif session.request.vague:
         yield messages.questions(session, decided)
 
 
@@ -406,10 +417,10 @@ def stopped_card(session: Session, decided: Decided | None = None) -> Show:
     """The same card for the same stop, however often it is shown."""
     return Show(
         card=StoppedCard(
-            key=f"stopped:{session.stops}",
-            by=session.stopped_by,
-            reason=session.away,
-            stopped_runs=session.stopped_runs,
+            key=f"stopped:{session.control.stops}",
+            by=session.control.stopped_by,
+            reason=session.control.repository_missing,
+            stopped_runs=session.control.stopped_runs,
             session=session.short,
             decided=decided,
         )

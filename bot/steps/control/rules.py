@@ -91,7 +91,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
         case Woken():
             yield from _woken(session, event)
         case OrderFailed(away=True) if session.status in (Status.ACTIVE, Status.QUEUED):
-            session.away = sentences(event.reason, event.remedy)
+            session.control.repository_missing = sentences(event.reason, event.remedy)
             yield from _pause(session, event, "the bot")
         case Relinked():
             yield from relinked(session, event)
@@ -179,7 +179,11 @@ def _pause(session: Session, event: Happening, by: str) -> Iterator[Deed]:
     ended = sum(isinstance(deed, StopRun) for deed in stopped)
     session.become(Status.PAUSED)
     yield from troubles.close_trouble(session, "Stopped: I do not try any more.")
-    session.stops, session.stopped_by, session.stopped_runs = session.stops + 1, by, ended
+    session.control.stops, session.control.stopped_by, session.control.stopped_runs = (
+        session.control.stops + 1,
+        by,
+        ended,
+    )
     plan.release_place(session)
     session.say(Speaker.SYSTEM, f"Stopped by {by}", event.at)
     yield from stopped
@@ -204,7 +208,7 @@ def resume(session: Session, event: FromPerson) -> Iterator[Deed]:
     session.become(Status.ACTIVE)
     session.say(Speaker.SYSTEM, f"Resumed by {event.by}", event.at)
     yield commands.stopped_card(session, messages.decided("Resumed", event))
-    session.away = ""
+    session.control.repository_missing = ""
     yield from commands.waiting_cards(session)
 
 
@@ -226,10 +230,10 @@ def discard(session: Session, event: FromPerson) -> Iterator[Deed]:
     for task in session.tasks:
         if task.state not in plan.SETTLED:
             task.become(TaskState.CANCELLED)
-    for words in session.words:
+    for words in session.talk.waiting:
         yield messages.whisper_to(words.by, words.id, afterwards.GIVEN_UP)
-    session.change, session.words, session.step = None, (), None
-    session.parts = tuple(part for part in session.parts if part.thread)
+    session.change, session.talk.waiting, session.execution.choice = None, (), None
+    session.request.parts = tuple(part for part in session.request.parts if part.thread)
     session.become(Status.DISCARDED)
     session.say(Speaker.USER, "Discarded", event.at)
     yield messages.status(session, event.at)
@@ -258,8 +262,8 @@ ELSEWHERE = "The repository was moved, and your worktree with it. Look at what i
 
 def relink(session: Session, event: Commanded) -> Iterator[Deed]:
     path = event.command.text
-    if not session.away or session.status is not Status.PAUSED:
-        text = f"I miss no repository here: this session works in {session.repository}."
+    if not session.control.repository_missing or session.status is not Status.PAUSED:
+        text = f"I miss no repository here: this session works in {session.repository.path}."
         yield messages.privately(event, text)
     elif not path:
         yield messages.privately(event, HOW_TO_RELINK)
@@ -268,7 +272,7 @@ def relink(session: Session, event: Commanded) -> Iterator[Deed]:
 
 
 def relinked(session: Session, event: Relinked) -> Iterator[Deed]:
-    if not session.away or session.status is not Status.PAUSED:
+    if not session.control.repository_missing or session.status is not Status.PAUSED:
         return
     if not event.path:
         yield messages.whisper_to(event.by, event.id, event.problem)
@@ -279,7 +283,7 @@ def relinked(session: Session, event: Relinked) -> Iterator[Deed]:
     yield commands.stopped_card(
         session, messages.decided_by(f"Found at {event.path}", event.by, event.at)
     )
-    session.away = ""
+    session.control.repository_missing = ""
     yield from commands.waiting_cards(session)
 
 
@@ -287,16 +291,16 @@ def _move(session: Session, path: str) -> None:
     """Everything that is known by its path. CLIs know a conversation by its folder: in a new one it is begun anew."""
 
     def there(workspace: Workspace) -> Workspace:
-        inside = workspace.path.removeprefix(f"{session.repository}/")
+        inside = workspace.path.removeprefix(f"{session.repository.path}/")
         return workspace.model_copy(update={"path": f"{path}/{inside}"})
 
     for task in session.tasks:
         task.workspace = there(task.workspace) if task.workspace else None
-        task.left = tuple(map(there, task.left))
+        task.former_workspaces = tuple(map(there, task.former_workspaces))
         if task.state is TaskState.NEEDS_CONTINUATION:
-            task.next_why = Why.RETRY
-            task.next_feedback = "\n\n".join(filter(None, (ELSEWHERE, task.next_feedback)))
-    if session.spec:
-        moved = there(session.spec.workspace)
-        session.spec = session.spec.model_copy(update={"workspace": moved})
-    session.repository = path
+            task.next_run.why = Why.RETRY
+            task.next_run.feedback = "\n\n".join(filter(None, (ELSEWHERE, task.next_run.feedback)))
+    if session.plan.spec:
+        moved = there(session.plan.spec.workspace)
+        session.plan.spec = session.plan.spec.model_copy(update={"workspace": moved})
+    session.repository.path = path

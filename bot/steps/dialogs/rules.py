@@ -92,7 +92,7 @@ def _opened(session: Session, task: Task, run: Run, event: DialogOpened) -> Iter
         run = run.model_copy(update=asked)
     else:
         run = run.become(RunState.WAITING_INPUT, **asked)
-    if session.unattended:
+    if session.request.unattended:
         words = event.dialog.kind is DialogKind.WORDS
         kind = BlockedReason.STDIN_REQUIRED if words else BlockedReason.INTERACTIVE_PROMPT
         reason = f"{kind}: its agent asked “{event.dialog.title}”, and nobody is there to answer"
@@ -129,7 +129,7 @@ def _give_up(
 
 def _standing_answer(session: Session, run: Run, dialog: Dialog) -> DialogOption | None:
     """What somebody has said shall always be answered to it. The label must be the very same: a menu may differ."""
-    for answer in session.standing_answers:
+    for answer in session.agents.standing_answers:
         if (answer.agent, answer.topic) == (run.agent, dialog.topic) and dialog.topic:
             return next((one for one in dialog.options if one.label == answer.label), None)
     return None
@@ -220,11 +220,11 @@ def _remember_answer(
 ) -> None:
     others = tuple(
         one
-        for one in session.standing_answers
+        for one in session.agents.standing_answers
         if (one.agent, one.topic) != (run.agent, dialog.topic)
     )
     new = StandingAnswer(agent=run.agent, topic=dialog.topic, label=label, by=str(event.by))
-    session.standing_answers = (*others, new)
+    session.agents.standing_answers = (*others, new)
 
 
 def after_restart(session: Session) -> None:
@@ -264,7 +264,7 @@ def look_for_quiet(session: Session, event: Ticked) -> Iterator[Deed]:
 
 
 def _look_if_quiet(session: Session, task: Task, run: Run, at: datetime) -> None:
-    limits, quiet = session.limits, run.quiet
+    limits, quiet = session.agents.limits, run.quiet
     silent = at - run.silent_since if run.silent_since else timedelta()
     if limits.quiet_seconds and silent >= timedelta(seconds=limits.quiet_seconds):
         _want_look(task, LookFor.DECIDE if quiet.asked else LookFor.ASK)
@@ -442,7 +442,7 @@ def _hand_back(session: Session, task: Task, event: Commanded) -> Iterator[Deed]
         yield messages.privately(event, f"{task.key} is not taken over.")
         return
     task.taken_by = ""
-    task.told = HANDED_BACK
+    task.next_run.instructions = HANDED_BACK
     yield messages.answer(
         event,
         f"{task.key} is handed back",

@@ -87,7 +87,7 @@ def _without_paths(session: Session, task: Task, text: str) -> str:
     """An agent that does not know the main checkout does not work there by mistake. Output of tests is full of paths."""
     if task.workspace:
         text = text.replace(f"{task.workspace.path}/", "").replace(task.workspace.path, ".")
-    return text.replace(session.repository, "(the repository)")
+    return text.replace(session.repository.path, "(the repository)")
 
 
 def _task_part(task: Task) -> Iterator[str]:
@@ -106,7 +106,7 @@ def _last_try(run: Run) -> Iterator[str]:
 
 def _working_rules(session: Session, task: Task) -> Iterator[str]:
     prefix = _PREFIXES[task.type]
-    command = test_command.for_task(session, task) or session.test_command
+    command = test_command.for_task(session, task) or session.tests.command
     test = f" Run `{command}` before you end." if command else ""
     commit = (
         f"Commit all your work on this branch, with Conventional Commits messages ({prefix}: …). "
@@ -124,8 +124,8 @@ def _working_rules(session: Session, task: Task) -> Iterator[str]:
         "- Do not touch anything under specs/: it is the plan.\n"
         "- Nobody can answer questions: decide as the decisions below and the code suggest."
     )
-    if session.scan and session.scan.conventions:
-        yield f"## Conventions of this repository\n{session.scan.conventions}"
+    if session.repository.scan and session.repository.scan.conventions:
+        yield f"## Conventions of this repository\n{session.repository.scan.conventions}"
 
 
 def _decisions_taken(session: Session) -> Iterator[str]:
@@ -141,10 +141,10 @@ def _surroundings(session: Session, task: Task) -> Iterator[str]:
     others = [other for other in session.tasks if other.id != task.id]
     if others:
         yield "## Other tasks, done by others\n" + "\n".join(f"- {o.key}: {o.name}" for o in others)
-    if session.scan and session.scan.directory_tree:
-        yield "## What is where\n" + session.scan.directory_tree[:LONGEST_TREE]
-    if session.spec:
-        yield f"The whole plan is in {session.spec.directory}/ (spec.md, plan.md, tasks.md)."
+    if session.repository.scan and session.repository.scan.directory_tree:
+        yield "## What is where\n" + session.repository.scan.directory_tree[:LONGEST_TREE]
+    if session.plan.spec:
+        yield f"The whole plan is in {session.plan.spec.directory}/ (spec.md, plan.md, tasks.md)."
 
 
 def _found_before(session: Session, task: Task) -> Iterator[str]:

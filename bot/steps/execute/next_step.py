@@ -50,8 +50,8 @@ def may_be_cut(session: Session, task: Task) -> bool:
 
 def other_agents(session: Session, task: Task) -> Iterator[Option]:
     """Those that somebody has let work here."""
-    for agent in session.let_agents:
-        if agent != (task.agent or session.agent):
+    for agent in session.agents.allowed:
+        if agent != (task.agent or session.agents.default):
             says = f"A new conversation on the same branch with another agent, {agent}."
             yield Option(id=f"{OTHER_AGENT}{agent}", says=says)
 
@@ -60,24 +60,24 @@ def offer_steps(
     session: Session, task: Task, event: Happening, kind: str, happened: str, *options: Option
 ) -> Iterator[Deed]:
     """Something happened to a task: what shall be done about it? `kind` names it in one word, for its history."""
-    if reason := why_in_circles(task.past, kind, happened):
+    if reason := why_in_circles(task.past_choices, kind, happened):
         yield from blocked.block(session, task, f"{happened} {reason}", event)
         return
     id = f"{task.id}:{len(task.runs)}.{len(task.checks)}:{kind}"
-    task.step = Step(id=id, happened=happened, options=options, default=options[0].id)
-    task.past = (*task.past, f"{kind}: {happened}")[-REMEMBERED:]
+    task.choice = Step(id=id, happened=happened, options=options, default=options[0].id)
+    task.past_choices = (*task.past_choices, f"{kind}: {happened}")[-REMEMBERED:]
     if len(options) == 1:
-        yield from _take_option(session, task, task.step, options[0], "", event)
+        yield from _take_option(session, task, task.choice, options[0], "", event)
 
 
 def step_chosen(session: Session, event: StepChosen | OrderFailed) -> Iterator[Deed]:
     """An option of the list, or its default."""
     wanted = event.option if isinstance(event, StepChosen) else ""
     for task in session.tasks:
-        if task.step and _answers(event, task.step):
-            yield from _chosen_for(session, task, task.step, wanted, event)
-    if session.step and _answers(event, session.step):
-        _set_order(session, session.step, wanted)
+        if task.choice and _answers(event, task.choice):
+            yield from _chosen_for(session, task, task.choice, wanted, event)
+    if session.execution.choice and _answers(event, session.execution.choice):
+        _set_order(session, session.execution.choice, wanted)
 
 
 def _answers(event: StepChosen | OrderFailed, step: Step) -> bool:
@@ -100,13 +100,13 @@ def _no_answer(why: str) -> str:
 def _take_option(
     session: Session, task: Task, step: Step, option: Option, reason: str, event: Happening
 ) -> Iterator[Deed]:
-    task.past = (*task.past[:-1], f"{_kind(step)}>{option.id}: {step.happened}")
+    task.past_choices = (*task.past_choices[:-1], f"{_kind(step)}>{option.id}: {step.happened}")
     if option.id == ASK.id:
         yield from blocked.block(session, task, f"{step.happened} {reason}".strip(), event)
         return
     run = task.run
     if option.id == CUT.id:
-        task.step, task.replan_reason = None, step.happened
+        task.choice, task.replan_reason = None, step.happened
     else:
         _try_again(task, option)
     yield messages.news(
@@ -125,9 +125,9 @@ def _try_again(task: Task, option: Option) -> None:
         task.agent = option.id.removeprefix(OTHER_AGENT)
     elif option.id != FRESH.id:
         return
-    task.next_why = Why.RETRY
-    task.next_feedback = (
-        f"{task.next_feedback}\n\nThe approach taken so far did not work out: try another one."
+    task.next_run.why = Why.RETRY
+    task.next_run.feedback = (
+        f"{task.next_run.feedback}\n\nThe approach taken so far did not work out: try another one."
     )
 
 
@@ -147,14 +147,14 @@ def _option_in_words(option: Option) -> str:
 
 def _failure_output(task: Task, run: Run | None) -> str:
     """Of what went wrong."""
-    if task.check and not task.check.passed and task.next_why is not Why.NO_EVIDENCE:
+    if task.check and not task.check.passed and task.next_run.why is not Why.NO_EVIDENCE:
         return task.check.output[-blocked.SHOWN_OUTPUT :]
     return run.message if run else ""
 
 
 def start_tasks(session: Session, event: Happening) -> None:
     """Free what has become free; start what may start, as many at once as the plan says."""
-    if not (session.has_place and session.status is Status.ACTIVE):
+    if not (session.queue.has_place and session.status is Status.ACTIVE):
         return
     for task in session.in_state(TaskState.PENDING):
         if plan.dependencies_done(session, task):
@@ -162,25 +162,25 @@ def start_tasks(session: Session, event: Happening) -> None:
     ready = _in_order(session, session.in_state(TaskState.READY))
     waiting = [*session.in_state(TaskState.NEEDS_CONTINUATION), *ready]
     waiting = list(without_overlap(session, filter(partial(_can_start, session), waiting)))
-    room = session.parallelism - len(session.in_state(TaskState.RUNNING, TaskState.VERIFYING))
+    room = session.plan.parallelism - len(session.in_state(TaskState.RUNNING, TaskState.VERIFYING))
     if room > 0 and _is_a_choice(session, waiting, room):
         _ask_which_first(session, waiting, event)
         waiting = [task for task in waiting if task.state is TaskState.NEEDS_CONTINUATION]
-    elif session.step and len(waiting) <= room:
-        session.step = None
+    elif session.execution.choice and len(waiting) <= room:
+        session.execution.choice = None
     for task in waiting[: max(room, 0)]:
         _start(session, task, event)
 
 
 def _can_start(session: Session, task: Task) -> bool:
-    if task.workspace is None or task.taken_by or task.taking_in:
+    if task.workspace is None or task.taken_by or task.base_to_merge:
         return False
     return plan.may_begin(session, task) and not plan.account_is_empty(session, task)
 
 
 def _in_order(session: Session, ready: list[Task]) -> list[Task]:
     """Who was chosen to be first; the others in the order of the plan."""
-    order = {id: place for place, id in enumerate(session.preferred)}
+    order = {id: place for place, id in enumerate(session.execution.preferred)}
     return sorted(ready, key=lambda task: order.get(task.id, len(order)))
 
 
@@ -188,32 +188,36 @@ def _is_a_choice(session: Session, waiting: list[Task], room: int) -> bool:
     """More may start than there is room for, and nobody has said yet which."""
     ready = [task for task in waiting if task.state is TaskState.READY]
     resumed = len(waiting) - len(ready)
-    undecided = [task for task in ready if task.id not in session.preferred]
+    undecided = [task for task in ready if task.id not in session.execution.preferred]
     return len(ready) > room - resumed > 0 and bool(undecided)
 
 
 def _ask_which_first(session: Session, waiting: list[Task], event: Happening) -> None:
     ready = [task for task in waiting if task.state is TaskState.READY]
     options = [Option(id=task.key, says=f"Start {task.key} {task.name} first.") for task in ready]
-    if session.parallelism < session.most_at_once:
-        more = f"Start one more at once than planned ({session.parallelism + 1})."
+    if session.plan.parallelism < session.agents.most_at_once:
+        more = f"Start one more at once than planned ({session.plan.parallelism + 1})."
         options.append(Option(id=MORE, says=more))
     id = ":".join(["start", *(task.key for task in ready)])
-    if session.step is None or session.step.id != id:
+    if session.execution.choice is None or session.execution.choice.id != id:
         happened = f"{len(ready)} tasks could start, and there is room for fewer."
-        session.step = Step(id=id, happened=happened, options=tuple(options), default=ready[0].key)
+        session.execution.choice = Step(
+            id=id, happened=happened, options=tuple(options), default=ready[0].key
+        )
 
 
 def _set_order(session: Session, step: Step, choice: str) -> None:
-    session.step = None
+    session.execution.choice = None
     keys = [option.id for option in step.options if option.id != MORE]
     if choice == MORE and step.option(MORE):
-        session.parallelism += 1
+        session.plan.parallelism += 1
     first = choice if choice in keys else step.default
     wanted = [first, *(key for key in keys if key != first)]
     ids = {task.key: task.id for task in session.tasks}
-    known = tuple(id for id in session.preferred if id not in {ids.get(key) for key in wanted})
-    session.preferred = (*known, *(ids[key] for key in wanted if key in ids))
+    known = tuple(
+        id for id in session.execution.preferred if id not in {ids.get(key) for key in wanted}
+    )
+    session.execution.preferred = (*known, *(ids[key] for key in wanted if key in ids))
 
 
 def _start(session: Session, task: Task, event: Happening) -> None:
@@ -221,8 +225,8 @@ def _start(session: Session, task: Task, event: Happening) -> None:
     former = task.run
     number = len(task.runs) + 1
     run_id = naming.derived_id(session.id, task.id, "run", str(number))
-    agent = task.agent or session.agent
-    resumes = former is not None and task.next_why is not Why.RETRY and former.agent == agent
+    agent = task.agent or session.agents.default
+    resumes = former is not None and task.next_run.why is not Why.RETRY and former.agent == agent
     task.runs.append(
         Run(
             id=run_id,
@@ -232,7 +236,7 @@ def _start(session: Session, task: Task, event: Happening) -> None:
             if former and resumes
             else naming.derived_id(run_id, "cli"),
             resumes=resumes,
-            why=task.next_why,
+            why=task.next_run.why,
             feedback=_whole_feedback(task),
             nonce=naming.derived_nonce(session.id, run_id),
             started_at=event.at,
@@ -242,19 +246,25 @@ def _start(session: Session, task: Task, event: Happening) -> None:
     task.become(TaskState.RUNNING)
     task.started_at = task.started_at or event.at
     task.completed_at = None
-    task.next_why, task.next_feedback, task.told = Why.FIRST, "", ""
+    task.next_run.why, task.next_run.feedback, task.next_run.instructions = Why.FIRST, "", ""
 
 
 def _whole_feedback(task: Task) -> str:
     """An agent may remember nothing: what it has to merge is told until it is merged."""
-    told = "\n\n".join(part for part in (task.told, task.next_feedback) if part)
-    first = "" if task.to_merge in told else task.to_merge
+    told = "\n\n".join(
+        part for part in (task.next_run.instructions, task.next_run.feedback) if part
+    )
+    first = "" if task.next_run.to_merge in told else task.next_run.to_merge
     return "\n\n".join(part for part in (first, told) if part)
 
 
 def flags_of(session: Session, agent: str) -> str:
     """How a person has let it work."""
-    return session.agent_flags if agent == session.agent else session.other_agents.get(agent, "")
+    return (
+        session.agents.flags
+        if agent == session.agents.default
+        else session.agents.others.get(agent, "")
+    )
 
 
 # A task goes in circles: too many steps, the same pattern again, or the same words three times.
@@ -311,7 +321,7 @@ def without_overlap(session: Session, waiting: Iterable[Task]) -> Iterator[Task]
     """Those that may start beside what runs already, and beside each other. One that has run before need not fear others'
     files, its changes are there; but two never work in one worktree."""
     busy = session.in_state(TaskState.RUNNING, TaskState.VERIFYING)
-    merging = [task for task in session.tasks if task.taking_in]
+    merging = [task for task in session.tasks if task.base_to_merge]
     for task in waiting:
         together = any(_share_worktree(task, other) for other in (*busy, *merging))
         if not together and (task.runs or not any(overlaps(task, other) for other in busy)):
@@ -339,18 +349,18 @@ def _same_path(one: str, two: str) -> bool:
 
 def collisions_seen(session: Session, event: CollisionsSeen) -> Iterator[Deed]:
     """Each pair once, however often it is looked at."""
-    known = {_pair(collision) for collision in session.collisions}
+    known = {_pair(collision) for collision in session.execution.collisions}
     new = [collision for collision in event.collisions if _pair(collision) not in known]
     if not new:
         return
-    session.collisions = (*session.collisions, *new)
+    session.execution.collisions = (*session.execution.collisions, *new)
     keys = {t.workspace.branch: t.key for t in session.tasks if t.workspace}
     lines = tuple(
         f"{keys.get(c.one, c.one)} and {keys.get(c.other, c.other)}: {', '.join(c.files[:6])}"
         for c in new
     )
     yield messages.news(
-        f"collisions:{len(session.collisions)}",
+        f"collisions:{len(session.execution.collisions)}",
         "Work in progress would conflict when it is merged",
         *lines,
         "The agent that finishes later will be told to resolve it. Say so in the thread if you want it done differently.",
@@ -375,7 +385,7 @@ def offer_other_agent(session: Session, task: Task) -> Iterator[Deed]:
     others = other_agent_choices(session, task)
     if failures != FAILURES or not others or task.state not in plan.MOVING:
         return
-    agent = task.agent or session.agent
+    agent = task.agent or session.agents.default
     yield messages.problem(
         f"other-agent:{task.key}:{len(task.runs)}",
         f"{task.key} has failed twice with {agent}",

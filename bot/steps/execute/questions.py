@@ -58,11 +58,11 @@ class NextStepPrompt(
 
     @classmethod
     async def about(cls, world: World, session: Session, order: ChooseStep) -> Self:
-        if session.step and session.step.id == order.step_id:
-            return cls(session, session.step, None)
+        if session.execution.choice and session.execution.choice.id == order.step_id:
+            return cls(session, session.execution.choice, None)
         for task in session.tasks:
-            if task.step and task.step.id == order.step_id:
-                return cls(session, task.step, task)
+            if task.choice and task.choice.id == order.step_id:
+                return cls(session, task.choice, task)
         raise Refused("that choice no longer waits")
 
     def known(self) -> StepReply | None:
@@ -78,7 +78,7 @@ class NextStepPrompt(
             "happened": shortened(step.happened, token_share(session, 6)),
             "options": [option.model_dump() for option in step.options],
             "default": step.default,
-            "history": list(task.past[-HISTORY:]) if task else [],
+            "history": list(task.past_choices[-HISTORY:]) if task else [],
             "task": _trouble_data(session, task) if task else {},
             "tasks": task_states(session.tasks),
         }

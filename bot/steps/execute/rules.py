@@ -64,8 +64,9 @@ from bot.core.events import (
 )
 from bot.core.pull_text import task_conflict_instructions
 from bot.core.runs import LookFor, Run, Why
-from bot.core.session import Session, WordKind
+from bot.core.session import Session
 from bot.core.states import Outcome, Phase, RunState, Status, TaskState
+from bot.core.talk import WordKind
 from bot.core.task import Task, Workspace
 from bot.steps import messages, plan
 from bot.steps.approve import moved_base
@@ -160,8 +161,8 @@ def _result(session: Session, event: Result) -> Iterator[Deed]:  # noqa: C901 - 
             yield from _judged(session, event)
         case WorkDescribed() | OrderFailed(what="describe_work"):
             ship.take_pull_text(session, event)
-        case DocumentsCommitted() if session.spec:
-            session.spec = session.spec.model_copy(update={"commit": event.commit})
+        case DocumentsCommitted() if session.plan.spec:
+            session.plan.spec = session.plan.spec.model_copy(update={"commit": event.commit})
         case BaseSeen() | OrderFailed(what="look_at_base"):
             yield from moved_base.decide(session, event)
         case OrderFailed():
@@ -210,12 +211,12 @@ def _place_or_workspace(
         case PlaceGranted() | PlaceAwaited() if not _answers_this_wait(session, event):
             return
         case PlaceGranted():
-            session.has_place, session.queue_position = True, None
+            session.queue.has_place, session.queue.position = True, None
             if session.status is Status.QUEUED:
                 session.become(Status.ACTIVE)
             moved_base.look_before_start(session, event.at)
         case PlaceAwaited(position=position, waiting=waiting):
-            session.queue_position, session.queue_waiting = position or None, waiting
+            session.queue.position, session.queue.waiting = position or None, waiting
         case BranchesListed(names=names):
             _name_workspaces(session, event, set(names))
         case NameTaken(task_id=task_id, branch=branch):
@@ -229,14 +230,14 @@ def _place_or_workspace(
 
 def _answers_this_wait(session: Session, event: PlaceGranted | PlaceAwaited) -> bool:
     """A place that was granted before a stop is no longer held."""
-    since = session.wants_place_since
+    since = session.queue.since
     return since is not None and event.answers == HoldPlace(since=since).key
 
 
 def _taken_names(session: Session) -> set[str]:
     own = {workspace.branch for workspace in session.workspaces}
-    own |= {workspace.branch for task in session.tasks for workspace in task.left}
-    return own | ({session.spec.workspace.branch} if session.spec else set())
+    own |= {workspace.branch for task in session.tasks for workspace in task.former_workspaces}
+    return own | ({session.plan.spec.workspace.branch} if session.plan.spec else set())
 
 
 def _name_workspaces(session: Session, event: Happening, existing: set[str]) -> None:
@@ -248,9 +249,11 @@ def _name_workspaces(session: Session, event: Happening, existing: set[str]) -> 
 
 
 def _workspace(session: Session, task: Task, event: Happening, taken: set[str]) -> Workspace:
-    fallback = f"{session.spec.id[5:] if session.spec else session.short}-{task.key.lower()}"
+    fallback = (
+        f"{session.plan.spec.id[5:] if session.plan.spec else session.short}-{task.key.lower()}"
+    )
     branch = naming.branch_for(task.name, taken, fallback)
-    path = naming.worktree_path(session.repository, branch)
+    path = naming.worktree_path(session.repository.path, branch)
     return Workspace(branch=branch, path=path, created_at=event.at, task_ids=(task.id,))
 
 
@@ -359,31 +362,33 @@ def _how_it_ended(event: RunEnded) -> str:
 
 
 def due(session: Session) -> Iterator[Order]:
-    if session.wants_place_since:
+    if session.queue.since:
         rework = any(t.pull_request and t.state in plan.MOVING for t in session.tasks)
-        yield HoldPlace(since=session.wants_place_since, rework=rework)
-    if session.recheck:
+        yield HoldPlace(since=session.queue.since, rework=rework)
+    if session.approval.checking_base:
         yield LookAtBase()
-    elif session.spec and not session.spec.commit:
-        yield CommitDocuments(revision=session.spec.revision)
+    elif session.plan.spec and not session.plan.spec.commit:
+        yield CommitDocuments(revision=session.plan.spec.revision)
     if session.change:
         yield from change.due(session.change)
     yield from due_pull_texts(session)
     yield from pull_requests.due(session)
     for task in session.in_state(TaskState.NEEDS_CONTINUATION):
-        if task.not_before:
-            yield WaitUntil(task_id=task.id, at=task.not_before)
-    if session.has_place:
+        if task.next_run.not_before:
+            yield WaitUntil(task_id=task.id, at=task.next_run.not_before)
+    if session.queue.has_place:
         yield from _due_with_place(session)
 
 
 def _due_with_place(session: Session) -> Iterator[Order]:
     if any(task.workspace is None and task.state not in plan.SETTLED for task in session.tasks):
         yield ListBranches()
-    if session.step:
-        yield ChooseStep(step_id=session.step.id)
+    if session.execution.choice:
+        yield ChooseStep(step_id=session.execution.choice.id)
     if test_command.base_check_wanted(session):
-        yield CheckBase(commit=session.base_commit, command=test_command.at_base(session))
+        yield CheckBase(
+            commit=session.repository.base_commit, command=test_command.at_base(session)
+        )
     for task in session.tasks:
         match task.state:
             case TaskState.RUNNING | TaskState.VERIFYING:
@@ -397,9 +402,9 @@ def _due_with_place(session: Session) -> Iterator[Order]:
 
 
 def _due_for_base(session: Session, task: Task) -> Iterator[Order]:
-    if task.taking_in and task.pull_request and not _is_worked_in(session, task):
+    if task.base_to_merge and task.pull_request and not _is_worked_in(session, task):
         number = task.pull_request.number
-        yield TakeInBase(task_id=task.id, number=number, merged=task.taking_in)
+        yield TakeInBase(task_id=task.id, number=number, merged=task.base_to_merge)
 
 
 def _is_worked_in(session: Session, task: Task) -> bool:
@@ -408,8 +413,8 @@ def _is_worked_in(session: Session, task: Task) -> bool:
 
 
 def _due_for_task(session: Session, task: Task) -> Iterator[Order]:
-    if task.step:
-        yield ChooseStep(step_id=task.step.id)
+    if task.choice:
+        yield ChooseStep(step_id=task.choice.id)
     elif task.replan_reason:
         yield ReplanTask(task_id=task.id, number=task.counters.replans + 1)
     elif task.run and task.state is TaskState.RUNNING:

@@ -64,10 +64,12 @@ async def prepare_workspace(
 ) -> WorkspaceReady | NameTaken:
     """Safe to do twice: a worktree of ours is found again, and merging what is merged changes nothing."""
     task, _, workspace = task_and_run(session, order.run_id)
-    start = session.spec.commit if session.spec else session.base_commit
+    start = session.plan.spec.commit if session.plan.spec else session.repository.base_commit
     begun = bool(workspace.start)
     try:
-        await world.worktrees.prepare(session.repository, workspace.branch, workspace.path, start)
+        await world.worktrees.prepare(
+            session.repository.path, workspace.branch, workspace.path, start
+        )
     except Refused as refusal:
         if refusal.reason != "taken" or begun:
             raise explain_taken(refusal, workspace) from refusal
@@ -91,7 +93,7 @@ async def _with_predecessors(
         if predecessor.workspace and not conflicts:
             branch = predecessor.workspace.branch
             message = f"chore: merge {predecessor.key} ({branch})"
-            plan = session.spec.directory if session.spec else ""
+            plan = session.plan.spec.directory if session.plan.spec else ""
             commit = finished_commit(predecessor)
             outcome = await world.worktrees.merge(workspace.path, commit, message, plan=plan)
             conflicts = outcome.conflicts
@@ -100,7 +102,7 @@ async def _with_predecessors(
             outdated = outdated or dependencies_changed(predecessor.work)
     if outdated:
         await set_up(world, session, workspace.path, task.key, f"the worktree of {task.key}")
-    head = (await world.worktrees.work(workspace.path, session.base_commit)).head
+    head = (await world.worktrees.work(workspace.path, session.repository.base_commit)).head
     return WorkspaceReady(
         **world.mark(),
         answers=order.key,
@@ -125,7 +127,7 @@ async def start_run(
     _require_sandbox(world, session)
     if changed := await settings_changed(world, session, order.key, task, run, workspace):
         return changed
-    before = await world.repository.checkout(session.repository)
+    before = await world.repository.checkout(session.repository.path)
     marked = world.agents.marked(run.agent)
     kept = world.registrar.registry is not None
     notebook = world.panes.notebook(run.name) if kept else ""
@@ -156,7 +158,7 @@ async def start_run(
 
 def _require_approved_flags(world: World, session: Session, run: Run) -> None:
     """The settings may have changed since somebody approved how agents are started."""
-    let = run.agent == session.agent or run.agent in session.let_agents
+    let = run.agent == session.agents.default or run.agent in session.agents.allowed
     if not let or world.agents.flags(run.agent) != flags_of(session, run.agent):
         raise Refused(
             f"{run.agent} would be started with other flags than were approved: {world.agents.flags(run.agent)}",
@@ -166,7 +168,7 @@ def _require_approved_flags(world: World, session: Session, run: Run) -> None:
 
 def _require_sandbox(world: World, session: Session) -> None:
     """Nobody who was told of a sandbox has approved that they run without."""
-    if session.sandboxed and not world.rules.sandboxed:
+    if session.agents.sandboxed and not world.rules.sandboxed:
         raise Refused(
             "Its agents were to run in a sandbox, and there is none any more.",
             "Set SANDBOX=bwrap as it was, or discard this session and ask anew.",
@@ -255,7 +257,7 @@ async def _keep_observations(world: World, session: Session, run: Run) -> tuple[
     try:
         text = await world.panes.noticed(run.name)
         found = parse_observations(text, run.id, session.intent.id, world.clock.now())
-        await world.registrar.observe(session.repository, found)
+        await world.registrar.observe(session.repository.path, found)
     except PortError as trouble:
         log.warning("not noted", extra={"data": {"run": run.id, "why": trouble.reason}})
         return ()
@@ -319,19 +321,19 @@ async def hold_place(
             queue_log.warning("position not told", extra={"data": {"id": session.id}})
 
     await world.places.hold(
-        session.repository,
+        session.repository.path,
         session.id,
         order.since,
         granted,
         moved,
-        held=session.has_place,
+        held=session.queue.has_place,
         rework=order.rework,
     )
 
 
 @performs(ListBranches)
 async def list_branches(world: World, session: Session, order: ListBranches) -> BranchesListed:
-    names = await world.repository.branches(session.repository)
+    names = await world.repository.branches(session.repository.path)
     names = (*names, *_promised_branches(world, session))
     return BranchesListed(**world.mark(), answers=order.key, names=names)
 
@@ -340,7 +342,7 @@ def _promised_branches(world: World, session: Session) -> Iterator[str]:
     """Names that other sessions have chosen and not made yet: a stop may lie between the two."""
     for listed in world.store.sessions():
         ended = listed.status in (Status.COMPLETED, Status.DISCARDED)
-        if ended or listed.id == session.id or listed.repository != session.repository:
+        if ended or listed.id == session.id or listed.repository != session.repository.path:
             continue
         record = world.store.find(listed.id)
         for workspace in record.session.workspaces if record else ():

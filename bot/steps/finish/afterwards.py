@@ -21,9 +21,10 @@ from bot.core.events import (
     SessionOpened,
     SummedUp,
 )
-from bot.core.session import Session, Speaker, Words
+from bot.core.session import Session, Speaker
 from bot.core.sheets import Bullets, Text, Tone
 from bot.core.states import IntentStatus, Phase, Status
+from bot.core.talk import Words
 from bot.steps import messages, plan
 from bot.steps.approve import rules as approve
 from bot.steps.blocked import troubles
@@ -63,7 +64,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
         case SessionOpened():
             yield from intake.part_opened(session, event)
         case OrderFailed(what="sum_up"):
-            session.summary = ""
+            session.ending.summary = ""
         case SummedUp():
             yield from _summed_up(session, event)
         case OrderFailed(what="judge_continuation"):
@@ -90,7 +91,7 @@ def _not_opened(session: Session, event: OrderFailed) -> Show:
 
 
 def _summed_up(session: Session, event: SummedUp) -> Iterator[Deed]:
-    session.summary = event.text
+    session.ending.summary = event.text
     finish.update_result(session)
     if event.text:
         key = messages.key_of_plan(session, "in-short")
@@ -101,7 +102,7 @@ def continued(session: Session, event: Pressed | Commanded) -> Iterator[Deed]:
     """What the final judgement found missing is planned and done, in this session."""
     if session.status is not Status.COMPLETED:
         yield messages.privately(event, f"This session is not finished: {_what_instead(session)}")
-    elif not session.proposed:
+    elif not session.ending.proposed:
         yield messages.privately(
             event, "Nothing was found missing. Say in the thread what you want besides."
         )
@@ -130,24 +131,27 @@ def _missing(session: Session) -> str:
     return "\n".join(
         [
             "The final judgement found that something is missing. Add tasks for it, and keep what is done:",
-            *(f"- {one.name}: {one.description}" for one in session.proposed),
+            *(f"- {one.name}: {one.description}" for one in session.ending.proposed),
         ]
     )
 
 
 def broke(session: Session, event: Broke) -> Iterator[Deed]:
     """Nothing here can fail any more; but what a bug has ended once must not be begun again and again."""
-    session.words, session.parts = (), tuple(part for part in session.parts if part.thread)
-    session.summary, session.cleaned = session.summary or "", True
+    session.talk.waiting, session.request.parts = (
+        (),
+        tuple(part for part in session.request.parts if part.thread),
+    )
+    session.ending.summary, session.ending.cleaned = session.ending.summary or "", True
     yield messages.news(f"broke:{event.id}", troubles.BUG, event.reason, tone=Tone.FAILURE)
 
 
 def _discarded(session: Session, event: CleanedUp | OrderFailed) -> Show:
-    session.cleaned = True
+    session.ending.cleaned = True
     if isinstance(event, OrderFailed):
         body = (Text(text=f"Not everything could be cleaned up: {event.reason}"),)
         return Show(card=AnswerCard(key="discarded", title="Discarded", body=body))
-    session.leftovers = event.removals
+    session.ending.leftovers = event.removals
     lines = tuple(
         f"{r.branch}: {r.reason or 'kept'}"
         for r in event.removals
@@ -165,7 +169,7 @@ def _discarded(session: Session, event: CleanedUp | OrderFailed) -> Show:
 
 def _said_after_a_failure(session: Session, event: Said, text: str) -> Iterator[Deed]:
     """Before anything was begun, new words are simply the new request. Later the failure must be settled first."""
-    if session.phase is not Phase.INTAKE or session.asked:
+    if session.phase is not Phase.INTAKE or session.request.questions_asked:
         yield messages.privately(
             event,
             "This session has failed. Write resume to have it tried again, or discard; then ask anew.",
@@ -204,7 +208,7 @@ def _continue_or_new(session: Session, words: Words, reason: str) -> Iterator[De
 
 
 def _new_session(session: Session, words: Words, why: str) -> Iterator[Deed]:
-    session.parts = (*session.parts, intake.new_wish(session, words))
+    session.request.parts = (*session.request.parts, intake.new_wish(session, words))
     yield messages.news(f"new:{words.id}", "A new session: this one is finished.", why)
 
 
@@ -212,37 +216,37 @@ def _may_continue(session: Session) -> bool:
     return (
         session.status is Status.COMPLETED
         and bool(session.tasks)
-        and (session.continues < plan.MOST_CONTINUES)
+        and (session.ending.rounds < plan.MOST_CONTINUES)
     )
 
 
 def _why_not(session: Session) -> str:
-    if session.continues >= plan.MOST_CONTINUES:
+    if session.ending.rounds >= plan.MOST_CONTINUES:
         return f"It was continued {plan.MOST_CONTINUES} times already."
     return ""
 
 
 def _continue(session: Session, words: Words, reason: str) -> Iterator[Deed]:
     """The spec is extended and tasks are added; what is done stays done. The base is looked at anew."""
-    session.continues += 1
+    session.ending.rounds += 1
     _forget_removed_workspaces(session)
     session.become(Status.ACTIVE)
-    if not session.spec_only:
+    if not session.request.spec_only:
         session.intend(IntentStatus.APPROVED)
-    session.ending, session.ending_by, session.ending_problem = None, None, ""
-    session.merged_commit, session.cleaned, session.leftovers = "", False, ()
-    session.result, session.summary, session.final_verdict = None, None, None
-    session.proposed, session.pulls_problem = (), ""
-    session.recheck = True
+    session.ending.choice, session.ending.chosen_by, session.ending.problem = None, None, ""
+    session.ending.merged_commit, session.ending.cleaned, session.ending.leftovers = "", False, ()
+    session.ending.result, session.ending.summary, session.ending.verdict = None, None, None
+    session.ending.proposed, session.pulls.problem = (), ""
+    session.approval.checking_base = True
     plan.revise(session, words.text)
     session.enter(Phase.SPECIFYING)
     rounds = (
-        f"Round {session.continues} of at most {plan.MOST_CONTINUES}."
-        if session.continues >= CAREFUL_FROM
+        f"Round {session.ending.rounds} of at most {plan.MOST_CONTINUES}."
+        if session.ending.rounds >= CAREFUL_FROM
         else ""
     )
     yield messages.news(
-        f"continue:{session.continues}",
+        f"continue:{session.ending.rounds}",
         "More of the same: I extend the plan of this session.",
         *(line for line in (reason, rounds) if line),
     )
@@ -250,7 +254,7 @@ def _continue(session: Session, words: Words, reason: str) -> Iterator[Deed]:
 
 def _forget_removed_workspaces(session: Session) -> None:
     """As the clean-up left them: a branch that is gone is merged, a worktree that is gone can be made again."""
-    removals = {removal.branch: removal for removal in session.leftovers}
+    removals = {removal.branch: removal for removal in session.ending.leftovers}
     for task in session.tasks:
         removal = removals.get(task.workspace.branch) if task.workspace else None
         if task.workspace and removal:
@@ -264,10 +268,14 @@ def _forget_removed_workspaces(session: Session) -> None:
 def due(session: Session) -> Iterator[Order]:
     """What is still said, and asked for, in the thread of a session that is over."""
     left = session.status is Status.DISCARDED or approve.spec_is_over(session)
-    if left and not session.cleaned:
+    if left and not session.ending.cleaned:
         yield CleanUp()
-    if session.status is Status.COMPLETED and session.result and session.summary is None:
-        yield SumUp(number=session.continues + 1)
+    if (
+        session.status is Status.COMPLETED
+        and session.ending.result
+        and session.ending.summary is None
+    ):
+        yield SumUp(number=session.ending.rounds + 1)
     if session.status is Status.FAILED:
         return
     if words := talk.next_words(session):

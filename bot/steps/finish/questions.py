@@ -72,7 +72,7 @@ class FinalPrompt(
             "tasks": [_whole_task_data(session, task) for task in session.tasks],
             "requirements": _requirements_data(session),
             "not_done": list(not_done(session)),
-            "merged_commit": session.merged_commit[:12],
+            "merged_commit": session.ending.merged_commit[:12],
         }
 
     def read(self, text: str) -> Whole:

@@ -25,9 +25,11 @@ from bot.core.events import (
 from bot.core.evidence import Judgement, Verdict
 from bot.core.forge import CiState
 from bot.core.results import execution_result, guessing_words, status_of
-from bot.core.session import Ending, Session, Speaker, WordKind
+from bot.core.session import Session, Speaker
+from bot.core.session_parts import Ending
 from bot.core.sheets import Tone
 from bot.core.states import IntentStatus, OverallStatus, Phase, Status, TaskState
+from bot.core.talk import WordKind
 from bot.core.task import Task
 from bot.core.text import sentences
 from bot.steps import messages, plan
@@ -43,13 +45,13 @@ def begin(session: Session, event: Happening) -> Iterator[Deed]:
     """Where nothing was completed there is nothing to merge, only to clean up."""
     yield messages.status(session, event.at)
     if not session.in_state(TaskState.COMPLETED):
-        session.ending = Ending.KEEP
+        session.ending.choice = Ending.KEEP
     elif pull_cards.with_pull(session):
         yield from _pulls_settled(session, event)
         yield from pull_cards.waiting(session)
-    elif session.hosted:
+    elif session.pulls.host:
         # there was nothing to be made a pull request of, or people wanted none
-        session.ending = Ending.KEEP
+        session.ending.choice = Ending.KEEP
     elif not without_pull_text(session):
         yield messages.merge_offer(session)
 
@@ -73,16 +75,16 @@ def _result(session: Session, event: Result) -> Iterator[Deed]:  # noqa: C901 - 
         case MergedLocally():
             yield from _merged_locally(session, event)
         case WholeJudged(verdict=verdict, proposed=proposed):
-            session.final_verdict, session.proposed = verdict, proposed
+            session.ending.verdict, session.ending.proposed = verdict, proposed
         case OrderFailed(what="judge_whole", reason=reason):
-            session.final_verdict = Verdict(
+            session.ending.verdict = Verdict(
                 outcome=Judgement.BLOCKED,
                 reasons=(f"Nobody could judge it: {reason}",),
                 at=event.at,
             )
         case CleanedUp(removals=removals):
-            session.leftovers, session.cleaned = removals, True
-            session.inventory, session.unlogged = event.evidence, event.unlogged
+            session.ending.leftovers, session.ending.cleaned = removals, True
+            session.ending.evidence, session.ending.missing_logs = event.evidence, event.unlogged
             if event.unlogged:
                 title = "I cannot keep the logs of its tasks"
                 yield messages.problem("logs", title, event.unlogged_because, event.unlogged_remedy)
@@ -90,7 +92,7 @@ def _result(session: Session, event: Result) -> Iterator[Deed]:  # noqa: C901 - 
         case OrderFailed(what="merge_locally", reason=reason, remedy=remedy):
             yield from _not_merged(session, sentences(reason, remedy))
         case OrderFailed(what="clean_up"):
-            session.cleaned = True
+            session.ending.cleaned = True
             yield from end_session(session, event)
         case WordsJudged():
             yield from _judged(session, event)
@@ -110,7 +112,7 @@ def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
             yield from _choose(session, event, Ending.MERGE, "Merge chosen")
         case Verb.KEEP if _may_choose(session, event):
             yield from _choose(session, event, Ending.KEEP, "Kept on the branches")
-        case verb if verb in pull_requests.VERBS and session.ending is None:
+        case verb if verb in pull_requests.VERBS and session.ending.choice is None:
             yield from pull_requests.pressed(session, event)
             yield from _pulls_settled(session, event)
         case _:
@@ -119,7 +121,7 @@ def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
 
 def _may_choose(session: Session, event: Pressed) -> bool:
     """Not with a button that was about one task."""
-    return session.ending is None and not pull_cards.with_pull(session) and not event.about
+    return session.ending.choice is None and not pull_cards.with_pull(session) and not event.about
 
 
 def _about_pulls(
@@ -139,13 +141,13 @@ def _about_pulls(
 def _pulls_settled(session: Session, event: Happening) -> Iterator[Deed]:
     """All merged, closed, or declared unneeded: nobody is waited for any more."""
     yield from pull_cards.card(session)
-    if not pull_cards.still_open(session) and session.ending is None:
-        session.ending = Ending.PULLS
+    if not pull_cards.still_open(session) and session.ending.choice is None:
+        session.ending.choice = Ending.PULLS
 
 
 def wants_verdict(session: Session) -> bool:
     """On the whole, once, before anything is cleaned up."""
-    return session.final_verdict is None and bool(session.in_state(TaskState.COMPLETED))
+    return session.ending.verdict is None and bool(session.in_state(TaskState.COMPLETED))
 
 
 def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
@@ -167,24 +169,24 @@ def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
 
 
 def _choose(session: Session, event: Pressed, ending: Ending, what: str) -> Iterator[Deed]:
-    session.ending, session.ending_by, session.ending_problem = ending, event.by, ""
+    session.ending.choice, session.ending.chosen_by, session.ending.problem = ending, event.by, ""
     session.say(Speaker.USER, what, event.at)
     yield messages.merge_offer(session, messages.decided(what, event))
 
 
 def _merged_locally(session: Session, event: MergedLocally) -> Iterator[Deed]:
     if event.conflicts and new_tasks.may_integrate(session):
-        session.ending, session.ending_by = None, None
+        session.ending.choice, session.ending.chosen_by = None, None
         yield from new_tasks.integrate(session, event)
         session.enter(Phase.EXECUTING)
         return
     if event.problem:
         yield from _not_merged(session, event.problem)
         return
-    session.merged_commit = event.commit
+    session.ending.merged_commit = event.commit
     yield messages.news(
         messages.key_of_plan(session, "merged"),
-        f"Merged into {session.base_branch} at {event.commit[:10]}",
+        f"Merged into {session.repository.base_branch} at {event.commit[:10]}",
         _tested(event),
         tone=Tone.SUCCESS,
     )
@@ -198,7 +200,7 @@ def _tested(event: MergedLocally) -> str:
 
 
 def _not_merged(session: Session, problem: str) -> Iterator[Deed]:
-    session.ending, session.ending_by, session.ending_problem = None, None, problem
+    session.ending.choice, session.ending.chosen_by, session.ending.problem = None, None, problem
     yield messages.merge_offer(session)
 
 
@@ -214,7 +216,7 @@ def end_session(session: Session, event: Happening) -> Iterator[Deed]:
     session.intend(_intent_status(session))
     session.enter(Phase.DONE)
     session.become(Status.COMPLETED)
-    overall = session.result.overall_status if session.result else "INCOMPLETE"
+    overall = session.ending.result.overall_status if session.ending.result else "INCOMPLETE"
     session.say(Speaker.ASSISTANT, f"Ended: {overall}", event.at)
     yield messages.status(session, event.at)
     yield summary(session, event)
@@ -226,8 +228,8 @@ def update_result(session: Session) -> None:
         "selected_provider": session.usage.provider or None,
         "selected_model": session.usage.model or None,
     }
-    result = execution_result(session, session.inventory)
-    session.result = result.model_copy(update=asked)
+    result = execution_result(session, session.ending.evidence)
+    session.ending.result = result.model_copy(update=asked)
 
 
 def _intent_status(session: Session) -> IntentStatus:
@@ -247,21 +249,23 @@ def summary(session: Session, event: Happening, decided: Decided | None = None) 
         card=SummaryCard(
             key=messages.key_of_plan(session, "summary"),
             title=session.title,
-            result=session.result or execution_result(session, session.inventory),
+            result=session.ending.result or execution_result(session, session.ending.evidence),
             tasks=tuple(messages.task_line(task, event.at, {}) for task in session.tasks),
             checks=tuple(_check_line(task) for task in session.tasks if task.check),
             evidence=tuple(_evidence_line(task) for task in session.tasks if task.work),
             violations=tuple(line for task in session.tasks for line in _violation_lines(task)),
             guesses=tuple(line for task in session.tasks for line in _guess_lines(task)),
             merged=_merged(session),
-            kept=tuple(f"{r.branch}: {r.reason}" for r in session.leftovers if r.reason),
+            kept=tuple(f"{r.branch}: {r.reason}" for r in session.ending.leftovers if r.reason),
             usage=session.usage,
             agent_runs=sum(len(task.runs) for task in session.tasks),
             agent_usage=messages.agents_usage(session),
             seconds=int((event.at - session.created_at).total_seconds()),
             pulls=tuple(line for task in session.tasks for line in _pull_line(task)),
-            verdict=session.final_verdict,
-            proposed=tuple(f"{one.name}: {one.description}"[:300] for one in session.proposed),
+            verdict=session.ending.verdict,
+            proposed=tuple(
+                f"{one.name}: {one.description}"[:300] for one in session.ending.proposed
+            ),
             choices=() if decided else tuple(_choices(session)),
             decided=decided,
         )
@@ -269,8 +273,10 @@ def summary(session: Session, event: Happening, decided: Decided | None = None) 
 
 
 def _merged(session: Session) -> str:
-    if session.merged_commit:
-        return f"merged into {session.base_branch} at {session.merged_commit[:10]}"
+    if session.ending.merged_commit:
+        return (
+            f"merged into {session.repository.base_branch} at {session.ending.merged_commit[:10]}"
+        )
     pulls = [task.pull_request for task in session.tasks if task.pull_request]
     merged = sum(pull.merged for pull in pulls)
     return f"{merged} of {len(pulls)} pull requests merged" if pulls else ""
@@ -293,15 +299,15 @@ def _pull_line(task: Task) -> Iterator[str]:
 
 def _choices(session: Session) -> Iterator[Choice]:
     """What is missing can be done in a further round, as often as that is allowed."""
-    if session.proposed and session.continues < plan.MOST_CONTINUES:
-        rounds = session.continues + 1
+    if session.ending.proposed and session.ending.rounds < plan.MOST_CONTINUES:
+        rounds = session.ending.rounds + 1
         warning = f" This would be round {rounds}." if rounds >= WARN_FROM else ""
         yield Choice(
             label="Continue with what is missing",
             verb=Verb.MORE,
             about=session.id,
             style=Style.PRIMARY,
-            confirm=f"Plan {len(session.proposed)} more tasks in this session?{warning}",
+            confirm=f"Plan {len(session.ending.proposed)} more tasks in this session?{warning}",
         )
 
 
@@ -339,12 +345,12 @@ def _evidence_line(task: Task) -> str:
 
 
 def due(session: Session) -> Iterator[Order]:
-    if session.ending is None:
+    if session.ending.choice is None:
         yield from due_pull_texts(session)
         yield from pull_requests.due(session)
-    if session.ending is Ending.MERGE and not session.merged_commit:
+    if session.ending.choice is Ending.MERGE and not session.ending.merged_commit:
         yield MergeLocally()
-    elif session.ending and wants_verdict(session):
-        yield JudgeWhole(number=session.continues + 1)
-    elif session.ending and not session.cleaned:
+    elif session.ending.choice and wants_verdict(session):
+        yield JudgeWhole(number=session.ending.rounds + 1)
+    elif session.ending.choice and not session.ending.cleaned:
         yield CleanUp()

@@ -30,11 +30,11 @@ log = logging.getLogger("bot.perform")
 @performs(MergeLocally)
 async def merge_locally(world: World, session: Session, order: MergeLocally) -> MergedLocally:
     """Safe to do twice: merging what is merged makes no commit, and the base moves forward only."""
-    scratch = worktree_path(session.repository, f"agent/merge-{session.short}")
+    scratch = worktree_path(session.repository.path, f"agent/merge-{session.short}")
     try:
         return await _merged_and_tested(world, session, order, scratch)
     finally:
-        await world.worktrees.remove_scratch(session.repository, scratch)
+        await world.worktrees.remove_scratch(session.repository.path, scratch)
 
 
 async def _merged_and_tested(
@@ -50,7 +50,7 @@ async def _merged_and_tested(
         return _answer(world, order, problem=problem)
     try:
         outcome = await world.worktrees.merge_all(
-            session.repository, session.base_branch, judged, scratch
+            session.repository.path, session.repository.base_branch, judged, scratch
         )
     except Refused as refusal:
         if refusal.reason != "moved":
@@ -63,11 +63,13 @@ async def _merged_and_tested(
     if problem:
         return _answer(world, order, check=check, problem=problem)
     try:
-        await world.worktrees.move_base(session.repository, session.base_branch, outcome.commit)
+        await world.worktrees.move_base(
+            session.repository.path, session.repository.base_branch, outcome.commit
+        )
     except Refused as refusal:
         if refusal.reason != "moved":
             raise
-        problem = f"{session.base_branch} has moved meanwhile; merge once more."
+        problem = f"{session.repository.base_branch} has moved meanwhile; merge once more."
         return _answer(world, order, check=check, problem=problem)
     return _answer(world, order, commit=outcome.commit, check=check)
 
@@ -117,14 +119,14 @@ def _unproven(check: Check, accepted: Collection[str]) -> str:
 async def _judged_head(world: World, session: Session, branch: str, done: list[Task]) -> str:
     """The commit it stands at; empty if it holds more than what its last task was done with, or less than any."""
     log_of, heads = world.worktrees.log, _heads(branch, done)
-    lacks = [head for head in heads if await log_of(session.repository, branch, head)]
-    just = [head for head in heads if not await log_of(session.repository, head, branch)]
+    lacks = [head for head in heads if await log_of(session.repository.path, branch, head)]
+    just = [head for head in heads if not await log_of(session.repository.path, head, branch)]
     if lacks or not just:
         return ""
     return (
         just[-1]
         if just[-1] != branch
-        else await world.repository.tip(session.repository, branch) or ""
+        else await world.repository.tip(session.repository.path, branch) or ""
     )
 
 
@@ -186,16 +188,16 @@ async def _release_held_commits(world: World, session: Session) -> None:
     records = (
         world.store.find(one.id) for one in world.store.sessions() if _is_unfinished(one, session)
     )
-    needed = frozenset(record.session.base_commit for record in records if record)
+    needed = frozenset(record.session.repository.base_commit for record in records if record)
     try:
-        await world.worktrees.let_go(session.repository, needed)
+        await world.worktrees.let_go(session.repository.path, needed)
     except Refused as refusal:
         log.warning("not let go", extra={"data": {"id": session.id, "why": refusal.reason}})
 
 
 def _is_unfinished(other: IndexedSession, session: Session) -> bool:
     ended = other.status in (Status.COMPLETED, Status.DISCARDED)
-    return not ended and other.id != session.id and other.repository == session.repository
+    return not ended and other.id != session.id and other.repository == session.repository.path
 
 
 def _workspaces(session: Session) -> Iterator[tuple[Workspace, PullRequest | None]]:
@@ -205,23 +207,23 @@ def _workspaces(session: Session) -> Iterator[tuple[Workspace, PullRequest | Non
         if task.workspace:
             yield task.workspace, pull_request_of(session, task)
     for task in session.tasks:
-        yield from ((workspace, None) for workspace in task.left)
-    if session.spec and (session.documents or session.spec.revision > 1):
-        yield session.spec.workspace, None
+        yield from ((workspace, None) for workspace in task.former_workspaces)
+    if session.plan.spec and (session.plan.documents or session.plan.spec.revision > 1):
+        yield session.plan.spec.workspace, None
 
 
 async def _where_it_is_merged(world: World, session: Session) -> str | None:
     """The commit or branch that proves what is merged; none: nothing says that anything is."""
     if session.status is Status.DISCARDED:
         return None
-    if session.merged_commit:
-        return session.base_branch
+    if session.ending.merged_commit:
+        return session.repository.base_branch
     merged = any(task.pull_request and task.pull_request.merged for task in session.tasks)
-    if not merged or world.forge is None or session.hosted is None:
+    if not merged or world.forge is None or session.pulls.host is None:
         return None
     try:
-        fetched = await world.forge.fetch(session.hosted.slug, session.base_branch)
-        await world.worktrees.take_in(session.repository, fetched.path, fetched.commit)
+        fetched = await world.forge.fetch(session.pulls.host.slug, session.repository.base_branch)
+        await world.worktrees.take_in(session.repository.path, fetched.path, fetched.commit)
     except Refused as refusal:
         log.warning("base not fetched", extra={"data": {"id": session.id, "why": refusal.reason}})
         return None
@@ -232,10 +234,14 @@ async def _removed(
     world: World, session: Session, workspace: Workspace, base: str | None, pull: PullRequest | None
 ) -> Removal:
     tip = pull.head if pull and pull.merged else ""
-    plan = session.spec.directory if session.spec and workspace == session.spec.workspace else ""
+    plan = (
+        session.plan.spec.directory
+        if session.plan.spec and workspace == session.plan.spec.workspace
+        else ""
+    )
     try:
         removal = await world.worktrees.remove(
-            session.repository,
+            session.repository.path,
             workspace.path,
             workspace.branch,
             base if base and (pull is None or tip) else None,
@@ -257,10 +263,10 @@ async def _removed_there(
     world: World, session: Session, removal: Removal, pull: PullRequest | None
 ) -> Removal:
     """Its branch on the forge, too, once the pull request is merged: only there where the bot has put it."""
-    if world.forge is None or session.hosted is None or pull is None or not pull.merged:
+    if world.forge is None or session.pulls.host is None or pull is None or not pull.merged:
         return removal
     try:
-        left = await world.forge.unpublish(session.hosted.slug, removal.branch, pull.head)
+        left = await world.forge.unpublish(session.pulls.host.slug, removal.branch, pull.head)
     except Refused as refusal:
         left = refusal.reason
     reason = "; ".join(part for part in (removal.reason, left and f"on GitHub: {left}") if part)

@@ -24,9 +24,11 @@ from bot.core.events import (
 from bot.core.git import Base
 from bot.core.intent import Intent
 from bot.core.people import ChosenDestination, Destination, Part
-from bot.core.session import Session, Speaker, Spec, Words
+from bot.core.session import Session, Speaker
+from bot.core.session_parts import Spec
 from bot.core.sheets import Pointer, Text, Tone
 from bot.core.states import IntentStatus, Phase, Status
+from bot.core.talk import Words
 from bot.core.task import Workspace
 from bot.steps import messages
 from bot.steps.blocked import troubles
@@ -44,9 +46,9 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
         case Begun():
             _take_request(session, event)
             yield from messages.requested(session)
-        case Said(text=text) if session.vague:
+        case Said(text=text) if session.request.vague:
             yield from clarify.specified(session, event, text)
-        case Pressed(verb=Verb.ANSWER, answers=answers) if answers and session.vague:
+        case Pressed(verb=Verb.ANSWER, answers=answers) if answers and session.request.vague:
             yield from clarify.specified(session, event, "\n".join(answers.values()))
         case Said(text=text):
             yield from talk.noted(session, event, text)
@@ -54,7 +56,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
             _take_survey(session, event)
             yield messages.received(session)
         case Scanned(scan=scan):
-            session.scan = scan
+            session.repository.scan = scan
             test_command.take_scan(session, scan)
         case QuestionsFound():
             yield from _understood(session, event)
@@ -82,13 +84,13 @@ EDITED_LATER = (
 def edited(session: Session, event: Edited) -> Iterator[Deed]:
     """Until the plan is written a request may be edited; of any other edit its author learns how to ask for a change."""
     early = session.phase in (Phase.INTAKE, Phase.CLARIFYING) and not session.over
-    is_request = event.of == session.request_id and event.text.strip()
+    is_request = event.of == session.request.event_id and event.text.strip()
     if not (early and is_request):
         yield messages.whisper_to(event.by, f"edited:{event.of}", EDITED_LATER)
         return
     if event.text == session.intent.body:
         return
-    if session.vague:
+    if session.request.vague:
         yield from clarify.specified(session, event, event.text)
         return
     session.intent = session.intent.model_copy(update={"body": event.text})
@@ -98,7 +100,7 @@ def edited(session: Session, event: Edited) -> Iterator[Deed]:
 
 
 def _not_passed_on(session: Session, event: OrderFailed) -> Iterator[Deed]:
-    session.going = None
+    session.request.destination = None
     yield messages.news(
         f"not-passed-on:{event.id}",
         "It cannot go on there.",
@@ -124,26 +126,29 @@ def _take_request(session: Session, event: Begun) -> None:
 def _take_survey(session: Session, event: Surveyed) -> None:
     """Fix where the work starts from. The names are chosen here, before anything of them exists."""
     base = event.base
-    session.repository = base.repository
-    session.base_branch, session.base_commit = base.branch, base.commit
-    session.base_uncommitted, session.upstream = base.uncommitted, base.upstream
-    session.agent, session.agent_flags = event.agent.agent, event.agent_flags
-    session.context_window, session.most_at_once = event.context_window, event.most_at_once
-    session.limits, session.hosted = event.limits, event.hosted
-    session.unattended = session.unattended or event.unattended
-    session.brought = event.brought
-    session.sandboxed, session.runs_as = event.sandboxed, event.user
-    session.other_agents = event.other_agents
-    session.warnings = (*event.agent.warnings, *_git_under_way(event.base))
-    if session.spec is None:
+    session.repository.path = base.repository
+    session.repository.base_branch, session.repository.base_commit = base.branch, base.commit
+    session.repository.uncommitted, session.repository.upstream = base.uncommitted, base.upstream
+    session.agents.default, session.agents.flags = event.agent.agent, event.agent_flags
+    session.llm.context_window, session.agents.most_at_once = (
+        event.context_window,
+        event.most_at_once,
+    )
+    session.agents.limits, session.pulls.host = event.limits, event.hosted
+    session.request.unattended = session.request.unattended or event.unattended
+    session.repository.agent_settings = event.brought
+    session.agents.sandboxed, session.agents.runs_as = event.sandboxed, event.user
+    session.agents.others = event.other_agents
+    session.repository.warnings = (*event.agent.warnings, *_git_under_way(event.base))
+    if session.plan.spec is None:
         spec_id = naming.spec_id_from(naming.derived_id(session.id, "spec"))
         branch = f"agent/{spec_id.lower()}"
         workspace = Workspace(
             branch=branch,
-            path=naming.worktree_path(session.repository, branch),
+            path=naming.worktree_path(session.repository.path, branch),
             created_at=event.at,
         )
-        session.spec = Spec(id=spec_id, workspace=workspace)
+        session.plan.spec = Spec(id=spec_id, workspace=workspace)
 
 
 def _git_under_way(base: Base) -> Iterator[str]:
@@ -155,20 +160,26 @@ def _git_under_way(base: Base) -> Iterator[str]:
 def _understood(session: Session, event: QuestionsFound) -> Iterator[Deed]:
     """Where it shall be carried out is settled before anything is asked about it."""
     clarify.take_questions(session, event)
-    if session.spec_only:
+    if session.request.spec_only:
         yield from clarify.begin(session, event.at)
-    elif event.earlier and session.going is None and session.intent.parent is None:
-        session.earlier = event.earlier
+    elif event.earlier and session.request.destination is None and session.intent.parent is None:
+        session.request.earlier = event.earlier
         yield messages.earlier_session(session)
-    elif len(event.parts) > 1 and session.going is None and session.intent.parent is None:
-        session.parts = parts_of(session, event)
+    elif (
+        len(event.parts) > 1
+        and session.request.destination is None
+        and session.intent.parent is None
+    ):
+        session.request.parts = parts_of(session, event)
         yield messages.parts(session)
     else:
         yield from clarify.begin(session, event.at)
 
 
 def _place_chosen(session: Session, event: Pressed) -> Iterator[Deed]:
-    if session.going is not None or not (session.parts or session.earlier):
+    if session.request.destination is not None or not (
+        session.request.parts or session.request.earlier
+    ):
         yield messages.stale_press(session, event)
         return
     wanted = {
@@ -181,14 +192,14 @@ def _place_chosen(session: Session, event: Pressed) -> Iterator[Deed]:
 
 
 def _go_on_there(session: Session, event: Pressed, going: Destination) -> Iterator[Deed]:
-    offered = Destination.ELSEWHERE if session.earlier else Destination.SPLIT
+    offered = Destination.ELSEWHERE if session.request.earlier else Destination.SPLIT
     if going not in (offered, Destination.HERE):
         yield messages.stale_press(session, event)
         return
-    session.going = ChosenDestination(where=going, by=str(event.by), at=event.at)
-    yield messages.earlier_session(session) if session.earlier else messages.parts(session)
+    session.request.destination = ChosenDestination(where=going, by=str(event.by), at=event.at)
+    yield messages.earlier_session(session) if session.request.earlier else messages.parts(session)
     if going is Destination.HERE:
-        session.parts, session.earlier = (), None
+        session.request.parts, session.request.earlier = (), None
         yield from clarify.begin(session, event.at)
 
 
@@ -224,34 +235,38 @@ def new_wish(session: Session, words: Words) -> Part:
 def part_arrived(session: Session, event: SessionOpened | PassedOn) -> Iterator[Deed]:
     """When the last of them is there, nothing is left to do here."""
     if isinstance(event, SessionOpened):
-        session.parts = tuple(
+        session.request.parts = tuple(
             part.model_copy(update={"thread": event.thread})
             if part.session == event.session
             else part
-            for part in session.parts
+            for part in session.request.parts
         )
         yield messages.parts(session)
-        if any(part.thread is None for part in session.parts):
+        if any(part.thread is None for part in session.request.parts):
             return
     yield from _over_to_others(session, event)
 
 
 def part_not_opened(session: Session, event: OrderFailed) -> None:
     """It is not tried again; the others are."""
-    session.parts = tuple(
-        part for part in session.parts if event.answers != OpenSession(session=part.session).key
+    session.request.parts = tuple(
+        part
+        for part in session.request.parts
+        if event.answers != OpenSession(session=part.session).key
     )
 
 
 def part_opened(session: Session, event: SessionOpened) -> Iterator[Deed]:
     """A new wish has its own thread now: say where."""
-    for part in session.parts:
+    for part in session.request.parts:
         if part.session == event.session and part.thread is None:
             pointer = Pointer(text=part.title, thread=event.thread)
             yield messages.answer_card(
                 f"opened:{part.session}", "That is a session of its own now", pointer
             )
-    session.parts = tuple(part for part in session.parts if part.session != event.session)
+    session.request.parts = tuple(
+        part for part in session.request.parts if part.session != event.session
+    )
 
 
 def _over_to_others(session: Session, event: Happening) -> Iterator[Deed]:
@@ -261,12 +276,12 @@ def _over_to_others(session: Session, event: Happening) -> Iterator[Deed]:
     session.enter(Phase.FINISHING)
     session.enter(Phase.DONE)
     session.become(Status.COMPLETED)
-    session.summary = ""
+    session.ending.summary = ""
     session.say(Speaker.SYSTEM, "Carried out in other sessions", event.at)
-    if session.earlier:
-        text = f"This goes on in the session “{session.earlier.title}”."
+    if session.request.earlier:
+        text = f"This goes on in the session “{session.request.earlier.title}”."
     else:
-        text = f"{len(session.parts)} sessions carry this out; each asks and reports in its own thread."
+        text = f"{len(session.request.parts)} sessions carry this out; each asks and reports in its own thread."
     yield messages.answer_card(
         "elsewhere", "Over to other sessions", Text(text=text), tone=Tone.SUCCESS
     )
@@ -276,20 +291,20 @@ def _over_to_others(session: Session, event: Happening) -> Iterator[Deed]:
 
 
 def due(session: Session) -> Iterator[Order]:
-    going = session.going
-    if not session.base_commit:
+    going = session.request.destination
+    if not session.repository.base_commit:
         yield Survey()
-    elif session.scan is None:
+    elif session.repository.scan is None:
         yield ScanRepository()
-    elif not session.asked:
+    elif not session.request.questions_asked:
         yield FindQuestions()
     elif going and going.where is Destination.SPLIT:
         yield from sessions_to_open(session)
-    elif going and going.where is Destination.ELSEWHERE and session.earlier:
-        yield PassOn(session=session.earlier.session)
+    elif going and going.where is Destination.ELSEWHERE and session.request.earlier:
+        yield PassOn(session=session.request.earlier.session)
 
 
 def sessions_to_open(session: Session) -> Iterator[Order]:
-    for part in session.parts:
+    for part in session.request.parts:
         if part.thread is None:
             yield OpenSession(session=part.session)

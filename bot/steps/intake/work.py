@@ -26,12 +26,12 @@ log = logging.getLogger("bot.perform")
 @performs(Survey)
 async def survey(world: World, session: Session, order: Survey) -> Surveyed:
     """Safe to do twice: it only looks. Everything is asked for before anything is begun."""
-    if not session.spec_only:
+    if not session.request.spec_only:
         await world.panes.require()
-    base = await world.repository.base(session.repository)
-    answered = not (session.unattended or world.rules.unattended)
+    base = await world.repository.base(session.repository.path)
+    answered = not (session.request.unattended or world.rules.unattended)
     agent = await world.agents.ready(
-        session.agent or world.rules.agent, base.repository, answered=answered
+        session.agents.default or world.rules.agent, base.repository, answered=answered
     )
     if not agent.ok:
         agent = _not_needed_yet(session, agent)
@@ -59,7 +59,7 @@ async def survey(world: World, session: Session, order: Survey) -> Surveyed:
 
 def _not_needed_yet(session: Session, agent: AgentReady) -> AgentReady:
     """A spec is written without agents; whoever has it carried out must know."""
-    if not session.spec_only:
+    if not session.request.spec_only:
         raise Refused(agent.problem, agent.remedy)
     why = sentences(agent.problem, agent.remedy)
     return agent.model_copy(update={"warnings": (*agent.warnings, why)})
@@ -87,10 +87,10 @@ async def _other_agents(world: World, agent: str, repository: str) -> dict[str, 
 
 @performs(ScanRepository)
 async def scan(world: World, session: Session, order: ScanRepository) -> Scanned:
-    found = await world.repository.scan(session.repository, session.base_commit)
-    if session.test_command and session.tests_from is not CommandSource.FOUND:
-        found = found.model_copy(update={"test_command": session.test_command})
-    if Repositories(world).set_up_is_told(session.repository):
+    found = await world.repository.scan(session.repository.path, session.repository.base_commit)
+    if session.tests.command and session.tests.source is not CommandSource.FOUND:
+        found = found.model_copy(update={"test_command": session.tests.command})
+    if Repositories(world).set_up_is_told(session.repository.path):
         found = found.model_copy(update={"set_up": ""})
     found = world.masker.mask_model(found)
     return Scanned(**world.mark(), answers=order.key, scan=found)
@@ -103,7 +103,7 @@ async def scan(world: World, session: Session, order: ScanRepository) -> Scanned
 @performs(OpenSession)
 async def open_session(world: World, session: Session, order: OpenSession) -> SessionOpened:
     """Safe to do twice: the root message is known by its key, and the session by its id."""
-    part = next((part for part in session.parts if part.session == order.session), None)
+    part = next((part for part in session.request.parts if part.session == order.session), None)
     if part is None:
         raise Refused("that session is no longer wanted")
     # parts of a large wish were asked for once, with it

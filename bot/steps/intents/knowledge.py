@@ -88,7 +88,7 @@ class Knowledge:
             event = FromPerson(
                 id=f"reflect:{session.id}", at=self.world.clock.now(), by=session.owner
             )
-            work = self._reflected(session.thread, event, session.repository)
+            work = self._reflected(session.thread, event, session.repository.path)
             self._begin(self._told(session.thread, session.owner, event.id, work, quiet=True))
 
     async def close(self) -> None:

@@ -26,9 +26,9 @@ def card(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
     yield Show(
         card=PullsCard(
             # a live change leads to a new plan, and to no other pull requests
-            key=f"pulls:{session.continues + 1}" if session.continues else "pulls",
-            base=session.base_branch,
-            repository=session.hosted.slug if session.hosted else "",
+            key=f"pulls:{session.ending.rounds + 1}" if session.ending.rounds else "pulls",
+            base=session.repository.base_branch,
+            repository=session.pulls.host.slug if session.pulls.host else "",
             pulls=tuple(line for task in tasks for line in _line(session, task)),
             choices=() if decided else tuple(_choices(session)),
             decided=decided,
@@ -48,7 +48,7 @@ def waiting(session: Session) -> Iterator[Deed]:
     rounds = sum(len(task.runs) for task in session.tasks)
     listed = ", ".join(f"#{number}" for number in sorted(numbers))
     yield messages.news(
-        f"to-merge:{session.continues}:{rounds}",
+        f"to-merge:{session.ending.rounds}:{rounds}",
         f"Everything is built: {listed} {'wait' if len(numbers) > 1 else 'waits'} for you",
         "Merge with the buttons on the card of the pull requests, or on GitHub.",
         tone=Tone.NEEDS_YOU,
@@ -63,7 +63,7 @@ def trouble(session: Session, decided: Decided | None = None) -> Show:
         card=NeedsYouCard(
             key=f"pulls-problem:{about}",
             title="I cannot look at the pull requests any more",
-            reason=session.pulls_problem,
+            reason=session.pulls.problem,
             choices=() if decided else (again,),
             decided=decided,
         )
@@ -72,7 +72,7 @@ def trouble(session: Session, decided: Decided | None = None) -> Show:
 
 def about_trouble(session: Session) -> str:
     """Which time it is that nobody looks at them."""
-    return str(session.pulls_problems)
+    return str(session.pulls.problems)
 
 
 def about_one(task: Task) -> str:
@@ -134,7 +134,7 @@ def _choices(session: Session) -> Iterator[Choice]:
             verb=Verb.MERGE_PULLS,
             about=about_all(session),
             style=Style.PRIMARY,
-            confirm=f"Merge {len(waiting)} pull requests into {session.base_branch}, each when its checks have passed?",
+            confirm=f"Merge {len(waiting)} pull requests into {session.repository.base_branch}, each when its checks have passed?",
         )
     ready = [task for task in waiting if _can_be_merged(session, task)]
     for task in ready[:8]:

@@ -114,12 +114,12 @@ def _rework(
         + "\n\n".join(_fitting([*news.values()]))
     )
     if rounds > MAX_ROUNDS:
-        task.told = feedback  # should a person let it be tried again
+        task.next_run.instructions = feedback  # should a person let it be tried again
         reason = f"#{pull.number}: {what}, after {MAX_ROUNDS} rounds of mending"
         yield from blocked.block(session, task, reason, event)
         return
-    task.next_why = Why.CI_FAILED if failed else Why.REVIEW
-    task.next_feedback = feedback
+    task.next_run.why = Why.CI_FAILED if failed else Why.REVIEW
+    task.next_run.feedback = feedback
     yield messages.news(
         f"rework:{task.key}:{rounds}",
         f"{task.key}: {what} on #{pull.number} (round {rounds} of {MAX_ROUNDS})",
@@ -163,39 +163,39 @@ def _make_ready(task: Task, pull: PullRequest) -> None:
     mark = f"ready:{pull.head}"
     if mark not in pull.taken_in:
         task.pull_request = pull.model_copy(update={"taken_in": (*pull.taken_in, mark)})
-        task.tries += 1
+        task.pull_tries += 1
         task.become(TaskState.NEEDS_CONTINUATION)
         task.become(TaskState.INTEGRATING)
 
 
 def take_in_first(task: Task, missing: tuple[str, ...]) -> None:
     task.become(TaskState.NEEDS_CONTINUATION)
-    task.taking_in = missing
+    task.base_to_merge = missing
 
 
 def base_taken_in(session: Session, event: BaseTakenIn) -> Iterator[Deed]:
     task = session.task(event.task_id)
-    if task is None or not task.taking_in or task.pull_request is None:
+    if task is None or not task.base_to_merge or task.pull_request is None:
         return
     pull = task.pull_request
     # it stays wanted: taking in the base, and settling what collides, is part of merging it
-    task.pull_request = pull.model_copy(update={"taken_in": (*pull.taken_in, *task.taking_in)})
-    task.taking_in = ()
+    task.pull_request = pull.model_copy(update={"taken_in": (*pull.taken_in, *task.base_to_merge)})
+    task.base_to_merge = ()
     if task.workspace:
         # what is compared from now on is its own work, not what others have merged
         task.workspace = task.workspace.model_copy(update={"start": event.base})
     if event.head and task.work:
         # this commit is the bot's own: nobody has to judge it
         task.work = task.work.model_copy(update={"head": event.head})
-    changed = task.next_why is Why.CHANGED
+    changed = task.next_run.why is Why.CHANGED
     # the base as it is now holds all that an earlier try was about
-    task.to_merge = ""
+    task.next_run.to_merge = ""
     if not event.conflicts and changed:
         return  # something else is wanted of it besides: its agent goes on
     if not event.conflicts:
         # the tests have not seen this yet
         task.become(TaskState.VERIFYING)
-        task.work_of = task.checked_of = ""
+        task.work_run = task.checked_run = ""
         return
     yield from _conflicts(session, task, event, pull)
 
@@ -204,19 +204,17 @@ def _conflicts(
     session: Session, task: Task, event: BaseTakenIn, pull: PullRequest
 ) -> Iterator[Deed]:
     rounds = task.count("conflict_rounds")
-    changed = task.next_why is Why.CHANGED
-    besides = f"\n\n{task.next_feedback}" if changed else ""
+    changed = task.next_run.why is Why.CHANGED
+    besides = f"\n\n{task.next_run.feedback}" if changed else ""
     task.must_merge(base_conflict_instructions(task, event.base, event.conflicts))
-    feedback = f"{task.to_merge}{besides}"
+    feedback = f"{task.next_run.to_merge}{besides}"
     if rounds > MAX_ROUNDS:
-        task.told = feedback  # should a person let it be tried again
-        reason = (
-            f"#{pull.number} collides with {session.base_branch} in {', '.join(event.conflicts)}"
-        )
+        task.next_run.instructions = feedback  # should a person let it be tried again
+        reason = f"#{pull.number} collides with {session.repository.base_branch} in {', '.join(event.conflicts)}"
         yield from blocked.block(session, task, reason, event)
         return
-    task.next_why = Why.CHANGED if changed else Why.CONFLICT
-    task.next_feedback = feedback
+    task.next_run.why = Why.CHANGED if changed else Why.CONFLICT
+    task.next_run.feedback = feedback
     yield messages.news(
         f"collides:{task.key}:{rounds}",
         f"{task.key}: #{pull.number} collides with what was merged",
@@ -275,7 +273,7 @@ def _cause(task: Task) -> Why:
     """Behind all tries."""
     whys = [run.why for run in task.runs]
     if task.state is TaskState.NEEDS_CONTINUATION:
-        whys.append(task.next_why)
+        whys.append(task.next_run.why)
     return next((why for why in reversed(whys) if why in _CAUSES), Why.FIRST)
 
 
@@ -284,10 +282,10 @@ def _end_work(session: Session, task: Task, event: Happening, what: str) -> Iter
     decided = Decided(what=what, by="people there", at=event.at)
     yield from blocked.close_card(session, task, decided)
     yield from limits.close_limit_card(session, task, decided)
-    if task.state is TaskState.INTEGRATING and task.problem:
+    if task.state is TaskState.INTEGRATING and task.pull_problem:
         yield ship.not_shipped_card(task, decided)
     yield from troubles.end_run(task, event.at)
-    task.taking_in, task.problem = (), ""
+    task.base_to_merge, task.pull_problem = (), ""
     if task.state is TaskState.RUNNING:
         task.become(TaskState.NEEDS_CONTINUATION)
     if task.state is not TaskState.INTEGRATING:

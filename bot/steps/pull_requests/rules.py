@@ -99,12 +99,12 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
                 if task.pull_request:
                     task.pull_request = task.pull_request.model_copy(update={"unneeded": True})
             session.say(Speaker.USER, "The open pull requests need not be waited for", event.at)
-            if session.pulls_problem:
+            if session.pulls.problem:
                 yield trouble(session, messages.decided("Not waited for", event))
-                session.pulls_problem = ""
-        case Verb.WATCH_AGAIN if session.pulls_problem and event.about == about_trouble(session):
+                session.pulls.problem = ""
+        case Verb.WATCH_AGAIN if session.pulls.problem and event.about == about_trouble(session):
             yield trouble(session, messages.decided("Tried again", event))
-            session.pulls_problem = ""
+            session.pulls.problem = ""
         case _:
             yield messages.stale_press(session, event)
 
@@ -167,8 +167,8 @@ def decide(
             if task and task.pull_request:
                 not_merged(task, task.pull_request, sentences(reason, remedy))
         case OrderFailed(what="watch_pulls", reason=reason, remedy=remedy):
-            session.pulls_problem = sentences(reason, remedy)
-            session.pulls_problems += 1
+            session.pulls.problem = sentences(reason, remedy)
+            session.pulls.problems += 1
             yield trouble(session)
         case OrderFailed():
             yield from blocked.hold_refused(session, event)
@@ -179,11 +179,11 @@ def decide(
 
 def due(session: Session) -> Iterator[Order]:
     """What becomes of open pull requests; and merging those that somebody wants merged."""
-    if session.hosted is None:
+    if session.pulls.host is None:
         return
     waited_for = pull_cards.still_open(session)
     numbers = tuple(sorted(t.pull_request.number for t in waited_for if t.pull_request))
-    if numbers and not session.pulls_problem:
+    if numbers and not session.pulls.problem:
         yield WatchPulls(numbers=numbers)
     for task in waited_for:
         if task.pull_request and ready_to_merge(session, task):

@@ -24,14 +24,14 @@ MOST_SAID = 300
 def begin(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
     """It passed everything. Without a forge its branch is all there is to make."""
     task.become(TaskState.INTEGRATING)
-    task.problem = ""
+    task.pull_problem = ""
     if not wants_pull(session, task):
         yield from complete(session, task, event)
 
 
 def wants_pull(session: Session, task: Task) -> bool:
     """An investigation has nothing to merge; of a shared branch the last task makes the pull request."""
-    if session.hosted is None or not task.commits:
+    if session.pulls.host is None or not task.commits:
         return False
     return task.type is not TaskType.INVESTIGATION and plan.is_last_on_branch(session, task)
 
@@ -124,7 +124,7 @@ def pull_opened(session: Session, event: PullOpened) -> Iterator[Deed]:
         return
     former = task.pull_request
     task.pull_request = _pull_request(former, event)
-    task.problem = ""
+    task.pull_problem = ""
     task.note_evidence(event.evidence)
     pull = event.pull
     if former is None or former.number != pull.number:
@@ -164,8 +164,8 @@ def pull_not_opened(session: Session, event: OrderFailed) -> Iterator[Deed]:
     task = session.task(event.task_id)
     if task is None or task.state is not TaskState.INTEGRATING:
         return
-    task.problem = sentences(event.reason, event.remedy)
-    task.holds += 1
+    task.pull_problem = sentences(event.reason, event.remedy)
+    task.times_asked += 1
     yield not_shipped_card(task)
 
 
@@ -179,7 +179,7 @@ def not_shipped_card(task: Task, decided: Decided | None = None) -> Show:
         card=NeedsYouCard(
             key=f"not-shipped:{task.key}:{task.asking}",
             title=f"{task.key} is done, but its pull request cannot be made",
-            reason=task.problem,
+            reason=task.pull_problem,
             choices=() if decided else choices,
             decided=decided,
         )
@@ -189,7 +189,7 @@ def not_shipped_card(task: Task, decided: Decided | None = None) -> Show:
 def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
     task_id, _, asking = event.about.partition(":")
     task = session.task(task_id)
-    if task is None or not task.problem or asking != task.asking:
+    if task is None or not task.pull_problem or asking != task.asking:
         yield messages.stale_press(session, event)
         return
     if task.state is not TaskState.INTEGRATING:
@@ -200,22 +200,22 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
         _ship_again(task)
     else:
         yield not_shipped_card(task, messages.decided("Left on its branch", event))
-        task.problem = ""
+        task.pull_problem = ""
         yield from complete(session, task, event)
 
 
 def _ship_again(task: Task) -> None:
     """Somebody may have mended it by hand: what lies there is looked at again, and tested again if it is another commit."""
-    task.tries += 1
+    task.pull_tries += 1
     task.become(TaskState.NEEDS_CONTINUATION)
     task.become(TaskState.VERIFYING)
-    task.work_of = ""
+    task.work_run = ""
 
 
 def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
     """The cards of all that cannot be shipped: the same ones again, or with what became of them."""
     for task in session.in_state(TaskState.INTEGRATING):
-        if task.problem:
+        if task.pull_problem:
             yield not_shipped_card(task, decided)
 
 
@@ -271,10 +271,10 @@ def take_pull_text(session: Session, event: WorkDescribed | OrderFailed) -> None
 def due(session: Session, task: Task) -> Iterator[Order]:
     """Its pull request, once there are words for it; not while it waits for a person to mend something, or for who comes
     before it on its branch."""
-    if task.problem or not task.work or plan.branch_is_busy(session, task):
+    if task.pull_problem or not task.work or plan.branch_is_busy(session, task):
         return
     if task.pull_text:
-        yield OpenPull(task_id=task.id, commit=task.work.head, number=task.tries)
+        yield OpenPull(task_id=task.id, commit=task.work.head, number=task.pull_tries)
 
 
 def due_pull_texts(session: Session) -> Iterator[Order]:

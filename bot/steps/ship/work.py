@@ -21,12 +21,12 @@ from bot.steps.workspaces import keep_evidence, require_head, task_in
 
 
 def _forge(world: World, session: Session) -> tuple[Forge, str]:
-    if world.forge is None or session.hosted is None:
+    if world.forge is None or session.pulls.host is None:
         raise Refused(
             "There is no access to GitHub any more.",
             "Give the bot its token again (GITHUB_TOKEN), then try again.",
         )
-    return world.forge, session.hosted.slug
+    return world.forge, session.pulls.host.slug
 
 
 @performs(OpenPull)
@@ -35,13 +35,13 @@ async def open_pull(world: World, session: Session, order: OpenPull) -> PullOpen
     forge, slug = _forge(world, session)
     task, workspace = task_in(session, order.task_id)
     await _require_proof(world, session, task, order.commit)
-    await forge.publish(session.repository, slug, workspace.branch, order.commit)
+    await forge.publish(session.repository.path, slug, workspace.branch, order.commit)
     after = depends_on(session, task)
     text = task.pull_text
     wanted = PullWanted(
         branch=workspace.branch,
         commit=order.commit,
-        base=session.base_branch,
+        base=session.repository.base_branch,
         title=world.masker.mask(text.title if text else task.name),
         body=world.masker.mask(pull_text.pull_body(session, task, after)),
         draft=bool(after),
@@ -154,12 +154,12 @@ async def take_in_base(world: World, session: Session, order: TakeInBase) -> Bas
     forge, slug = _forge(world, session)
     task, workspace = task_in(session, order.task_id)
     before = await world.worktrees.work(workspace.path, workspace.start)
-    fetched = await forge.fetch(slug, session.base_branch)
-    await world.worktrees.take_in(session.repository, fetched.path, fetched.commit)
+    fetched = await forge.fetch(slug, session.repository.base_branch)
+    await world.worktrees.take_in(session.repository.path, fetched.path, fetched.commit)
     heads = await _merged_heads(world, session, task)
-    base = await world.worktrees.with_history(session.repository, fetched.commit, heads)
-    message = f"chore: merge {session.base_branch}"
-    plan = session.spec.directory if session.spec else ""
+    base = await world.worktrees.with_history(session.repository.path, fetched.commit, heads)
+    message = f"chore: merge {session.repository.base_branch}"
+    plan = session.plan.spec.directory if session.plan.spec else ""
     merged = await world.worktrees.merge(workspace.path, base, message, plan=plan)
     # only upon what was judged is it nothing but the bot's own merge; a merge done before a crash is judged once more
     own = task.work is not None and before.head == task.work.head
@@ -179,13 +179,13 @@ async def _merged_heads(world: World, session: Session, task: Task) -> tuple[str
     found: list[str] = []
     for pull in merged_below(session, task):
         head = pull.seen.head if pull.seen else ""
-        if head and not await world.repository.commit_exists(session.repository, head):
+        if head and not await world.repository.commit_exists(session.repository.path, head):
             # people have pushed to it before it was merged
             try:
                 fetched = await forge.fetch_head(slug, pull.number)
             except Refused:
                 continue
-            await world.worktrees.take_in(session.repository, fetched.path, fetched.commit)
+            await world.worktrees.take_in(session.repository.path, fetched.path, fetched.commit)
             head = fetched.commit
         if head:
             found.append(head)

@@ -187,8 +187,8 @@ async def _graded(
     llm: Llm, session: Session, breakdown: Breakdown, spec: str
 ) -> tuple[Graded, Usage]:
     """What anybody can see first, then what the model thinks of it."""
-    scan = session.scan
-    tests = bool(session.test_command or (scan and scan.has_tests))
+    scan = session.repository.scan
+    tests = bool(session.tests.command or (scan and scan.has_tests))
     settled = tuple(
         task.key for task in kept_tasks(session) if task.key not in affected_keys(session)
     )
@@ -214,7 +214,7 @@ def _single_task(session: Session, spec: str) -> Breakdown:
         acceptance=("The tests written for this pass.",),
         requirements=_unserved(spec, now),
     )
-    return Breakdown(parallelism=session.parallelism if now else 1, tasks=[*now, draft])
+    return Breakdown(parallelism=session.plan.parallelism if now else 1, tasks=[*now, draft])
 
 
 def _unserved(spec: str, now: list[TaskDraft]) -> tuple[str, ...]:
@@ -226,7 +226,7 @@ def rendered(session: Session, breakdown: Breakdown, today: str) -> str:
     """The tasks.md of it."""
     return tasks_writer.render_tasks(
         session.title,
-        session.spec.id if session.spec else "",
+        session.plan.spec.id if session.plan.spec else "",
         breakdown.tasks,
         session.intent.body,
         today,

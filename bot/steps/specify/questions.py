@@ -127,7 +127,7 @@ class _DocumentPrompt(Prompt[str]):
     today: date
 
     def data(self) -> dict[str, object]:
-        spec = self.session.spec
+        spec = self.session.plan.spec
         # what the head of a document names: a model that is not told makes it up
         head = {
             "today": self.today.isoformat(),
@@ -233,11 +233,11 @@ def _coverage(session: Session) -> tuple[Covered, ...]:
 
 async def _test_problem(world: World, session: Session) -> str:
     """What whoever approves should know of the commands that set up and run the tests. Nothing is started to find out."""
-    command, set_up = session.test_command, session.set_up
-    why = await world.commands.problem(session.repository, command) if command else ""
+    command, set_up = session.tests.command, session.repository.set_up
+    why = await world.commands.problem(session.repository.path, command) if command else ""
     # what stands behind may be made by what stands before it
     first = set_up if set_up.startswith("(") else set_up.partition(" && ")[0]
-    why_not = await world.commands.problem(session.repository, first) if set_up else ""
+    why_not = await world.commands.problem(session.repository.path, first) if set_up else ""
     return sentences(
         f"The tests cannot be run as it is: {why}" if why else "",
         f"The set-up cannot be run as it is: {why_not}" if why_not else "",
@@ -317,7 +317,7 @@ def plain_plan(session: Session) -> str:
     previous, change = _before(session, "plan")
     if previous:
         return f"{previous}\n\n## Change\n\n{change}\n" if change else f"{previous}\n"
-    command = session.test_command or "to be set up"
+    command = session.tests.command or "to be set up"
     return (
         f"# Implementation Plan: {session.title}\n\n## Summary\n\n{session.intent.body}\n\n"
         f"## Technical Context\n\n**Testing**: {command}\n\n"

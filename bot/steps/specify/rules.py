@@ -29,9 +29,10 @@ from bot.core.events import (
     WordsJudged,
 )
 from bot.core.plan import DocumentKind
-from bot.core.session import Session, Speaker, WordKind
+from bot.core.session import Session, Speaker
 from bot.core.spec_kit import comparison, drafts
 from bot.core.states import Phase
+from bot.core.talk import WordKind
 from bot.core.task import Task, drafts_of, task_from
 from bot.steps import messages, plan
 from bot.steps.approve import rules as approve
@@ -45,22 +46,22 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
         case BaseSeen():
             yield from _looked_at_base(session, event)
         case Scanned(scan=scan):
-            session.scan = scan
+            session.repository.scan = scan
             test_command.take_scan(session, scan)
         case DocumentWritten() if _is_current(session, event):
             _take_document(session, event)
         case PlanAnalysed() if _is_current(session, event):
             yield from _analysed(session, event)
-        case DocumentsCommitted() if session.spec:
-            session.spec = session.spec.model_copy(
+        case DocumentsCommitted() if session.plan.spec:
+            session.plan.spec = session.plan.spec.model_copy(
                 update={"workspace": event.workspace, "commit": event.commit}
             )
-            session.documents_shown_at = event.at
+            session.plan.shown_at = event.at
             session.enter(Phase.APPROVING)
             yield from _present(session, event)
             yield from (
                 approve.spec_written(session, event)
-                if session.spec_only
+                if session.request.spec_only
                 else approve.approve_low_risk(session, event)
             )
         case WordsJudged():
@@ -79,25 +80,28 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
 
 def _looked_at_base(session: Session, event: BaseSeen) -> Iterator[Deed]:
     """Each revision is made for the base as it is then; the first card says which one that is."""
-    session.recheck = False
-    base, before = event.base, (session.base_commit, session.upstream)
-    session.base_commit, session.base_uncommitted = base.commit, base.uncommitted
-    session.upstream, session.brought = base.upstream or session.upstream, event.brought
-    if (session.base_commit, session.upstream) != before:
+    session.approval.checking_base = False
+    base, before = event.base, (session.repository.base_commit, session.repository.upstream)
+    session.repository.base_commit, session.repository.uncommitted = base.commit, base.uncommitted
+    session.repository.upstream, session.repository.agent_settings = (
+        base.upstream or session.repository.upstream,
+        event.brought,
+    )
+    if (session.repository.base_commit, session.repository.upstream) != before:
         yield messages.received(session)
 
 
 def _is_current(session: Session, event: DocumentWritten | PlanAnalysed) -> bool:
     revision = event.document.revision if isinstance(event, DocumentWritten) else event.revision
-    return bool(session.spec and revision == session.spec.revision)
+    return bool(session.plan.spec and revision == session.plan.spec.revision)
 
 
 def _take_document(session: Session, event: DocumentWritten) -> None:
-    session.documents = (*session.documents, event.document)
+    session.plan.documents = (*session.plan.documents, event.document)
     if event.document.kind is DocumentKind.TASKS:
         session.tasks = tasks_from(session, event)
-        session.parallelism = min(event.parallelism, session.most_at_once)
-        session.score = event.score
+        session.plan.parallelism = min(event.parallelism, session.agents.most_at_once)
+        session.plan.score = event.score
 
 
 def tasks_from(session: Session, event: DocumentWritten) -> list[Task]:
@@ -126,22 +130,25 @@ def tasks_from(session: Session, event: DocumentWritten) -> list[Task]:
 
 def _analysed(session: Session, event: PlanAnalysed) -> Iterator[Deed]:
     """What is critical is mended before anybody sees it, twice at most."""
-    session.analysis = event.analysis.model_copy(update={"score": session.score})
-    session.forecast = event.forecast
-    session.alone, session.approvers = event.policy.alone, event.policy.approvers
-    session.others_approve = event.policy.others
-    session.analysed = True
-    session.test_problem = event.test_problem
-    if event.analysis.critical and session.repairs < plan.MAX_REPAIRS:
-        session.repairs += 1
-        session.previous, session.documents = session.documents, ()
-        session.analysed = False
+    session.plan.analysis = event.analysis.model_copy(update={"score": session.plan.score})
+    session.plan.forecast = event.forecast
+    session.approval.automatic, session.approval.required = (
+        event.policy.alone,
+        event.policy.approvers,
+    )
+    session.approval.others_only = event.policy.others
+    session.plan.analysed = True
+    session.tests.problem = event.test_problem
+    if event.analysis.critical and session.plan.repairs < plan.MAX_REPAIRS:
+        session.plan.repairs += 1
+        session.plan.previous_documents, session.plan.documents = session.plan.documents, ()
+        session.plan.analysed = False
         return
-    if session.seen:
-        since = session.seen[0].revision
-        before, now = session.seen_tasks, drafts_of(session.tasks)
-        session.difference = comparison.difference(
-            session.seen, session.documents, before, now, since
+    if session.plan.shown_documents:
+        since = session.plan.shown_documents[0].revision
+        before, now = session.plan.shown_tasks, drafts_of(session.tasks)
+        session.plan.difference = comparison.difference(
+            session.plan.shown_documents, session.plan.documents, before, now, since
         )
     yield from ()
 
@@ -159,8 +166,8 @@ def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
 
 
 def _present(session: Session, event: DocumentsCommitted) -> Iterator[Deed]:
-    spec = session.spec
-    for document in session.documents:
+    spec = session.plan.spec
+    for document in session.plan.documents:
         yield Show(
             card=DocumentCard(
                 key=f"document:{document.kind}:{document.revision}",
@@ -179,17 +186,20 @@ def _present(session: Session, event: DocumentsCommitted) -> Iterator[Deed]:
 
 
 def due(session: Session) -> Iterator[Order]:
-    if session.spec is None:
+    if session.plan.spec is None:
         return
-    revision = session.spec.revision
-    missing = next((kind for kind in DocumentKind if session.document(kind) is None), None)
-    if session.recheck:
+    revision = session.plan.spec.revision
+    missing = next((kind for kind in DocumentKind if session.plan.document(kind) is None), None)
+    if session.approval.checking_base:
         yield LookAtBase()
-    elif session.scan is None or session.scan.commit != session.base_commit:
+    elif (
+        session.repository.scan is None
+        or session.repository.scan.commit != session.repository.base_commit
+    ):
         yield ScanRepository()
     elif missing:
         yield WriteDocument(document=missing, revision=revision)
-    elif not session.analysed:
+    elif not session.plan.analysed:
         yield AnalysePlan(revision=revision)
     else:
         yield CommitDocuments(revision=revision)

@@ -40,13 +40,16 @@ async def commit_documents(
     world: World, session: Session, order: CommitDocuments
 ) -> DocumentsCommitted:
     """Safe to do twice: the worktree is found again, and files that are the same make no second commit."""
-    spec = session.spec
+    spec = session.plan.spec
     if spec is None:
         raise Refused("this session has no specification yet")
     workspace = spec.workspace
     try:
         await world.worktrees.prepare(
-            session.repository, workspace.branch, workspace.path, session.base_commit
+            session.repository.path,
+            workspace.branch,
+            workspace.path,
+            session.repository.base_commit,
         )
     except Refused as refusal:
         raise explain_taken(refusal, workspace) from refusal
@@ -57,17 +60,19 @@ async def commit_documents(
     return DocumentsCommitted(
         **world.mark(),
         answers=order.key,
-        workspace=workspace.model_copy(update={"ready": True, "start": session.base_commit}),
+        workspace=workspace.model_copy(
+            update={"ready": True, "start": session.repository.base_commit}
+        ),
         commit=commit,
     )
 
 
 async def _on_the_base(world: World, session: Session, workspace: Workspace) -> None:
     """Agents begin where the plan stands: that must hold what the plan was made for, should the base have moved."""
-    message = f"chore: bring {session.base_branch} into the plan"
-    merged = await world.worktrees.merge(workspace.path, session.base_commit, message)
+    message = f"chore: bring {session.repository.base_branch} into the plan"
+    merged = await world.worktrees.merge(workspace.path, session.repository.base_commit, message)
     if merged.conflicts:
         raise Refused(
-            f"{session.base_branch} and the plan's branch {workspace.branch} collide in {', '.join(merged.conflicts)}",
+            f"{session.repository.base_branch} and the plan's branch {workspace.branch} collide in {', '.join(merged.conflicts)}",
             f"Settle that on the branch {workspace.branch}, then try again.",
         )

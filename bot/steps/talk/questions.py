@@ -11,8 +11,9 @@ from pydantic import Field
 from bot.core.actions import JudgeContinuation, JudgeWords, SummariseTalk
 from bot.core.errors import PortError, Refused
 from bot.core.events import ContinuationJudged, TalkSummarised, WordsJudged
-from bot.core.session import Message, Session, Speaker, WordKind, Words
+from bot.core.session import Message, Session, Speaker
 from bot.core.states import Status, TaskState
+from bot.core.talk import WordKind, Words
 from bot.core.world import World
 from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
 from bot.steps.prompt_data import (
@@ -169,8 +170,8 @@ def _ended(session: Session) -> dict[str, object]:
         "branches": [workspace.branch for workspace in session.workspaces],
         "ended": {
             "status": session.status.value,
-            "work": session.ending.value if session.ending else "",
-            "merged_commit": session.merged_commit[:12],
+            "work": session.ending.choice.value if session.ending.choice else "",
+            "merged_commit": session.ending.merged_commit[:12],
         },
     }
 

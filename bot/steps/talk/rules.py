@@ -21,19 +21,10 @@ from bot.core.events import (
     WordsJudged,
 )
 from bot.core.people import Verbosity
-from bot.core.session import (
-    ChangeStage,
-    Feedback,
-    Message,
-    Session,
-    Speaker,
-    Spoken,
-    WordKind,
-    Words,
-    messages_to_summarise,
-)
+from bot.core.session import Message, Session, Speaker, messages_to_summarise
 from bot.core.sheets import Text, Tone
 from bot.core.states import Phase, TaskState
+from bot.core.talk import ChangeStage, Feedback, Spoken, WordKind, Words
 from bot.core.text import clean, sentences
 from bot.steps import messages
 
@@ -61,12 +52,12 @@ def message_heard(session: Session, event: Said, text: str) -> Iterator[Deed]:
 
 def queue_words(session: Session, event: Said, text: str) -> Iterator[Deed]:
     """Until the model has judged it."""
-    if len(session.words) >= MOST_WAITING:
+    if len(session.talk.waiting) >= MOST_WAITING:
         yield messages.privately(
             event, "I am still reading earlier messages. Please say that again later."
         )
         return
-    session.words = (*session.words, words_of(event, text, mention=event.mention))
+    session.talk.waiting = (*session.talk.waiting, words_of(event, text, mention=event.mention))
 
 
 def words_of(event: FromPerson, text: str, *, mention: bool = True) -> Words:
@@ -83,18 +74,18 @@ def words_of(event: FromPerson, text: str, *, mention: bool = True) -> Words:
 def overheard(session: Session, event: Overheard) -> None:
     """The last of what others said: the model may know it, and nothing follows from it."""
     words = Words(id=event.id, by=event.by, at=event.at, text=event.text)
-    session.overheard = (*session.overheard, words)[-MOST_OVERHEARD:]
+    session.talk.overheard = (*session.talk.overheard, words)[-MOST_OVERHEARD:]
 
 
 def next_words(session: Session) -> Words | None:
     """Who named the bot is heard first; otherwise first come, first served."""
-    return min(session.words, key=lambda words: not words.mention, default=None)
+    return min(session.talk.waiting, key=lambda words: not words.mention, default=None)
 
 
 def take_words(session: Session, words_id: str) -> Words | None:
     """The words, which wait no longer."""
-    found = next((words for words in session.words if words.id == words_id), None)
-    session.words = tuple(words for words in session.words if words.id != words_id)
+    found = next((words for words in session.talk.waiting if words.id == words_id), None)
+    session.talk.waiting = tuple(words for words in session.talk.waiting if words.id != words_id)
     return found
 
 
@@ -123,12 +114,12 @@ def summarised(session: Session, event: TalkSummarised | OrderFailed) -> None:
     if isinstance(event, TalkSummarised):
         messages, told = event.messages, event.summary
     else:
-        messages = messages_to_summarise(session, session.context_window)
+        messages = messages_to_summarise(session, session.llm.context_window)
         told = f"{messages} earlier messages are left out."
     last = session.conversation[messages - 1].timestamp
     summary = Message(role=Speaker.SYSTEM, content=told, timestamp=last)
     session.conversation[:messages] = [summary]
-    session.summarised += 1
+    session.talk.summaries += 1
 
 
 # Who reads along: how much is said to them, when they spoke last, and what they thought of the
@@ -148,12 +139,12 @@ def note_speaker(session: Session, event: Event) -> None:
     """Somebody speaks. Asking what was missed does not count: else nobody could ask twice."""
     if not isinstance(event, FromPerson) or _looks_only(event):
         return
-    last = session.spoken.get(event.by.id)
+    last = session.talk.last_spoken.get(event.by.id)
     if last and last.at > event.at:
         return  # said before, and heard late
-    spoken = {id: one for id, one in session.spoken.items() if id != event.by.id}
+    spoken = {id: one for id, one in session.talk.last_spoken.items() if id != event.by.id}
     spoken[event.by.id] = Spoken(at=event.at, usage=session.usage)
-    session.spoken = dict(list(spoken.items())[-MOST_LISTENERS:])
+    session.talk.last_spoken = dict(list(spoken.items())[-MOST_LISTENERS:])
 
 
 def _looks_only(event: FromPerson) -> bool:
@@ -172,10 +163,10 @@ def by_verbosity(
     session: Session, deeds: Iterable[Deed], before: Mapping[str, TaskState], event: Event
 ) -> Iterator[Deed]:
     """What is said of it, as much as the thread wants."""
-    if session.verbosity is Verbosity.FULL:
+    if session.talk.verbosity is Verbosity.FULL:
         yield from _state_changes(session, before, event)
     for deed in deeds:
-        if session.verbosity is not Verbosity.QUIET or not _is_calm_news(deed):
+        if session.talk.verbosity is not Verbosity.QUIET or not _is_calm_news(deed):
             yield deed
 
 
@@ -201,18 +192,18 @@ def set_verbosity(session: Session, event: Commanded) -> Iterator[Deed]:
     if wanted not in set(Verbosity):
         yield messages.privately(
             event,
-            f"This thread is {session.verbosity}. verbosity quiet, normal or full changes that.",
+            f"This thread is {session.talk.verbosity}. verbosity quiet, normal or full changes that.",
         )
         return
-    session.verbosity = Verbosity(wanted)
-    yield messages.privately(event, VERBOSITY_SET[session.verbosity])
+    session.talk.verbosity = Verbosity(wanted)
+    yield messages.privately(event, VERBOSITY_SET[session.talk.verbosity])
 
 
 def take_feedback(session: Session, event: Pressed) -> Iterator[Deed]:
     """The last word of each person counts."""
     helpful = event.verb is Verb.HELPFUL
-    others = tuple(one for one in session.feedback if one.by != event.by.id)
-    session.feedback = (
+    others = tuple(one for one in session.talk.feedback if one.by != event.by.id)
+    session.talk.feedback = (
         *others[-MOST_LISTENERS:],
         Feedback(by=event.by.id, helpful=helpful, at=event.at),
     )
@@ -302,12 +293,12 @@ def due(session: Session) -> Iterator[Order]:
     if (
         words
         and session.phase in judged
-        and session.ending is None
+        and session.ending.choice is None
         and may_be_judged(session, words)
     ):
         yield JudgeWords(words_id=words.id)
-    if messages := messages_to_summarise(session, session.context_window):
-        yield SummariseTalk(number=session.summarised + 1, messages=messages)
+    if messages := messages_to_summarise(session, session.llm.context_window):
+        yield SummariseTalk(number=session.talk.summaries + 1, messages=messages)
 
 
 def may_be_judged(session: Session, words: Words) -> bool:

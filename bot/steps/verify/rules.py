@@ -68,14 +68,14 @@ def decide(
 def _seen(session: Session, task: Task, run: Run, event: WorkSeen) -> Iterator[Deed]:
     if task.work and task.work.head != event.work.head:
         # what was tested and judged is another commit
-        task.checked_of = task.judged_of = ""
-    task.work, task.work_of = event.work, run.id
+        task.checked_run = task.judged_run = ""
+    task.work, task.work_run = event.work, run.id
     if task.workspace:
         task.workspace = task.workspace.model_copy(update={"ready": True})
     task.verified_files, task.flags = event.verified_files, event.flags
-    task.tests_found, task.tests_problem = event.tests_found, event.tests_problem
+    task.found_command, task.found_problem = event.tests_found, event.tests_problem
     if not event.unmerged:
-        task.to_merge = ""
+        task.next_run.to_merge = ""
     yield from _main_checkout_touched(session, task, event)
     if missing := _missing(task, event):
         yield from _ask_for_evidence(session, task, event, missing)
@@ -99,12 +99,12 @@ def go_on(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
         yield from blocked.block(
             session,
             task,
-            test_command.question_about(session, task, task.tests_problem),
+            test_command.question_about(session, task, task.found_problem),
             event,
             Hold.TESTS,
         )
         return
-    if task.work_of == task.judged_of == run.id and not wants_check(session, task, run):
+    if task.work_run == task.judged_run == run.id and not wants_check(session, task, run):
         yield from ship.begin(session, task, event)
 
 
@@ -160,10 +160,10 @@ def _shown_by_tests(session: Session, task: Task, run: Run, left: list[Flag]) ->
 
 def _main_checkout_touched(session: Session, task: Task, event: WorkSeen) -> Iterator[Deed]:
     """Agents have no business in the main checkout. It may have been a person: so it is told, and once."""
-    new = tuple(file for file in event.touched if file not in session.touched)
+    new = tuple(file for file in event.touched if file not in session.repository.touched_files)
     if not new:
         return
-    session.touched = (*session.touched, *new)
+    session.repository.touched_files = (*session.repository.touched_files, *new)
     yield messages.news(
         f"touched:{task.key}:{len(task.runs)}",
         "Your own checkout was changed while an agent was at work",
@@ -207,8 +207,8 @@ def _ask_for_evidence(
             Hold.EVIDENCE,
         )
         return
-    task.next_why = Why.NO_EVIDENCE
-    task.next_feedback = (
+    task.next_run.why = Why.NO_EVIDENCE
+    task.next_run.feedback = (
         f"You reported the end, but {continued(missing)}. Finish the task and commit all of it."
     )
     happened = f"the agent says it is done, but {continued(missing)}"
@@ -234,7 +234,7 @@ def _list_of_signs(flags: list[Flag]) -> str:
 
 def wants_check(session: Session, task: Task, run: Run) -> bool:
     """Where nothing was changed there is nothing to test."""
-    if not test_command.for_task(session, task) or task.checked_of == run.id:
+    if not test_command.for_task(session, task) or task.checked_run == run.id:
         return False
     return bool(task.commits) or task.type is not TaskType.INVESTIGATION
 
@@ -246,7 +246,7 @@ def _checked(session: Session, task: Task, run: Run, event: CheckRan) -> Iterato
         told = f"The tests cannot be run with `{check.command}`: {event.problem}"
         yield from blocked.block(session, task, told, event, Hold.TESTS)
         return
-    task.checked_of = run.id
+    task.checked_run = run.id
     task.flags = (*_without_test_signs(task.flags), *_test_signs(check))
     if check.passed:
         yield from limits.check_test_runs(session, task, event)
@@ -257,8 +257,8 @@ def _checked(session: Session, task: Task, run: Run, event: CheckRan) -> Iterato
         reason = f"its tests still fail after {MAX_REPAIRS} repairs"
         yield from blocked.fail(session, task, reason, event)
         return
-    task.next_why = Why.CHECK_FAILED
-    task.next_feedback = (
+    task.next_run.why = Why.CHECK_FAILED
+    task.next_run.feedback = (
         f"The tests were run on your commit {check.commit[:10]} with `{check.command}`: {_failure_in_words(check)}. "
         f"{_test_conditions(check)}The end of the output:\n\n{check.output}\n\n"
         "Mend the cause, not the test, and commit."
@@ -311,7 +311,7 @@ def _test_conditions(check: Check) -> str:
 def _judged(session: Session, task: Task, run: Run, event: WorkJudged) -> Iterator[Deed]:
     verdict = event.verdict
     task.verdicts.append(verdict)
-    task.judged_of = run.id
+    task.judged_run = run.id
     match verdict.outcome:
         case Judgement.DONE:
             yield from ship.begin(session, task, event)
@@ -340,8 +340,8 @@ def _not_yet(session: Session, task: Task, event: WorkJudged, verdict: Verdict) 
 
 def _tell_what_is_missing(task: Task, verdict: Verdict) -> None:
     missing = "\n".join(f"- {one}" for one in verdict.missing or verdict.reasons)
-    task.next_why = Why.JUDGED
-    task.next_feedback = (
+    task.next_run.why = Why.JUDGED
+    task.next_run.feedback = (
         "Your work was held against what the task asks for. This is still missing:\n"
         f"{missing}\n\nDo exactly that, with tests, and commit."
     )
@@ -362,18 +362,18 @@ def hold_pressed(session: Session, event: Pressed) -> Iterator[Deed]:
         yield messages.stale_press(session, event)
         return
     title, reason = f"{task.key} {task.name}", task.blocked
-    if event.verb is Verb.ACCEPT and task.held in (
+    if event.verb is Verb.ACCEPT and task.hold in (
         Hold.FLAGS,
         Hold.LIMIT,
         Hold.SETTINGS,
         Hold.VERDICT,
     ):
-        what = "Let go on" if task.held in (Hold.LIMIT, Hold.SETTINGS) else "Accepted as it is"
+        what = "Let go on" if task.hold in (Hold.LIMIT, Hold.SETTINGS) else "Accepted as it is"
         yield from _accept(session, task, event)
     elif event.verb is Verb.SEND_BACK and event.text.strip():
         what = "Sent back to its agent"
         _sent_back(task, event)
-    elif task.held is Hold.TESTS and (what := _command_decided(session, task, event)):
+    elif task.hold is Hold.TESTS and (what := _command_decided(session, task, event)):
         yield from check_again(session, messages.decided(what, event), but=task.id)
     else:
         yield messages.stale_press(session, event)
@@ -390,7 +390,9 @@ def _command_decided(session: Session, task: Task, event: Pressed) -> str:
             return f"Tested with `{found}`"
         case Verb.TESTS if event.text.strip():
             test_command.set_by_person(session, event.text)
-            return f"Tested with `{session.test_command}`" if session.test_command else "Not tested"
+            return (
+                f"Tested with `{session.tests.command}`" if session.tests.command else "Not tested"
+            )
         case Verb.UNTESTED if found:
             return test_command.refuse(session, found)
         case _:
@@ -400,25 +402,25 @@ def _command_decided(session: Session, task: Task, event: Pressed) -> str:
 def check_again(session: Session, decided: Decided, but: str = "") -> Iterator[Deed]:
     """Who waited for the command goes on with what was decided. `but`: the id of a task whose card is told otherwise."""
     for task in session.in_state(TaskState.VERIFYING):
-        task.checked_of = ""
+        task.checked_run = ""
     for task in session.in_state(TaskState.BLOCKED):
-        if task.held is not Hold.TESTS or test_command.proposed(session, task):
+        if task.hold is not Hold.TESTS or test_command.proposed(session, task):
             continue
         if task.id != but:
             yield from blocked.close_card(session, task, decided)
         task.become(TaskState.VERIFYING)
-        task.checked_of = ""
+        task.checked_run = ""
 
 
 def _accept(session: Session, task: Task, event: Pressed) -> Iterator[Deed]:
-    match task.held:
+    match task.hold:
         case Hold.FLAGS:
             head = task.work.head if task.work else ""
             passed = dict.fromkeys((head, *(acceptance(task, one) for one in task.flags)))
             task.accepted = (*task.accepted, *passed)
             task.become(TaskState.VERIFYING)
             if task.check and task.check.restored:
-                task.checked_of = (
+                task.checked_run = (
                     ""  # what decides how tests are run is accepted: now they run with it
                 )
             yield from go_on(session, task, event)
@@ -443,11 +445,11 @@ def _continue_task(task: Task) -> None:
 
 def _sent_back(task: Task, event: Pressed) -> None:
     flags = "".join(f"\n- {flag.path}: {flag.says}" for flag in task.flags)
-    seen = f"\n\nWhat was noticed:{flags}" if task.held is Hold.FLAGS else ""
+    seen = f"\n\nWhat was noticed:{flags}" if task.hold is Hold.FLAGS else ""
     task.become(TaskState.NEEDS_CONTINUATION)
-    task.counters, task.past = Counters(), ()
-    task.next_why = Why.FLAGGED if seen else Why.FEEDBACK
-    task.next_feedback = f"Whoever looked at your work wants this: {event.text.strip()}{seen}"
+    task.counters, task.past_choices = Counters(), ()
+    task.next_run.why = Why.FLAGGED if seen else Why.FEEDBACK
+    task.next_run.feedback = f"Whoever looked at your work wants this: {event.text.strip()}{seen}"
 
 
 # What must be under way to verify a run.
@@ -456,16 +458,16 @@ def _sent_back(task: Task, event: Pressed) -> None:
 def due(session: Session, task: Task, run: Run) -> Iterator[Order]:
     if run.quiet.stopping:
         return
-    if task.work is None or task.work_of != run.id:
+    if task.work is None or task.work_run != run.id:
         yield LookAtWork(task_id=task.id, run_id=run.id)
     elif wants_check(session, task, run):
         yield RunCheck(
             task_id=task.id,
             commit=task.work.head,
             number=len(task.checks) + 1,
-            changed=session.tests_changed,
+            changed=session.tests.times_set,
             restored=restored_files(session, task),
         )
-    elif task.judged_of != run.id:
+    elif task.judged_run != run.id:
         number = len(task.verdicts) + 1
         yield JudgeWork(task_id=task.id, commit=task.work.head, number=number)

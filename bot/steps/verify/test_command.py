@@ -29,9 +29,9 @@ WITHOUT = "none"
 def take_scan(session: Session, scan: Scan) -> None:
     """What is found at the base counts until somebody says otherwise; the approval card shows it."""
     if scan.test_command and _may_be_found(session):
-        session.test_command, session.tests_from = scan.test_command, CommandSource.FOUND
-    if not session.set_up_said:
-        session.set_up = scan.set_up
+        session.tests.command, session.tests.source = scan.test_command, CommandSource.FOUND
+    if not session.repository.set_up_by_person:
+        session.repository.set_up = scan.set_up
 
 
 def as_approved(session: Session, scan: Scan) -> Scan:
@@ -43,19 +43,24 @@ def as_approved(session: Session, scan: Scan) -> Scan:
 
 def _may_be_found(session: Session) -> bool:
     """Sessions of an earlier version do not say where their command is from: it stays as it is."""
-    if session.tests_from is None:
-        return not session.test_command
-    return session.tests_from is CommandSource.FOUND
+    if session.tests.source is None:
+        return not session.tests.command
+    return session.tests.source is CommandSource.FOUND
 
 
 def to_ask(session: Session, number: int) -> Question | None:
     """The question for the command, where none was found. None: there is nothing to ask."""
     asked = any(question.tests for question in session.intent.clarifications)
-    if asked or session.spec_only or session.scan is None or not _may_be_found(session):
+    if (
+        asked
+        or session.request.spec_only
+        or session.repository.scan is None
+        or not _may_be_found(session)
+    ):
         return None
-    if session.test_command:
+    if session.tests.command:
         return None
-    usual = NOT_RUN if session.scan.has_tests else NONE_YET
+    usual = NOT_RUN if session.repository.scan.has_tests else NONE_YET
     return Question(
         number=number,
         text="Which command runs the tests of this repository? I found none.",
@@ -73,9 +78,9 @@ def take_answer(session: Session) -> None:
         return
     said = question.answer.strip().strip("`").strip()
     if question.answer in question.options:
-        if session.tests_from is CommandSource.PERSON:
-            session.test_command, session.tests_from = "", None
-    elif said != session.test_command:
+        if session.tests.source is CommandSource.PERSON:
+            session.tests.command, session.tests.source = "", None
+    elif said != session.tests.command:
         set_by_person(session, said)
 
 
@@ -85,8 +90,8 @@ def for_task(session: Session, task: Task) -> str:
     What is found in its own tree counts once a person has seen it; until then it is tested as the base is.
     """
     if not _may_be_found(session):
-        return session.test_command
-    found = task.tests_found
+        return session.tests.command
+    found = task.found_command
     return found if found and found in _seen_by_people(session) else _found_at_base(session)
 
 
@@ -96,13 +101,13 @@ def for_whole(session: Session) -> str:
         (task for task in session.tasks if task.completed_at),
         key=lambda task: task.completed_at or session.created_at,
     )
-    found = [task.tests_found for task in done if task.tests_found in session.tests_accepted]
+    found = [task.found_command for task in done if task.found_command in session.tests.accepted]
     return found[-1] if found and _may_be_found(session) else at_base(session)
 
 
 def at_base(session: Session) -> str:
     """What runs the tests there; what a task has brought is of no use at the base."""
-    return _found_at_base(session) if _may_be_found(session) else session.test_command
+    return _found_at_base(session) if _may_be_found(session) else session.tests.command
 
 
 def is_looked_for(session: Session, task: Task) -> bool:
@@ -112,18 +117,18 @@ def is_looked_for(session: Session, task: Task) -> bool:
 
 def proposed(session: Session, task: Task) -> str:
     """The command found in its tree that nobody has decided about; empty: there is none."""
-    found = task.tests_found
-    known = (*_seen_by_people(session), *session.tests_refused)
+    found = task.found_command
+    known = (*_seen_by_people(session), *session.tests.refused)
     return found if is_looked_for(session, task) and found not in known else ""
 
 
 def _seen_by_people(session: Session) -> tuple[str, ...]:
-    return ("", _found_at_base(session), *session.tests_accepted)
+    return ("", _found_at_base(session), *session.tests.accepted)
 
 
 def _found_at_base(session: Session) -> str:
     """The plan was approved with it."""
-    return session.scan.test_command if session.scan else ""
+    return session.repository.scan.test_command if session.repository.scan else ""
 
 
 def question_about(session: Session, task: Task, problem: str) -> str:
@@ -134,42 +139,42 @@ def question_about(session: Session, task: Task, problem: str) -> str:
         if base
         else f"{task.key} has set up tests: `{found}` runs them."
     )
-    where = "in the sandbox" if session.sandboxed else "on this machine, without a sandbox"
+    where = "in the sandbox" if session.agents.sandboxed else "on this machine, without a sandbox"
     asks = f"Shall I run it {where}, for this task and for those that build on it?"
     return " ".join(part for part in (begins, problem, asks) if part)
 
 
 def accept(session: Session, command: str) -> None:
     """Somebody has seen what was found."""
-    session.tests_accepted = (*session.tests_accepted, command)
-    session.test_command, session.tests_from = command, CommandSource.FOUND
+    session.tests.accepted = (*session.tests.accepted, command)
+    session.tests.command, session.tests.source = command, CommandSource.FOUND
 
 
 def refuse(session: Session, command: str) -> str:
     """It is not asked about again. What is done instead, in a few words."""
-    session.tests_refused = (*session.tests_refused, command)
+    session.tests.refused = (*session.tests.refused, command)
     base = _found_at_base(session)
     return f"Tested with `{base}` as before" if base else "Not tested"
 
 
 def set_by_person(session: Session, said: str) -> None:
     command = said.strip().strip("`").strip()
-    session.test_command = "" if command.lower() == WITHOUT else command
-    session.tests_from, session.test_problem = CommandSource.PERSON, ""
-    session.tests_changed += 1
+    session.tests.command = "" if command.lower() == WITHOUT else command
+    session.tests.source, session.tests.problem = CommandSource.PERSON, ""
+    session.tests.times_set += 1
 
 
 def set_up_by_person(session: Session, said: str) -> None:
     command = said.strip().strip("`").strip()
-    session.set_up = "" if command.lower() == WITHOUT else command
-    session.set_up_said = True
+    session.repository.set_up = "" if command.lower() == WITHOUT else command
+    session.repository.set_up_by_person = True
 
 
 def as_fields(session: Session) -> Fields:
     pairs = (
-        ("Command", session.test_command or "none is known"),
+        ("Command", session.tests.command or "none is known"),
         ("Where from", source(session)),
-        ("Problem", session.test_problem),
+        ("Problem", session.tests.problem),
     )
     return Fields(pairs=tuple((name, value) for name, value in pairs if value))
 
@@ -215,23 +220,27 @@ SHOWN_OUTPUT = 1500
 
 def base_check_wanted(session: Session) -> bool:
     """Whether the tests have to be run at the base, by this command, before an agent may start."""
-    known = session.base_check
+    known = session.tests.base_check
     if not at_base(session):
         return False
-    return known is None or known.command != at_base(session) or known.commit != session.base_commit
+    return (
+        known is None
+        or known.command != at_base(session)
+        or known.commit != session.repository.base_commit
+    )
 
 
 def base_tests_seen(session: Session) -> bool:
     """Whether the runner tells which tests ran, also in a worktree that was only made for them."""
-    tests = session.base_check.tests if session.base_check else None
+    tests = session.tests.base_check.tests if session.tests.base_check else None
     return not base_check_wanted(session) and tests is not None and tests.seen
 
 
 def base_checked(session: Session, event: BaseChecked) -> Iterator[Deed]:
     check = event.check
-    if check.command != at_base(session) or check.commit != session.base_commit:
+    if check.command != at_base(session) or check.commit != session.repository.base_commit:
         return
-    session.base_check = check
+    session.tests.base_check = check
     title, *lines = _base_report(check, event.problem)
     if title:
         yield messages.news(

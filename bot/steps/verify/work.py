@@ -50,8 +50,10 @@ OUR_FILES = (".claude/settings.local.json",)
 async def look_at_work(world: World, session: Session, order: LookAtWork) -> WorkSeen:
     task, workspace = task_in(session, order.task_id)
     if not workspace.ready:  # it was lost, and a person wants it made again
-        start = session.spec.commit if session.spec else session.base_commit
-        await world.worktrees.prepare(session.repository, workspace.branch, workspace.path, start)
+        start = session.plan.spec.commit if session.plan.spec else session.repository.base_commit
+        await world.worktrees.prepare(
+            session.repository.path, workspace.branch, workspace.path, start
+        )
         await set_up(world, session, workspace.path, task.key, f"the worktree of {task.key}")
     found = await world.worktrees.work(workspace.path, workspace.start, OUR_FILES)
     work = world.masker.mask_model(_bounded_work(found))
@@ -61,7 +63,7 @@ async def look_at_work(world: World, session: Session, order: LookAtWork) -> Wor
         for path in (*work.created_files, *work.changed_files, *work.deleted_files)
     )
     summary = f"{task.key}: {len(work.commits)} commits, {len(files)} files at {work.head}"
-    executor = task.agent or session.agent
+    executor = task.agent or session.agents.default
     diff = await world.worktrees.diff(workspace.path, workspace.start, LONGEST_DIFF, found.head)
     command, problem = await _tests_in(world, session, task, workspace, found)
     evidence = await keep_evidence(
@@ -94,10 +96,12 @@ async def _tests_in(
     if not found.commits or not test_command.is_looked_for(session, task):
         return "", ""
     try:
-        scan = world.masker.mask_model(await world.repository.scan(session.repository, found.head))
+        scan = world.masker.mask_model(
+            await world.repository.scan(session.repository.path, found.head)
+        )
     except PortError as trouble:
         log.warning("no tests looked for", extra={"data": {"why": trouble.reason}})
-        return task.tests_found, task.tests_problem
+        return task.found_command, task.found_problem
     if not scan.test_command:
         return "", ""
     return scan.test_command, await world.commands.problem(workspace.path, scan.test_command)
@@ -129,7 +133,7 @@ async def _touched(world: World, session: Session, task: Task) -> tuple[str, ...
     before = task.run.before if task.run else None
     if before is None:
         return ()
-    now = world.masker.mask_model(await world.repository.checkout(session.repository))
+    now = world.masker.mask_model(await world.repository.checkout(session.repository.path))
     return now.touched_since(before)
 
 
@@ -137,7 +141,7 @@ async def _unmerged(world: World, session: Session, task: Task, head: str) -> tu
     """What has commits that are not in it: an agent was told to merge it, and did not."""
     branches: list[str] = []
     start = task.workspace.start if task.workspace else ""
-    if start and await world.worktrees.log(session.repository, head, start):
+    if start and await world.worktrees.log(session.repository.path, head, start):
         branches.append(start[:10])
     for merged in task.workspace.merged if task.workspace else ():
         other = session.task(merged)
@@ -145,7 +149,7 @@ async def _unmerged(world: World, session: Session, task: Task, head: str) -> tu
             continue
         if other.state is TaskState.COMPLETED:
             branch = other.workspace.branch
-            if await world.worktrees.log(session.repository, head, finished_commit(other)):
+            if await world.worktrees.log(session.repository.path, head, finished_commit(other)):
                 branches.append(branch)
     return tuple(branches)
 
@@ -230,7 +234,7 @@ async def _not_run(world: World, session: Session, workspace: Workspace, check: 
         return ""
     why = await world.commands.problem(workspace.path, check.command)
     why = why or test_command.why_not_run(check.exit_code, check.output)
-    found = session.scan.set_up if session.scan else ""
+    found = session.repository.scan.set_up if session.repository.scan else ""
     wanted = found and not set_up_commands(world, session)
     return sentences(why, f"Perhaps `setup: {found}` helps." if why and wanted else "")
 
@@ -262,24 +266,24 @@ async def check_base(world: World, session: Session, order: CheckBase) -> BaseCh
 
 async def _tests_at_base(world: World, session: Session) -> Executed:
     """As it was kept for this commit and command; else it is run in a worktree of its own."""
-    commit, command = session.base_commit, test_command.at_base(session)
+    commit, command = session.repository.base_commit, test_command.at_base(session)
     # what was missing before another set-up does not count after it
-    about = "\0".join((session.repository, command, *set_up_commands(world, session)))
+    about = "\0".join((session.repository.path, command, *set_up_commands(world, session)))
     name = hashlib.sha256(about.encode()).hexdigest()[:12]
     kept = f"{world.home}/runs/base-{commit[:16]}-{name}.log"
-    scratch = worktree_path(session.repository, f"agent/base-{session.short}")
+    scratch = worktree_path(session.repository.path, f"agent/base-{session.short}")
     if found := await world.commands.tested(kept):
         # a bot that was killed after it had kept them has left it
-        await world.worktrees.remove_scratch(session.repository, scratch)
+        await world.worktrees.remove_scratch(session.repository.path, scratch)
         return found
     try:
-        await world.worktrees.scratch(session.repository, scratch, commit)
+        await world.worktrees.scratch(session.repository.path, scratch, commit)
         await set_up(world, session, scratch, "base", "the worktree of the base")
         return await world.commands.test(
             scratch, command, seconds=world.rules.check_seconds, log=kept
         )
     finally:
-        await world.worktrees.remove_scratch(session.repository, scratch)
+        await world.worktrees.remove_scratch(session.repository.path, scratch)
 
 
 async def run_tests(
@@ -336,15 +340,15 @@ async def run_tests_restored(
     accepted: Sequence[Flag] = (),
 ) -> Check:
     """The tests of a commit in a throwaway worktree, with files that decide how they are run as they were at `since`."""
-    scratch = worktree_path(session.repository, f"agent/restored-{session.short}")
+    scratch = worktree_path(session.repository.path, f"agent/restored-{session.short}")
     try:
         await world.worktrees.scratch(
-            session.repository, scratch, commit, restored=restored, since=since
+            session.repository.path, scratch, commit, restored=restored, since=since
         )
         await set_up(world, session, scratch, "restored", "a worktree made for the tests")
         check = await run_tests(
             world, session, command, scratch, commit, number, log_path, accepted
         )
     finally:
-        await world.worktrees.remove_scratch(session.repository, scratch)
+        await world.worktrees.remove_scratch(session.repository.path, scratch)
     return check.model_copy(update={"restored": restored})

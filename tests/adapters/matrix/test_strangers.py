@@ -85,7 +85,7 @@ async def place(people: People, proxy: Proxy, tmp_path: Path) -> AsyncIterator[P
     stage.gate = Gate({"matrix": door})
     session = scenes.awaiting_approval()
     session.thread = Thread(platform="matrix", channel=room, root=root)
-    session.documents_shown_at = None  # a plan of today
+    session.plan.shown_at = None  # a plan of today
     stage.store.save(Record(session=session))
     await stage.open()
     await stage.settle()

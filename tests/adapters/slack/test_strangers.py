@@ -71,7 +71,7 @@ async def place() -> AsyncIterator[Place]:
         root = await bed.say(MIKA, PUBLIC, "Add discounts")
         session = scenes.awaiting_approval()
         session.thread = Thread(platform="slack", workspace=TEAM, channel=PUBLIC, root=root.ts)
-        session.documents_shown_at = None  # a plan of today
+        session.plan.shown_at = None  # a plan of today
         stage.store.save(Record(session=session))
         await stage.open()
         await stage.settle()

@@ -12,6 +12,7 @@ from bot.core.people import Person, Thread
 from bot.core.projections.records import Record
 from bot.core.runs import Run
 from bot.core.session import SCHEMA, Session, Speaker
+from bot.core.session_parts import SessionRepository
 from bot.core.states import Outcome, Status, TaskState
 from bot.core.task import Task, Workspace
 from tests.adapters.store.anything import Filled
@@ -30,7 +31,7 @@ def record(
         status=status,
         thread=Thread(platform="slack", workspace="T1", channel="C1", root=name),
         owner=ALICE,
-        repository="/srv/shop",
+        repository=SessionRepository(path="/srv/shop"),
     )
     for number in range(messages):
         session.say(Speaker.USER, f"{number} ".ljust(size, "x"), NOON)

@@ -26,8 +26,8 @@ FIRST, LAST = 2, 7
 def state(number: int) -> Record:
     """The record after so many saves: texts that grow and shrink, lists that come and go."""
     record = busy()
-    record.session.continues = number
-    record.session.change_request = "x" * (number * 7919 % 120_000)
+    record.session.ending.rounds = number
+    record.session.plan.change_request = "x" * (number * 7919 % 120_000)
     record.inbox = [said(f"e-{number + n}", "y" * (number * 31 % 500)) for n in range(number % 4)]
     for n in range(number % 9):
         record.session.say(Speaker.USER, f"{number} {n}", NOON)

@@ -161,7 +161,7 @@ def is_sound(home: Path, ended: Ended) -> None:
     assert store.broken == ()
     assert (record is not None) or not ended.acknowledged
     if record:
-        number = record.session.continues
+        number = record.session.ending.rounds
         assert record == wanted(number)
         assert max(ended.acknowledged, FIRST) <= number <= LAST
         assert number == ended.acknowledged or ended.code or ended.refused

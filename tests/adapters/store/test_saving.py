@@ -104,7 +104,7 @@ def test_a_journal_does_not_grow_for_ever(tmp_path: Path) -> None:
     store = a_store(tmp_path)
     living = busy()
     for number in range(30):
-        living.session.change_request = str(number).ljust(100_000, ".")
+        living.session.plan.change_request = str(number).ljust(100_000, ".")
         store.save(living)
         assert journal(tmp_path).stat().st_size < SLACK_BYTES + 250_000
     assert a_store(tmp_path).load() == [living]
@@ -236,7 +236,7 @@ def test_a_full_disk_is_told_with_a_remedy_and_loses_nothing(tmp_path: Path) -> 
     assert list(journal(tmp_path).parent.iterdir()) == [], "what could not begin leaves nothing"
     store.save(busy())
     larger = busy()
-    larger.session.change_request = "x" * 5000
+    larger.session.plan.change_request = "x" * 5000
     before = journal(tmp_path).read_bytes()
     with files_no_larger_than(len(before) + 100), pytest.raises(Unavailable) as caught:
         store.save(larger)
@@ -257,13 +257,13 @@ def test_a_full_disk_does_not_hinder_a_journal_from_growing_on(tmp_path: Path) -
     temporary = journal(tmp_path).with_name("one.journal.tmp")
     temporary.mkdir()  # nothing can be written here
     for number in range(7):
-        living.session.change_request = str(number).ljust(400_000, ".")
+        living.session.plan.change_request = str(number).ljust(400_000, ".")
         store.save(living)
     assert journal(tmp_path).stat().st_size > 2 * SLACK_BYTES
     temporary.rmdir()
-    living.session.change_request = "short"
+    living.session.plan.change_request = "short"
     for _ in range(4):
-        living.session.change_request += "x" * 400_000
+        living.session.plan.change_request += "x" * 400_000
         store.save(living)
     assert journal(tmp_path).stat().st_size < 3 * SLACK_BYTES
     assert a_store(tmp_path).load() == [living]

@@ -7,17 +7,19 @@ import logging
 import os
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from adapters.files import LARGEST_FILE, Disk
 from adapters.store import JournalStore, session_archive
+from bot.core.migrations import MIGRATIONS, Migration, SavedRow, migrate_rows, migrate_session
 from bot.core.session import SCHEMA, Session
-from bot.core.snapshot import MIGRATIONS, Migration, SavedRow, migrate_file, migrate_rows, restore
+from bot.core.snapshot import restore
 from bot.core.states import Status
 from tests.adapters.store.disks import CountingDisk, HastyDisk, files_no_larger_than
 from tests.adapters.store.samples import busy, everything, record, show
@@ -27,6 +29,8 @@ EXAMPLE_ID = "a1b2c3d4-e5f6-7890-abcd-ef1234567890"
 STORED, ACTIVE = 2000, 20
 FORMS = Path(__file__).with_name("forms")
 OLDER = range(1, SCHEMA)
+WHOLE = "4-everything"
+"""The last form in which a session was flat, with something in every field."""
 
 
 def later(home: Path, disk: Disk | None = None) -> JournalStore:
@@ -69,7 +73,7 @@ def test_the_export_follows_every_save_within_a_second(tmp_path: Path, delay: fl
     store = JournalStore(tmp_path) if delay is None else JournalStore(tmp_path, export_delay=delay)
     for number in range(3 if delay else 1):
         saved = busy()
-        saved.session.continues = number
+        saved.session.ending.rounds = number
         store.save(saved)
         eventually(partial(says, exported(tmp_path), saved.session))
     store.close()
@@ -97,7 +101,7 @@ def test_many_saves_are_one_export(tmp_path: Path) -> None:
     exports: list[Path] = []
     store, saved = later(tmp_path, Exports()), busy()
     for number in range(50):
-        saved.session.continues = number
+        saved.session.ending.rounds = number
         store.save(saved)
     store.close()
     assert exports.count(exported(tmp_path)) == 1
@@ -113,7 +117,7 @@ def test_a_session_saved_while_it_is_exported_is_exported_again_before_it_is_let
                 store.save(more.pop())
 
     over = record(status=Status.COMPLETED)
-    over.session.continues = 1
+    over.session.ending.rounds = 1
     more = [over]
     store = later(tmp_path, Interrupting())
     store.save(record(status=Status.COMPLETED))
@@ -310,7 +314,7 @@ def test_an_index_that_differs_from_the_journals_is_put_right(home: Path) -> Non
 
 def test_a_session_opened_again_is_loaded_though_the_bot_was_killed_at_once(home: Path) -> None:
     late = record("over", status=Status.COMPLETED)
-    late.session.continues = 1
+    late.session.ending.rounds = 1
     store = later(home)
     store.save(late)
     assert store.find("over") == late, "a late word is kept where it lies"
@@ -335,7 +339,7 @@ def test_what_is_over_stays_where_it_is_found_until_its_last_card_is_shown(tmp_p
 
 def test_every_form_there_ever_was_has_its_step_and_its_sample() -> None:
     assert [*MIGRATIONS] == [number + 1 for number in OLDER]
-    assert {path.stem for path in FORMS.iterdir()} == {str(number) for number in OLDER}
+    assert {path.stem for path in FORMS.iterdir()} == {*map(str, OLDER), WHOLE}
 
 
 @pytest.mark.parametrize("form", OLDER)
@@ -352,13 +356,39 @@ def test_a_journal_of_an_older_form_is_read_and_saved_in_todays(tmp_path: Path, 
     wanted.session.conversation = found.session.conversation
     assert (found, len(found.session.conversation)) == (wanted, 4)
     assert journal.read_bytes() == written, "reading changes nothing"
-    for field in ("dry_run", "asked"):
-        setattr(found.session, field, True)
+    for field in ("dry_run", "questions_asked"):
+        setattr(found.session.request, field, True)
         store.save(found)
     assert f'"schema":{SCHEMA}'.encode() in journal.read_bytes().splitlines()[0]
     assert later(tmp_path).load() == [found]
     file = restore((FORMS / f"{form}.json").read_bytes())
     assert (file.schema_version, file.tasks) == (SCHEMA, busy("older").session.tasks)
+
+
+def scalars(value: object) -> Counter[object]:
+    """Every text, number and truth value somewhere inside, however deep it is."""
+    match value:
+        case dict():
+            items = cast("dict[str, object]", value)
+            return sum(map(scalars, items.values()), Counter[object]())
+        case list():
+            return sum(map(scalars, cast("list[object]", value)), Counter[object]())
+        case _:
+            return Counter([value])
+
+
+def test_nothing_of_a_flat_session_is_lost_when_it_is_put_in_parts(tmp_path: Path) -> None:
+    journal = tmp_path / "sessions/unfinished/older.journal"
+    journal.parent.mkdir(parents=True)
+    shutil.copy(FORMS / f"{WHOLE}.journal", journal)
+    [line] = journal.read_bytes().splitlines()[1:]
+    rows = json.loads(line[9:])["record"]["put"]
+    flat = [row for path, row in rows.items() if path.startswith("/session")]
+    [record] = later(tmp_path).load()
+    exported = restore((FORMS / f"{WHOLE}.json").read_bytes())
+    assert (exported, exported.schema_version) == (record.session, SCHEMA)
+    exported.schema_version = 4
+    assert scalars(exported.model_dump(mode="json")) == scalars(flat)
 
 
 def test_steps_are_taken_one_after_the_other_on_sessions_and_on_tasks() -> None:
@@ -374,7 +404,7 @@ def test_steps_are_taken_one_after_the_other_on_sessions_and_on_tasks() -> None:
     assert rows["/session"] == {"asked": True, "schema_version": SCHEMA}
     assert rows["/session/tasks/0"] == {"holds": SCHEMA}
     assert rows["/session/tasks/0/runs/0"] == {"holds": 1}
-    file = migrate_file({"put": True, "tasks": [{"holds": 1}]}, 1, steps)
+    file = migrate_session({"put": True, "tasks": [{"holds": 1}]}, 1, steps)
     assert file == {"asked": True, "tasks": [{"holds": SCHEMA}], "schema_version": SCHEMA}
 
 

@@ -220,9 +220,9 @@ async def test_the_metadata_tells_who_runs_it_how_it_is_set_and_how_far_it_is(ho
     told = SessionLog.model_validate_json((directory(home) / "session.json").read_bytes())
     assert (told.runner_version, told.configuration["gwt_agent"]) == ("1.2.3", "claude")
     assert CANARY not in str(told.configuration)
-    assert told.target_project == now.repository
+    assert told.target_project == now.repository.path
     assert (told.current_phase, told.status) == (SessionPhase.QA, OverallStatus.INCOMPLETE)
-    assert told.continuation_approved is (now.approval is not None)
+    assert told.continuation_approved is (now.approval.granted is not None)
     assert told.limit_violations == (over,)
     assert (told.selected_provider, told.selected_model) == ("openai", "some-model")
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from bot.core.plan import Document, DocumentKind
-from bot.core.session import Affected, Change, ChangeStage, Session
+from bot.core.session import Session
 from bot.core.spec_kit.tasks_reader import parse_tasks
 from bot.core.states import TaskState
+from bot.core.talk import Affected, Change, ChangeStage
 from bot.steps.asking import prompt
 from bot.steps.specify.questions import Written, document
 from tests.fakes.llm import ScriptedLlm
@@ -24,7 +25,7 @@ POOR = '{"score": 40, "issues": ["T001 is too large, split it"]}'
 
 def specified(**changes: object) -> Session:
     spec = Document(kind=DocumentKind.SPEC, revision=1, text=SPEC, sha256="0" * 64)
-    return surveyed(documents=(spec,), test_command=TEST, **changes)
+    return surveyed(plan__documents=(spec,), tests__command=TEST, **changes)
 
 
 def draft(
@@ -118,7 +119,7 @@ async def test_what_anybody_can_see_counts_however_well_the_model_judges() -> No
 @pytest.mark.covers("G-RULE-TASKS-8")
 async def test_without_tests_in_the_repository_the_first_task_has_to_set_them_up() -> None:
     session = specified()
-    session.test_command = ""
+    session.tests.command = ""
     setting_up = tasks(draft("T001", "Set up tests"), draft("T002", "Codes", "T001"))
     found, data, _ = await written(session, tasks(draft("T001", "Codes")), GOOD, setting_up, GOOD)
     assert titles(found) == ["T001 Set up tests", "T002 Codes"]

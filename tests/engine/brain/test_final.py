@@ -27,7 +27,7 @@ TWO = SPEC.replace("take a code.", "take a code.\n- **FR-002**: It MUST refuse u
 def whole(*tasks: Task, spec: str = SPEC) -> Session:
     session = executing(*tasks)
     document = Document(kind=DocumentKind.SPEC, revision=1, text=spec, sha256="0" * 64)
-    session.documents = (document,)
+    session.plan.documents = (document,)
     return session
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from bot.core.errors import Unavailable
 from bot.core.naming import task_label
-from bot.core.session import Change, Message, Session, Speaker, WordKind, Words
+from bot.core.session import Message, Session, Speaker
 from bot.core.states import Outcome, Phase, RunState, Status, TaskState
+from bot.core.talk import Change, WordKind, Words
 from bot.core.task import Acceptance, Option, Step
 from bot.steps.asking import ask, prompt
 from bot.steps.change.questions import NAMED, NOT_TOLD, ImpactPrompt
@@ -116,8 +117,8 @@ async def test_an_answer_in_another_language_is_asked_for_again() -> None:
 
 async def test_long_documents_and_long_talk_leave_room_for_the_words() -> None:
     session = awaiting_approval(task("T001"))
-    session.documents = tuple(
-        one.model_copy(update={"text": "本文" * 100_000}) for one in session.documents
+    session.plan.documents = tuple(
+        one.model_copy(update={"text": "本文" * 100_000}) for one in session.plan.documents
     )
     for _ in range(40):
         session.say(Speaker.USER, "話" * 10_000, T0)
@@ -297,7 +298,7 @@ STEP = Step(
 
 
 async def test_the_model_chooses_one_of_the_options() -> None:
-    failing = task("T001", past=("check_failed>again",), checks=[check(1, 1, "3 != 4")])
+    failing = task("T001", past_choices=("check_failed>again",), checks=[check(1, 1, "3 != 4")])
     failing.runs.append(run("T001", 1, RunState.ENDED).model_copy(update={"message": "I tried"}))
     failing.update_run(failing.runs[-1].model_copy(update={"outcome": Outcome.FINISHED}))
     llm = ScriptedLlm([answer(choice="ask", reason="Twice the same.")])

@@ -13,8 +13,9 @@ from bot.core.git import Scan
 from bot.core.intent import Intent
 from bot.core.llm import estimate_tokens
 from bot.core.plan import Document, DocumentKind
-from bot.core.session import KEPT_VERBATIM, Affected, Change, ChangeStage, Session, Speaker
+from bot.core.session import KEPT_VERBATIM, Session, Speaker
 from bot.core.states import Phase, TaskState
+from bot.core.talk import Affected, Change, ChangeStage
 from bot.steps.asking import prompt
 from bot.steps.prompt_data import fitted, kept_tasks, material, question_data, room, tasks_now
 from tests.flow.scenes import ANN, T0, asked, executing, later, question, running, surveyed, task
@@ -107,9 +108,9 @@ def test_while_a_change_is_drafted_its_documents_are_the_current_ones() -> None:
 def test_before_the_work_begins_the_former_revision_is_the_previous_one() -> None:
     session = surveyed(
         phase=Phase.SPECIFYING,
-        change_request="smaller",
-        previous=(text_of("spec", "# old"),),
-        documents=(text_of("spec", "# new", 2),),
+        plan__change_request="smaller",
+        plan__previous_documents=(text_of("spec", "# old"),),
+        plan__documents=(text_of("spec", "# new", 2),),
     )
     data = material(session)
     assert (data["spec"], data["previous"], data["change_request"]) == (
@@ -197,7 +198,7 @@ def test_it_is_never_more_than_was_allowed_while_anything_may_be_cut(
 
 @pytest.mark.covers("G-US8.2", "G-RULE-CONTEXT-3")
 def test_prompt_data_and_answer_go_into_a_model_whose_window_nobody_knows() -> None:
-    session = surveyed(scan=Scan(commit="b" * 40, source_overview="x" * 200_000))
+    session = surveyed(repository__scan=Scan(commit="b" * 40, source_overview="x" * 200_000))
     data = question_data(session, "clarify", earlier=[])
     used = size_of(data) + estimate_tokens(prompt("clarify"))
     assert 8_000 < used <= 12_000 - 3_000 + 2
@@ -206,6 +207,6 @@ def test_prompt_data_and_answer_go_into_a_model_whose_window_nobody_knows() -> N
 
 @pytest.mark.covers("G-RULE-CONTEXT-2")
 def test_a_larger_window_takes_more() -> None:
-    session = surveyed(scan=Scan(commit="b" * 40, source_overview="x" * 200_000))
-    session.context_window = 200_000
+    session = surveyed(repository__scan=Scan(commit="b" * 40, source_overview="x" * 200_000))
+    session.llm.context_window = 200_000
     assert question_data(session, "clarify")["repository"] == material(session)["repository"]

@@ -10,10 +10,11 @@ import pytest
 
 from bot.core.intent import Intent
 from bot.core.plan import Analysis, Document, DocumentKind, Finding, Severity
-from bot.core.session import Change, ChangeStage, Session
+from bot.core.session import Session
 from bot.core.spec_kit import spec
 from bot.core.spec_kit.drafts import TaskDraft
 from bot.core.states import TaskState
+from bot.core.talk import Change, ChangeStage
 from bot.steps.asking import ask
 from bot.steps.specify.questions import AnalyzePrompt, analysis, document
 from tests.fakes.llm import ScriptedLlm
@@ -41,7 +42,7 @@ def paper(kind: DocumentKind, text: str) -> Document:
 def planned(*serving: tuple[str, ...]) -> Session:
     """A plan for two requirements with a task for each group of them."""
     tasks = [task(f"T{n:03}", requirements=ids) for n, ids in enumerate(serving, 1)]
-    return surveyed(documents=(paper(DocumentKind.SPEC, TWO),), tasks=tasks)
+    return surveyed(plan__documents=(paper(DocumentKind.SPEC, TWO),), tasks=tasks)
 
 
 async def spec_of(session: Session, *lines: str) -> tuple[str, list[Any]]:
@@ -102,7 +103,7 @@ async def test_a_model_that_cannot_write_leaves_the_request_itself_as_the_plan()
 
 
 async def test_a_change_that_the_model_cannot_write_is_added_to_what_was_there() -> None:
-    session = executing(task("T001"), documents=(paper(DocumentKind.SPEC, TWO),))
+    session = executing(task("T001"), plan__documents=(paper(DocumentKind.SPEC, TWO),))
     session.change = Change(
         id="c1", text="use cents", by=ANN, at=T0, stage=ChangeStage.DRAFTING, revision=2
     )
@@ -122,10 +123,10 @@ async def test_the_plan_is_written_from_the_specification() -> None:
 async def test_while_a_plan_is_mended_the_model_is_told_what_was_found() -> None:
     session = surveyed()
     finding = Finding(id="A1", severity=Severity.CRITICAL, category="ambiguity", summary="What?")
-    session.analysis = Analysis(findings=(finding,))
+    session.plan.analysis = Analysis(findings=(finding,))
     _, (data,) = await spec_of(session, SPEC)
     assert data["findings"] == []
-    session.repairs = 1
+    session.plan.repairs = 1
     _, (data,) = await spec_of(session, SPEC)
     assert [one["summary"] for one in data["findings"]] == ["What?"]
     for kind in (DocumentKind.PLAN, DocumentKind.TASKS):

@@ -9,7 +9,8 @@ import pytest
 
 from bot.core.intent import Intent, Risk, Vague
 from bot.core.people import Destination
-from bot.core.session import Session, Words
+from bot.core.session import Session
+from bot.core.talk import Words
 from bot.steps.asking import ask
 from bot.steps.clarify.questions import (
     AnswersFound,
@@ -158,7 +159,10 @@ async def test_one_part_is_the_whole() -> None:
 
 @pytest.mark.parametrize(
     "session",
-    [surveyed(going=Destination.HERE), surveyed(intent=Intent(body="Add codes", parent="i-1"))],
+    [
+        surveyed(request__destination=Destination.HERE),
+        surveyed(intent=Intent(body="Add codes", parent="i-1")),
+    ],
 )
 async def test_what_is_a_part_already_or_wanted_as_one_is_not_split(session: Session) -> None:
     found, _ = await understood(read(parts=TWO_PARTS), session=session)

@@ -20,6 +20,7 @@ from bot.steps.ship import questions
 from bot.steps.verify.questions import JudgePrompt, plain_verdict
 from tests.engine.worst import answers as worst
 from tests.fakes.llm import Call, ScriptedLlm
+from tests.fields import put
 from tests.flow.scenes import T0, check, executing, run, task, work
 
 DIFF = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
@@ -36,9 +37,7 @@ def finished(**changes: object) -> Task:
         work=work("feat: codes", "test: codes"),
         checks=[check(1, 0)],
     )
-    for name, value in changes.items():
-        setattr(done, name, value)
-    return done
+    return put(done, changes)
 
 
 def answer(**fields: object) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from bot.core.cards import ApprovalCard
 from bot.core.choices import Verb
 from bot.core.runs import Launch, Run
-from bot.core.session import Ending, Session
+from bot.core.session import Session
+from bot.core.session_parts import Ending
 from bot.core.task import Task
 from bot.steps.approve.rules import is_yes
 from tests.engine.worst.scene import Scene, agrees
@@ -20,7 +21,7 @@ def wrong_start(scene: Scene, name: str, folder: str, launch: Launch) -> Iterato
         yield f"{name} was started for no task"
         return
     session, task, run = found
-    given = session.approval
+    given = session.approval.granted
     if given is None:
         yield f"{task.key} was started, and nobody had approved"
         return
@@ -28,7 +29,7 @@ def wrong_start(scene: Scene, name: str, folder: str, launch: Launch) -> Iterato
     if shown is None:
         yield f"{task.key} was started, and the plan was never shown"
         return
-    if given.revision != (session.spec.revision if session.spec else 0):
+    if given.revision != (session.plan.spec.revision if session.plan.spec else 0):
         yield f"{task.key} was started by revision {given.revision}, which is not the current one"
     yield from _not_approved(scene, session, shown)
     yield from _otherwise_than_shown(scene, session, task, run, launch, shown)
@@ -38,7 +39,7 @@ def wrong_start(scene: Scene, name: str, folder: str, launch: Launch) -> Iterato
 
 
 def _not_approved(scene: Scene, session: Session, shown: ApprovalCard) -> Iterator[str]:
-    given = session.approval
+    given = session.approval.granted
     said = [d.event for d in scene.ledger.deeds if d.thread == session.thread.key]
     yes = [event for event in said if agrees(event, shown.digest, is_yes)]
     if not any(given and (event.at, event.by) == (given.at, given.by) for event in yes):
@@ -75,6 +76,6 @@ def wrong_merge(scene: Scene, commit: str) -> Iterator[str]:
     """The base moves only for a session whose offer somebody has pressed Merge on."""
     for session in scene.sessions:
         pressed = [event.by for event in scene.ledger.pressed(session.thread, Verb.MERGE)]
-        if session.ending is Ending.MERGE and session.ending_by in pressed:
+        if session.ending.choice is Ending.MERGE and session.ending.chosen_by in pressed:
             return
     yield f"{commit[:10]} was merged, and nobody asked for it"

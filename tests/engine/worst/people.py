@@ -6,8 +6,9 @@ from bot.core import approval
 from bot.core.choices import Command, Verb, Word
 from bot.core.events import Commanded, Pressed, Said
 from bot.core.people import Person, Thread
-from bot.core.session import ChangeStage, Session
+from bot.core.session import Session
 from bot.core.states import Phase, Status, TaskState
+from bot.core.talk import ChangeStage
 from bot.core.task import Task
 from tests.engine.worst.answers import INJECTION, TITLE
 from tests.engine.worst.around import Around
@@ -75,9 +76,9 @@ class People:
 
     async def _in_phase(self, thread: Thread, session: Session) -> None:
         match session.phase:
-            case Phase.INTAKE if session.earlier:
+            case Phase.INTAKE if session.request.earlier:
                 await self._presses(thread, self._chance.choice([Verb.THERE, Verb.HERE]))
-            case Phase.INTAKE if session.parts:
+            case Phase.INTAKE if session.request.parts:
                 await self._presses(thread, self._chance.choice([Verb.SPLIT, Verb.WHOLE]))
             case Phase.CLARIFYING:
                 await self._answers(thread, session)

@@ -65,18 +65,18 @@ def spec_branches_hold_documents_only(scene: Scene) -> Iterator[str]:
     """The bot itself writes three files, in a folder that only it has named; they are what was shown."""
     commits = scene.repository.commits
     for session in scene.sessions:
-        spec = session.spec
+        spec = session.plan.spec
         if spec is None or not spec.commit:
             continue
         if not is_spec_id(spec.id):
             yield f"{spec.id!r} is no id of a specification"
-        before = commits[spec.workspace.start or session.base_commit].files
+        before = commits[spec.workspace.start or session.repository.base_commit].files
         files = commits[spec.commit].files
         changed = {name for name in files if files[name] != before.get(name)}
         wanted = {f"specs/{spec.id}/{name}" for name in DOCUMENTS}
         if foreign := changed - wanted:
             yield f"the branch of {spec.id} holds {sorted(foreign)}"
-        for document in session.documents:
+        for document in session.plan.documents:
             if sha256(document.text) != document.sha256:
                 yield f"{document.kind} of {spec.id} is not what its digest says"
 
@@ -90,10 +90,10 @@ def bounds_hold(scene: Scene) -> Iterator[str]:
                 yield f"{task.key} failed more often than it may: {count}"
             if count.evidence_asks > MAX_EVIDENCE_ASKS + 1:
                 yield f"{task.key} was asked for evidence {count.evidence_asks} times"
-        if session.continues > MOST_CONTINUES:
-            yield f"{session.short} was continued {session.continues} times"
-        if session.parallelism > session.most_at_once:
-            yield f"{session.short} wants {session.parallelism} at once"
+        if session.ending.rounds > MOST_CONTINUES:
+            yield f"{session.short} was continued {session.ending.rounds} times"
+        if session.plan.parallelism > session.agents.most_at_once:
+            yield f"{session.short} wants {session.plan.parallelism} at once"
     if len(scene.panes.running()) > scene.rules.most_at_once:
         yield f"{len(scene.panes.running())} agents at once"
 
@@ -116,13 +116,13 @@ def nobody_waits_for_nothing(scene: Scene) -> Iterator[str]:
     """A session that is not over has something under way, or a person has something to press or to say."""
     for record in scene.records:
         session = record.session
-        if session.over or session.status is Status.PAUSED or session.trouble:
+        if session.over or session.status is Status.PAUSED or session.control.trouble:
             continue
         orders = [one for one in record.outbox if isinstance(one, Order)]
         if any(not isinstance(order, HoldPlace) for order in orders) or _waits_for_people(session):
             continue
-        in_line = session.wants_place_since and not session.has_place
-        if in_line and any(other.has_place for other in scene.sessions):
+        in_line = session.queue.since and not session.queue.has_place
+        if in_line and any(other.queue.has_place for other in scene.sessions):
             continue
         states = ", ".join(f"{t.key} {t.state} ({t.blocked})" for t in session.tasks)
         yield f"{session.short} waits for nothing: {session.status} {session.phase} [{states}]"
@@ -131,7 +131,7 @@ def nobody_waits_for_nothing(scene: Scene) -> Iterator[str]:
 def _waits_for_people(session: Session) -> bool:
     match session.phase:
         case Phase.INTAKE:
-            return bool(session.earlier or session.parts or session.vague)
+            return bool(session.request.earlier or session.request.parts or session.request.vague)
         case Phase.CLARIFYING:
             return bool(session.intent.open_questions)
         case Phase.APPROVING:
@@ -141,7 +141,7 @@ def _waits_for_people(session: Session) -> bool:
             asked = any(not task.blocked.startswith(WAITING) for task in held)
             return asked or bool(session.change and session.change.shown_at)
         case Phase.FINISHING:
-            return session.ending is None
+            return session.ending.choice is None
         case _:
             return False
 
@@ -177,8 +177,10 @@ def elsewhere_was_chosen(scene: Scene) -> Iterator[str]:
     for session in scene.sessions:
         verbs = (Verb.SPLIT, Verb.WHOLE, Verb.THERE, Verb.HERE)
         pressed = [event for verb in verbs for event in scene.ledger.pressed(session.thread, verb)]
-        if session.going and session.going.at not in {event.at for event in pressed}:
-            yield f"{session.short} goes {session.going.where}, and nobody said so"
+        if session.request.destination and session.request.destination.at not in {
+            event.at for event in pressed
+        }:
+            yield f"{session.short} goes {session.request.destination.where}, and nobody said so"
 
 
 def few_questions(scene: Scene, asked: int) -> Iterator[str]:

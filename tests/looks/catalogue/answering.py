@@ -18,7 +18,7 @@ from bot.core.projections.task_logs import (
     TaskLogStatus,
     Visibility,
 )
-from bot.core.session import Approval
+from bot.core.session_parts import Approval
 from bot.core.sheets import Element, Pointer, Table, Text, Tone
 from bot.core.states import Phase
 from bot.steps import messages
@@ -156,7 +156,7 @@ def _told() -> tuple[Entry, ...]:
 
 def _private() -> tuple[Entry, ...]:
     session = planned(phase=Phase.EXECUTING)
-    session.approval = Approval(by=AKI, at=NOW, digest="", revision=1)
+    session.approval.granted = Approval(by=AKI, at=NOW, digest="", revision=1)
     press = Pressed(id="p", at=at(2), by=MIKA, verb=Verb.APPROVE)
     not_allowed = AnswerCard(key="n", title=session_commands.NOT_ALLOWED)
     return (

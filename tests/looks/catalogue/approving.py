@@ -19,7 +19,9 @@ from bot.core.plan import (
     Severity,
     Spread,
 )
-from bot.core.session import Affected, Approval, Change, ChangeStage, Session
+from bot.core.session import Session
+from bot.core.session_parts import Approval
+from bot.core.talk import Affected, Change, ChangeStage
 from bot.core.task import drafts_of
 from bot.steps import messages
 from bot.steps.change import effects as change_effects
@@ -127,19 +129,21 @@ def _documents() -> tuple[Entry, ...]:
 
 def _approvals() -> tuple[Entry, ...]:
     critical = GOOD.model_copy(update={"findings": (CRITICAL, *GOOD.findings)})
-    dry = planned(dry_run=True, analysis=GOOD)
+    dry = planned(request__dry_run=True, plan__analysis=GOOD)
     given = Approval(by=AKI, at=NOW, digest="", revision=1)
     return (
-        _asks("first revision", planned(analysis=GOOD, forecast=FORECAST)),
+        _asks("first revision", planned(plan__analysis=GOOD, plan__forecast=FORECAST)),
         _asks("bare", planned()),
         _asks("second revision", _revised()),
         _asks("high risk, two approvers", _risky()),
-        _asks("approved by one of two", _risky(approvals=(given,))),
-        _asks("critical finding", planned(analysis=critical)),
+        _asks("approved by one of two", _risky(approval__given=(given,))),
+        _asks("critical finding", planned(plan__analysis=critical)),
         _asks("only the plan was wanted", dry),
         entry(
             "approval/approved",
-            messages.approval_wanted(planned(analysis=GOOD, forecast=FORECAST), APPROVED),
+            messages.approval_wanted(
+                planned(plan__analysis=GOOD, plan__forecast=FORECAST), APPROVED
+            ),
         ),
     )
 
@@ -149,14 +153,14 @@ def _asks(state: str, session: Session) -> Entry:
 
 
 def _revised() -> Session:
-    session = planned(analysis=GOOD, forecast=FORECAST, difference=DIFFERENCE)
-    if session.spec:
-        session.spec = session.spec.model_copy(update={"revision": 2})
+    session = planned(plan__analysis=GOOD, plan__forecast=FORECAST, plan__difference=DIFFERENCE)
+    if session.plan.spec:
+        session.plan.spec = session.plan.spec.model_copy(update={"revision": 2})
     return session
 
 
 def _risky(**changes: object) -> Session:
-    session = planned(approvers=2, analysis=GOOD, **changes)
+    session = planned(approval__required=2, plan__analysis=GOOD, **changes)
     reasons = ("it touches what customers have stored", "it cannot be taken back")
     session.intent = session.intent.model_copy(update={"risk": Risk.HIGH, "risk_reasons": reasons})
     return session

@@ -58,9 +58,9 @@ def _received() -> tuple[Entry, ...]:
         remedy="Set GITHUB_TOKEN, or log in with gh auth login.",
     )
     warned = looked(
-        base_uncommitted=3,
-        hosted=None,
-        warnings=(
+        repository__uncommitted=3,
+        pulls__host=None,
+        repository__warnings=(
             "claude runs with --permission-mode bypassPermissions: it asks nobody before it acts.",
             "The repository's .claude/settings.json runs commands of its own.",
         ),
@@ -69,7 +69,9 @@ def _received() -> tuple[Entry, ...]:
         entry("received/at once", messages.received(heard())),
         entry("received/repository read", messages.received(looked())),
         entry("received/with warnings", messages.received(warned)),
-        entry("received/no token for pull requests", messages.received(looked(hosted=nowhere))),
+        entry(
+            "received/no token for pull requests", messages.received(looked(pulls__host=nowhere))
+        ),
     )
 
 
@@ -99,14 +101,15 @@ def _many(count: int) -> tuple[Question, ...]:
 
 
 def _elsewhere() -> tuple[Entry, ...]:
-    parts = looked(parts=_parts(opened=False))
+    parts = looked(request__parts=_parts(opened=False))
     opened = looked(
-        parts=_parts(opened=True),
-        going=ChosenDestination(where=Destination.SPLIT, by="Mika", at=NOW),
+        request__parts=_parts(opened=True),
+        request__destination=ChosenDestination(where=Destination.SPLIT, by="Mika", at=NOW),
     )
-    earlier = looked(earlier=_earlier())
+    earlier = looked(request__earlier=_earlier())
     here = looked(
-        earlier=_earlier(), going=ChosenDestination(where=Destination.HERE, by="Aki", at=NOW)
+        request__earlier=_earlier(),
+        request__destination=ChosenDestination(where=Destination.HERE, by="Aki", at=NOW),
     )
     return (
         entry("parts/offered", messages.parts(parts)),

@@ -26,7 +26,7 @@ def entries() -> Iterator[Entry]:
     yield Entry("branch/merged", _card(_details(ahead=0, lost=0), "", done="Merged into main"))
     yield Entry("branch/checked out", _card(_details(), "", obstacle="it is checked out in /srv"))
     alone = planned()
-    alone.spec_only = True
+    alone.request.spec_only = True
     yield entry("spec alone/written", messages.approval_wanted(alone))
 
 

@@ -64,10 +64,10 @@ def _held() -> tuple[Entry, ...]:
     limit = "it has gone beyond its limit: 61 files changed, 40 were allowed"
     return (
         _asks("blocked", _task(TaskState.BLOCKED, "its agent could not be started")),
-        _asks("lost", _task(TaskState.BLOCKED, "its worktree is gone", held=Hold.LOST)),
+        _asks("lost", _task(TaskState.BLOCKED, "its worktree is gone", hold=Hold.LOST)),
         _asks("conflict", _task(TaskState.BLOCKED, conflict)),
-        _asks("tests look weakened", _task(TaskState.BLOCKED, flags, held=Hold.FLAGS)),
-        _asks("beyond a limit", _task(TaskState.BLOCKED, limit, held=Hold.LIMIT)),
+        _asks("tests look weakened", _task(TaskState.BLOCKED, flags, hold=Hold.FLAGS)),
+        _asks("beyond a limit", _task(TaskState.BLOCKED, limit, hold=Hold.LIMIT)),
     )
 
 
@@ -84,10 +84,12 @@ def _task(state: TaskState, why: str, **changes: object) -> Task:
 
 
 def _waiting() -> tuple[Entry, ...]:
-    empty = running("T002", state=TaskState.NEEDS_CONTINUATION, not_before=at(157))
-    session = at_work(empty, other_agents={"codex": "--sandbox workspace-write", "gemini": ""})
-    stuck = done("T002", state=TaskState.INTEGRATING, problem=_no_pull())
-    blind = at_work(done("T001"), pulls_problem="GitHub says 401: the token is not valid any more.")
+    empty = running("T002", state=TaskState.NEEDS_CONTINUATION, next_run__not_before=at(157))
+    session = at_work(empty, agents__others={"codex": "--sandbox workspace-write", "gemini": ""})
+    stuck = done("T002", state=TaskState.INTEGRATING, pull_problem=_no_pull())
+    blind = at_work(
+        done("T001"), pulls__problem="GitHub says 401: the token is not valid any more."
+    )
     return (
         entry("needs you/account's limit reached", limits.waiting(session)),
         entry("needs you/no pull request", ship.not_shipped_card(stuck)),

@@ -34,9 +34,9 @@ def entries() -> tuple[Entry, ...]:
 
 def _summaries() -> tuple[Entry, ...]:
     merged = _over(*(_merged(key, n) for n, key in enumerate(NAMES, 41)))
-    locally = _over(*map(done, NAMES), merged_commit=HEAD, hosted=None)
-    kept = _over(*map(done, NAMES), hosted=None)
-    kept.leftovers = (
+    locally = _over(*map(done, NAMES), ending__merged_commit=HEAD, pulls__host=None)
+    kept = _over(*map(done, NAMES), pulls__host=None)
+    kept.ending.leftovers = (
         Removal(
             branch="agent/theme-guide",
             path="",
@@ -69,7 +69,7 @@ def _tick() -> Ticked:
 
 def _over(*tasks: Task, **changes: object) -> Session:
     session = at_work(*tasks, phase=Phase.DONE, status=Status.COMPLETED, **changes)
-    session.final_verdict = Verdict(
+    session.ending.verdict = Verdict(
         outcome=Judgement.DONE, reasons=("All requirements are served, and tested.",), at=NOW
     )
     finish.update_result(session)
@@ -86,13 +86,13 @@ def _given_up() -> Task:
 
 def _incomplete() -> Session:
     session = _over(done("T001"), done("T002"), _given_up(), task("T004", TaskState.CANCELLED))
-    session.final_verdict = Verdict(
+    session.ending.verdict = Verdict(
         outcome=Judgement.CONTINUE,
         reasons=("The switch works, but nothing remembers it.",),
         missing=("FR-002: the choice survives a reload",),
         at=NOW,
     )
-    session.proposed = (
+    session.ending.proposed = (
         SmallerTask(name="Remember the choice", description="Write it where a reload finds it."),
         SmallerTask(name="Describe the switch", description="A section of the user guide."),
     )

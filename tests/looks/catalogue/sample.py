@@ -13,9 +13,11 @@ from bot.core.llm import Usage
 from bot.core.people import Person, Thread
 from bot.core.plan import Document, DocumentKind
 from bot.core.runs import AgentUsage, Run
-from bot.core.session import Session, Spec
+from bot.core.session import Session
+from bot.core.session_parts import SessionAgents, SessionRepository, Spec
 from bot.core.states import IntentStatus, Outcome, Phase, RunState, TaskState
 from bot.core.task import PullRequest, PullText, Task, Workspace
+from tests.fields import put
 
 NOW = datetime(2026, 11, 18, 12, 3, 4, tzinfo=UTC)
 MIKA = Person(platform="slack", id="T0001/U0001", name="Mika")
@@ -51,8 +53,8 @@ def heard(**changes: object) -> Session:
         updated_at=NOW,
         thread=THREAD,
         owner=MIKA,
-        repository="/srv/repositories/acme/webshop",
-        agent="claude",
+        repository=SessionRepository(path="/srv/repositories/acme/webshop"),
+        agents=SessionAgents(default="claude"),
         intent=Intent(id="1a2b3c4d", body=REQUEST, created_at=NOW),
     )
     return _with(session, changes)
@@ -61,22 +63,22 @@ def heard(**changes: object) -> Session:
 def looked(**changes: object) -> Session:
     """The repository was read."""
     session = heard(
-        base_branch="main",
-        base_commit="4be1f7a93cd2",
-        hosted=Hosted(slug="acme/webshop"),
-        spec=Spec(
+        repository__base_branch="main",
+        repository__base_commit="4be1f7a93cd2",
+        pulls__host=Hosted(slug="acme/webshop"),
+        plan__spec=Spec(
             id="SPEC-1a2b3c4d",
             workspace=_workspace("agent/spec-1a2b3c4d"),
             commit="d" * 40,
         ),
         usage=Usage(calls=2, prompt_tokens=9_120, reply_tokens=803),
-        scan=Scan(commit="b" * 40),
+        repository__scan=Scan(commit="b" * 40),
     )
     return _with(session, changes)
 
 
 def asked(*questions: Question) -> Session:
-    session = looked(phase=Phase.CLARIFYING, asked=True)
+    session = looked(phase=Phase.CLARIFYING, request__questions_asked=True)
     session.intent = session.intent.model_copy(update={"clarifications": questions})
     return session
 
@@ -85,15 +87,15 @@ def planned(**changes: object) -> Session:
     """The plan waits for its approval."""
     session = looked(
         phase=Phase.APPROVING,
-        documents=tuple(
+        plan__documents=tuple(
             Document(kind=kind, revision=1, text=f"# {kind}", sha256="0" * 64)
             for kind in DocumentKind
         ),
         tasks=[task(key) for key in NAMES],
-        test_command="npm test",
-        agent_flags="--permission-mode bypassPermissions",
-        documents_shown_at=NOW,
-        analysed=True,
+        tests__command="npm test",
+        agents__flags="--permission-mode bypassPermissions",
+        plan__shown_at=NOW,
+        plan__analysed=True,
         usage=Usage(calls=7, prompt_tokens=38_400, reply_tokens=6_211),
     )
     return _with(session, changes)
@@ -102,7 +104,7 @@ def planned(**changes: object) -> Session:
 def at_work(*tasks: Task, **changes: object) -> Session:
     session = planned(tasks=list(tasks) or [task(key) for key in NAMES], phase=Phase.EXECUTING)
     session.intent = session.intent.model_copy(update={"status": IntentStatus.EXECUTING})
-    session.has_place, session.wants_place_since = True, NOW
+    session.queue.has_place, session.queue.since = True, NOW
     return _with(session, changes)
 
 
@@ -117,16 +119,12 @@ def task(key: str, state: TaskState = TaskState.PENDING, **changes: object) -> T
         created_at=NOW,
         workspace=_workspace(BRANCHES[key]),
     )
-    for name, value in changes.items():
-        setattr(made, name, value)
-    return made
+    return put(made, changes)
 
 
 def running(key: str, minutes: float = 4, **changes: object) -> Task:
     made = task(key, TaskState.RUNNING, runs=[run(key)], started_at=at(-minutes))
-    for name, value in changes.items():
-        setattr(made, name, value)
-    return made
+    return put(made, changes)
 
 
 def done(key: str, **changes: object) -> Task:
@@ -156,9 +154,7 @@ def done(key: str, **changes: object) -> Task:
         ),
         pull_text=PullText(title=f"feat: {NAMES[key].lower()}", body="What: …"),
     )
-    for name, value in changes.items():
-        setattr(made, name, value)
-    return made
+    return put(made, changes)
 
 
 def delivered(key: str, number: int, **changes: object) -> Task:
@@ -203,6 +199,4 @@ def _workspace(branch: str) -> Workspace:
 
 
 def _with(session: Session, changes: dict[str, object]) -> Session:
-    for name, value in changes.items():
-        setattr(session, name, value)
-    return session
+    return put(session, changes)

@@ -57,9 +57,9 @@ def _ending(tasks: tuple[Task, ...]) -> Session:
 
 
 def _offer() -> tuple[Entry, ...]:
-    session = at_work(*map(done, NAMES), phase=Phase.FINISHING, hosted=None)
-    again = at_work(*map(done, NAMES), phase=Phase.FINISHING, hosted=None)
-    again.ending_problem = "main has uncommitted changes in src/theme.ts."
+    session = at_work(*map(done, NAMES), phase=Phase.FINISHING, pulls__host=None)
+    again = at_work(*map(done, NAMES), phase=Phase.FINISHING, pulls__host=None)
+    again.ending.problem = "main has uncommitted changes in src/theme.ts."
     merged = Decided(what="To be merged", by="Mika", at=at(40))
     return (
         entry("offer/everything is built", messages.merge_offer(session)),

@@ -7,7 +7,8 @@ from bot.core.cards import Decided
 from bot.core.events import CollisionsSeen, RunStopped
 from bot.core.evidence import Check
 from bot.core.git import Collision
-from bot.core.session import Session, Trouble
+from bot.core.session import Session
+from bot.core.session_parts import Trouble
 from bot.core.sheets import Tone
 from bot.core.states import Phase, Status, TaskState
 from bot.core.task import Counters, Task
@@ -58,16 +59,16 @@ def _status() -> tuple[Entry, ...]:
     quiet = at_work(done("T001"), running("T002"), running("T003", 2), task("T004"))
     delivering = at_work(delivered("T001", 41), delivered("T002", 42, draft=True), _mended())
     stuck = Trouble(order="judge", reason="The LLM endpoint does not answer (503).")
-    waits = at_work(queue_position=2, queue_waiting=3, status=Status.QUEUED)
+    waits = at_work(queue__position=2, queue__waiting=3, status=Status.QUEUED)
     return (
         _stands("planning", heard(phase=Phase.SPECIFYING)),
         _stands("queued", waits),
-        _stands("begins", at_work(running("T001", 0.2), queue_waiting=2)),
+        _stands("begins", at_work(running("T001", 0.2), queue__waiting=2)),
         entry("status/running, with screens", messages.status(busy, NOW, tails)),
         _stands("running", quiet),
         _stands("being mended, with pull requests", delivering),
         _stands("waits for a person", at_work(done("T001"), _blocked(), task("T004"))),
-        _stands("in trouble", at_work(done("T001"), running("T002"), troubles=(stuck,))),
+        _stands("in trouble", at_work(done("T001"), running("T002"), control__troubles=(stuck,))),
         _stands("paused", at_work(done("T001"), _continued(), status=Status.PAUSED)),
         _stands("sixty tasks", _many(60)),
         _stands("finished", at_work(*map(done, NAMES), phase=Phase.DONE, status=Status.COMPLETED)),
@@ -154,8 +155,10 @@ def _failed() -> Check:
 
 
 def _stopped() -> tuple[Entry, ...]:
-    paused = at_work(status=Status.PAUSED, stops=1, stopped_by="Mika", stopped_runs=2)
-    idle = at_work(status=Status.PAUSED, stops=1, stopped_by="Mika")
+    paused = at_work(
+        status=Status.PAUSED, control__stops=1, control__stopped_by="Mika", control__stopped_runs=2
+    )
+    idle = at_work(status=Status.PAUSED, control__stops=1, control__stopped_by="Mika")
     resumed = Decided(what="Resumed", by="Mika", at=at(6))
     return (
         entry("stopped/two agents ended", commands.stopped_card(paused)),

@@ -40,10 +40,10 @@ async def _asks_for_more(scene: Scene) -> None:
     await person.presses("Approve", on="revision 2?")
     ended = await ends_complete(scene)
     assert [task.key for task in ended.tasks] == ["T001", "T002", "T003", "T004"]
-    assert ended.continues == 1
+    assert ended.ending.rounds == 1
     assert bot.git("show", "main:basket/export.py")
-    assert ended.spec
-    assert EXPORT in bot.git("show", f"main:{ended.spec.directory}/spec.md")
+    assert ended.plan.spec
+    assert EXPORT in bot.git("show", f"main:{ended.plan.spec.directory}/spec.md")
     await sees_often(scene, 2, "COMPLETE", "merged into main")
 
 
@@ -66,7 +66,7 @@ async def _says_thanks(scene: Scene) -> None:
     """In the old thread: it was read, and nothing came of it."""
     await scene.person.says(THANKS)
     await is_so(scene, lambda one: any(said.content == THANKS for said in one.conversation), 0)
-    await is_so(scene, lambda one: not one.words, 0)
+    await is_so(scene, lambda one: not one.talk.waiting, 0)
     first = session(scene, 0)
-    assert (first.status, first.continues) == (Status.COMPLETED, 1)
+    assert (first.status, first.ending.rounds) == (Status.COMPLETED, 1)
     assert len(scene.bot.sessions()) == 2

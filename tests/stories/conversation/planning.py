@@ -40,7 +40,7 @@ async def asks_for_changes_twice(scene: Scene) -> None:
     await person.sees("revision 3?", "Changed since revision 2", "spec.md", "T004 Order history")
     planned = session(scene)
     assert [task.key for task in planned.tasks] == ["T001", "T002", "T003", "T004"]
-    assert planned.parallelism == 3
+    assert planned.plan.parallelism == 3
     assert planned.phase is Phase.APPROVING
     assert scene.bot.runs() == 0
 
@@ -51,9 +51,9 @@ async def only_wants_the_plan(scene: Scene) -> None:
     await is_planned(scene, PLAN_ONLY)
     await person.sees("revision 1?", "You asked for the plan only")
     await person.says(HOW_FAR)
-    await is_so(scene, lambda one: not one.words)
+    await is_so(scene, lambda one: not one.talk.waiting)
     assert session(scene).phase is Phase.APPROVING
-    assert session(scene).dry_run
+    assert session(scene).request.dry_run
     assert scene.bot.runs() == 0
     await person.says("run it")
     await person.sees("revision 1", "approved by")

@@ -71,12 +71,12 @@ async def is_planned(scene: Scene, request: str = REQUEST) -> None:
 
 async def ends_complete(scene: Scene, of: int = -1) -> Session:
     """Merged, and cleaned up."""
-    await is_so(scene, lambda one: one.phase is Phase.FINISHING and not one.ending, of)
+    await is_so(scene, lambda one: one.phase is Phase.FINISHING and not one.ending.choice, of)
     await scene.person.presses("Merge into main", on="Everything is built")
     ended = await is_so(scene, lambda one: one.status is Status.COMPLETED, of)
     await scene.person.sees("COMPLETE", "merged into main")
-    assert ended.result
-    assert ended.result.overall_status is OverallStatus.COMPLETE
+    assert ended.ending.result
+    assert ended.ending.result.overall_status is OverallStatus.COMPLETE
     assert scene.bot.git("branch", "--format=%(refname:short)") == "main"
     return ended
 
@@ -114,9 +114,9 @@ def session(scene: Scene, number: int = -1) -> Session:
 def told(scene: Scene) -> str:
     """How things stand."""
     lines = [
-        f"{one.short} {one.status} {one.phase} {one.trouble} "
-        f"{[(t.key, t.state, t.blocked or t.problem) for t in one.tasks]} "
-        f"{one.pulls_problem} {[t.pull_request for t in one.tasks if t.pull_request]}"
+        f"{one.short} {one.status} {one.phase} {one.control.trouble} "
+        f"{[(t.key, t.state, t.blocked or t.pull_problem) for t in one.tasks]} "
+        f"{one.pulls.problem} {[t.pull_request for t in one.tasks if t.pull_request]}"
         for one in scene.bot.sessions()
     ]
     return "\n".join([*lines, scene.bot.out[-2000:]])

@@ -58,11 +58,11 @@ async def works_through_an_outage(scene: Scene) -> None:
     assert at_work(scene) == before
     scene.hold.release()
     await is_so(scene, lambda one: len(tested(one)) == 3)
-    assert session(scene).trouble
+    assert session(scene).control.trouble
     assert await person.count("I keep trying") == 1
     scene.model.faults.end()
     await person.sees("It works again.")
-    await is_so(scene, lambda one: not one.words)
+    await is_so(scene, lambda one: not one.talk.waiting)
     await person.sees("T001 Discount codes: ")
     await ends_complete(scene)
     assert await person.count("It works again.") == 1

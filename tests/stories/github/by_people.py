@@ -29,7 +29,7 @@ async def merge_close_and_give_up(shop: Workshop) -> None:
     ended = shop.session
     await shop.person.sees("1 of 3 pull requests merged", f"#{second.number} closed")
     await shop.person.sees(f"#{last.number} left open")
-    assert ended.result
+    assert ended.ending.result
     assert {kept, last.head} <= set(shop.there.branches)
     assert first.head not in shop.there.branches
     local = shop.bot.git("branch", "--format=%(refname:short)").splitlines()

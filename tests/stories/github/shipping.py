@@ -59,8 +59,8 @@ def _shows_what_was_done(scene: Scene, key: str, pull: PullRequest) -> None:
 async def ends_complete(scene: Scene) -> Session:
     ended = await is_so(scene, lambda one: one.status is Status.COMPLETED)
     await scene.person.sees("COMPLETE", "3 of 3 pull requests merged")
-    assert ended.result
-    assert ended.result.overall_status is OverallStatus.COMPLETE, ended.result
+    assert ended.ending.result
+    assert ended.ending.result.overall_status is OverallStatus.COMPLETE, ended.ending.result
     return ended
 
 

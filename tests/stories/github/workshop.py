@@ -105,7 +105,7 @@ class Workshop:
             [line.content for line in self.session.conversation[-8:]] if self.bot.sessions() else []
         )
         said += [one.reads for one in self.slack.ephemerals(MIKA)]
-        return f"{told(self.scene)}\n{pulls}\n{calls[-20:]}\n{said}\n{self.session.phase} {self.session.ending}"
+        return f"{told(self.scene)}\n{pulls}\n{calls[-20:]}\n{said}\n{self.session.phase} {self.session.ending.choice}"
 
     def kill_and_start(self) -> None:
         self.bot.kill()
