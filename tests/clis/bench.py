@@ -18,7 +18,7 @@ from adapters.agents.launch import AgentClis
 from adapters.tmux import TmuxPanes
 from bot.core.runs import Launch, RunEnd
 from bot.ports import Sandbox
-from tests.adapters.tmux.own_server import OwnServer
+from tests.adapters.tmux.own_server import Tmux
 from tests.clis import place
 from tests.clis.place import QUIET, Place
 
@@ -54,7 +54,7 @@ class Run:
 
 class Bench:
     def __init__(
-        self, agent: str, place: Place, server: OwnServer, sandbox: Sandbox | None = None
+        self, agent: str, place: Place, server: Tmux, sandbox: Sandbox | None = None
     ) -> None:
         self.agent = agent
         self.place = place

@@ -12,7 +12,7 @@ from bot.core.errors import Refused
 from bot.core.runs import CompletionSource, Launch, RunEnd
 from bot.core.states import Outcome
 from bot.ports import Agents
-from tests.adapters.agents.programs import CONVERSATION, NAMES, AgentPrograms
+from tests.adapters.agents.programs import CONVERSATION, NAMES, Programs
 from tests.fakes.agents import FakeAgents
 
 pytestmark = pytest.mark.covers("R-EXECUTOR-1")
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.covers("R-EXECUTOR-1")
 def agents(request: pytest.FixtureRequest, tmp_path: Path) -> Agents:
     if request.param == "fake":
         return FakeAgents(*NAMES)
-    programs = AgentPrograms(tmp_path)
+    programs = Programs(tmp_path)
     for name in NAMES:
         programs.add(name)
     programs.remember("claude", CONVERSATION)

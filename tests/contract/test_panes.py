@@ -17,7 +17,7 @@ from bot.core.errors import Refused
 from bot.core.runs import CompletionSource, Dialog, DialogKind, DialogOption, Launch
 from bot.core.states import Outcome
 from bot.ports import Panes
-from tests.adapters.tmux.own_server import OwnServer, own_server, until
+from tests.adapters.tmux.own_server import Tmux, own_server, until
 from tests.fakes.panes import FakePanes
 
 pytestmark = pytest.mark.covers("G-FR-005", "G-OUT-1", "G-MODULE-6", "R-EXECUTOR-1")
@@ -74,7 +74,7 @@ done
 
 
 class InTmux:
-    def __init__(self, server: OwnServer) -> None:
+    def __init__(self, server: Tmux) -> None:
         self._server = server
         self.panes = server.panes()
 

@@ -157,6 +157,16 @@ def test_whoever_waited_in_the_queue_looks_again_before_the_first_task_starts() 
     assert "commit_documents" in kinds(session)
 
 
+def test_a_plan_that_is_older_than_a_day_is_looked_at_once_more_instead_of_begun() -> None:
+    session = planned()
+    session.plan.shown_at = later(0)
+    press = pressed(Verb.APPROVE, approval.offer(session))
+    [told] = whispers(decide(session, press.model_copy(update={"at": later(25 * 3600)})))
+    assert "older than 24 hours" in told
+    found = (session.approval.checking_base, session.approval.given, session.approval.granted)
+    assert found == (True, (), None)
+
+
 def test_a_place_that_comes_at_once_asks_the_host_only_once() -> None:
     session = approved()
     decide(session, seen(OLD))

@@ -42,7 +42,7 @@ class Started:
     shown: str
 
 
-class AgentPrograms:
+class Programs:
     """A folder of such programs, and what they saw."""
 
     def __init__(self, home: Path) -> None:

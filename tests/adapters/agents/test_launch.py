@@ -12,22 +12,15 @@ import pytest
 from adapters.agents.launch import AgentClis
 from bot.core.errors import Refused
 from bot.core.runs import Launch
-from tests.adapters.agents.programs import (
-    CLIS,
-    CONVERSATION,
-    NAMES,
-    OWN_IDS,
-    AgentPrograms,
-    is_gone,
-)
+from tests.adapters.agents.programs import CLIS, CONVERSATION, NAMES, OWN_IDS, Programs, is_gone
 
 PROMPT = "# Task T001: 割引\n$(rm -rf /) \"quoted\" 'too' `x`\n" + "long " * 60_000
 ROOT, SOMEBODY = 0, 1000
 
 
 @pytest.fixture
-def programs(tmp_path: Path) -> AgentPrograms:
-    programs = AgentPrograms(tmp_path)
+def programs(tmp_path: Path) -> Programs:
+    programs = Programs(tmp_path)
     for name in NAMES:
         programs.add(name)
     return programs
@@ -56,7 +49,7 @@ async def launch(
 @pytest.mark.parametrize("agent", NAMES[1:])
 @pytest.mark.parametrize("resume", [False, True])
 async def test_the_prompt_arrives_byte_for_byte_however_long(
-    programs: AgentPrograms, agent: str, resume: bool
+    programs: Programs, agent: str, resume: bool
 ) -> None:
     clis = AgentClis(programs.environ)
     begun = await launch(clis, agent, resume=resume, spool=programs.spool)
@@ -66,7 +59,7 @@ async def test_the_prompt_arrives_byte_for_byte_however_long(
 @pytest.mark.covers("G-RULE-END-6")
 @pytest.mark.parametrize("resume", [False, True])
 async def test_claude_in_its_pane_gets_the_prompt_as_its_last_argument(
-    programs: AgentPrograms, resume: bool
+    programs: Programs, resume: bool
 ) -> None:
     programs.remember("claude", CONVERSATION)
     begun = await launch(AgentClis(programs.environ), "claude", resume=resume)
@@ -84,7 +77,7 @@ async def test_claude_in_its_pane_gets_the_prompt_as_its_last_argument(
     ],
 )
 async def test_a_conversation_is_begun_and_gone_on_with_under_its_id(
-    programs: AgentPrograms, agent: str, first: str, again: str
+    programs: Programs, agent: str, first: str, again: str
 ) -> None:
     clis = AgentClis(programs.environ)
     assert first in " ".join((await launch(clis, agent)).argv)
@@ -94,7 +87,7 @@ async def test_a_conversation_is_begun_and_gone_on_with_under_its_id(
 
 @pytest.mark.parametrize("agent", OWN_IDS)
 async def test_a_cli_that_chooses_its_own_ids_goes_on_under_the_id_it_told(
-    programs: AgentPrograms, agent: str
+    programs: Programs, agent: str
 ) -> None:
     clis, own = AgentClis(programs.environ), OWN_IDS[agent]
     programs.remember(agent, own)
@@ -104,7 +97,7 @@ async def test_a_cli_that_chooses_its_own_ids_goes_on_under_the_id_it_told(
 
 @pytest.mark.parametrize("agent", NAMES)
 async def test_a_conversation_the_cli_has_never_heard_of_is_begun(
-    programs: AgentPrograms, agent: str
+    programs: Programs, agent: str
 ) -> None:
     clis = AgentClis(programs.environ)
     assert await launch(clis, agent, resume=True) == await launch(clis, agent)
@@ -117,7 +110,7 @@ async def test_a_conversation_the_cli_has_never_heard_of_is_begun(
 @pytest.mark.covers("G-RULE-END-6", "G-RULE-END-7", "G-RULE-END-8", "G-RULE-END-9")
 @pytest.mark.parametrize("agent", NAMES)
 async def test_the_flags_shown_to_people_are_those_that_are_used(
-    programs: AgentPrograms, agent: str
+    programs: Programs, agent: str
 ) -> None:
     clis = AgentClis(programs.environ)
     started = programs.start(await launch(clis, agent, spool=programs.spool), "x")
@@ -126,9 +119,7 @@ async def test_the_flags_shown_to_people_are_those_that_are_used(
 
 
 @pytest.mark.parametrize("agent", NAMES)
-async def test_nothing_secret_of_the_bot_reaches_an_agent(
-    programs: AgentPrograms, agent: str
-) -> None:
+async def test_nothing_secret_of_the_bot_reaches_an_agent(programs: Programs, agent: str) -> None:
     environ = programs.environ | {"GITHUB_TOKEN": "ghp_x", "MATRIX_ACCESS_TOKEN": "syt_x"}
     started = programs.start(await launch(AgentClis(environ), agent, spool=programs.spool), "x")
     names = set(started.environment)
@@ -137,7 +128,7 @@ async def test_nothing_secret_of_the_bot_reaches_an_agent(
 
 
 async def test_an_agent_gets_its_own_key_and_only_variables_that_are_set(
-    programs: AgentPrograms,
+    programs: Programs,
 ) -> None:
     env = (await launch(AgentClis(programs.environ | {"ANTHROPIC_MODEL": ""}), "claude")).env
     assert env["ANTHROPIC_API_KEY"] == "sk-ant-of-claude"
@@ -148,7 +139,7 @@ async def test_an_agent_gets_its_own_key_and_only_variables_that_are_set(
 @pytest.mark.parametrize("agent", NAMES)
 @pytest.mark.parametrize("code", [0, 7])
 async def test_the_exit_code_of_the_agent_is_the_panes(
-    programs: AgentPrograms, agent: str, code: int
+    programs: Programs, agent: str, code: int
 ) -> None:
     programs.will_say("", code)
     begun = await launch(AgentClis(programs.environ), agent, spool=programs.spool)
@@ -167,7 +158,7 @@ NOT_READY: list[tuple[str, str, str]] = [
 
 @pytest.mark.parametrize(("agent", "program", "problem"), NOT_READY)
 async def test_an_agent_that_cannot_run_here_is_told_with_the_reason(
-    programs: AgentPrograms, agent: str, program: str, problem: str
+    programs: Programs, agent: str, program: str, problem: str
 ) -> None:
     if program:
         programs.add("codex", program)
@@ -183,9 +174,7 @@ async def test_an_agent_that_cannot_run_here_is_told_with_the_reason(
 
 @pytest.mark.covers("G-ASSUME-2")
 @pytest.mark.parametrize(("sandbox", "ok"), [("", False), ("0", False), ("1", True)])
-async def test_claude_as_root_wants_a_sandbox(
-    programs: AgentPrograms, sandbox: str, ok: bool
-) -> None:
+async def test_claude_as_root_wants_a_sandbox(programs: Programs, sandbox: str, ok: bool) -> None:
     environ = programs.environ | {"IS_SANDBOX": sandbox}
     ready = await AgentClis(environ, user=lambda: ROOT).ready("claude", "/r")
     assert ready.ok is ok
@@ -194,7 +183,7 @@ async def test_claude_as_root_wants_a_sandbox(
 
 
 async def test_a_program_that_tells_no_version_in_time_is_ended_with_its_children(
-    programs: AgentPrograms, tmp_path: Path
+    programs: Programs, tmp_path: Path
 ) -> None:
     programs.add("codex", f"#!/bin/sh\nsleep 300 & echo $! > {tmp_path}/child\nwait\n")
     clis = AgentClis(programs.environ, seconds=1)
@@ -205,7 +194,7 @@ async def test_a_program_that_tells_no_version_in_time_is_ended_with_its_childre
 
 
 async def test_the_version_is_asked_without_the_bots_secrets(
-    programs: AgentPrograms, tmp_path: Path
+    programs: Programs, tmp_path: Path
 ) -> None:
     programs.add("codex", f"#!/bin/sh\nenv > {tmp_path}/environment\necho codex-cli 0.169.1\n")
     ready = await AgentClis(programs.environ).ready("codex", "/r")
@@ -215,9 +204,7 @@ async def test_the_version_is_asked_without_the_bots_secrets(
     assert "xoxb" not in told
 
 
-async def test_a_program_in_the_repository_is_not_taken_for_the_agent(
-    programs: AgentPrograms,
-) -> None:
+async def test_a_program_in_the_repository_is_not_taken_for_the_agent(programs: Programs) -> None:
     argv = (await launch(AgentClis(programs.environ), "codex")).argv
     assert str(programs.bin / "codex") in argv
     claude = await launch(AgentClis(programs.environ), "claude")
@@ -231,7 +218,7 @@ async def test_a_program_in_the_repository_is_not_taken_for_the_agent(
     ("claude 'two words'", "two words", PROMPT[:50]),
 ])  # fmt: skip
 def test_an_operators_own_command_gets_the_prompt_where_it_wants_it(
-    programs: AgentPrograms, command: str, argument: str | None, stdin: str
+    programs: Programs, command: str, argument: str | None, stdin: str
 ) -> None:
     clis = AgentClis(programs.environ, other_command=command)
     started = programs.start(asyncio.run(launch(clis, "other")), PROMPT[:50])
@@ -242,13 +229,13 @@ def test_an_operators_own_command_gets_the_prompt_where_it_wants_it(
         assert Path(started.arguments[-1]).read_text(encoding="utf-8") == PROMPT[:50]
 
 
-def test_an_operators_command_that_cannot_be_read_is_refused(programs: AgentPrograms) -> None:
+def test_an_operators_command_that_cannot_be_read_is_refused(programs: Programs) -> None:
     with pytest.raises(Refused, match="quotation"):
         AgentClis(programs.environ, other_command="agent 'half")
 
 
 async def test_the_played_agent_is_ready_only_on_its_stage_and_in_its_sample(
-    programs: AgentPrograms, tmp_path: Path
+    programs: Programs, tmp_path: Path
 ) -> None:
     sample, foreign = tmp_path / "sample", tmp_path / "foreign"
     for folder in (sample, foreign):
@@ -262,7 +249,7 @@ async def test_the_played_agent_is_ready_only_on_its_stage_and_in_its_sample(
 
 
 def test_the_played_agent_starts_from_anywhere_and_refuses_a_foreign_place(
-    programs: AgentPrograms, tmp_path: Path
+    programs: Programs, tmp_path: Path
 ) -> None:
     started = asyncio.run(launch(AgentClis(programs.environ), "played"))
     done = subprocess.run(
@@ -279,9 +266,7 @@ def test_the_played_agent_starts_from_anywhere_and_refuses_a_foreign_place(
 
 @pytest.mark.covers("G-ASSUME-2")
 @pytest.mark.parametrize("agent", NAMES)
-async def test_a_version_without_the_options_is_not_enough(
-    programs: AgentPrograms, agent: str
-) -> None:
+async def test_a_version_without_the_options_is_not_enough(programs: Programs, agent: str) -> None:
     programs.add(agent, "#!/bin/sh\necho fake-agent 0.1.9\n")
     ready = await AgentClis(programs.environ).ready(agent, "/r")
     assert not ready.ok
@@ -308,7 +293,7 @@ def repository(tmp_path: Path) -> Path:
     return path
 
 
-def without_keys(programs: AgentPrograms) -> dict[str, str]:
+def without_keys(programs: Programs) -> dict[str, str]:
     return {name: value for name, value in programs.environ.items() if name not in KEYS}
 
 
@@ -317,14 +302,14 @@ def write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def set_up(programs: AgentPrograms, **settings: object) -> None:
+def set_up(programs: Programs, **settings: object) -> None:
     write(programs.bin.parent / ".claude.json", json.dumps(settings))
 
 
 @pytest.mark.covers("G-ASSUME-2", "R-EXECUTOR-2")
 @pytest.mark.parametrize("agent", NAMES)
 async def test_a_cli_nobody_has_logged_in_to_is_not_ready(
-    programs: AgentPrograms, repository: Path, agent: str
+    programs: Programs, repository: Path, agent: str
 ) -> None:
     clis = AgentClis(without_keys(programs))
     ready = await clis.ready(agent, str(repository))
@@ -336,16 +321,12 @@ async def test_a_cli_nobody_has_logged_in_to_is_not_ready(
 
 
 @pytest.mark.parametrize("agent", NAMES)
-async def test_an_empty_file_is_no_login(
-    programs: AgentPrograms, repository: Path, agent: str
-) -> None:
+async def test_an_empty_file_is_no_login(programs: Programs, repository: Path, agent: str) -> None:
     write(programs.bin.parent / LOGINS[agent][0], "{}")
     assert not (await AgentClis(without_keys(programs)).ready(agent, str(repository))).ok
 
 
-async def test_a_claude_that_knows_all_asks_nothing(
-    programs: AgentPrograms, repository: Path
-) -> None:
+async def test_a_claude_that_knows_all_asks_nothing(programs: Programs, repository: Path) -> None:
     trusted = {str(repository.parent): {"hasTrustDialogAccepted": True}}
     approved = {"approved": ["sk-ant-of-claude"[-20:]]}
     set_up(programs, hasCompletedOnboarding=True, projects=trusted, customApiKeyResponses=approved)
@@ -371,7 +352,7 @@ def _nothing_to_ask(repository: Path) -> dict[str, object]:
     ({"customApiKeyResponses": {"approved": None}}, "ANTHROPIC_API_KEY"),
 ])  # fmt: skip
 async def test_what_claude_will_ask_is_told_beforehand_and_refuses_nothing(
-    programs: AgentPrograms, repository: Path, known: dict[str, object], warned: str
+    programs: Programs, repository: Path, known: dict[str, object], warned: str
 ) -> None:
     set_up(programs, **(_nothing_to_ask(repository) | known))
     ready = await AgentClis(programs.environ).ready("claude", str(repository))
@@ -389,7 +370,7 @@ async def test_what_claude_will_ask_is_told_beforehand_and_refuses_nothing(
     ({"customApiKeyResponses": {}}, "GWT_AGENT"),
 ])  # fmt: skip
 async def test_what_claude_will_ask_in_a_script_is_told_with_what_helps_where_nobody_answers(
-    programs: AgentPrograms, repository: Path, known: dict[str, object], helps: str
+    programs: Programs, repository: Path, known: dict[str, object], helps: str
 ) -> None:
     set_up(programs, **(_nothing_to_ask(repository) | known))
     ready = await AgentClis(programs.environ).ready("claude", str(repository), answered=False)
@@ -416,7 +397,7 @@ async def test_what_claude_will_ask_in_a_script_is_told_with_what_helps_where_no
     ("codex", ".env", "CODEX_HOME=evil"),
 ])  # fmt: skip
 def test_settings_of_the_repository_that_can_run_something_are_told(
-    programs: AgentPrograms, agent: str, path: str, text: str
+    programs: Programs, agent: str, path: str, text: str
 ) -> None:
     clis = AgentClis(programs.environ)
     assert path in clis.settings(agent)
@@ -426,7 +407,7 @@ def test_settings_of_the_repository_that_can_run_something_are_told(
 
 @pytest.mark.parametrize("agent", NAMES[1:])
 def test_a_repository_without_such_settings_is_not_remarked_upon(
-    programs: AgentPrograms, agent: str
+    programs: Programs, agent: str
 ) -> None:
     harmless = {
         ".claude/settings.json": '{"model": "some-model"}',
@@ -441,7 +422,7 @@ def test_a_repository_without_such_settings_is_not_remarked_upon(
     [("2.1.99", False), ("2.1.144", False), ("2.1.145", True), ("2.2", True), ("3.0.0-beta", True)],
 )
 async def test_versions_are_compared_as_numbers(
-    programs: AgentPrograms, repository: Path, version: str, ok: bool
+    programs: Programs, repository: Path, version: str, ok: bool
 ) -> None:
     programs.add("claude", f"#!/bin/sh\necho '{version} (Claude Code)'\n")
     assert (await AgentClis(programs.environ).ready("claude", str(repository))).ok is ok
@@ -455,7 +436,7 @@ echo 99.1.2
 
 
 async def test_a_known_cli_tells_its_version_in_an_empty_folder(
-    programs: AgentPrograms, repository: Path, monkeypatch: pytest.MonkeyPatch
+    programs: Programs, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Shims of version managers read settings of the folder they are called in."""
     write(repository / ".tool-versions", "claude 1\n")
@@ -472,9 +453,9 @@ async def test_a_known_cli_tells_its_version_in_an_empty_folder(
 @pytest.mark.covers("O-X20")
 @pytest.mark.parametrize("where", ["command", "folder", "link"])
 async def test_a_program_that_is_not_known_or_of_the_repository_is_not_started_to_be_looked_at(
-    programs: AgentPrograms, repository: Path, where: str
+    programs: Programs, repository: Path, where: str
 ) -> None:
-    (own := AgentPrograms(repository / "tools")).add("codex", NOTES_ITS_FOLDER)
+    (own := Programs(repository / "tools")).add("codex", NOTES_ITS_FOLDER)
     environ, command = programs.environ, f"{own.bin / 'codex'} {{prompt_file}}"
     if where == "folder":
         environ["PATH"] = f"{own.bin}:{environ['PATH']}"
@@ -489,7 +470,7 @@ async def test_a_program_that_is_not_known_or_of_the_repository_is_not_started_t
 
 
 async def test_that_a_version_cannot_be_asked_for_want_of_a_folder_is_told(
-    programs: AgentPrograms, repository: Path, monkeypatch: pytest.MonkeyPatch
+    programs: Programs, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(repository / "gone"))
     ready = await AgentClis(programs.environ).ready("codex", str(repository))

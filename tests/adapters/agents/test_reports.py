@@ -18,8 +18,8 @@ from adapters.agents.launch import AgentClis
 from adapters.tmux.spool import Spool, recorded_end
 from bot.core.runs import AgentUsage, CompletionSource, RunEnd
 from bot.core.states import Outcome
-from tests.adapters.agents.programs import CONVERSATION, OWN_IDS, AgentPrograms
-from tests.adapters.tmux.own_server import OwnServer, own_server, until
+from tests.adapters.agents.programs import CONVERSATION, OWN_IDS, Programs
+from tests.adapters.tmux.own_server import Tmux, own_server, until
 
 ANSWER = {"input_tokens": 100, "cache_read_input_tokens": 20, "output_tokens": 7}
 
@@ -166,7 +166,7 @@ def run(tmp_path: Path) -> Spool:
 
 
 @pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[OwnServer]:
+async def server(tmp_path: Path) -> AsyncIterator[Tmux]:
     folder = tmp_path / "server"
     folder.mkdir()
     async with own_server(folder) as made:
@@ -257,9 +257,9 @@ def test_a_failed_turn_is_told_in_the_words_people_see(run: Spool) -> None:
 @pytest.mark.tmux
 @pytest.mark.parametrize("victim", ["screen", "cli", "pane"])
 async def test_a_run_killed_in_any_way_still_tells_its_conversation(
-    server: OwnServer, tmp_path: Path, victim: str
+    server: Tmux, tmp_path: Path, victim: str
 ) -> None:
-    programs = AgentPrograms(tmp_path / "programs")
+    programs = Programs(tmp_path / "programs")
     event = json.dumps({"type": "thread.started", "thread_id": OWN_IDS["codex"]})
     programs.add("codex", f"#!/bin/sh\necho '{event}'\necho $$ $PPID > pids\nexec sleep 300\n")
     run = server.spool("run-1")

@@ -18,7 +18,7 @@ import pytest
 from adapters.agents.launch import AgentClis
 from adapters.agents.screen.events import RunReport
 from adapters.agents.screen.run import PaneScreen, reader_of
-from tests.adapters.agents.programs import CONVERSATION, AgentPrograms, Started
+from tests.adapters.agents.programs import CONVERSATION, Programs, Started
 
 Json = dict[str, Any]
 THREAD = "01a1f0b4-a1db-79a3-9c2a-b30e02fa4d96"
@@ -27,14 +27,14 @@ PROGRAMS = {"claude": "claude-print", "codex": "codex", "gemini": "gemini", "ope
 
 
 @pytest.fixture
-def programs(tmp_path: Path) -> AgentPrograms:
-    programs = AgentPrograms(tmp_path)
+def programs(tmp_path: Path) -> Programs:
+    programs = Programs(tmp_path)
     for name in PROGRAMS.values():
         programs.add(name)
     return programs
 
 
-def start(programs: AgentPrograms, events: str) -> Started:
+def start(programs: Programs, events: str) -> Started:
     launched = AgentClis(programs.environ).launch(
         PROGRAMS[events],
         cwd="/worktree",
@@ -47,7 +47,7 @@ def start(programs: AgentPrograms, events: str) -> Started:
     return programs.start(asyncio.run(launched), "x")
 
 
-def kept(programs: AgentPrograms) -> Json:
+def kept(programs: Programs) -> Json:
     return json.loads((programs.spool / "report").read_text(encoding="utf-8"))
 
 
@@ -127,7 +127,7 @@ STREAMS = {"claude": CLAUDE, "codex": CODEX, "gemini": GEMINI, "opencode": OPENC
 
 
 @pytest.mark.parametrize("events", STREAMS)
-def test_what_a_cli_streams_is_readable_in_the_pane(programs: AgentPrograms, events: str) -> None:
+def test_what_a_cli_streams_is_readable_in_the_pane(programs: Programs, events: str) -> None:
     programs.will_say("not json\n" + lines(STREAMS[events]))
     assert start(programs, events).shown.splitlines() == ["not json", *SHOWN[events]]
 
@@ -140,7 +140,7 @@ def test_what_a_cli_streams_is_readable_in_the_pane(programs: AgentPrograms, eve
     ("opencode", SESSION, 0.125),
 ])  # fmt: skip
 def test_what_is_worth_knowing_of_a_run_is_kept(
-    programs: AgentPrograms, events: str, conversation: str, cost: float | None
+    programs: Programs, events: str, conversation: str, cost: float | None
 ) -> None:
     programs.will_say(lines(STREAMS[events]))
     assert start(programs, events).code == 0
@@ -187,7 +187,7 @@ FAILURES: dict[str, tuple[Json, str]] = {
 
 @pytest.mark.covers("G-LIMIT-2")
 @pytest.mark.parametrize("events", FAILURES)
-def test_a_failure_is_one_whatever_the_exit_code_says(programs: AgentPrograms, events: str) -> None:
+def test_a_failure_is_one_whatever_the_exit_code_says(programs: Programs, events: str) -> None:
     event, words = FAILURES[events]
     programs.will_say(lines([event]))
     assert start(programs, events).code == 1
@@ -196,21 +196,21 @@ def test_a_failure_is_one_whatever_the_exit_code_says(programs: AgentPrograms, e
 
 @pytest.mark.parametrize("events", STREAMS)
 def test_a_failure_without_an_event_is_told_with_its_last_lines(
-    programs: AgentPrograms, events: str
+    programs: Programs, events: str
 ) -> None:
     programs.add(PROGRAMS[events], "#!/bin/sh\necho 'Error: no session' >&2\nexit 42\n")
     assert start(programs, events).code == 42
     assert kept(programs)["error"] == "Error: no session"
 
 
-def test_an_error_that_was_got_over_is_no_failure(programs: AgentPrograms) -> None:
+def test_an_error_that_was_got_over_is_no_failure(programs: Programs) -> None:
     programs.will_say(lines([FAILURES["opencode"][0], *OPENCODE]))
     assert start(programs, "opencode").code == 0
     assert kept(programs)["error"] == ""
 
 
 def test_a_conversation_that_goes_on_counts_only_what_is_new(
-    programs: AgentPrograms, tmp_path: Path
+    programs: Programs, tmp_path: Path
 ) -> None:
     record = tmp_path / "codex" / "sessions" / "2026" / "01" / "02" / f"rollout-x-{THREAD}.jsonl"
     record.parent.mkdir(parents=True)
@@ -232,14 +232,12 @@ def test_a_conversation_that_goes_on_counts_only_what_is_new(
     assert (report.input_tokens, report.output_tokens) == (10, 1)
 
 
-def test_a_killed_cli_is_told_as_a_shell_would(programs: AgentPrograms) -> None:
+def test_a_killed_cli_is_told_as_a_shell_would(programs: Programs) -> None:
     programs.add("claude", "#!/bin/sh\nkill -9 $$\n")
     assert start(programs, "claude").code == 137
 
 
-def test_what_was_known_survives_the_death_of_everybody(
-    programs: AgentPrograms, tmp_path: Path
-) -> None:
+def test_what_was_known_survives_the_death_of_everybody(programs: Programs, tmp_path: Path) -> None:
     programs.add(
         "codex",
         f"#!/bin/sh\necho '{json.dumps(CODEX[0])}'\necho $$ > {tmp_path}/pid\n"
@@ -249,9 +247,7 @@ def test_what_was_known_survives_the_death_of_everybody(
     assert kept(programs)["conversation"] == THREAD
 
 
-def test_the_cli_is_asked_to_end_when_its_screen_is(
-    programs: AgentPrograms, tmp_path: Path
-) -> None:
+def test_the_cli_is_asked_to_end_when_its_screen_is(programs: Programs, tmp_path: Path) -> None:
     programs.add(
         "codex",
         f"#!/bin/sh\ntrap 'echo ended > {tmp_path}/ended; exit 3' TERM\n"

@@ -7,7 +7,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,164 +16,141 @@ import pytest
 from adapters.git import GitWorktrees
 from adapters.git.worktree_removal import OLD_LOCK_SECONDS
 from bot.core.errors import Refused, Unavailable
+from bot.core.git import Merged, Removal
 from tests.adapters.git.killing import Scene, at
 from tests.adapters.git.worlds import git, new_repository, write
 from tests.faults.figures import Count
 
-# system calls and their numbers; what a git does a little more or less often than this one still dies at most of them
-ADDING = [
-    ("mkdir", (1, 2, 3, 4)),
-    ("write", (1, 2, 3, 4, 5)),
-    ("unlink", (1,)),
-    ("openat", (20, 25, 30, 34, 38, 42, 46, 50, 54)),
-]
-FILLING = [
-    ("write", (1, 3, 5, 7, 9, 12)),
-    ("openat", (30, 60, 80, 90, 100, 110)),
-    ("unlink", (1, 2, 3)),
-    ("mkdir", (1, 2)),
-    ("rename", (1,)),
-]
-REMOVING = [("unlink", (1, 2, 5, 10, 13)), ("rmdir", (1, 2, 3, 4, 5))]
-FORGETTING = [("openat", (10, 14, 18)), ("unlink", (1,))]
-COMMITTING = [("write", (1, 3, 5, 7)), ("rename", (1, 2)), ("unlink", (1, 2)), ("link", (1, 2))]
-MERGING = [
-    ("write", (1, 3, 5, 7, 9)),
-    ("rename", (1, 2, 3)),
-    ("unlink", (1, 2, 3)),
-    ("link", (1, 2)),
-]
+Doing = Callable[[Scene, str, int], Coroutine[object, object, object]]
 
 
-@pytest.mark.parametrize(("call", "points"), at(*ADDING))
-async def test_a_killed_add_is_recovered(
-    tmp_path: Path, call: str, points: Sequence[int], count: Count
+@dataclass(frozen=True)
+class Killed:
+    """What git is doing when it is killed, at which calls of which system calls, and what it comes to when done again.
+
+    What a git does a little more or less often than this one still dies at most of them.
+    """
+
+    pattern: str
+    points: tuple[tuple[str, tuple[int, ...]], ...]
+    before: Doing
+    does: Doing
+    holds: Callable[[Scene, str, object], object]
+    child: bool = False
+
+
+async def nothing(scene: Scene, name: str, nth: int) -> None:
+    pass
+
+
+async def added(scene: Scene, name: str, nth: int) -> str:
+    return await scene.prepare(name)
+
+
+async def used(scene: Scene, name: str, nth: int) -> None:
+    await scene.prepare(name)
+    exclude = scene.top / ".git" / "info" / "exclude"
+    exclude.write_text(exclude.read_text() + "build/\n")
+    write(scene.path(name), {"build/out.o": "o\n"})
+
+
+async def removed(scene: Scene, name: str, nth: int) -> Removal:
+    grown_old(scene.top / ".git" / "packed-refs.lock")
+    return await scene.worktrees().remove(
+        str(scene.top), str(scene.path(name)), f"agent/{name}", "main"
+    )
+
+
+async def committed(scene: Scene, name: str, nth: int) -> str:
+    files = {"specs/spec.md": f"{nth}\n"}
+    return await scene.worktrees().commit_files(str(scene.path(name)), files, "docs: spec")
+
+
+async def with_another(scene: Scene, name: str, nth: int) -> None:
+    if not scene.path("other").exists():
+        await scene.prepare("other")
+        other = scene.path("other")
+        write(other, {"a/file0.txt": "changed\n", "new/one.txt": "1\n", "new/two.txt": "2\n"})
+        git(other, "rm", "--quiet", "b/file1.txt")
+        git(other, "add", "--all")
+        git(other, "commit", "--quiet", "-m", "other")
+    await scene.prepare(name)
+    await scene.worktrees().commit_files(str(scene.path(name)), {"c/own.txt": "own\n"}, "own")
+
+
+async def merged(scene: Scene, name: str, nth: int) -> Merged:
+    return await scene.worktrees().merge(str(scene.path(name)), "agent/other", "Merge")
+
+
+def is_whole(scene: Scene, name: str, head: object) -> None:
+    assert head == scene.first
+    scene.check(name)
+
+
+def is_gone(scene: Scene, name: str, removal: object) -> None:
+    assert isinstance(removal, Removal)
+    assert (removal.worktree_gone, removal.branch_gone, removal.reason) == (True, True, "")
+    assert not scene.path(name).exists()
+    assert git(scene.top, "branch", "--format=%(refname:short)") == "main"
+    assert git(scene.top, "worktree", "list", "--porcelain").count("worktree ") == 1
+
+
+def is_made_once(scene: Scene, name: str, head: object) -> None:
+    assert git(scene.top, "rev-list", "--count", f"main..{head}") == "1"
+    scene.check(name)
+
+
+def is_merged_once(scene: Scene, name: str, done: object) -> None:
+    assert isinstance(done, Merged)
+    assert done.conflicts == ()
+    assert git(scene.top, "rev-list", "--merges", "--count", f"main..{done.commit}") == "1"
+    assert (scene.path(name) / "new" / "two.txt").read_text() == "2\n"
+    scene.check(name)
+
+
+KILLED = {
+    "an add": Killed('*" worktree add "*', (("mkdir", (1, 2, 3, 4)), ("write", (1, 2, 3, 4, 5)), ("unlink", (1,)), ("openat", (20, 25, 30, 34, 38, 42, 46, 50, 54))), nothing, added, is_whole),
+    "a checkout": Killed('*" reset --hard "*', (("write", (1, 3, 5, 7, 9, 12)), ("openat", (30, 60, 80, 90, 100, 110)), ("unlink", (1, 2, 3)), ("mkdir", (1, 2)), ("rename", (1,))), nothing, added, is_whole, child=True),
+    "a removal": Killed('*" worktree remove "*', (("unlink", (1, 2, 5, 10, 13)), ("rmdir", (1, 2, 3, 4, 5))), used, removed, is_gone),
+    "a deletion": Killed('*" update-ref -d "*', (("openat", (10, 14, 18)), ("unlink", (1,))), added, removed, is_gone),
+    "a commit": Killed('*" commit "*', (("write", (1, 3, 5, 7)), ("rename", (1, 2)), ("unlink", (1, 2)), ("link", (1, 2))), added, committed, is_made_once),
+    "a merge": Killed('*" merge --quiet "*', (("write", (1, 3, 5, 7, 9)), ("rename", (1, 2, 3)), ("unlink", (1, 2, 3)), ("link", (1, 2))), with_another, merged, is_merged_once),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "call", "points"), [
+    pytest.param(what, *one.values, id=f"{what} {one.id}", marks=one.marks)
+    for what, killed in KILLED.items()
+    for one in at(*killed.points)
+])  # fmt: skip
+async def test_what_was_killed_is_finished_by_doing_it_again(
+    tmp_path: Path, what: str, call: str, points: Sequence[int], count: Count
 ) -> None:
-    scene = Scene(tmp_path, '*" worktree add "*')
+    killed = KILLED[what]
+    scene = Scene(tmp_path, killed.pattern, child=killed.child)
     for nth in scene.each(points):
         name = f"{call}-{nth}"
-        await scene.dies(call, nth, asyncio.create_task(scene.prepare(name)))
-        assert await scene.prepare(name) == scene.first
-        scene.check(name)
+        await killed.before(scene, name, nth)
+        await scene.dies(call, nth, asyncio.create_task(killed.does(scene, name, nth)))
+        killed.holds(scene, name, await killed.does(scene, name, nth))
     assert scene.died_often(points, count)
 
 
-@pytest.mark.parametrize(("call", "points"), at(*FILLING))
-async def test_an_add_killed_while_it_checks_out_is_recovered(
-    tmp_path: Path, call: str, points: Sequence[int], count: Count
+@pytest.mark.parametrize("mine", ["a/mine.txt", "a/file0.txt"])
+async def test_a_person_s_file_in_a_half_made_worktree_is_not_lost(
+    tmp_path: Path, mine: str
 ) -> None:
-    scene = Scene(tmp_path, '*" reset --hard "*', child=True)
-    for nth in scene.each(points):
-        name = f"{call}-{nth}"
-        await scene.dies(call, nth, asyncio.create_task(scene.prepare(name)))
-        assert await scene.prepare(name) == scene.first
-        scene.check(name)
-    assert scene.died_often(points, count)
-
-
-async def test_a_person_s_file_in_a_half_made_worktree_is_not_lost(tmp_path: Path) -> None:
     scene = Scene(tmp_path, '*" reset --hard "*', child=True)
     await scene.dies("write", 9, asyncio.create_task(scene.prepare("x")))
     assert scene.deaths == 1
-    mine = scene.path("x") / "a" / "mine.txt"
-    mine.write_text("mine\n")
+    file = scene.path("x") / mine
+    file.write_text("mine\n")
     with pytest.raises(Refused, match=r"^taken$") as refused:
         await scene.prepare("x")
-    assert "mine.txt" in refused.value.remedy
-    assert mine.read_text() == "mine\n"
-    mine.unlink()
+    assert mine in refused.value.remedy
+    assert file.read_text() == "mine\n"
+    file.unlink()
     assert await scene.prepare("x") == scene.first
-
-
-async def test_a_changed_file_in_a_half_made_worktree_is_not_lost(tmp_path: Path) -> None:
-    scene = Scene(tmp_path, '*" reset --hard "*', child=True)
-    await scene.dies("write", 9, asyncio.create_task(scene.prepare("x")))
-    mine = scene.path("x") / "a" / "file0.txt"
-    mine.write_text("mine\n")
-    with pytest.raises(Refused, match=r"^taken$"):
-        await scene.prepare("x")
-    assert mine.read_text() == "mine\n"
-
-
-@pytest.mark.parametrize(("call", "points"), at(*REMOVING))
-async def test_a_killed_removal_is_finished(
-    tmp_path: Path, call: str, points: Sequence[int], count: Count
-) -> None:
-    scene = Scene(tmp_path, '*" worktree remove "*')
-    write(scene.top, {".gitignore": "build/\n"})
-    git(scene.top, "add", ".gitignore")
-    git(scene.top, "commit", "--quiet", "-m", "ignore")
-    scene.first = git(scene.top, "rev-parse", "HEAD")
-    for nth in scene.each(points):
-        name = f"{call}-{nth}"
-        await scene.prepare(name)
-        write(scene.path(name), {"build/out.o": "o\n"})
-        removing = (str(scene.top), str(scene.path(name)), f"agent/{name}", "main")
-        await scene.dies(call, nth, asyncio.create_task(scene.worktrees().remove(*removing)))
-        removal = await scene.worktrees().remove(*removing)
-        assert (removal.worktree_gone, removal.branch_gone, removal.reason) == (True, True, "")
-        assert not scene.path(name).exists()
-    assert git(scene.top, "worktree", "list", "--porcelain").count("worktree ") == 1
-    assert scene.died_often(points, count)
-
-
-@pytest.mark.parametrize(("call", "points"), at(*FORGETTING))
-async def test_a_branch_is_gone_in_the_end_though_its_removal_was_killed(
-    tmp_path: Path, call: str, points: Sequence[int], count: Count
-) -> None:
-    scene = Scene(tmp_path, '*" update-ref -d "*')
-    for nth in scene.each(points):
-        name = f"{call}-{nth}"
-        await scene.prepare(name)
-        removing = (str(scene.top), str(scene.path(name)), f"agent/{name}", "main")
-        await scene.dies(call, nth, asyncio.create_task(scene.worktrees().remove(*removing)))
-        grown_old(scene.top / ".git" / "packed-refs.lock")
-        removal = await scene.worktrees().remove(*removing)
-        assert (removal.worktree_gone, removal.branch_gone, removal.reason) == (True, True, "")
-        assert git(scene.top, "branch", "--format=%(refname:short)") == "main"
-    assert scene.died_often(points, count)
-
-
-@pytest.mark.parametrize(("call", "points"), at(*COMMITTING))
-async def test_a_killed_commit_is_made_once(
-    tmp_path: Path, call: str, points: Sequence[int], count: Count
-) -> None:
-    scene = Scene(tmp_path, '*" commit "*')
-    for nth in scene.each(points):
-        name = f"{call}-{nth}"
-        await scene.prepare(name)
-        commit = (str(scene.path(name)), {"specs/spec.md": f"{nth}\n"}, "docs: spec")
-        await scene.dies(call, nth, asyncio.create_task(scene.worktrees().commit_files(*commit)))
-        head = await scene.worktrees().commit_files(*commit)
-        assert git(scene.top, "rev-list", "--count", f"main..{head}") == "1"
-        scene.check(name)
-    assert scene.died_often(points, count)
-
-
-@pytest.mark.parametrize(("call", "points"), at(*MERGING))
-async def test_a_killed_merge_is_made_once(
-    tmp_path: Path, call: str, points: Sequence[int], count: Count
-) -> None:
-    scene = Scene(tmp_path, '*" merge --quiet "*')
-    await scene.prepare("other")
-    news = {"a/file0.txt": "changed\n", "new/one.txt": "1\n", "new/two.txt": "2\n"}
-    write(scene.path("other"), news)
-    git(scene.path("other"), "rm", "--quiet", "b/file1.txt")
-    git(scene.path("other"), "add", "--all")
-    git(scene.path("other"), "commit", "--quiet", "-m", "other")
-    for nth in scene.each(points):
-        name = f"{call}-{nth}"
-        await scene.prepare(name)
-        path = str(scene.path(name))
-        await scene.worktrees().commit_files(path, {"c/own.txt": "own\n"}, "own")
-        merge = (path, "agent/other", "Merge")
-        await scene.dies(call, nth, asyncio.create_task(scene.worktrees().merge(*merge)))
-        merged = await scene.worktrees().merge(*merge)
-        assert merged.conflicts == ()
-        assert git(path, "rev-list", "--merges", "--count", f"main..{merged.commit}") == "1"
-        assert (scene.path(name) / "new" / "two.txt").read_text() == "2\n"
-        scene.check(name)
-    assert scene.died_often(points, count)
 
 
 def grown_old(lock: Path) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.github.forge_stage import ForgeStage, forge_stage
+from tests.adapters.github.forge_stage import Stage, forge_stage
 
 
 @pytest.fixture
-async def stage(tmp_path: Path) -> AsyncIterator[ForgeStage]:
+async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
     async with forge_stage(tmp_path) as made:
         yield made

@@ -45,7 +45,7 @@ ALLOWED = (
 
 
 @dataclass
-class ForgeStage:
+class Stage:
     bed: GithubBed
     shop: Hosted
     top: Path
@@ -91,6 +91,11 @@ class ForgeStage:
         await asyncio.to_thread(self.lies_there)
         return await forge.open(SLUG, self.wanted())
 
+    async def with_pull(self, forge: GitHub | None = None) -> tuple[GitHub, Pull]:
+        """A bot, and the pull request that it has opened."""
+        forge = forge or self.github()
+        return forge, await self.opened(forge)
+
     def works(self, files: Mapping[str, str], branch: str = BRANCH) -> str:
         """The agent commits."""
         known = git(self.top, "for-each-ref", f"refs/heads/{branch}")
@@ -106,7 +111,7 @@ class ForgeStage:
 
 
 @asynccontextmanager
-async def forge_stage(directory: Path, *, prefix: str = "") -> AsyncGenerator[ForgeStage]:
+async def forge_stage(directory: Path, *, prefix: str = "") -> AsyncGenerator[Stage]:
     async with GithubBed(directory / "hub", prefix=prefix) as bed:
         bed.allow(*ALLOWED)
         stage = await asyncio.to_thread(_built, directory, bed)
@@ -114,10 +119,10 @@ async def forge_stage(directory: Path, *, prefix: str = "") -> AsyncGenerator[Fo
         await stage.close()
 
 
-def _built(directory: Path, bed: GithubBed) -> ForgeStage:
+def _built(directory: Path, bed: GithubBed) -> Stage:
     top = new_repository(directory / "repository")
     shop = bed.repository(SLUG, top)
     shop.habits.unknown_reads = 0
     git(top, "remote", "add", "origin", shop.clone_url)
-    stage = ForgeStage(bed, shop, top, directory / "home", "")
+    stage = Stage(bed, shop, top, directory / "home", "")
     return replace(stage, commit=stage.works(WORK))

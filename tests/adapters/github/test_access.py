@@ -23,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.github import Access, GitHub
-from adapters.github.api import parse_address
+from adapters.github.api import Address, parse_address
 from adapters.github.client import RepositoryData
 from adapters.github.forge import repository_problem
 from adapters.github.git import RemoteGit, checked_slug, is_slug, read_remote, slug_of
@@ -31,7 +31,7 @@ from adapters.github.tokens import Tokens
 from bot.core.errors import Refused, SettingsError, Unavailable
 from bot.core.forge import Hosted
 from tests.adapters.git.worlds import git, new_repository
-from tests.adapters.github.forge_stage import FAST, SLUG, ForgeStage
+from tests.adapters.github.forge_stage import FAST, SLUG, Stage
 
 
 @pytest.mark.parametrize(("api", "web", "host", "clone"), [
@@ -61,45 +61,38 @@ def test_an_address_that_would_give_a_token_away_is_refused_at_the_start(
     assert "secret" not in str(refused.value)
 
 
-def test_a_method_of_merging_that_there_is_not_is_refused_at_the_start(tmp_path: Path) -> None:
+def test_a_wrong_method_is_refused_at_the_start_and_access_shows_no_secret(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="GITHUB_MERGE_METHOD"):
         GitHub(tmp_path, Access(), learned=lambda name, value: None, merge_method="octopus")
+    assert "of the" not in repr(Access("of the setting", environ={"GITHUB_TOKEN": "of the env"}))
 
 
-def test_access_shows_no_secret() -> None:
-    given = {"GITHUB_TOKEN": "of the environment"}
-    shown = repr(Access("of the setting", environ=given))
-    assert "of the" not in shown
-
-
-async def test_a_repository_without_a_remote_there_is_hosted_nowhere(stage: ForgeStage) -> None:
-    git(stage.top, "remote", "set-url", "origin", "https://elsewhere.example/acme/shop.git")
-    assert await stage.github().find(str(stage.top)) is None
-    git(stage.top, "remote", "remove", "origin")
-    assert await stage.github().find(str(stage.top)) is None
+@pytest.mark.parametrize(("remote", "token"), [
+    ("https://elsewhere.example/acme/shop.git", None), ("", None), (None, ""),
+])  # fmt: skip
+async def test_without_a_remote_there_or_a_token_it_is_hosted_nowhere(
+    stage: Stage, remote: str | None, token: str | None
+) -> None:
+    if remote is not None:
+        git(stage.top, "remote", "remove", "origin")
+    if remote:
+        git(stage.top, "remote", "add", "origin", remote)
+    assert await stage.github(token=token).find(str(stage.top)) is None
     assert stage.bed.calls == []
 
 
-async def test_without_a_token_it_is_hosted_nowhere(stage: ForgeStage) -> None:
-    assert await stage.github(token="").find(str(stage.top)) is None
+async def test_the_setting_is_believed_more_than_the_remote(stage: Stage) -> None:
+    wrong = await stage.github(repository="../secret").find(str(stage.top))
+    assert wrong is not None
+    assert "no repository of GitHub" in wrong.problem
+    assert wrong.remedy
     assert stage.bed.calls == []
-
-
-async def test_the_setting_is_believed_more_than_the_remote(stage: ForgeStage) -> None:
     git(stage.top, "remote", "remove", "origin")
     hosted = await stage.github(repository=SLUG).find(str(stage.top))
     assert hosted == Hosted(slug=SLUG, url=f"{stage.shop.clone_url.removesuffix('.git')}")
 
 
-async def test_a_setting_that_names_no_repository_is_a_problem(stage: ForgeStage) -> None:
-    hosted = await stage.github(repository="../secret").find(str(stage.top))
-    assert hosted is not None
-    assert "no repository of GitHub" in hosted.problem
-    assert hosted.remedy
-    assert stage.bed.calls == []
-
-
-async def test_what_is_wrong_is_told_with_a_remedy(stage: ForgeStage) -> None:
+async def test_what_is_wrong_is_told_with_a_remedy(stage: Stage) -> None:
     async def problem() -> str:
         hosted = await stage.github().find(str(stage.top))
         assert hosted is not None
@@ -167,12 +160,15 @@ def test_what_lies_elsewhere_is_nowhere(remote: str) -> None:
     assert slug_of(remote, GITHUB) == ""
 
 
-def test_each_host_knows_its_own_only() -> None:
-    assert slug_of("https://ghe.example/acme/shop.git", ENTERPRISE) == "acme/shop"
-    assert slug_of("git@ghe.example:acme/shop.git", ENTERPRISE) == "acme/shop"
-    assert slug_of("https://github.com/acme/shop.git", ENTERPRISE) == ""
-    assert slug_of("http://127.0.0.1:8123/acme/shop.git", LOCAL) == "acme/shop"
-    assert slug_of("http://127.0.0.1:8124/acme/shop.git", LOCAL) == ""
+@pytest.mark.parametrize(("remote", "address", "slug"), [
+    ("https://ghe.example/acme/shop.git", ENTERPRISE, "acme/shop"),
+    ("git@ghe.example:acme/shop.git", ENTERPRISE, "acme/shop"),
+    ("https://github.com/acme/shop.git", ENTERPRISE, ""),
+    ("http://127.0.0.1:8123/acme/shop.git", LOCAL, "acme/shop"),
+    ("http://127.0.0.1:8124/acme/shop.git", LOCAL, ""),
+])  # fmt: skip
+def test_each_host_knows_its_own_only(remote: str, address: Address, slug: str) -> None:
+    assert slug_of(remote, address) == slug
 
 
 @given(st.text(max_size=60))

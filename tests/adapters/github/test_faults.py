@@ -15,7 +15,7 @@ import pytest
 from adapters.github.api import ApiAnswer, ApiRefused, Quota, error_for
 from adapters.github.publishing import is_missing_branch, is_stale_push, transfer_error
 from bot.core.errors import PortError, Refused, Unavailable
-from tests.adapters.github.forge_stage import FAST, SLUG, ForgeStage
+from tests.adapters.github.forge_stage import FAST, SLUG, Stage
 from tests.beds.github import Faults
 
 Break = Callable[[Faults, str, str], None]
@@ -58,7 +58,7 @@ async def done_at_last(do: Callable[[], Awaitable[T]]) -> T:
 
 
 @pytest.mark.covers("B-OP-createPullRequest", "O-I2")
-async def test_nothing_is_opened_or_merged_twice_whatever_is_lost(stage: ForgeStage) -> None:
+async def test_nothing_is_opened_or_merged_twice_whatever_is_lost(stage: Stage) -> None:
     forge = stage.github()
     for number, (name, break_it) in enumerate({**BEFORE, **AFTER}.items(), 1):
         stage.commit = stage.works({f"more{number}.py": "1\n"})
@@ -73,7 +73,7 @@ async def test_nothing_is_opened_or_merged_twice_whatever_is_lost(stage: ForgeSt
         assert len(stage.shop.log("main")) == 1 + number, name
 
 
-async def test_what_was_done_unheard_needs_no_second_try(stage: ForgeStage) -> None:
+async def test_what_was_done_unheard_needs_no_second_try(stage: Stage) -> None:
     forge = stage.github()
     for number, (name, break_it) in enumerate(AFTER.items(), 1):
         stage.commit = stage.works({f"more{number}.py": "1\n"})
@@ -87,9 +87,8 @@ async def test_what_was_done_unheard_needs_no_second_try(stage: ForgeStage) -> N
         assert len(stage.bed.called("PUT")) == len(stage.shop.pulls) == number, name
 
 
-async def test_reading_is_tried_again_where_no_limit_forbids_it(stage: ForgeStage) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def test_reading_is_tried_again_where_no_limit_forbids_it(stage: Stage) -> None:
+    forge, pull = await stage.with_pull()
     for name, break_it in {**BEFORE, **AFTER}.items():
         before = len(stage.bed.called("GET", "/check-runs"))
         break_it(stage.bed.faults, "GET", "*/check-runs")
@@ -105,9 +104,7 @@ async def test_reading_is_tried_again_where_no_limit_forbids_it(stage: ForgeStag
 
 
 @pytest.mark.parametrize("name", LASTING)
-async def test_what_a_person_must_change_is_refused_with_a_remedy(
-    stage: ForgeStage, name: str
-) -> None:
+async def test_what_a_person_must_change_is_refused_with_a_remedy(stage: Stage, name: str) -> None:
     forge = stage.github()
     stage.lies_there()
     LASTING[name](stage.bed.faults, "POST", "*/pulls")
@@ -123,7 +120,7 @@ async def test_what_a_person_must_change_is_refused_with_a_remedy(
 
 
 @pytest.mark.covers("G-RULE-PR-3")
-async def test_a_token_that_is_missing_a_right_is_told_which(stage: ForgeStage) -> None:
+async def test_a_token_that_is_missing_a_right_is_told_which(stage: Stage) -> None:
     forge = stage.github()
     stage.lies_there()
     stage.bed.rights.give(pull_requests="read")
@@ -132,7 +129,7 @@ async def test_a_token_that_is_missing_a_right_is_told_which(stage: ForgeStage) 
     assert "pull_requests:write" in refused.value.remedy
 
 
-async def test_a_slow_answer_does_not_hold_anybody_up(stage: ForgeStage) -> None:
+async def test_a_slow_answer_does_not_hold_anybody_up(stage: Stage) -> None:
     forge = stage.github(pace=replace(FAST, call=1, whole=0.2))
     stage.bed.faults.trickle(600, "GET", "/repos/acme/shop", times=None)
     with pytest.raises(Unavailable, match="too long"):
@@ -143,9 +140,8 @@ async def test_a_slow_answer_does_not_hold_anybody_up(stage: ForgeStage) -> None
         await forge.find(str(stage.top))
 
 
-async def test_a_github_that_is_away_is_unavailable(stage: ForgeStage) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def test_a_github_that_is_away_is_unavailable(stage: Stage) -> None:
+    forge, pull = await stage.with_pull()
     await stage.bed.go_away()
     calls: list[Callable[[], Awaitable[object]]] = [
         lambda: forge.find(str(stage.top)),
@@ -164,7 +160,7 @@ async def test_a_github_that_is_away_is_unavailable(stage: ForgeStage) -> None:
     assert (await forge.look(SLUG, pull.number)).head == stage.commit
 
 
-async def test_errors_hold_no_token(stage: ForgeStage) -> None:
+async def test_errors_hold_no_token(stage: Stage) -> None:
     forge = stage.github()
     await stage.bed.go_away()
     for call in (lambda: forge.find(str(stage.top)), lambda: forge.fetch(SLUG, "main")):
@@ -181,7 +177,7 @@ async def test_errors_hold_no_token(stage: ForgeStage) -> None:
     ["config", "packed-refs", "shallow", "refs/heads/agent/login", "objects/info/alternates"],
 )
 async def test_a_pipe_where_the_mirror_reads_an_agents_repository_is_named(
-    stage: ForgeStage, name: str
+    stage: Stage, name: str
 ) -> None:
     forge = stage.github()
     await forge.find(str(stage.top))

@@ -8,7 +8,7 @@ from adapters.github.checks import failure_excerpt
 from adapters.github.pulls import resolved_comments
 from bot.core.errors import Unavailable
 from bot.core.forge import CiState, MergeState
-from tests.adapters.github.forge_stage import BRANCH, SLUG, ForgeStage
+from tests.adapters.github.forge_stage import BRANCH, SLUG, Stage
 from tests.beds.github import Inline, annotation
 
 LOG = (
@@ -19,9 +19,8 @@ LOG = (
 )
 
 
-async def test_a_look_at_what_has_not_changed_costs_nothing(stage: ForgeStage) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def test_a_look_at_what_has_not_changed_costs_nothing(stage: Stage) -> None:
+    forge, pull = await stage.with_pull()
     stage.shop.robots.check(BRANCH, "unit", "failure", log=LOG)
     stage.shop.people.comment(pull.number, "Nice")
     first = await forge.look(SLUG, pull.number)
@@ -33,11 +32,8 @@ async def test_a_look_at_what_has_not_changed_costs_nothing(stage: ForgeStage) -
     assert len((await forge.look(SLUG, pull.number)).notes) == 2
 
 
-async def test_the_last_tenth_of_the_quota_is_kept_for_what_people_wait_for(
-    stage: ForgeStage,
-) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def test_the_last_tenth_of_the_quota_is_kept_for_what_people_wait_for(stage: Stage) -> None:
+    forge, pull = await stage.with_pull()
     stage.bed.quota.used = stage.bed.quota.limit - 400
     await forge.look(SLUG, pull.number)
     with pytest.raises(Unavailable) as kept:
@@ -47,9 +43,8 @@ async def test_the_last_tenth_of_the_quota_is_kept_for_what_people_wait_for(
     assert (await forge.merge(SLUG, pull.number, stage.commit, "t")).merged
 
 
-async def test_a_failure_is_told_with_what_was_found_and_where_it_failed(stage: ForgeStage) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def test_a_failure_is_told_with_what_was_found_and_where_it_failed(stage: Stage) -> None:
+    forge, pull = await stage.with_pull()
     run = stage.shop.robots.check(
         BRANCH,
         "unit",
@@ -69,9 +64,8 @@ async def test_a_failure_is_told_with_what_was_found_and_where_it_failed(stage: 
     assert "\x1b" not in failure.output
 
 
-async def test_outputs_are_bounded_and_logs_read_once(stage: ForgeStage) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def test_outputs_are_bounded_and_logs_read_once(stage: Stage) -> None:
+    forge, pull = await stage.with_pull()
     stage.shop.robots.check(
         BRANCH,
         "unit",
@@ -87,9 +81,8 @@ async def test_outputs_are_bounded_and_logs_read_once(stage: ForgeStage) -> None
     assert len(stage.bed.called("GET", "/logs")) == 1
 
 
-async def test_what_the_token_may_not_read_is_left_out(stage: ForgeStage) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def test_what_the_token_may_not_read_is_left_out(stage: Stage) -> None:
+    forge, pull = await stage.with_pull()
     stage.shop.robots.check(BRANCH, "unit", "failure", summary="bad", log=LOG)
     stage.bed.rights.give(actions="none")
     (failure,) = (await forge.look(SLUG, pull.number)).failures
@@ -106,10 +99,9 @@ async def test_what_the_token_may_not_read_is_left_out(stage: ForgeStage) -> Non
     (["cancelled"], CiState.FAILED),
 ])  # fmt: skip
 async def test_the_worst_check_counts(
-    stage: ForgeStage, conclusions: list[str | None], state: CiState
+    stage: Stage, conclusions: list[str | None], state: CiState
 ) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+    forge, pull = await stage.with_pull()
     for number, conclusion in enumerate(conclusions):
         stage.shop.robots.check(BRANCH, f"check-{number}", conclusion)
     seen = await forge.look(SLUG, pull.number)
@@ -117,9 +109,8 @@ async def test_the_worst_check_counts(
     assert bool(seen.failures) == (state is CiState.FAILED)
 
 
-async def test_statuses_count_as_checks_do_and_a_new_commit_begins_anew(stage: ForgeStage) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def test_statuses_count_as_checks_do_and_a_new_commit_begins_anew(stage: Stage) -> None:
+    forge, pull = await stage.with_pull()
     stage.shop.robots.status(
         BRANCH, "ci/old", "error", description="no machine", target_url="https://ci.example/1"
     )
@@ -137,21 +128,17 @@ async def test_statuses_count_as_checks_do_and_a_new_commit_begins_anew(stage: F
     assert (again.ci, again.failures) == (CiState.NONE, ())
 
 
-async def test_what_github_still_thinks_about_is_asked_again_and_then_unknown(
-    stage: ForgeStage,
-) -> None:
+async def test_what_github_still_thinks_about_is_asked_again_and_then_unknown(stage: Stage) -> None:
     stage.shop.habits.unknown_reads = 2
-    forge = stage.github()
-    pull = await stage.opened(forge)
+    forge, pull = await stage.with_pull()
     assert (await forge.look(SLUG, pull.number)).merge_state is MergeState.CLEAN
     stage.shop.habits.unknown_reads = 1_000
     stage.shop.people.push("main", {"other.py": "1\n"})
     assert (await forge.look(SLUG, pull.number)).merge_state is MergeState.UNKNOWN
 
 
-async def test_robots_replies_and_the_bot_itself_are_not_heard(stage: ForgeStage) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def test_robots_replies_and_the_bot_itself_are_not_heard(stage: Stage) -> None:
+    forge, pull = await stage.with_pull()
     people = stage.shop.people
     stage.bed.world.accounts.add("helper[bot]", "Bot")
     people.comment(pull.number, "I am a robot", by="helper[bot]", association="COLLABORATOR")
@@ -163,9 +150,8 @@ async def test_robots_replies_and_the_bot_itself_are_not_heard(stage: ForgeStage
     assert [(one.text, one.path, one.line) for one in notes] == [("Why so?", "login.py", 1)]
 
 
-async def test_a_wish_for_changes_holds_until_the_same_person_approves(stage: ForgeStage) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def test_a_wish_for_changes_holds_until_the_same_person_approves(stage: Stage) -> None:
+    forge, pull = await stage.with_pull()
     people = stage.shop.people
     people.review(pull.number, "REQUEST_CHANGES", "Rename it")
     people.review(pull.number, "APPROVE", by="aki", association="OWNER")
@@ -178,9 +164,8 @@ async def test_a_wish_for_changes_holds_until_the_same_person_approves(stage: Fo
     assert [(one.text, one.asks_for_changes) for one in notes] == [("Good now", False)]
 
 
-async def test_only_who_may_write_is_trusted(stage: ForgeStage) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def test_only_who_may_write_is_trusted(stage: Stage) -> None:
+    forge, pull = await stage.with_pull()
     kinds = ("OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR", "FIRST_TIMER", "NONE")
     for kind in kinds:
         stage.shop.people.comment(pull.number, kind, by=kind.lower(), association=kind)
@@ -189,9 +174,8 @@ async def test_only_who_may_write_is_trusted(stage: ForgeStage) -> None:
     assert len(notes) == len(kinds)
 
 
-async def test_any_number_of_strangers_does_not_drown_who_may_write(stage: ForgeStage) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def test_any_number_of_strangers_does_not_drown_who_may_write(stage: Stage) -> None:
+    forge, pull = await stage.with_pull()
     stage.shop.people.comment(pull.number, "Rename it")
     for number in range(120):
         stage.shop.people.comment(pull.number, f"spam {number}", association="NONE")
@@ -201,9 +185,8 @@ async def test_any_number_of_strangers_does_not_drown_who_may_write(stage: Forge
     assert [one.text for one in notes[1:]] == [f"spam {number}" for number in range(21, 120)]
 
 
-async def test_what_stands_on_further_pages_is_read_too(stage: ForgeStage) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def test_what_stands_on_further_pages_is_read_too(stage: Stage) -> None:
+    forge, pull = await stage.with_pull()
     for number in range(130):
         stage.shop.people.comment(pull.number, f"word {number}")
     for number in range(101):

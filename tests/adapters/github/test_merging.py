@@ -7,27 +7,24 @@ import pytest
 from adapters.github.client import PullData
 from adapters.github.merging import matches_filter, workflow_runs_for
 from bot.core.forge import ChecksWanted, CiState, MergeTried, Obstacle
-from tests.adapters.github.forge_stage import BRANCH, SLUG, ForgeStage
+from tests.adapters.github.forge_stage import BRANCH, SLUG, Stage
 from tests.beds.github import Protection
 
 WORKFLOW = ".github/workflows/ci.yml"
 CI = "on: [push, pull_request]\njobs: {}\n"
 
 
-async def tried(stage: ForgeStage, checks: ChecksWanted | None = None) -> MergeTried:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def tried(stage: Stage, checks: ChecksWanted | None = None) -> MergeTried:
+    forge, pull = await stage.with_pull()
     return await forge.merge(SLUG, pull.number, stage.commit, "t", checks or ChecksWanted())
 
 
-async def test_where_nothing_says_that_there_are_checks_none_are_waited_for(
-    stage: ForgeStage,
-) -> None:
+async def test_where_nothing_says_that_there_are_checks_none_are_waited_for(stage: Stage) -> None:
     stage.shop.people.push("main", {WORKFLOW: "on: schedule\n", ".github/CODEOWNERS": ""})
     assert (await tried(stage)).merged
 
 
-async def test_a_workflow_of_the_head_or_of_the_base_is_waited_for(stage: ForgeStage) -> None:
+async def test_a_workflow_of_the_head_or_of_the_base_is_waited_for(stage: Stage) -> None:
     stage.shop.people.push("main", {WORKFLOW: CI})
     told = await tried(stage)
     assert (told.obstacle, WORKFLOW in told.reason) == (Obstacle.CHECKS_MISSING, True)
@@ -37,13 +34,13 @@ async def test_a_workflow_of_the_head_or_of_the_base_is_waited_for(stage: ForgeS
     assert stage.bed.called("PUT", "/merge") == []
 
 
-async def test_a_workflow_that_is_switched_off_is_not_waited_for(stage: ForgeStage) -> None:
+async def test_a_workflow_that_is_switched_off_is_not_waited_for(stage: Stage) -> None:
     stage.shop.people.push("main", {WORKFLOW: CI})
     stage.shop.switch_workflows_off()
     assert (await tried(stage)).merged
 
 
-async def test_what_earlier_pull_requests_had_is_waited_for(stage: ForgeStage) -> None:
+async def test_what_earlier_pull_requests_had_is_waited_for(stage: Stage) -> None:
     earlier = stage.shop.people.push("theirs", {"theirs.py": ""})
     number = stage.shop.people.open_pull("theirs").number
     stage.shop.robots.status(earlier, "jenkins", "success")
@@ -53,7 +50,7 @@ async def test_what_earlier_pull_requests_had_is_waited_for(stage: ForgeStage) -
 
 
 async def test_what_the_base_alone_has_counts_only_before_there_was_a_pull_request(
-    stage: ForgeStage,
+    stage: Stage,
 ) -> None:
     stage.shop.robots.check("main", "pages", "success")
     assert (await tried(stage)).obstacle is Obstacle.CHECKS_MISSING
@@ -64,7 +61,7 @@ async def test_what_the_base_alone_has_counts_only_before_there_was_a_pull_reque
 
 @pytest.mark.parametrize("refusal", [405, 422])
 async def test_a_required_check_is_waited_for_whoever_requires_it(
-    stage: ForgeStage, refusal: int
+    stage: Stage, refusal: int
 ) -> None:
     stage.shop.habits.refusal = refusal
     stage.shop.protect("main", Protection(checks=("unit",)))
@@ -79,9 +76,7 @@ async def test_a_required_check_is_waited_for_whoever_requires_it(
     assert (await tried(stage)).merged
 
 
-async def test_what_github_refuses_over_a_required_check_waits_for_that_check(
-    stage: ForgeStage,
-) -> None:
+async def test_what_github_refuses_over_a_required_check_waits_for_that_check(stage: Stage) -> None:
     """Who does not wait for what has not appeared cannot merge without what the base requires."""
     stage.shop.habits.refusal = 422
     stage.shop.protect("main", Protection(checks=("unit",)))
@@ -90,10 +85,9 @@ async def test_what_github_refuses_over_a_required_check_waits_for_that_check(
     assert told.reason == 'Required status check "unit" is expected.'
 
 
-async def test_between_two_jobs_of_a_workflow_it_has_not_passed(stage: ForgeStage) -> None:
+async def test_between_two_jobs_of_a_workflow_it_has_not_passed(stage: Stage) -> None:
     """The run of a job that needs another one appears when that has ended."""
-    forge = stage.github()
-    pull = await stage.opened(forge)
+    forge, pull = await stage.with_pull()
     stage.shop.robots.check(BRANCH, "build", "success")
     stage.shop.robots.next_job_comes(BRANCH)
     assert (await forge.look(SLUG, pull.number)).ci is CiState.PENDING
@@ -103,7 +97,7 @@ async def test_between_two_jobs_of_a_workflow_it_has_not_passed(stage: ForgeStag
 
 
 async def test_a_token_that_may_not_read_checks_merges_nothing_that_may_have_some(
-    stage: ForgeStage,
+    stage: Stage,
 ) -> None:
     stage.shop.people.push("main", {WORKFLOW: CI})
     stage.bed.rights.give(checks="none")
@@ -113,7 +107,7 @@ async def test_a_token_that_may_not_read_checks_merges_nothing_that_may_have_som
 
 
 async def test_what_github_calls_unstable_is_not_merged_though_nothing_can_be_read(
-    stage: ForgeStage,
+    stage: Stage,
 ) -> None:
     stage.bed.rights.give(checks="none", statuses="none")
     forge = stage.github()

@@ -9,7 +9,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,11 +19,11 @@ import pytest
 from bot.core.errors import PortError, Refused, Unavailable
 from tests.adapters.git.killing import KilledGit, at, strace_works
 from tests.adapters.git.worlds import git, write
-from tests.adapters.github.forge_stage import BRANCH, FAST, SLUG, ForgeStage, forge_stage
+from tests.adapters.github.forge_stage import BRANCH, FAST, SLUG, Stage, forge_stage
 from tests.faults.figures import Count
 
 
-async def test_a_bot_started_again_knows_what_it_has_pushed(stage: ForgeStage) -> None:
+async def test_a_bot_started_again_knows_what_it_has_pushed(stage: Stage) -> None:
     await stage.publish(stage.github())
     git(stage.top, "commit", "--quiet", "--amend", "-m", "amended")
     amended = git(stage.top, "rev-parse", "HEAD")
@@ -31,7 +31,7 @@ async def test_a_bot_started_again_knows_what_it_has_pushed(stage: ForgeStage) -
     assert stage.shop.tip(BRANCH) == amended
 
 
-async def test_a_push_whose_end_nobody_heard_is_known_to_be_the_bots_own(stage: ForgeStage) -> None:
+async def test_a_push_whose_end_nobody_heard_is_known_to_be_the_bots_own(stage: Stage) -> None:
     stage.bed.git_faults.lose_answer("push")
     stage.bed.git_faults.answer(503, "fetch", times=2)
     # first greeting: where it stands; then the push is lost, and so is the look at what became of it
@@ -45,9 +45,7 @@ async def test_a_push_whose_end_nobody_heard_is_known_to_be_the_bots_own(stage: 
 
 
 @pytest.mark.parametrize("fault", ["lost", "after"])
-async def test_a_push_that_was_taken_is_well_though_nobody_heard(
-    stage: ForgeStage, fault: str
-) -> None:
+async def test_a_push_that_was_taken_is_well_though_nobody_heard(stage: Stage, fault: str) -> None:
     if fault == "lost":
         stage.bed.git_faults.lose_answer("push")
     else:
@@ -56,7 +54,7 @@ async def test_a_push_that_was_taken_is_well_though_nobody_heard(
     assert stage.shop.tip(BRANCH) == stage.commit
 
 
-async def test_a_push_that_was_not_taken_is_tried_again(stage: ForgeStage) -> None:
+async def test_a_push_that_was_not_taken_is_tried_again(stage: Stage) -> None:
     forge, faults = stage.github(), stage.bed.git_faults
     for break_it in (
         lambda: faults.cut("push"),
@@ -75,9 +73,7 @@ async def test_a_push_that_was_not_taken_is_tried_again(stage: ForgeStage) -> No
     stage.bed.complaints.clear()
 
 
-async def test_an_answer_that_broke_off_does_not_mean_that_there_is_no_branch(
-    stage: ForgeStage,
-) -> None:
+async def test_an_answer_that_broke_off_does_not_mean_that_there_is_no_branch(stage: Stage) -> None:
     forge = stage.github()
     await stage.publish(forge)
     for call in (
@@ -92,7 +88,7 @@ async def test_an_answer_that_broke_off_does_not_mean_that_there_is_no_branch(
     stage.bed.complaints.clear()
 
 
-async def test_a_push_that_hangs_is_ended_with_all_it_started(stage: ForgeStage) -> None:
+async def test_a_push_that_hangs_is_ended_with_all_it_started(stage: Stage) -> None:
     stage.bed.git_faults.hang("push", greeting=False)
     with pytest.raises(Unavailable):
         await stage.publish(stage.github(pace=replace(FAST, git=2)))
@@ -102,33 +98,29 @@ async def test_a_push_that_hangs_is_ended_with_all_it_started(stage: ForgeStage)
     assert stage.shop.tip(BRANCH) == stage.commit
 
 
+SECRETS = "GH013: Secrets were found in the commit"
+REFUSALS: dict[str, tuple[Callable[[Stage], object], str, str]] = {
+    "a right is missing": (lambda stage: stage.bed.rights.give(contents="read"), "may not", "contents:write"),
+    "a token that has expired": (lambda stage: stage.bed.rights.expire(), "token", ""),
+    "the rules of the repository": (lambda stage: stage.shop.refuse_pushes("agent/*", SECRETS), SECRETS, ""),
+    "a workflow": (lambda stage: stage.works({".github/workflows/ci.yml": "on: push\n"}), "workflows", "workflows:write"),
+}  # fmt: skip
+
+
 @pytest.mark.covers("G-RULE-PR-3")
-async def test_a_token_that_may_not_is_refused_with_a_remedy(stage: ForgeStage) -> None:
-    forge = stage.github()
-    stage.bed.rights.give(contents="read")
-    with pytest.raises(Refused, match="may not") as refused:
-        await stage.publish(forge)
-    assert "contents:write" in refused.value.remedy
-    stage.bed.rights.expire()
-    with pytest.raises(Refused, match="token"):
-        await stage.publish(forge)
-
-
-async def test_the_rules_of_the_repository_are_told_in_its_own_words(stage: ForgeStage) -> None:
-    stage.shop.refuse_pushes("agent/*", "GH013: Secrets were found in the commit")
-    with pytest.raises(Refused, match="GH013: Secrets were found"):
-        await stage.publish(stage.github())
+@pytest.mark.parametrize("what", REFUSALS)
+async def test_a_push_that_is_refused_is_told_with_a_remedy(stage: Stage, what: str) -> None:
+    before, reason, remedy = REFUSALS[what]
+    before(stage)
+    commit = git(stage.top, "rev-parse", "HEAD")
+    with pytest.raises(Refused, match=reason) as refused:
+        await stage.publish(stage.github(), commit)
+    assert remedy in refused.value.remedy
     assert BRANCH not in stage.shop.branches
 
 
-async def test_workflows_need_a_right_of_their_own(stage: ForgeStage) -> None:
-    commit = stage.works({".github/workflows/ci.yml": "on: push\n"})
-    with pytest.raises(Refused, match="workflows"):
-        await stage.publish(stage.github(), commit)
-
-
 async def test_work_that_people_have_pushed_on_top_may_be_taken_in_and_published(
-    stage: ForgeStage,
+    stage: Stage,
 ) -> None:
     forge = stage.github()
     await stage.publish(forge)
@@ -142,7 +134,7 @@ async def test_work_that_people_have_pushed_on_top_may_be_taken_in_and_published
 
 
 async def test_branches_whose_names_exclude_each_other_are_fetched_one_after_the_other(
-    stage: ForgeStage,
+    stage: Stage,
 ) -> None:
     forge = stage.github()
     one = stage.shop.people.push("release", {"a.py": "1\n"})
@@ -153,13 +145,13 @@ async def test_branches_whose_names_exclude_each_other_are_fetched_one_after_the
 
 
 @pytest.mark.parametrize("branch", ["", "-x", "a..b", "a b", "a\n", "a:b", "x.lock", "a@{1}", "/a"])
-async def test_what_is_no_branch_is_never_told_to_git(stage: ForgeStage, branch: str) -> None:
+async def test_what_is_no_branch_is_never_told_to_git(stage: Stage, branch: str) -> None:
     with pytest.raises(Refused, match="no name of a branch"):
         await stage.github().fetch(SLUG, branch)
     assert stage.bed.git_calls == []
 
 
-async def test_many_at_once_wait_for_each_other(stage: ForgeStage) -> None:
+async def test_many_at_once_wait_for_each_other(stage: Stage) -> None:
     forge, other = stage.github(), stage.github()
     commits = {
         f"agent/b{number}": stage.works({f"{number}": "1\n"}, f"agent/b{number}")
@@ -176,7 +168,7 @@ async def test_many_at_once_wait_for_each_other(stage: ForgeStage) -> None:
     assert {name: stage.shop.tip(name) for name in commits} == commits
 
 
-async def test_a_mirror_that_is_broken_is_made_anew(stage: ForgeStage) -> None:
+async def test_a_mirror_that_is_broken_is_made_anew(stage: Stage) -> None:
     forge = stage.github()
     await stage.publish(forge)
     mirror = next((stage.home / "mirrors").glob("*.git"))
@@ -190,7 +182,7 @@ async def test_a_mirror_that_is_broken_is_made_anew(stage: ForgeStage) -> None:
 
 
 async def test_places_with_odd_names_and_shallow_copies_are_no_obstacle(
-    stage: ForgeStage, tmp_path: Path
+    stage: Stage, tmp_path: Path
 ) -> None:
     odd = tmp_path / "an odd%20 ñame?#"
     git(
@@ -233,7 +225,7 @@ def _processes_that_name(text: str) -> list[str]:
 
 
 async def test_what_somebody_has_written_into_the_mirrors_settings_leads_nowhere(
-    stage: ForgeStage,
+    stage: Stage,
 ) -> None:
     await stage.publish(stage.github())
     (config,) = (stage.home / "mirrors").glob("*.git/config")
@@ -262,7 +254,7 @@ def program(path: Path, text: str) -> Path:
 
 
 async def test_the_token_is_seen_by_nobody(
-    stage: ForgeStage, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    stage: Stage, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     said, real = tmp_path / "said", shutil.which("git")
     spy = program(tmp_path / "bin" / "git", SPY.format(said=said, git=real))
@@ -284,7 +276,7 @@ async def test_the_token_is_seen_by_nobody(
 
 
 async def test_nothing_that_an_agent_left_runs_or_leads_elsewhere(
-    stage: ForgeStage, tmp_path: Path
+    stage: Stage, tmp_path: Path
 ) -> None:
     forge = stage.github()
     ran = tmp_path / "ran"
@@ -316,7 +308,7 @@ async def test_nothing_that_an_agent_left_runs_or_leads_elsewhere(
     assert git(evil, "for-each-ref") == ""
 
 
-async def test_broken_objects_do_not_come_over(stage: ForgeStage) -> None:
+async def test_broken_objects_do_not_come_over(stage: Stage) -> None:
     forge = stage.github()
     tree = git(stage.top, "rev-parse", "HEAD^{tree}")
     text = f"tree {tree}\nauthor A <a@b> 1 +0000\n\nnobody committed it\n"
@@ -336,7 +328,7 @@ async def test_broken_objects_do_not_come_over(stage: ForgeStage) -> None:
     assert BRANCH not in stage.shop.branches
 
 
-async def test_what_is_kept_is_for_the_bot_alone(stage: ForgeStage) -> None:
+async def test_what_is_kept_is_for_the_bot_alone(stage: Stage) -> None:
     await stage.publish(stage.github())
     for path in (stage.home / "mirrors").rglob("*"):
         mode = stat.S_IMODE(path.stat().st_mode)

@@ -21,11 +21,11 @@ from adapters.github.pulls import (
 from bot.core.errors import Refused, Unavailable
 from bot.core.forge import Obstacle
 from tests.adapters.git.worlds import git
-from tests.adapters.github.forge_stage import BRANCH, SLUG, ForgeStage, forge_stage
+from tests.adapters.github.forge_stage import BRANCH, SLUG, Stage, forge_stage
 from tests.beds.github import Protection
 
 
-async def test_nothing_is_asked_to_change_where_nothing_has_changed(stage: ForgeStage) -> None:
+async def test_nothing_is_asked_to_change_where_nothing_has_changed(stage: Stage) -> None:
     forge = stage.github()
     await stage.opened(forge)
     before = len(stage.bed.calls)
@@ -33,9 +33,8 @@ async def test_nothing_is_asked_to_change_where_nothing_has_changed(stage: Forge
     assert {one.method for one in stage.bed.calls[before:]} == {"GET"}
 
 
-async def test_text_of_people_around_the_bots_is_kept(stage: ForgeStage) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def test_text_of_people_around_the_bots_is_kept(stage: Stage) -> None:
+    forge, pull = await stage.with_pull()
     body = stage.shop.pull(pull.number).body or ""
     stage.shop.people.edit(pull.number, body=f"Ours above\r\n\r\n{body}\r\n\r\nOurs below")
     await forge.open(SLUG, stage.wanted(body="Something new"))
@@ -46,9 +45,8 @@ async def test_text_of_people_around_the_bots_is_kept(stage: ForgeStage) -> None
     assert "\nWhat\n" not in now
 
 
-async def test_a_title_of_peoples_stays_while_the_text_follows(stage: ForgeStage) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def test_a_title_of_peoples_stays_while_the_text_follows(stage: Stage) -> None:
+    forge, pull = await stage.with_pull()
     stage.shop.people.edit(pull.number, title="Ours")
     for words in ("One", "Two"):
         await forge.open(SLUG, stage.wanted(title=words, body=words))
@@ -57,7 +55,7 @@ async def test_a_title_of_peoples_stays_while_the_text_follows(stage: ForgeStage
         assert words in (told.body or "")
 
 
-async def test_a_draft_follows_the_bot_until_people_decide(stage: ForgeStage) -> None:
+async def test_a_draft_follows_the_bot_until_people_decide(stage: Stage) -> None:
     forge = stage.github()
     stage.lies_there()
     assert (await forge.open(SLUG, stage.wanted(draft=True))).draft
@@ -68,7 +66,7 @@ async def test_a_draft_follows_the_bot_until_people_decide(stage: ForgeStage) ->
     assert not (await forge.open(SLUG, stage.wanted(draft=True))).draft
 
 
-async def test_where_there_are_no_drafts_it_is_opened_without(stage: ForgeStage) -> None:
+async def test_where_there_are_no_drafts_it_is_opened_without(stage: Stage) -> None:
     stage.shop.habits.drafts = False
     forge = stage.github()
     stage.lies_there()
@@ -77,7 +75,7 @@ async def test_where_there_are_no_drafts_it_is_opened_without(stage: ForgeStage)
     assert (await forge.open(SLUG, stage.wanted(draft=True))).number == pull.number
 
 
-async def test_a_pull_request_of_people_for_the_branch_is_taken_as_it_is(stage: ForgeStage) -> None:
+async def test_a_pull_request_of_people_for_the_branch_is_taken_as_it_is(stage: Stage) -> None:
     forge = stage.github()
     stage.lies_there()
     theirs = stage.shop.people.open_pull(BRANCH, title="Theirs")
@@ -89,15 +87,14 @@ async def test_a_pull_request_of_people_for_the_branch_is_taken_as_it_is(stage: 
     )
 
 
-async def test_another_base_is_taken_over(stage: ForgeStage) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def test_another_base_is_taken_over(stage: Stage) -> None:
+    forge, pull = await stage.with_pull()
     stage.shop.people.push("next", {"next.py": "1\n"})
     moved = await forge.open(SLUG, stage.wanted(base="next"))
     assert (moved.number, moved.base) == (pull.number, "next")
 
 
-async def test_a_closed_one_is_not_opened_again_but_a_new_one_made(stage: ForgeStage) -> None:
+async def test_a_closed_one_is_not_opened_again_but_a_new_one_made(stage: Stage) -> None:
     forge = stage.github()
     first = await stage.opened(forge)
     stage.shop.people.close(first.number)
@@ -106,7 +103,7 @@ async def test_a_closed_one_is_not_opened_again_but_a_new_one_made(stage: ForgeS
     assert second.open
 
 
-async def test_a_branch_or_base_that_is_not_there_is_said_with_a_remedy(stage: ForgeStage) -> None:
+async def test_a_branch_or_base_that_is_not_there_is_said_with_a_remedy(stage: Stage) -> None:
     forge = stage.github()
     with pytest.raises(Refused, match=BRANCH) as refused:
         await forge.open(SLUG, stage.wanted())
@@ -117,7 +114,7 @@ async def test_a_branch_or_base_that_is_not_there_is_said_with_a_remedy(stage: F
     assert "Push local" in refused.value.remedy
 
 
-async def test_what_a_model_writes_mentions_and_closes_nothing(stage: ForgeStage) -> None:
+async def test_what_a_model_writes_mentions_and_closes_nothing(stage: Stage) -> None:
     forge = stage.github()
     stage.lies_there()
     words = {"title": "feat: @mika\n closes #1", "body": "@acme/team closes #2"}
@@ -132,20 +129,18 @@ async def test_what_a_model_writes_mentions_and_closes_nothing(stage: ForgeStage
     assert log.endswith(f"(#{pull.number})")
 
 
-async def test_a_squash_carries_no_messages_of_the_agents(stage: ForgeStage) -> None:
+async def test_a_squash_carries_no_messages_of_the_agents(stage: Stage) -> None:
     stage.shop.habits.methods = ("squash",)
     git(stage.top, "commit", "--quiet", "--amend", "-m", "work\n\ncloses #9 for @mika")
     stage.commit = git(stage.top, "rev-parse", "HEAD")
-    forge = stage.github()
-    pull = await stage.opened(forge)
+    forge, pull = await stage.with_pull()
     assert (await forge.merge(SLUG, pull.number, stage.commit, "feat: log in")).merged
     hub = stage.bed.world.folder / f"{SLUG}.git"
     assert git(hub, "log", "-1", "--format=%B", "main") == f"feat: log in (#{pull.number})"
 
 
-async def test_the_number_stands_in_the_message_once(stage: ForgeStage) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def test_the_number_stands_in_the_message_once(stage: Stage) -> None:
+    forge, pull = await stage.with_pull()
     await forge.merge(SLUG, pull.number, stage.commit, f"feat: log in (#{pull.number})")
     assert stage.shop.log("main")[0] == f"feat: log in (#{pull.number})"
 
@@ -157,30 +152,25 @@ async def test_the_number_stands_in_the_message_once(stage: ForgeStage) -> None:
     ("rebase", ("merge", "squash", "rebase"), ["work", "first"]),
 ])  # fmt: skip
 async def test_the_method_is_the_one_that_is_set_or_allowed(
-    stage: ForgeStage, setting: str, allowed: tuple[str, ...], commits: list[str]
+    stage: Stage, setting: str, allowed: tuple[str, ...], commits: list[str]
 ) -> None:
     stage.shop.habits.methods = allowed
-    forge = stage.github(merge_method=setting)
-    pull = await stage.opened(forge)
+    forge, pull = await stage.with_pull(stage.github(merge_method=setting))
     assert (await forge.merge(SLUG, pull.number, stage.commit, "feat: log in")).merged
     assert sorted(stage.shop.log("main")) == sorted(commits)
 
 
-async def test_a_method_that_is_not_allowed_is_an_obstacle_in_githubs_words(
-    stage: ForgeStage,
-) -> None:
+async def test_a_method_that_is_not_allowed_is_an_obstacle_in_githubs_words(stage: Stage) -> None:
     stage.shop.habits.methods = ("merge",)
-    forge = stage.github(merge_method="squash")
-    pull = await stage.opened(forge)
+    forge, pull = await stage.with_pull(stage.github(merge_method="squash"))
     tried = await forge.merge(SLUG, pull.number, stage.commit, "t")
     assert tried.obstacle is Obstacle.RULES
     assert "not allowed" in tried.reason
 
 
-async def test_a_base_that_moved_at_the_same_moment_is_tried_again(stage: ForgeStage) -> None:
+async def test_a_base_that_moved_at_the_same_moment_is_tried_again(stage: Stage) -> None:
     stage.shop.habits.race_after_merge = True
-    forge = stage.github()
-    pull = await stage.opened(forge)
+    forge, pull = await stage.with_pull()
     assert (await forge.merge(SLUG, pull.number, stage.commit, "t")).merged
     stage.commit = stage.works({"more.py": "1\n"})
     second = await stage.opened(forge)
@@ -189,9 +179,8 @@ async def test_a_base_that_moved_at_the_same_moment_is_tried_again(stage: ForgeS
     assert len(stage.bed.called("PUT")) - before == 2
 
 
-async def test_obstacles_are_told_with_githubs_reason(stage: ForgeStage) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def test_obstacles_are_told_with_githubs_reason(stage: Stage) -> None:
+    forge, pull = await stage.with_pull()
     stage.shop.protect("main", Protection(checks=("unit",)))
     tried = await forge.merge(SLUG, pull.number, stage.commit, "t")
     assert tried.obstacle is Obstacle.CHECKS_MISSING
@@ -211,11 +200,8 @@ async def test_obstacles_are_told_with_githubs_reason(stage: ForgeStage) -> None
     assert len(stage.shop.log("main")) == 3
 
 
-async def test_a_head_that_moves_between_the_look_and_the_merge_is_not_merged(
-    stage: ForgeStage,
-) -> None:
-    forge = stage.github()
-    pull = await stage.opened(forge)
+async def test_a_head_that_moves_between_the_look_and_the_merge_is_not_merged(stage: Stage) -> None:
+    forge, pull = await stage.with_pull()
     stage.bed.faults.answer(502, "PUT", "*/merge")
     with pytest.raises(Unavailable):
         await forge.merge(SLUG, pull.number, stage.commit, "t")
@@ -226,17 +212,14 @@ async def test_a_head_that_moves_between_the_look_and_the_merge_is_not_merged(
 
 
 @pytest.mark.covers("G-RULE-FINISH-7")
-async def test_a_branch_that_github_removed_itself_after_the_merge_is_gone(
-    stage: ForgeStage,
-) -> None:
+async def test_a_branch_that_github_removed_itself_after_the_merge_is_gone(stage: Stage) -> None:
     stage.shop.habits.delete_branch_on_merge = True
-    forge = stage.github()
-    pull = await stage.opened(forge)
+    forge, pull = await stage.with_pull()
     await forge.merge(SLUG, pull.number, stage.commit, "t")
     assert await forge.unpublish(SLUG, BRANCH, stage.commit) == ""
 
 
-async def test_a_branch_that_may_not_be_removed_is_left_with_the_reason(stage: ForgeStage) -> None:
+async def test_a_branch_that_may_not_be_removed_is_left_with_the_reason(stage: Stage) -> None:
     forge = stage.github()
     await stage.publish(forge)
     stage.shop.refuse_pushes("agent/*", "GH013: Nobody removes branches here")

@@ -260,19 +260,24 @@ async def test_asking_again_may_help_after(
     assert len(error.reason) < 400
 
 
-async def test_a_program_that_never_stops_talking_is_ended(
-    cli: MasterCli, programs: LlmPrograms
-) -> None:
-    error = await failure(cli, programs, does("flood"))
-    assert isinstance(error, Unavailable)
-    assert "more than can be read" in error.reason
+WORDS: dict[str, tuple[Mapping[str, object], type[PortError], str, str]] = {
+    "a flood": (does("flood"), Unavailable, "more than can be read", ""),
+    "last words": (prints("", code=1, complaint="boom hunter2\n" * 999), Unavailable, "boom [MASKED:CANARY]", ""),
+    "a limit": (fails("You've hit your session limit · resets 3:50pm (Asia/Tokyo)"), Unavailable, "resets 3:50pm (Asia/Tokyo)", ""),
+    "its age": (prints("", 1, "error: unknown option '--tools='"), Refused, "", "Update"),
+    "root": (prints("", 1, "--x cannot be used with root/sudo privileges for security reasons"), Refused, "", "another user"),
+}  # fmt: skip
 
 
-async def test_its_last_words_are_told_without_secrets(
-    cli: MasterCli, programs: LlmPrograms
+@pytest.mark.parametrize("kind", WORDS)
+async def test_why_it_failed_is_told_with_a_remedy_and_without_secrets(
+    kind: str, cli: MasterCli, programs: LlmPrograms
 ) -> None:
-    error = await failure(cli, programs, prints("", code=1, complaint="boom hunter2\n" * 999))
-    assert "boom [MASKED:CANARY]" in error.reason
+    behaviour, raised, reason, remedy = WORDS[kind]
+    error = await failure(cli, programs, behaviour)
+    assert isinstance(error, raised)
+    assert reason in error.reason
+    assert remedy in error.remedy
     assert "hunter2" not in str(error)
 
 
@@ -313,28 +318,6 @@ def test_an_excuse_is_understood(
     assert reason in error.reason
     assert error.remedy
     assert getattr(error, "retry_after", None) == retry_after
-
-
-async def test_a_limit_is_told_with_the_time_it_is_lifted(
-    cli: MasterCli, programs: LlmPrograms
-) -> None:
-    said = "You've hit your session limit · resets 3:50pm (Asia/Tokyo)"
-    assert "resets 3:50pm (Asia/Tokyo)" in (await failure(cli, programs, fails(said))).reason
-
-
-async def test_an_option_it_does_not_know_is_told_as_its_age(
-    cli: MasterCli, programs: LlmPrograms
-) -> None:
-    error = await failure(cli, programs, prints("", 1, "error: unknown option '--tools='"))
-    assert isinstance(error, Refused)
-    assert "Update" in error.remedy
-
-
-async def test_a_refusal_of_root_names_another_user(cli: MasterCli, programs: LlmPrograms) -> None:
-    said = "--x cannot be used with root/sudo privileges for security reasons"
-    error = await failure(cli, programs, prints("", 1, said))
-    assert isinstance(error, Refused)
-    assert "another user" in error.remedy
 
 
 async def test_a_program_that_is_not_there_is_awaited(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from dataclasses import dataclass
 
 import psutil
 import pytest
@@ -16,69 +15,53 @@ GIT = '"$TOP/.git"'
 CONNECT = '"$PYTHON" -c \'import os, socket; s = socket.socket(socket.AF_UNIX); s.connect(os.environ["SOCKET"]); s.recv(1)\''
 
 
-@dataclass(frozen=True)
-class Attack:
-    name: str
-    script: str
-
-
-ATTACKS = [
+ATTACKS = {
     # sockets
-    Attack("the tmux server runs it", 'tmux -S "$TMUX_SOCKET" run-shell "touch $MARK"'),
-    Attack("another service is spoken to", CONNECT),
+    "the tmux server runs it": 'tmux -S "$TMUX_SOCKET" run-shell "touch $MARK"',
+    "another service is spoken to": CONNECT,
     # processes
-    Attack("the bot's environment is read", "tr '\\0' '\\n' < /proc/$BOT/environ"),
-    Attack("the bot is killed", "kill -9 $BOT"),
-    Attack("the bot is stopped", "kill -STOP $BOT"),
-    Attack("the bot's root is walked through", 'cat "/proc/$BOT/root$BOT_HOME/.env"'),
+    "the bot's environment is read": "tr '\\0' '\\n' < /proc/$BOT/environ",
+    "the bot is killed": "kill -9 $BOT",
+    "the bot is stopped": "kill -STOP $BOT",
+    "the bot's root is walked through": 'cat "/proc/$BOT/root$BOT_HOME/.env"',
     # what is not there to be read
-    Attack("the bot's .env is read", 'cat "$BOT_HOME/.env"'),
-    Attack("the bot's sessions are read", 'cat "$BOT_HOME"/sessions/*'),
-    Attack("another run's prompt is read", 'cat "$BOT_HOME/spool/run-2/prompt.md"'),
-    Attack("the main checkout's .env is read", 'cat "$TOP/.env"'),
-    Attack("another worktree is read", 'cat "$OTHER/notes.txt"'),
-    Attack("it is read through a link", 'ln -s "$OTHER" there && cat there/notes.txt'),
-    Attack("the user's key is read", 'cat "$USER_HOME/.ssh/id_ed25519"'),
-    Attack("the user's git settings are read", "git config --file ~/.gitconfig github.token"),
-    Attack("another user's home is read", 'cat "$USER_HOME/../somebody/.netrc"'),
+    "the bot's .env is read": 'cat "$BOT_HOME/.env"',
+    "the bot's sessions are read": 'cat "$BOT_HOME"/sessions/*',
+    "another run's prompt is read": 'cat "$BOT_HOME/spool/run-2/prompt.md"',
+    "the main checkout's .env is read": 'cat "$TOP/.env"',
+    "another worktree is read": 'cat "$OTHER/notes.txt"',
+    "it is read through a link": 'ln -s "$OTHER" there && cat there/notes.txt',
+    "the user's key is read": 'cat "$USER_HOME/.ssh/id_ed25519"',
+    "the user's git settings are read": "git config --file ~/.gitconfig github.token",
+    "another user's home is read": 'cat "$USER_HOME/../somebody/.netrc"',
     # what is not there to be written
-    Attack("the main checkout is written", 'echo 2 > "$TOP/code.py"'),
-    Attack("another worktree is written", 'echo 2 > "$OTHER/code.py"'),
-    Attack("the user's shell is set up", 'echo "touch $MARK" >> "$USER_HOME/.bashrc"'),
-    Attack("the user's agent is set up", 'echo "{1}" > "$USER_HOME/.claude/settings.json"'),
-    Attack("another run's end is told", 'echo 0 > "$BOT_HOME/spool/run-2/exit"'),
+    "the main checkout is written": 'echo 2 > "$TOP/code.py"',
+    "another worktree is written": 'echo 2 > "$OTHER/code.py"',
+    "the user's shell is set up": 'echo "touch $MARK" >> "$USER_HOME/.bashrc"',
+    "the user's agent is set up": 'echo "{1}" > "$USER_HOME/.claude/settings.json"',
+    "another run's end is told": 'echo 0 > "$BOT_HOME/spool/run-2/exit"',
     # git
-    Attack("a hook is planted", f"echo evil > {GIT}/hooks/pre-commit"),
-    Attack("the hooks are moved", f"mv {GIT}/hooks {GIT}/hooks-2"),
-    Attack("the configuration is changed", "git config filter.x.clean evil"),
-    Attack("the configuration is replaced", f"echo x > {GIT}/new && mv {GIT}/new {GIT}/config"),
-    Attack(
-        "attributes are planted", f"mkdir -p {GIT}/info; echo '* filter=x' > {GIT}/info/attributes"
-    ),
-    Attack("commondir leads elsewhere", 'echo /tmp > "$(git rev-parse --git-dir)/commondir"'),
-    Attack("gitdir leads elsewhere", 'echo /tmp > "$(git rev-parse --git-dir)/gitdir"'),
-    Attack("the pointer file leads elsewhere", "echo gitdir: /tmp > .git"),
-    Attack("the pointer file is replaced", "echo gitdir: /tmp > new && mv -f new .git"),
-    Attack("the pointer file becomes a link", "rm -f .git && ln -s /tmp .git"),
-    Attack(
-        "the worktree's git folder is moved", f"mv {GIT}/worktrees/agent-work {GIT}/worktrees/x"
-    ),
-    Attack("another worktree's is removed", f"rm -rf {GIT}/worktrees/agent-other"),
-    Attack("main is moved", 'git update-ref refs/heads/main "$(git commit-tree -m x HEAD^{tree})"'),
-    Attack("main is packed away", "git pack-refs --all && git update-ref -d refs/heads/main"),
-    Attack("a tag is made", "git tag evil"),
-    Attack(
-        "what is stored is destroyed",
-        f"chmod -R u+w {GIT}/objects/pack; rm -rf {GIT}/objects/pack/*",
-    ),
-    Attack(
-        "objects are borrowed",
-        f"mkdir -p {GIT}/objects/info; echo /tmp > {GIT}/objects/info/alternates",
-    ),
-    Attack("the main checkout is reset", 'git -C "$TOP" rm -q -f code.py'),
+    "a hook is planted": f"echo evil > {GIT}/hooks/pre-commit",
+    "the hooks are moved": f"mv {GIT}/hooks {GIT}/hooks-2",
+    "the configuration is changed": "git config filter.x.clean evil",
+    "the configuration is replaced": f"echo x > {GIT}/new && mv {GIT}/new {GIT}/config",
+    "attributes are planted": f"mkdir -p {GIT}/info; echo '* filter=x' > {GIT}/info/attributes",
+    "commondir leads elsewhere": 'echo /tmp > "$(git rev-parse --git-dir)/commondir"',
+    "gitdir leads elsewhere": 'echo /tmp > "$(git rev-parse --git-dir)/gitdir"',
+    "the pointer file leads elsewhere": "echo gitdir: /tmp > .git",
+    "the pointer file is replaced": "echo gitdir: /tmp > new && mv -f new .git",
+    "the pointer file becomes a link": "rm -f .git && ln -s /tmp .git",
+    "the worktree's git folder is moved": f"mv {GIT}/worktrees/agent-work {GIT}/worktrees/x",
+    "another worktree's is removed": f"rm -rf {GIT}/worktrees/agent-other",
+    "main is moved": 'git update-ref refs/heads/main "$(git commit-tree -m x HEAD^{tree})"',
+    "main is packed away": "git pack-refs --all && git update-ref -d refs/heads/main",
+    "a tag is made": "git tag evil",
+    "what is stored is destroyed": f"chmod -R u+w {GIT}/objects/pack; rm -rf {GIT}/objects/pack/*",
+    "objects are borrowed": f"mkdir -p {GIT}/objects/info; echo /tmp > {GIT}/objects/info/alternates",
+    "the main checkout is reset": 'git -C "$TOP" rm -q -f code.py',
     # out of the namespace
-    Attack("the namespaces of the bot are entered", 'nsenter -t $BOT -m touch "$MARK"'),
-]
+    "the namespaces of the bot are entered": 'nsenter -t $BOT -m touch "$MARK"',
+}  # fmt: skip
 OF_ROOT = ["the namespaces of the bot are entered"]
 """What an ordinary user cannot do anyhow."""
 
@@ -89,10 +72,10 @@ async def test_nobody_gets_out(jail: Jail) -> None:
     got_out: list[str] = []
     async with peopled(jail):
         before = jail.outside()
-        for attack in ATTACKS:
-            said = await jail.run(attack.script)
+        for attack, script in ATTACKS.items():
+            said = await jail.run(script)
             if CANARY in said.text or jail.mark.exists() or _seen(jail) != before:
-                got_out.append(f"{attack.name}: {said.text}")
+                got_out.append(f"{attack}: {said.text}")
     assert got_out == []
 
 
@@ -100,8 +83,7 @@ async def test_no_folder_can_be_made_that_says_what_the_next_one_sees(jail: Jail
     """A store that somebody has moved, or made by other means than git, may lack it."""
     info = jail.top / ".git" / "objects" / "info"
     shutil.rmtree(info)
-    borrowed = next(attack for attack in ATTACKS if attack.name == "objects are borrowed")
-    await jail.run(borrowed.script)
+    await jail.run(ATTACKS["objects are borrowed"])
     assert not (info / "alternates").exists()
 
 
@@ -112,16 +94,16 @@ async def test_without_the_sandbox_each_of_them_works(jail: Jail) -> None:
     plain = shutil.copytree(jail.folder, jail.folder.with_name("plain"), symlinks=True)
     powerless: list[str] = []
     async with peopled(jail):
-        for attack in ATTACKS:
+        for attack, script in ATTACKS.items():
             shutil.rmtree(jail.folder)
             shutil.copytree(plain, jail.folder, symlinks=True)
             jail.mark.unlink(missing_ok=True)
             async with bot_of(jail):
                 before = jail.outside()
-                said = await jail.run(attack.script, sandboxed=False)
+                said = await jail.run(script, sandboxed=False)
                 got_out = CANARY in said.text or jail.mark.exists() or _seen(jail) != before
-                if not got_out and attack.name not in OF_ROOT:
-                    powerless.append(f"{attack.name}: {said.text}")
+                if not got_out and attack not in OF_ROOT:
+                    powerless.append(f"{attack}: {said.text}")
     assert powerless == []
 
 

@@ -12,9 +12,9 @@ from adapters.agents.launch import AgentClis
 from bot.core.runs import Launch
 from bot.core.states import Outcome
 from bot.ports import Sandbox
-from tests.adapters.agents.programs import AgentPrograms
+from tests.adapters.agents.programs import Programs
 from tests.adapters.sandbox.jail import Jail
-from tests.adapters.tmux.own_server import OwnServer, own_server, until
+from tests.adapters.tmux.own_server import Tmux, own_server, until
 
 pytestmark = pytest.mark.tmux
 PATIENCE = 60.0
@@ -22,15 +22,13 @@ CONVERSATION = "0b1f2c3d-0000-4000-8000-000000000001"
 
 
 @pytest.fixture
-async def server(jail: Jail) -> AsyncIterator[OwnServer]:
+async def server(jail: Jail) -> AsyncIterator[Tmux]:
     async with own_server(jail.folder) as made:
         made.home = jail.bot_home
         yield made
 
 
-async def launch(
-    jail: Jail, programs: AgentPrograms, agent: str, *, resume: bool = False
-) -> Launch:
+async def launch(jail: Jail, programs: Programs, agent: str, *, resume: bool = False) -> Launch:
     return await clis(jail, programs, jail.sandbox()).launch(
         agent,
         cwd=str(jail.work),
@@ -42,22 +40,22 @@ async def launch(
     )
 
 
-def clis(jail: Jail, programs: AgentPrograms, sandbox: Sandbox | None) -> AgentClis:
+def clis(jail: Jail, programs: Programs, sandbox: Sandbox | None) -> AgentClis:
     environ = programs.environ | {"HOME": str(jail.user_home)}
     del environ["IS_SANDBOX"]
     return AgentClis(environ, sandbox=sandbox, user=lambda: 0)
 
 
 @pytest.fixture
-def programs(jail: Jail) -> AgentPrograms:
+def programs(jail: Jail) -> Programs:
     """On the PATH of the machine, which the sandbox shows."""
-    made = AgentPrograms(jail.folder / "programs")
+    made = Programs(jail.folder / "programs")
     jail.path = made.environ["PATH"]
     return made
 
 
 async def test_the_end_is_told_with_its_exit_code(
-    jail: Jail, server: OwnServer, programs: AgentPrograms
+    jail: Jail, server: Tmux, programs: Programs
 ) -> None:
     programs.add("codex", "#!/bin/sh\ncat > heard; exit 3\n")
     panes = server.panes(environment=jail.environment)
@@ -69,7 +67,7 @@ async def test_the_end_is_told_with_its_exit_code(
 
 
 async def test_a_stop_asks_first_and_leaves_nothing(
-    jail: Jail, server: OwnServer, programs: AgentPrograms
+    jail: Jail, server: Tmux, programs: Programs
 ) -> None:
     programs.add(
         "codex",
@@ -87,7 +85,7 @@ async def test_a_stop_asks_first_and_leaves_nothing(
 
 
 async def test_hooks_and_reports_reach_the_runs_folder(
-    jail: Jail, server: OwnServer, programs: AgentPrograms
+    jail: Jail, server: Tmux, programs: Programs
 ) -> None:
     """As Claude Code calls a hook: by the settings that lie in the folder."""
     said = json.dumps({"hook_event_name": "Stop", "last_assistant_message": "Done."})
@@ -103,7 +101,7 @@ async def test_hooks_and_reports_reach_the_runs_folder(
 
 
 async def test_a_conversation_is_gone_on_with_where_it_was_kept(
-    jail: Jail, programs: AgentPrograms
+    jail: Jail, programs: Programs
 ) -> None:
     programs.add("claude")
     assert "--session-id" in (await launch(jail, programs, "claude", resume=True)).argv
@@ -115,7 +113,7 @@ async def test_a_conversation_is_gone_on_with_where_it_was_kept(
     assert not (jail.user_home / ".claude" / "projects").exists()
 
 
-async def test_root_needs_no_other_sandbox(jail: Jail, programs: AgentPrograms) -> None:
+async def test_root_needs_no_other_sandbox(jail: Jail, programs: Programs) -> None:
     programs.add("claude")
     (jail.user_home / ".claude.json").write_text('{"oauthAccount": {}}')
     sandbox = jail.sandbox()
@@ -126,7 +124,7 @@ async def test_root_needs_no_other_sandbox(jail: Jail, programs: AgentPrograms) 
 
 
 async def test_a_program_that_is_a_link_to_somewhere_else_is_found(
-    jail: Jail, server: OwnServer, programs: AgentPrograms
+    jail: Jail, server: Tmux, programs: Programs
 ) -> None:
     """As installers do it: the link on the PATH, the program in the home folder, or in a package."""
     package = jail.user_home / "lib" / "node_modules" / "codex"

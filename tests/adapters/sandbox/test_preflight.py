@@ -12,7 +12,7 @@ from adapters.commands.shell import ShellCommands
 from adapters.sandbox import Bubblewrap
 from bot.cli.process import whole_paths
 from bot.core.errors import Unavailable
-from tests.adapters.agents.programs import AgentPrograms
+from tests.adapters.agents.programs import Programs
 
 NO_NAMESPACES = (
     "#!/bin/sh\necho 'bwrap: No permissions to create new namespace, likely because the kernel does not allow "
@@ -67,7 +67,7 @@ async def test_a_home_that_is_the_machine_itself_is_told(tmp_path: Path, bin_fol
 
 @pytest.mark.covers("G-RULE-TRUST-1")
 async def test_no_agent_is_ready_without_it(tmp_path: Path, bin_folder: Path) -> None:
-    programs = AgentPrograms(tmp_path / "programs")
+    programs = Programs(tmp_path / "programs")
     programs.add("codex")
     add(bin_folder, NO_NAMESPACES)
     clis = AgentClis(programs.environ, sandbox=sandbox(tmp_path, bin_folder))
@@ -98,7 +98,7 @@ async def test_a_program_that_cannot_start_in_it_is_told_with_what_to_show(
     tmp_path: Path, bin_folder: Path
 ) -> None:
     """Installed where the sandbox does not look."""
-    programs = AgentPrograms(tmp_path / "programs")
+    programs = Programs(tmp_path / "programs")
     programs.add("codex", "#!/bin/sh\nexec /nowhere/to/be/seen --version\n")
     add(bin_folder, '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n')
     clis = AgentClis(programs.environ, sandbox=sandbox(tmp_path, bin_folder))

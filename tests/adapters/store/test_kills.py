@@ -95,11 +95,7 @@ def saver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Saver]:
         pytest.skip(f"system calls cannot be spoiled: {reason}")
     command = [sys.executable, "-m", "tests.adapters.store.saver"]
     with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
     ) as program:
         yield Saver(program)
         assert program.stdin

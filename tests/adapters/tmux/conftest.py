@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.tmux.own_server import OwnServer, own_server
+from tests.adapters.tmux.own_server import Tmux, own_server
 
 
 @pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[OwnServer]:
+async def server(tmp_path: Path) -> AsyncIterator[Tmux]:
     async with own_server(tmp_path) as made:
         yield made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import time
 import uuid
@@ -13,12 +14,13 @@ from pathlib import Path
 from adapters.tmux import TmuxPanes
 from adapters.tmux.dialog_watcher import ScreenPace
 from adapters.tmux.watch import Watch
+from bot.core.runs import Launch
 
 QUICK = ScreenPace(again=0.1, apart=0.1)
 """Two looks still have to agree, and what takes its time still may."""
 
 
-class OwnServer:
+class Tmux:
     """Makes bots' views of one server: each `panes()` is a bot started anew on the same home."""
 
     def __init__(self, folder: Path) -> None:
@@ -57,6 +59,12 @@ class OwnServer:
         self._made.append(made)
         return made
 
+    async def begun(self, launch: Launch, panes: TmuxPanes | None = None) -> TmuxPanes:
+        """A bot that has started run-1 there."""
+        panes = panes or self.panes()
+        await panes.start("run-1", str(self.worktree), launch, "")
+        return panes
+
     def spool(self, run: str) -> Path:
         return self.home / "spool" / run
 
@@ -88,8 +96,8 @@ class OwnServer:
 
 
 @asynccontextmanager
-async def own_server(folder: Path) -> AsyncGenerator[OwnServer]:
-    server = OwnServer(folder)
+async def own_server(folder: Path) -> AsyncGenerator[Tmux]:
+    server = Tmux(folder)
     try:
         yield server
     finally:
@@ -102,3 +110,40 @@ async def until(true: Callable[[], bool], seconds: float = 20.0) -> None:
     while not true():
         assert time.monotonic() < deadline, "it never came true"
         await asyncio.sleep(0.01)
+
+
+SLEEPS = Launch(argv=("sleep", "300"), stdin="nothing")
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+async def pid_in(file: Path) -> int:
+    """What a process has written down of itself."""
+    told = ""
+
+    def complete() -> bool:
+        nonlocal told
+        told = file.read_text() if file.exists() else ""
+        return told.endswith("\n")
+
+    await until(complete)
+    return int(told)
+
+
+def leave(spool: Path, name: str, **hook: object) -> None:
+    """As a hook does: written elsewhere, then renamed."""
+    temporary = spool / f".{name}"
+    temporary.write_text(json.dumps(hook))
+    temporary.rename(spool / name)
+
+
+async def shows(panes: TmuxPanes, text: str) -> None:
+    """Wait until it stands on the screen."""
+    async with asyncio.timeout(30):
+        while text not in await panes.tail("run-1", 30):
+            continue

@@ -13,13 +13,12 @@ import pytest
 from adapters.tmux.server import ControlClient, quoted
 from bot.core.errors import Refused
 from bot.core.runs import Launch
-from tests.adapters.tmux.own_server import OwnServer, until
+from tests.adapters.tmux.own_server import SLEEPS, Tmux, until
 
 pytestmark = pytest.mark.tmux
-SLEEPS = Launch(argv=("sleep", "300"), stdin="nothing")
 
 
-async def clients(server: OwnServer) -> list[int]:
+async def clients(server: Tmux) -> list[int]:
     listed = await server.tmux("list-clients", "-F", "#{client_pid}")
     return [int(pid) for pid in listed.split()]
 
@@ -28,7 +27,7 @@ def status_of(pid: int) -> str:
     return Path(f"/proc/{pid}/status").read_text()
 
 
-async def test_many_questions_at_once_get_their_own_answers(server: OwnServer) -> None:
+async def test_many_questions_at_once_get_their_own_answers(server: Tmux) -> None:
     panes = server.panes()
     for number in range(5):
         says = Launch(argv=("sh", "-c", f"echo I am {number}; exec sleep 300"))
@@ -40,9 +39,8 @@ async def test_many_questions_at_once_get_their_own_answers(server: OwnServer) -
     assert tails == [f"I am {n % 5}" for n in range(50)]
 
 
-async def test_frequent_questions_start_no_process(server: OwnServer) -> None:
-    panes = server.panes()
-    await panes.start("run-1", str(server.worktree), SLEEPS, "")
+async def test_frequent_questions_start_no_process(server: Tmux) -> None:
+    panes = await server.begun(SLEEPS)
     started: list[str] = []
     counting = True
 
@@ -59,7 +57,7 @@ async def test_frequent_questions_start_no_process(server: OwnServer) -> None:
     assert started == []
 
 
-async def test_a_killed_control_client_is_replaced(server: OwnServer) -> None:
+async def test_a_killed_control_client_is_replaced(server: Tmux) -> None:
     panes = server.panes()
     pane = await panes.start("run-1", str(server.worktree), SLEEPS, "")
     waiting = asyncio.create_task(panes.ended("run-1"))
@@ -73,9 +71,8 @@ async def test_a_killed_control_client_is_replaced(server: OwnServer) -> None:
     waiting.cancel()
 
 
-async def test_a_server_killed_while_it_is_asked_costs_nobody_the_answer(server: OwnServer) -> None:
-    panes = server.panes()
-    await panes.start("run-1", str(server.worktree), SLEEPS, "")
+async def test_a_server_killed_while_it_is_asked_costs_nobody_the_answer(server: Tmux) -> None:
+    panes = await server.begun(SLEEPS)
     pid = int(await server.tmux("display-message", "-p", "#{pid}"))
     os.kill(pid, signal.SIGSTOP)
     await until(lambda: "\nState:\tT" in status_of(pid))
@@ -86,7 +83,7 @@ async def test_a_server_killed_while_it_is_asked_costs_nobody_the_answer(server:
     assert await asyncio.gather(*asking) == [()] * 10
 
 
-async def test_the_client_a_dead_bot_left_behind_is_ended(server: OwnServer) -> None:
+async def test_the_client_a_dead_bot_left_behind_is_ended(server: Tmux) -> None:
     panes = server.panes()
     await panes.names()
     (stale,) = await clients(server)
@@ -97,7 +94,7 @@ async def test_the_client_a_dead_bot_left_behind_is_ended(server: OwnServer) -> 
     assert stale not in now
 
 
-async def test_letting_go_leaves_the_server_and_its_agents_alone(server: OwnServer) -> None:
+async def test_letting_go_leaves_the_server_and_its_agents_alone(server: Tmux) -> None:
     panes = server.panes()
     pane = await panes.start("run-1", str(server.worktree), SLEEPS, "")
     await panes.close()
@@ -106,7 +103,7 @@ async def test_letting_go_leaves_the_server_and_its_agents_alone(server: OwnServ
     assert await server.panes().find("run-1") == pane
 
 
-async def test_a_killed_server_is_followed_by_a_new_one_at_once(server: OwnServer) -> None:
+async def test_a_killed_server_is_followed_by_a_new_one_at_once(server: Tmux) -> None:
     panes = server.panes()
     for number in range(5):
         await panes.start(f"run-{number}", str(server.worktree), SLEEPS, "")
@@ -115,24 +112,21 @@ async def test_a_killed_server_is_followed_by_a_new_one_at_once(server: OwnServe
 
 
 @pytest.mark.covers("G-RULE-BRANCHMODE-4")
-async def test_a_session_that_is_no_run_is_not_one_of_ours(server: OwnServer) -> None:
-    panes = server.panes()
-    await panes.start("run-1", str(server.worktree), SLEEPS, "")
+async def test_a_session_that_is_no_run_is_not_one_of_ours(server: Tmux) -> None:
+    panes = await server.begun(SLEEPS)
     await server.tmux("new-session", "-d", "-s", "of a person", "sleep 300")
     await server.tmux("split-window", "-d", "-t", "=run-1:", "sleep 300")
     assert await panes.names() == ("run-1",)
 
 
-async def test_a_pane_a_person_opened_beside_the_agent_is_not_taken_for_it(
-    server: OwnServer,
-) -> None:
+async def test_a_pane_a_person_opened_beside_the_agent_is_not_taken_for_it(server: Tmux) -> None:
     panes = server.panes()
     pane = await panes.start("run-1", str(server.worktree), SLEEPS, "")
     await server.tmux("split-window", "-t", "=run-1:", "sleep 300")
     assert await panes.find("run-1") == pane
 
 
-async def test_a_burst_of_closing_panes_does_not_disturb_the_others(server: OwnServer) -> None:
+async def test_a_burst_of_closing_panes_does_not_disturb_the_others(server: Tmux) -> None:
     panes = server.panes()
     runs = [f"run-{number}" for number in range(8)]
     for run in runs:
@@ -177,7 +171,7 @@ def test_an_argument_cannot_become_a_second_command(argument: str) -> None:
         quoted(argument)
 
 
-async def test_a_question_may_hold_any_character_tmux_gives_a_meaning(server: OwnServer) -> None:
+async def test_a_question_may_hold_any_character_tmux_gives_a_meaning(server: Tmux) -> None:
     panes = server.panes()
     odd = 'it\'s; "$HOME" `x` \\ ~ {a} #{l:x} 日本'
     await panes.start("run-1", str(server.worktree), SLEEPS, odd)
@@ -185,7 +179,7 @@ async def test_a_question_may_hold_any_character_tmux_gives_a_meaning(server: Ow
     assert await panes.names() == ("run-1",)
 
 
-async def test_a_server_ends_although_a_dead_bot_has_left_a_client_on_it(server: OwnServer) -> None:
+async def test_a_server_ends_although_a_dead_bot_has_left_a_client_on_it(server: Tmux) -> None:
     panes = server.panes()
     await panes.names()
     (stale,) = await clients(server)

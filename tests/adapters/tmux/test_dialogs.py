@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import pty
 import subprocess
@@ -17,7 +16,7 @@ import pytest
 from adapters.tmux import TmuxPanes
 from bot.core.errors import Refused
 from bot.core.runs import Dialog, DialogKind, Launch
-from tests.adapters.tmux.own_server import QUICK, OwnServer, until
+from tests.adapters.tmux.own_server import QUICK, Tmux, leave, shows, until
 from tests.adapters.tmux.programs import menus, shell
 
 pytestmark = pytest.mark.tmux
@@ -43,11 +42,11 @@ async def nothing_told(dialogs: Dialogs, seconds: float) -> None:
     assert not done
 
 
-async def begin(server: OwnServer, panes: TmuxPanes, launch: Launch, shows: str = "?") -> Path:
+async def begin(server: Tmux, panes: TmuxPanes, launch: Launch, asks: str = "?") -> Path:
     """Started, and its question is on the screen."""
     await panes.start("run-1", str(server.worktree), launch, "")
-    if shows:
-        await _shows(panes, shows)
+    if asks:
+        await shows(panes, asks)
     return server.spool("run-1")
 
 
@@ -60,17 +59,10 @@ async def lines_of(file: Path, number: int) -> list[str]:
     return text_of(file).splitlines()
 
 
-def leave(spool: Path, name: str, **hook: object) -> None:
-    """As a hook does: written elsewhere, then renamed."""
-    temporary = spool / f".{name}"
-    temporary.write_text(json.dumps(hook))
-    temporary.rename(spool / name)
-
-
 @pytest.mark.covers("O-C12")
 @pytest.mark.parametrize("way", ["screen", "plain"])
 async def test_a_menu_is_answered_by_its_digit_and_the_next_one_is_another_dialog(
-    server: OwnServer, way: str
+    server: Tmux, way: str
 ) -> None:
     panes = server.panes()
     launch = menus(way, "Do you want to proceed?|Yes|No", "Do you want to go on?|Yes|No")
@@ -91,32 +83,46 @@ async def test_a_menu_is_answered_by_its_digit_and_the_next_one_is_another_dialo
     assert await lines_of(spool / "keys", 2) == ["2", "1"]
 
 
-async def test_a_menu_without_numbers_is_answered_by_arrows_one_after_the_other(
-    server: OwnServer,
-) -> None:
+NAME = 'printf "Enter your name: "; read -r name; echo "$name" > "$GWT_SPOOL/chosen"; sleep 300'
+ENTER = 'printf "Press Enter to continue"; read -r x; echo gone on > "$GWT_SPOOL/chosen"; sleep 300'
+ANSWERS: dict[str, tuple[Launch, str, str, str, list[str]]] = {
+    "arrows, one after the other": (menus("arrows", "Trust it?|No, exit|Later|Yes"), "Trust", "3", "Yes", ["\x1b[B", "\x1b[B", ""]),
+    "words, as one line": (shell(NAME), "name:", "Ada `id`\n$(id) \x1b[A\u202e;", "Ada `id` $(id) [A;", []),
+    "Enter": (shell(ENTER), "continue", "", "gone on", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("by", ANSWERS)
+async def test_what_is_asked_is_answered_by(server: Tmux, by: str) -> None:
+    launch, asks, answer, chosen, keys = ANSWERS[by]
     panes = server.panes()
-    spool = await begin(server, panes, menus("arrows", "Trust it?|No, exit|Later|Yes"))
+    spool = await begin(server, panes, launch, asks)
     async with aclosing(panes.dialogs("run-1")) as dialogs:
         dialog = await asked(dialogs)
-        assert await panes.answer("run-1", dialog, "3")
-    assert await lines_of(spool / "chosen", 1) == ["Yes"]
-    assert await lines_of(spool / "keys", 3) == ["\x1b[B", "\x1b[B", ""]
+        assert (dialog.kind is DialogKind.WORDS) is by.startswith("words")
+        assert await panes.answer("run-1", dialog, answer or dialog.options[0].id)
+        assert await lines_of(spool / "chosen", 1) == [chosen]
+        if keys:
+            assert await lines_of(spool / "keys", len(keys)) == keys
+        assert await next_of(dialogs) is None
+    with pytest.raises(Refused):
+        await panes.answer("run-1", dialog, answer or "again")
 
 
-async def test_the_pointer_may_have_been_moved_since(server: OwnServer) -> None:
+async def test_the_pointer_may_have_been_moved_since(server: Tmux) -> None:
     panes = server.panes()
     spool = await begin(server, panes, menus("arrows", "Trust it?|No, exit|Later|Yes"))
     async with aclosing(panes.dialogs("run-1")) as dialogs:
         dialog = await asked(dialogs)
         await server.tmux("send-keys", "-t", "=run-1:", "Down")
         await lines_of(spool / "keys", 1)
-        await _shows(panes, "❯ Later")
+        await shows(panes, "❯ Later")
         assert await panes.answer("run-1", dialog, "1")
     assert await lines_of(spool / "chosen", 1) == ["No, exit"]
 
 
 @pytest.mark.covers("O-C12")
-async def test_a_question_that_was_replaced_gets_no_key(server: OwnServer) -> None:
+async def test_a_question_that_was_replaced_gets_no_key(server: Tmux) -> None:
     panes = server.panes()
     launch = menus("screen", "Delete the cache?|Yes|No", "Delete everything?|Yes|No")
     spool = await begin(server, panes, launch)
@@ -129,7 +135,7 @@ async def test_a_question_that_was_replaced_gets_no_key(server: OwnServer) -> No
     assert await lines_of(spool / "keys", 1) == ["2"]
 
 
-async def test_of_two_answers_at_once_one_is_typed(server: OwnServer) -> None:
+async def test_of_two_answers_at_once_one_is_typed(server: Tmux) -> None:
     panes = server.panes()
     spool = await begin(server, panes, menus("screen", "Proceed?|Yes|No"))
     async with aclosing(panes.dialogs("run-1")) as dialogs:
@@ -142,7 +148,7 @@ async def test_of_two_answers_at_once_one_is_typed(server: OwnServer) -> None:
     assert await lines_of(spool / "keys", 1) == ["1"]
 
 
-async def test_a_program_that_does_not_heed_its_keys_has_not_moved_on(server: OwnServer) -> None:
+async def test_a_program_that_does_not_heed_its_keys_has_not_moved_on(server: Tmux) -> None:
     panes = server.panes(pace=replace(QUICK, moves_on=0.5))
     spool = await begin(server, panes, menus("deaf", "Proceed?|Yes|No"))
     async with aclosing(panes.dialogs("run-1")) as dialogs:
@@ -151,24 +157,10 @@ async def test_a_program_that_does_not_heed_its_keys_has_not_moved_on(server: Ow
     assert await lines_of(spool / "keys", 1) == ["1"]
 
 
-async def test_words_are_typed_as_one_line(server: OwnServer) -> None:
-    panes = server.panes()
-    script = 'printf "Enter your name: "; read -r name; echo "$name" > "$GWT_SPOOL/name"; sleep 300'
-    spool = await begin(server, panes, shell(script), shows="name:")
-    async with aclosing(panes.dialogs("run-1")) as dialogs:
-        dialog = await asked(dialogs)
-        assert (dialog.kind, dialog.title) == (DialogKind.WORDS, "Enter your name:")
-        assert await panes.answer("run-1", dialog, "Ada `id`\n$(id) \x1b[A\u202e;")
-        assert await next_of(dialogs) is None
-    assert await lines_of(spool / "name", 1) == ["Ada `id` $(id) [A;"]
-    with pytest.raises(Refused):
-        await panes.answer("run-1", dialog, "again")
-
-
-async def test_an_answer_without_bounds_is_refused(server: OwnServer) -> None:
+async def test_an_answer_without_bounds_is_refused(server: Tmux) -> None:
     panes = server.panes()
     script = 'printf "Enter your name: "; read -r name; exit 3'
-    spool = await begin(server, panes, shell(script), shows="name:")
+    spool = await begin(server, panes, shell(script), asks="name:")
     async with aclosing(panes.dialogs("run-1")) as dialogs:
         dialog = await asked(dialogs)
         with pytest.raises(Refused, match="at most"):
@@ -176,17 +168,7 @@ async def test_an_answer_without_bounds_is_refused(server: OwnServer) -> None:
     assert not (spool / "exit").exists()
 
 
-async def test_enter_goes_on(server: OwnServer) -> None:
-    panes = server.panes()
-    script = 'printf "Press Enter to continue"; read -r x; exit 4'
-    spool = await begin(server, panes, shell(script), shows="continue")
-    async with aclosing(panes.dialogs("run-1")) as dialogs:
-        dialog = await asked(dialogs)
-        assert await panes.answer("run-1", dialog, dialog.options[0].id)
-    assert await lines_of(spool / "exit", 1) == ["4"]
-
-
-async def test_an_answer_reaches_a_pane_somebody_has_scrolled_back_in(server: OwnServer) -> None:
+async def test_an_answer_reaches_a_pane_somebody_has_scrolled_back_in(server: Tmux) -> None:
     panes = server.panes()
     spool = await begin(server, panes, menus("screen", "Proceed?|Yes|No"))
     async with aclosing(panes.dialogs("run-1")) as dialogs:
@@ -196,9 +178,7 @@ async def test_an_answer_reaches_a_pane_somebody_has_scrolled_back_in(server: Ow
     assert await lines_of(spool / "chosen", 1) == ["Yes"]
 
 
-async def test_a_dialog_that_stood_before_the_bot_was_started_anew_is_told(
-    server: OwnServer,
-) -> None:
+async def test_a_dialog_that_stood_before_the_bot_was_started_anew_is_told(server: Tmux) -> None:
     before = server.panes()
     await begin(server, before, menus("screen", "Proceed?|Yes|No"))
     async with aclosing(before.dialogs("run-1")) as dialogs:
@@ -210,7 +190,7 @@ async def test_a_dialog_that_stood_before_the_bot_was_started_anew_is_told(
         assert await panes.answer("run-1", told, "1")
 
 
-async def test_questions_that_scroll_by_are_not_told(server: OwnServer) -> None:
+async def test_questions_that_scroll_by_are_not_told(server: Tmux) -> None:
     panes = server.panes()
     script = """
 i=0
@@ -223,16 +203,16 @@ done
         await nothing_told(dialogs, 2.0)
 
 
-async def test_a_program_that_does_not_read_its_terminal_asks_nothing(server: OwnServer) -> None:
+async def test_a_program_that_does_not_read_its_terminal_asks_nothing(server: Tmux) -> None:
     panes = server.panes()
     launch = Launch(argv=("sh", "-c", 'printf "Proceed? [y/n] "; sleep 300'), stdin="nothing")
     await begin(server, panes, launch)
-    await _shows(panes, "Proceed?")
+    await shows(panes, "Proceed?")
     async with aclosing(panes.dialogs("run-1")) as dialogs:
         await nothing_told(dialogs, 1.5)
 
 
-async def test_what_is_told_is_masked_and_cannot_deceive(server: OwnServer) -> None:
+async def test_what_is_told_is_masked_and_cannot_deceive(server: Tmux) -> None:
     panes = server.panes(mask=lambda text: text.replace("hunter2", "[MASKED]"))
     await begin(
         server,
@@ -252,17 +232,15 @@ UNHEARD = (
 """It asks when it may; before, it has printed what ends the hearing of its output, so that tmux alone can tell."""
 
 
-async def begin_unheard(server: OwnServer, panes: TmuxPanes) -> Path:
-    spool = await begin(server, panes, shell(UNHEARD), shows="")
+async def begin_unheard(server: Tmux, panes: TmuxPanes) -> Path:
+    spool = await begin(server, panes, shell(UNHEARD), asks="")
     ending = asyncio.ensure_future(panes.ended("run-1"))
     await until(lambda: not (spool / "output").exists())
     ending.cancel()
     return spool
 
 
-async def test_tmux_tells_of_what_was_printed_also_after_its_client_was_lost(
-    server: OwnServer,
-) -> None:
+async def test_tmux_tells_of_what_was_printed_also_after_its_client_was_lost(server: Tmux) -> None:
     panes = server.panes()
     await begin_unheard(server, panes)
     async with aclosing(panes.dialogs("run-1")) as dialogs:
@@ -278,7 +256,7 @@ async def test_tmux_tells_of_what_was_printed_also_after_its_client_was_lost(
         assert dialog.title == "Proceed?"
 
 
-async def test_a_hook_has_the_screen_looked_at_where_tmux_does_not_tell(server: OwnServer) -> None:
+async def test_a_hook_has_the_screen_looked_at_where_tmux_does_not_tell(server: Tmux) -> None:
     panes = server.panes()
     spool = await begin_unheard(server, panes)
     async with aclosing(panes.dialogs("run-1")) as dialogs:
@@ -289,7 +267,7 @@ async def test_a_hook_has_the_screen_looked_at_where_tmux_does_not_tell(server: 
         await server.tmux("refresh-client", "-t", client.strip(), "-B", "printed")
         await asyncio.wait({waiting}, timeout=1.5)  # it has settled
         (server.worktree / "go").touch()
-        await _shows(panes, "Proceed?")
+        await shows(panes, "Proceed?")
         done, _ = await asyncio.wait({waiting}, timeout=1.5)
         assert not done
         leave(spool, "1.json", hook_event_name="PermissionRequest", tool_name="Bash")
@@ -299,12 +277,12 @@ async def test_a_hook_has_the_screen_looked_at_where_tmux_does_not_tell(server: 
         await until((spool / "heeded").exists)
 
 
-async def test_what_only_a_hook_tells_is_answered_in_words(server: OwnServer) -> None:
+async def test_what_only_a_hook_tells_is_answered_in_words(server: Tmux) -> None:
     panes = server.panes(
         mask=lambda text: text.replace("hunter2", "[MASKED]"), pace=replace(QUICK, no_options=0.5)
     )
     script = 'read -r x; echo "$x" > "$GWT_SPOOL/said"; sleep 300'
-    spool = await begin(server, panes, shell(script), shows="")
+    spool = await begin(server, panes, shell(script), asks="")
     leave(
         spool,
         "1.json",
@@ -322,7 +300,7 @@ async def test_what_only_a_hook_tells_is_answered_in_words(server: OwnServer) ->
             await panes.answer("run-1", dialog, "again")
 
 
-async def test_dialogs_outlive_a_lost_server_and_run(server: OwnServer) -> None:
+async def test_dialogs_outlive_a_lost_server_and_run(server: Tmux) -> None:
     panes = server.panes()
     await begin(server, panes, menus("screen", "Proceed?|Yes|No"))
     async with (
@@ -343,7 +321,7 @@ async def test_dialogs_outlive_a_lost_server_and_run(server: OwnServer) -> None:
         assert await panes.answer("run-2", told, "1")
 
 
-async def test_a_dialog_ends_when_its_program_is_killed(server: OwnServer) -> None:
+async def test_a_dialog_ends_when_its_program_is_killed(server: Tmux) -> None:
     panes = server.panes()
     await begin(server, panes, menus("screen", "Proceed?|Yes|No"))
     async with aclosing(panes.dialogs("run-1")) as dialogs:
@@ -355,7 +333,7 @@ async def test_a_dialog_ends_when_its_program_is_killed(server: OwnServer) -> No
 
 
 @contextmanager
-def person_at(server: OwnServer, panes: TmuxPanes) -> Generator[int]:
+def person_at(server: Tmux, panes: TmuxPanes) -> Generator[int]:
     """Somebody with a terminal of their own, who types the command the bot gave them."""
     mine, theirs = pty.openpty()
     process = subprocess.Popen(
@@ -375,7 +353,7 @@ def person_at(server: OwnServer, panes: TmuxPanes) -> Generator[int]:
         process.wait(timeout=20)
 
 
-async def test_nobody_types_beside_a_person_at_the_keys(server: OwnServer) -> None:
+async def test_nobody_types_beside_a_person_at_the_keys(server: Tmux) -> None:
     panes = server.panes()
     spool = await begin(server, panes, menus("screen", "Proceed?|Yes|No"))
     async with aclosing(panes.dialogs("run-1")) as dialogs:
@@ -392,7 +370,7 @@ async def test_nobody_types_beside_a_person_at_the_keys(server: OwnServer) -> No
     assert await lines_of(spool / "chosen", 1) == ["No"]
 
 
-async def test_the_bot_itself_is_nobody_at_the_keys(server: OwnServer) -> None:
+async def test_the_bot_itself_is_nobody_at_the_keys(server: Tmux) -> None:
     panes = server.panes()
     await begin(server, panes, menus("screen", "Proceed?|Yes|No"))
     assert not await panes.watched("run-1")
@@ -402,10 +380,4 @@ async def test_the_bot_itself_is_nobody_at_the_keys(server: OwnServer) -> None:
 async def _until_watched(panes: TmuxPanes, watched: bool) -> None:
     async with asyncio.timeout(30):
         while await panes.watched("run-1") is not watched:
-            continue
-
-
-async def _shows(panes: TmuxPanes, text: str) -> None:
-    async with asyncio.timeout(30):
-        while text not in await panes.tail("run-1", 30):
             continue

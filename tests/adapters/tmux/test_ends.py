@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 from pathlib import Path
@@ -14,22 +13,14 @@ from adapters.tmux.spool import end_by_hook
 from adapters.tmux.watch import Watch
 from bot.core.runs import CompletionSource, Launch
 from bot.core.states import Outcome
-from tests.adapters.tmux.own_server import OwnServer, until
+from tests.adapters.tmux.own_server import SLEEPS, Tmux, alive, leave, pid_in, until
 
 pytestmark = pytest.mark.tmux
-SLEEPS = Launch(argv=("sleep", "300"), stdin="nothing")
 
 
 def ends_with(code: int, pipe: Path) -> Launch:
     """An agent that ends when the test opens and closes its pipe."""
     return Launch(argv=("sh", "-c", 'cat "$0"; exit "$1"', str(pipe), str(code)), stdin="nothing")
-
-
-async def agent_of(server: OwnServer, run: str) -> int:
-    """The pid of the agent itself, which writes it down."""
-    file = server.spool(run) / "agent"
-    await until(lambda: file.exists() and file.read_text().endswith("\n"))
-    return int(file.read_text())
 
 
 def at_work(*more: str) -> Launch:
@@ -39,9 +30,7 @@ def at_work(*more: str) -> Launch:
 
 
 @pytest.mark.covers("G-US4.2", "G-RULE-END-2", "G-FR-007", "G-SC-003", "G-LIMIT-2")
-async def test_the_code_of_forty_deaths_at_once_is_known_half_of_them_killed(
-    server: OwnServer,
-) -> None:
+async def test_the_code_of_forty_deaths_at_once_is_known_half_of_them_killed(server: Tmux) -> None:
     panes = server.panes()
     pipe = server.worktree / "pipe"
     os.mkfifo(pipe)
@@ -52,7 +41,7 @@ async def test_the_code_of_forty_deaths_at_once_is_known_half_of_them_killed(
     for run in killed:
         await panes.start(run, str(server.worktree), at_work(), "")
     waiting = [asyncio.create_task(panes.ended(run)) for run in leaving + killed]
-    pids = [await agent_of(server, run) for run in killed]
+    pids = [await pid_in(server.spool(run) / "agent") for run in killed]
     await until(lambda: _readers_of(pipe) == 20)
     os.close(os.open(pipe, os.O_WRONLY))
     for pid in pids:
@@ -74,7 +63,7 @@ def _readers_of(pipe: Path) -> int:
     return waiting
 
 
-async def test_a_run_that_ended_while_the_bot_was_away_is_known_at_once(server: OwnServer) -> None:
+async def test_a_run_that_ended_while_the_bot_was_away_is_known_at_once(server: Tmux) -> None:
     before = server.panes()
     await before.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", "exit 5")), "")
     await before.close()
@@ -83,48 +72,46 @@ async def test_a_run_that_ended_while_the_bot_was_away_is_known_at_once(server: 
     assert (end.outcome, end.exit_code) == (Outcome.FAILED, 5)
 
 
-async def test_a_run_goes_on_without_the_bot_and_the_next_one_waits_for_it(
-    server: OwnServer,
-) -> None:
+async def test_a_run_goes_on_without_the_bot_and_the_next_one_waits_for_it(server: Tmux) -> None:
     before = server.panes()
     pane = await before.start("run-1", str(server.worktree), at_work(), "")
     await before.close()
     panes = server.panes()
     assert await panes.find("run-1") == pane
     waiting = asyncio.create_task(panes.ended("run-1"))
-    os.kill(await agent_of(server, "run-1"), signal.SIGINT)
+    os.kill(await pid_in(server.spool("run-1") / "agent"), signal.SIGINT)
     assert (await waiting).exit_code == 130
 
 
 async def test_a_killed_server_takes_its_runs_with_it_but_not_what_they_have_written(
-    server: OwnServer,
+    server: Tmux,
 ) -> None:
     panes = server.panes()
     await panes.start("run-ended", str(server.worktree), Launch(argv=("true",)), "")
     assert (await panes.ended("run-ended")).outcome is Outcome.FINISHED
     await panes.start("run-working", str(server.worktree), at_work(), "")
-    pid = await agent_of(server, "run-working")
+    pid = await pid_in(server.spool("run-working") / "agent")
     waiting = asyncio.create_task(panes.ended("run-working"))
     await server.tmux("kill-server")
     assert (await waiting).outcome is Outcome.VANISHED
     assert (await panes.ended("run-ended")).outcome is Outcome.FINISHED
     assert (await panes.ended("run-working")).outcome is Outcome.VANISHED
-    await until(lambda: not _alive(pid))
+    await until(lambda: not alive(pid))
     assert await panes.names() == ()
 
 
 @pytest.mark.covers("G-RULE-END-4")
 async def test_runs_whose_server_was_killed_while_the_bot_was_away_have_vanished(
-    server: OwnServer,
+    server: Tmux,
 ) -> None:
     before = server.panes()
     await before.start("run-ended", str(server.worktree), Launch(argv=("sh", "-c", "exit 6")), "")
     await before.start("run-working", str(server.worktree), at_work(), "")
     await before.ended("run-ended")
-    pid = await agent_of(server, "run-working")
+    pid = await pid_in(server.spool("run-working") / "agent")
     await before.close()
     await server.tmux("kill-server")
-    await until(lambda: not _alive(pid))
+    await until(lambda: not alive(pid))
     panes = server.panes()
     assert (await panes.ended("run-working")).outcome is Outcome.VANISHED
     assert (await panes.ended("run-ended")).exit_code == 6
@@ -133,10 +120,10 @@ async def test_runs_whose_server_was_killed_while_the_bot_was_away_have_vanished
 
 
 @pytest.mark.covers("G-FR-007", "O-X7")
-async def test_an_agent_that_hangs_is_at_work_until_somebody_ends_it(server: OwnServer) -> None:
+async def test_an_agent_that_hangs_is_at_work_until_somebody_ends_it(server: Tmux) -> None:
     panes = server.panes(watch=Watch(sweep=0.1))
     await panes.start("run-1", str(server.worktree), at_work(), "")
-    pid = await agent_of(server, "run-1")
+    pid = await pid_in(server.spool("run-1") / "agent")
     os.kill(pid, signal.SIGSTOP)
     waiting = asyncio.create_task(panes.ended("run-1"))
     done, _ = await asyncio.wait({waiting}, timeout=0.6)  # several sweeps
@@ -145,32 +132,22 @@ async def test_an_agent_that_hangs_is_at_work_until_somebody_ends_it(server: Own
     assert (await waiting).exit_code == 137
 
 
-async def test_an_agent_that_outlives_its_terminal_has_vanished_all_the_same(
-    server: OwnServer,
-) -> None:
-    panes = server.panes()
+async def test_an_agent_that_outlives_its_terminal_has_vanished_all_the_same(server: Tmux) -> None:
     deaf = ("sh", "-c", 'trap "" HUP; echo "$$" > "$GWT_SPOOL/agent"; exec sleep 300')
-    await panes.start("run-1", str(server.worktree), Launch(argv=deaf, stdin="nothing"), "")
-    pid = await agent_of(server, "run-1")
+    panes = await server.begun(Launch(argv=deaf, stdin="nothing"))
+    pid = await pid_in(server.spool("run-1") / "agent")
     waiting = asyncio.create_task(panes.ended("run-1"))
     await server.tmux("kill-session", "-t", "=run-1")
     assert (await waiting).outcome is Outcome.VANISHED
     os.kill(pid, 0)  # it lives; a stop finds it
     assert await panes.stop("run-1") == ()
-    await until(lambda: not _alive(pid))
+    await until(lambda: not alive(pid))
 
 
-def _alive(pid: int) -> bool:
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
-
-
-async def test_a_run_whose_shell_is_killed_was_killed(server: OwnServer) -> None:
+async def test_a_run_whose_shell_is_killed_was_killed(server: Tmux) -> None:
     panes = server.panes()
     pane = await panes.start("run-1", str(server.worktree), at_work(), "")
-    await agent_of(server, "run-1")
+    await pid_in(server.spool("run-1") / "agent")
     waiting = asyncio.create_task(panes.ended("run-1"))
     os.kill(pane.pid, signal.SIGKILL)
     end = await waiting
@@ -179,11 +156,11 @@ async def test_a_run_whose_shell_is_killed_was_killed(server: OwnServer) -> None
 
 @pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGTERM, signal.SIGINT])
 async def test_the_code_is_written_even_if_the_shell_is_told_to_end(
-    server: OwnServer, number: int
+    server: Tmux, number: int
 ) -> None:
     panes = server.panes()
     pane = await panes.start("run-1", str(server.worktree), at_work(), "")
-    pid = await agent_of(server, "run-1")
+    pid = await pid_in(server.spool("run-1") / "agent")
     waiting = asyncio.create_task(panes.ended("run-1"))
     os.kill(pane.pid, number)
     os.kill(pid, signal.SIGKILL)
@@ -191,7 +168,7 @@ async def test_the_code_is_written_even_if_the_shell_is_told_to_end(
 
 
 @pytest.mark.covers("G-RULE-END-4", "G-SC-003")
-async def test_without_help_from_the_kernel_the_end_is_found_by_looking(server: OwnServer) -> None:
+async def test_without_help_from_the_kernel_the_end_is_found_by_looking(server: Tmux) -> None:
     panes = server.panes(watch=Watch(kernel=False, poll=0.05))
     pipe = server.worktree / "pipe"
     os.mkfifo(pipe)
@@ -206,11 +183,11 @@ async def test_without_help_from_the_kernel_the_end_is_found_by_looking(server: 
 
 
 async def test_a_pane_that_is_closed_is_told_by_tmux_where_the_kernel_does_not(
-    server: OwnServer,
+    server: Tmux,
 ) -> None:
     panes = server.panes(watch=Watch(kernel=False, poll=300, sweep=300))
     await panes.start("run-1", str(server.worktree), at_work(), "")
-    await agent_of(server, "run-1")
+    await pid_in(server.spool("run-1") / "agent")
     waiting = asyncio.create_task(panes.ended("run-1"))
     done, _ = await asyncio.wait({waiting}, timeout=0.05)
     assert not done
@@ -219,11 +196,10 @@ async def test_a_pane_that_is_closed_is_told_by_tmux_where_the_kernel_does_not(
 
 
 @pytest.mark.covers("G-US4.3", "G-RULE-END-3", "G-FR-007")
-async def test_a_marker_on_a_line_of_its_own_ends_the_run(server: OwnServer) -> None:
-    panes = server.panes()
+async def test_a_marker_on_a_line_of_its_own_ends_the_run(server: Tmux) -> None:
     says = 'echo "soon: DONE-4f1c."; printf "\\033[1mDONE-%s\\033[0m\\n" 4f1c; exec sleep 300'
     launch = Launch(argv=("sh", "-c", says), marker="DONE-4f1c")
-    await panes.start("run-1", str(server.worktree), launch, "")
+    panes = await server.begun(launch)
     end = await panes.ended("run-1")
     assert (end.outcome, end.source) == (Outcome.FINISHED, CompletionSource.OUTPUT_PATTERN)
     await panes.close()
@@ -231,37 +207,27 @@ async def test_a_marker_on_a_line_of_its_own_ends_the_run(server: OwnServer) -> 
 
 
 @pytest.mark.covers("G-US4.3")
-async def test_a_marker_among_other_words_ends_nothing(server: OwnServer) -> None:
-    panes = server.panes()
+async def test_a_marker_among_other_words_ends_nothing(server: Tmux) -> None:
     says = 'echo "print DONE-4f1c when you are done"; echo xDONE-4f1c; exit 9'
     launch = Launch(argv=("sh", "-c", says), marker="DONE-4f1c")
-    await panes.start("run-1", str(server.worktree), launch, "")
+    panes = await server.begun(launch)
     assert (await panes.ended("run-1")).exit_code == 9
 
 
 @pytest.mark.covers("G-RULE-END-3")
-async def test_a_marker_in_a_redrawn_screen_is_seen(server: OwnServer) -> None:
-    panes = server.panes()
+async def test_a_marker_in_a_redrawn_screen_is_seen(server: Tmux) -> None:
     draws = (
         'i=0; while :; do printf "\\033[H\\033[2J\\033[3;1Hframe %s" "$i"; i=$((i+1));'
         ' [ "$i" = 7 ] && printf "\\033[2;1H\\342\\224\\202 DONE-%s \\033[5;1H" 4f1c; sleep 0.01; done'
     )
     launch = Launch(argv=("sh", "-c", draws), marker="DONE-4f1c")
-    await panes.start("run-1", str(server.worktree), launch, "")
+    panes = await server.begun(launch)
     assert (await panes.ended("run-1")).source is CompletionSource.OUTPUT_PATTERN
 
 
-def leave(spool: Path, name: str, **hook: object) -> None:
-    """As a hook does: written elsewhere, then renamed."""
-    temporary = spool / f".{name}"
-    temporary.write_text(json.dumps(hook))
-    temporary.rename(spool / name)
-
-
 @pytest.mark.covers("G-US4.1", "G-RULE-END-1", "G-FR-006")
-async def test_a_stop_hook_ends_the_run_while_its_process_lives(server: OwnServer) -> None:
-    panes = server.panes()
-    await panes.start("run-1", str(server.worktree), SLEEPS, "")
+async def test_a_stop_hook_ends_the_run_while_its_process_lives(server: Tmux) -> None:
+    panes = await server.begun(SLEEPS)
     waiting = asyncio.create_task(panes.ended("run-1"))
     spool = server.spool("run-1")
     leave(spool, "1.json", event="Stop", background_tasks=[{"status": "running"}])
@@ -293,7 +259,6 @@ def test_what_a_hook_says_about_the_end(hook: dict[str, object], outcome: Outcom
     assert (end.outcome if end else None) == outcome
 
 
-async def test_an_agent_that_cannot_be_found_fails_with_the_shells_code(server: OwnServer) -> None:
-    panes = server.panes()
-    await panes.start("run-1", str(server.worktree), Launch(argv=("no-such-agent",)), "")
+async def test_an_agent_that_cannot_be_found_fails_with_the_shells_code(server: Tmux) -> None:
+    panes = await server.begun(Launch(argv=("no-such-agent",)))
     assert (await panes.ended("run-1")).exit_code == 127

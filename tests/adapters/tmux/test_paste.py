@@ -10,7 +10,7 @@ import pytest
 
 from bot.core.errors import Refused
 from bot.core.runs import Launch
-from tests.adapters.tmux.own_server import OwnServer, until
+from tests.adapters.tmux.own_server import Tmux, until
 from tests.fakes import hostile
 
 pytestmark = pytest.mark.tmux
@@ -35,7 +35,7 @@ def receiver(boot: float = 0.0) -> Launch:
     return Launch(argv=(sys.executable, "-c", RECEIVER, str(boot)))
 
 
-async def received(server: OwnServer) -> bytes:
+async def received(server: Tmux) -> bytes:
     got = server.worktree / "got"
     await until(got.exists)
     return got.read_bytes()
@@ -47,23 +47,21 @@ async def received(server: OwnServer) -> bytes:
     ids=["nasty", "semicolon", "flag", "q", "300 KB", "ten thousand hostile texts"],
 )
 async def test_a_paste_arrives_byte_for_byte_in_brackets_and_enter_follows(
-    server: OwnServer, text: str
+    server: Tmux, text: str
 ) -> None:
-    panes = server.panes()
-    await panes.start("run-1", str(server.worktree), receiver(), "")
+    panes = await server.begun(receiver())
     await panes.paste("run-1", text)
     assert await received(server) == b"\x1b[200~" + text.encode() + b"\x1b[201~\r"
 
 
-async def test_nothing_is_pasted_before_the_program_is_ready(server: OwnServer) -> None:
-    panes = server.panes(patience=30.0)
-    await panes.start("run-1", str(server.worktree), receiver(boot=0.5), "")
+async def test_nothing_is_pasted_before_the_program_is_ready(server: Tmux) -> None:
+    panes = await server.begun(receiver(boot=0.5), server.panes(patience=30.0))
     await panes.paste("run-1", NASTY)
     assert await received(server) == b"\x1b[200~" + NASTY.encode() + b"\x1b[201~\r"
 
 
 async def test_a_program_that_was_ready_before_the_bot_was_started_anew_is_ready(
-    server: OwnServer,
+    server: Tmux,
 ) -> None:
     before = server.panes()
     await before.start("run-1", str(server.worktree), receiver(), "")
@@ -76,39 +74,35 @@ async def test_a_program_that_was_ready_before_the_bot_was_started_anew_is_ready
     assert await received(server) == b"\x1b[200~two\nlines\x1b[201~\r"
 
 
-async def test_no_key_hides_in_a_pasted_text(server: OwnServer) -> None:
-    panes = server.panes()
-    await panes.start("run-1", str(server.worktree), receiver(), "")
+async def test_no_key_hides_in_a_pasted_text(server: Tmux) -> None:
+    panes = await server.begun(receiver())
     await panes.paste("run-1", "a\x1b[201~\x03b\x7f\x9b201~c\r\0d")
     assert await received(server) == b"\x1b[200~a[201~b201~cd\x1b[201~\r"
 
 
-async def test_an_empty_text_is_enter_alone(server: OwnServer) -> None:
-    panes = server.panes()
-    await panes.start("run-1", str(server.worktree), receiver(), "")
+async def test_an_empty_text_is_enter_alone(server: Tmux) -> None:
+    panes = await server.begun(receiver())
     await panes.paste("run-1", "")
     assert await received(server) == b"\r"
 
 
-async def test_a_program_that_reads_lines_gets_one_line_but_not_several(server: OwnServer) -> None:
-    panes = server.panes(patience=0.2)
+async def test_a_program_that_reads_lines_gets_one_line_but_not_several(server: Tmux) -> None:
     asks = Launch(argv=("sh", "-c", 'read answer; echo "$answer" > got.new; mv got.new got'))
-    await panes.start("run-1", str(server.worktree), asks, "")
+    panes = await server.begun(asks, server.panes(patience=0.2))
     with pytest.raises(Refused, match="single lines"):
         await panes.paste("run-1", "two\nlines")
     await panes.paste("run-1", "yes;")
     assert await received(server) == b"yes;\n"
 
 
-async def test_an_agent_that_does_not_read_its_terminal_is_not_typed_to(server: OwnServer) -> None:
-    panes = server.panes()
+async def test_an_agent_that_does_not_read_its_terminal_is_not_typed_to(server: Tmux) -> None:
     launch = Launch(argv=("sleep", "300"), stdin="nothing")
-    await panes.start("run-1", str(server.worktree), launch, "")
+    panes = await server.begun(launch)
     with pytest.raises(Refused, match="does not read"):
         await panes.paste("run-1", "x")
 
 
-async def test_typing_to_an_agent_that_ends_just_then_harms_no_other(server: OwnServer) -> None:
+async def test_typing_to_an_agent_that_ends_just_then_harms_no_other(server: Tmux) -> None:
     """tmux 3.3a ends, with every agent in it, when it pastes into a dead pane."""
     panes = server.panes(patience=0.01)
     other = await panes.start("run-other", str(server.worktree), Launch(argv=("sleep", "300")), "")
@@ -122,9 +116,8 @@ async def test_typing_to_an_agent_that_ends_just_then_harms_no_other(server: Own
     assert await panes.find("run-other") == other
 
 
-async def test_what_a_hook_told_before_a_paste_is_of_an_earlier_turn(server: OwnServer) -> None:
-    panes = server.panes()
-    await panes.start("run-1", str(server.worktree), receiver(), "")
+async def test_what_a_hook_told_before_a_paste_is_of_an_earlier_turn(server: Tmux) -> None:
+    panes = await server.begun(receiver())
     spool = server.spool("run-1")
     (spool / "1.json").write_text('{"event": "StopFailure"}')
     await panes.ended("run-1")

@@ -11,7 +11,7 @@ import pytest
 
 from bot.core.runs import Launch
 from bot.core.states import Outcome
-from tests.adapters.tmux.own_server import OwnServer, until
+from tests.adapters.tmux.own_server import Tmux, until
 
 pytestmark = pytest.mark.tmux
 CANARY = "xoxb-canary-4f1c9d"
@@ -30,7 +30,7 @@ def command_lines() -> Iterator[str]:
 
 
 async def test_a_secret_of_the_bots_never_reaches_tmux_or_a_pane(
-    server: OwnServer, monkeypatch: pytest.MonkeyPatch
+    server: Tmux, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLACK_BOT_TOKEN", CANARY)
     monkeypatch.setenv("DISPLAY", CANARY)
@@ -52,7 +52,7 @@ async def test_a_secret_of_the_bots_never_reaches_tmux_or_a_pane(
 
 
 async def test_a_server_started_anew_after_its_death_is_as_clean(
-    server: OwnServer, monkeypatch: pytest.MonkeyPatch
+    server: Tmux, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", CANARY)
     panes = server.panes()
@@ -63,36 +63,32 @@ async def test_a_server_started_anew_after_its_death_is_as_clean(
     assert "remain-on-exit on" in await server.tmux("show-options", "-gw")
 
 
-async def test_a_server_of_somebody_else_gives_a_pane_none_of_its_environment(
-    server: OwnServer,
-) -> None:
+async def test_a_server_of_somebody_else_gives_a_pane_none_of_its_environment(server: Tmux) -> None:
     plain, server.environment = server.environment, server.environment | {"GITHUB_TOKEN": CANARY}
     await server.tmux("new-session", "-d", "-s", "of a person", "sleep 300")
     server.environment = plain
     assert CANARY in await server.tmux("show-environment", "-g")
-    panes = server.panes()
-    await panes.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", "env > seen")), "")
+    panes = await server.begun(Launch(argv=("sh", "-c", "env > seen")))
     await panes.ended("run-1")
     assert CANARY not in (server.worktree / "seen").read_text()
 
 
 async def test_an_agents_own_key_is_in_its_environment_and_nowhere_on_disk_or_in_a_command_line(
-    server: OwnServer,
+    server: Tmux,
 ) -> None:
-    panes = server.panes()
     holds = 'test "$API_KEY" = xoxb-canary-4f1c9d && touch has-it; exec sleep 300'
     launch = Launch(
         argv=("sh", "-c", holds.replace(CANARY, '"$0"-canary-4f1c9d'), "xoxb"),
         env={"API_KEY": CANARY},
     )
-    await panes.start("run-1", str(server.worktree), launch, "")
+    await server.begun(launch)
     await until((server.worktree / "has-it").exists)
     for file in server.home.rglob("*"):
         assert not file.is_file() or CANARY.encode() not in file.read_bytes(), file
     assert not [command for command in command_lines() if CANARY in command]
 
 
-async def test_everything_in_the_home_is_private(server: OwnServer) -> None:
+async def test_everything_in_the_home_is_private(server: Tmux) -> None:
     before = os.umask(0)
     try:
         panes = server.panes()
@@ -111,7 +107,7 @@ async def test_everything_in_the_home_is_private(server: OwnServer) -> None:
     assert "0022" in (server.home / "runs" / "run-1.log").read_text()
 
 
-async def test_a_screen_that_looks_like_tmux_talking_is_only_text(server: OwnServer) -> None:
+async def test_a_screen_that_looks_like_tmux_talking_is_only_text(server: Tmux) -> None:
     panes = server.panes()
     forges = (
         "import time\n"
@@ -131,9 +127,8 @@ async def test_a_screen_that_looks_like_tmux_talking_is_only_text(server: OwnSer
     assert await panes.names() == ("run-1",)
 
 
-async def test_a_hook_file_that_is_a_link_or_a_pipe_is_passed_over(server: OwnServer) -> None:
-    panes = server.panes()
-    await panes.start("run-1", str(server.worktree), Launch(argv=("sleep", "0.3")), "")
+async def test_a_hook_file_that_is_a_link_or_a_pipe_is_passed_over(server: Tmux) -> None:
+    panes = await server.begun(Launch(argv=("sleep", "0.3")))
     spool = server.spool("run-1")
     told = server.worktree / "told"
     told.write_text('{"event": "StopFailure"}')

@@ -21,7 +21,7 @@ from adapters.tmux.terminal import LARGEST_OUTPUT, PaneOutput
 from adapters.tmux.watch import Watch
 from bot.core.errors import Unavailable
 from bot.core.runs import CompletionSource, Launch
-from tests.adapters.tmux.own_server import OwnServer
+from tests.adapters.tmux.own_server import Tmux
 
 MARKER = "DONE-4f"
 PLANTED: dict[str, Callable[[Path], object]] = {
@@ -74,9 +74,7 @@ def test_a_number_that_nobody_can_have_used_is_not_believed(
 
 
 @pytest.mark.tmux
-async def test_an_agent_that_has_spoilt_its_folder_is_stopped_all_the_same(
-    server: OwnServer,
-) -> None:
+async def test_an_agent_that_has_spoilt_its_folder_is_stopped_all_the_same(server: Tmux) -> None:
     panes = server.panes(grace=0.2)
     launch = Launch(argv=("sleep", "300"), stdin="nothing")
     pane = await panes.start("run-1", str(server.worktree), launch, "")

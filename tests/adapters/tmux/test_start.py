@@ -15,7 +15,7 @@ from adapters.tmux.spool import pane_script
 from bot.core.errors import Lost, Refused, Unavailable
 from bot.core.runs import Launch
 from bot.core.states import Outcome
-from tests.adapters.tmux.own_server import OwnServer, until
+from tests.adapters.tmux.own_server import Tmux, until
 
 pytestmark = pytest.mark.tmux
 NASTY = "do `it`; #{pane_id} #(touch x) $(touch y) %H ~ \"double\" 'single' \\ 日本語🎌\n\ttab;"
@@ -23,7 +23,7 @@ COUNTS = Launch(argv=("sh", "-c", 'echo started >> "$GWT_SPOOL/starts"; exec sle
 
 
 @pytest.mark.covers("B-OP-executeTask")
-async def test_a_run_started_twice_is_one_process(server: OwnServer) -> None:
+async def test_a_run_started_twice_is_one_process(server: Tmux) -> None:
     panes = server.panes()
     both = await asyncio.gather(
         *(panes.start("run-1", str(server.worktree), COUNTS, "") for _ in range(2))
@@ -37,9 +37,8 @@ async def test_a_run_started_twice_is_one_process(server: OwnServer) -> None:
 
 
 @pytest.mark.covers("B-OP-executeTask")
-async def test_a_run_whose_pane_is_lost_is_not_started_again(server: OwnServer) -> None:
-    panes = server.panes()
-    await panes.start("run-1", str(server.worktree), COUNTS, "")
+async def test_a_run_whose_pane_is_lost_is_not_started_again(server: Tmux) -> None:
+    panes = await server.begun(COUNTS)
     await until((server.spool("run-1") / "starts").exists)
     await server.tmux("kill-server")
     pane = await panes.start("run-1", str(server.worktree), COUNTS, "")
@@ -49,7 +48,7 @@ async def test_a_run_whose_pane_is_lost_is_not_started_again(server: OwnServer) 
 
 
 async def test_only_the_first_wrapper_runs_the_agent_even_if_tmux_is_asked_twice(
-    server: OwnServer,
+    server: Tmux,
 ) -> None:
     panes = server.panes()
     spool = server.spool("run-1")
@@ -67,7 +66,7 @@ async def test_only_the_first_wrapper_runs_the_agent_even_if_tmux_is_asked_twice
     assert not (spool / "exit").exists()
 
 
-async def test_a_wrapper_that_comes_after_the_stop_runs_no_agent(server: OwnServer) -> None:
+async def test_a_wrapper_that_comes_after_the_stop_runs_no_agent(server: Tmux) -> None:
     spool = server.spool("run-1")
     spool.mkdir(parents=True)
     (spool / "prompt.md").touch()
@@ -80,7 +79,7 @@ async def test_a_wrapper_that_comes_after_the_stop_runs_no_agent(server: OwnServ
     assert (spool / "exit").read_text() == "143\n"
 
 
-async def test_a_run_prepared_but_not_begun_is_started(server: OwnServer) -> None:
+async def test_a_run_prepared_but_not_begun_is_started(server: Tmux) -> None:
     panes = server.panes()
     spool = server.spool("run-1")
     spool.mkdir(parents=True)
@@ -92,7 +91,7 @@ async def test_a_run_prepared_but_not_begun_is_started(server: OwnServer) -> Non
 
 
 @pytest.mark.covers("G-US3.2")
-async def test_a_prompt_arrives_byte_for_byte_as_argument_file_and_input(server: OwnServer) -> None:
+async def test_a_prompt_arrives_byte_for_byte_as_argument_file_and_input(server: Tmux) -> None:
     panes = server.panes()
     copies = 'printf %s "$1" > argument; cat "$2" > file; cat > input'
     launch = Launch(argv=("sh", "-c", copies, "agent", "{prompt}", "{prompt_file}"), stdin="prompt")
@@ -104,7 +103,7 @@ async def test_a_prompt_arrives_byte_for_byte_as_argument_file_and_input(server:
 
 
 async def test_a_long_prompt_arrives_by_file_and_as_argument_it_names_the_file(
-    server: OwnServer,
+    server: Tmux,
 ) -> None:
     panes = server.panes()
     prompt = (NASTY + "\n") * (300_000 // len(NASTY)) + "the end;"
@@ -118,7 +117,7 @@ async def test_a_long_prompt_arrives_by_file_and_as_argument_it_names_the_file(
     assert str(server.spool("run-1") / "prompt.md") in (server.worktree / "argument").read_text()
 
 
-async def test_arguments_and_variables_are_taken_literally(server: OwnServer) -> None:
+async def test_arguments_and_variables_are_taken_literally(server: Tmux) -> None:
     panes = server.panes()
     writes = "import os, sys; open('seen', 'w').write(repr([sys.argv[1:], os.environ['ODD']]))"
     odd = ("{prompt}x", NASTY, "", "*", "$HOME", "a'b", "--flag=1;")
@@ -130,7 +129,7 @@ async def test_arguments_and_variables_are_taken_literally(server: OwnServer) ->
 
 @pytest.mark.covers("G-DEP-4")
 async def test_files_of_the_launch_lie_beside_the_prompt_and_scripts_can_be_run(
-    server: OwnServer,
+    server: Tmux,
 ) -> None:
     panes = server.panes()
     files = {"hook.sh": "#!/bin/sh\necho hooked > hooked\n", "settings.toml": "日本"}
@@ -141,7 +140,7 @@ async def test_files_of_the_launch_lie_beside_the_prompt_and_scripts_can_be_run(
     assert (server.spool("run-1") / "settings.toml").read_text() == "日本"
 
 
-async def test_no_file_of_a_launch_can_pass_for_one_of_the_runs_own(server: OwnServer) -> None:
+async def test_no_file_of_a_launch_can_pass_for_one_of_the_runs_own(server: Tmux) -> None:
     panes = server.panes()
     for name in ("../x", "exit", "started", "", ".hidden", "a/b", "run.sh", "x\n"):
         launch = Launch(argv=("true",), files={name: ""})
@@ -150,7 +149,7 @@ async def test_no_file_of_a_launch_can_pass_for_one_of_the_runs_own(server: OwnS
     assert await panes.names() == ()
 
 
-async def test_a_missing_worktree_is_refused_and_nothing_is_started(server: OwnServer) -> None:
+async def test_a_missing_worktree_is_refused_and_nothing_is_started(server: Tmux) -> None:
     panes = server.panes()
     with pytest.raises(Lost, match="not there"):
         await panes.start("run-1", str(server.worktree / "gone"), COUNTS, "")
@@ -158,22 +157,20 @@ async def test_a_missing_worktree_is_refused_and_nothing_is_started(server: OwnS
     assert (await panes.start("run-1", str(server.worktree), COUNTS, "")).pid > 0
 
 
-async def test_a_home_with_an_odd_name_works(server: OwnServer) -> None:
+async def test_a_home_with_an_odd_name_works(server: Tmux) -> None:
     server.home = server.home.parent / 'it\'s a #home# 100%H "日本" $x'
     server.worktree = server.home.parent / "work #{pane_id} 'tree' $(touch z)"
     server.worktree.mkdir()
-    panes = server.panes()
     launch = Launch(argv=("sh", "-c", "pwd > here; echo DONE-1; exec sleep 300"), marker="DONE-1")
-    await panes.start("run-1", str(server.worktree), launch, "")
+    panes = await server.begun(launch)
     assert (await panes.ended("run-1")).outcome is Outcome.FINISHED
     assert (server.worktree / "here").read_text() == f"{server.worktree}\n"
     assert await panes.tail("run-1", 1) == "DONE-1"
 
 
 @pytest.mark.covers("G-RULE-BRANCHMODE-4")
-async def test_agents_do_not_know_where_tmux_is(server: OwnServer) -> None:
-    panes = server.panes()
-    await panes.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", "env > seen")), "")
+async def test_agents_do_not_know_where_tmux_is(server: Tmux) -> None:
+    panes = await server.begun(Launch(argv=("sh", "-c", "env > seen")))
     await panes.ended("run-1")
     names = {line.partition("=")[0] for line in (server.worktree / "seen").read_text().splitlines()}
     assert names <= {*server.environment, "GWT_RUN", "GWT_SPOOL", "PWD", "OLDPWD", "SHLVL", "_"}
@@ -206,11 +203,10 @@ async def test_a_tmux_that_is_missing_too_old_or_broken_is_told(
 
 
 async def test_a_tmux_that_hangs_is_told_with_what_to_look_at_and_goes_on_later(
-    server: OwnServer, monkeypatch: pytest.MonkeyPatch
+    server: Tmux, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("adapters.tmux.server.ANSWER_SECONDS", 1.0)
-    panes = server.panes()
-    await panes.start("run-1", str(server.worktree), COUNTS, "")
+    panes = await server.begun(COUNTS)
     pid = int(await server.tmux("display-message", "-p", "#{pid}"))
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -224,7 +220,7 @@ async def test_a_tmux_that_hangs_is_told_with_what_to_look_at_and_goes_on_later(
 
 
 async def test_a_program_of_that_name_that_hangs_is_told(
-    server: OwnServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: Tmux, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("adapters.tmux.server.ANSWER_SECONDS", 0.2)
     (program := tmp_path / "bin" / "tmux").parent.mkdir()

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.tmux import TmuxPanes
 from bot.core.runs import Launch
 from bot.core.states import Outcome
-from tests.adapters.tmux.own_server import OwnServer, own_server, until
+from tests.adapters.tmux.own_server import Tmux, alive, own_server, pid_in, shows, until
 
 pytestmark = pytest.mark.tmux
 
@@ -25,25 +24,13 @@ exec sleep 300
 """
 
 
-def alive(pid: int) -> bool:
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
-
-
-async def pid_in(file: Path) -> int:
-    await until(lambda: file.exists() and file.read_text().endswith("\n"))
-    return int(text_of(file))
-
-
 def text_of(file: Path | str) -> str:
     return Path(file).read_text()
 
 
 @pytest.mark.covers("G-RULE-STOP-3")
 async def test_a_grandchild_in_a_session_of_its_own_that_ignores_sigterm_is_dead_after_the_grace(
-    server: OwnServer,
+    server: Tmux,
 ) -> None:
     panes = server.panes(grace=0.3)
     launch = Launch(argv=("sh", "-c", DEAF_GRANDCHILD), stdin="nothing")
@@ -56,12 +43,9 @@ async def test_a_grandchild_in_a_session_of_its_own_that_ignores_sigterm_is_dead
 
 
 @pytest.mark.covers("G-RULE-STOP-3", "G-FR-024")
-async def test_a_stop_with_the_usual_grace_leaves_nobody_after_five_seconds(
-    server: OwnServer,
-) -> None:
-    panes = server.panes(grace=5.0)
+async def test_a_stop_with_the_usual_grace_leaves_nobody_after_five_seconds(server: Tmux) -> None:
     launch = Launch(argv=("sh", "-c", DEAF_GRANDCHILD), stdin="nothing")
-    await panes.start("run-1", str(server.worktree), launch, "")
+    panes = await server.begun(launch, server.panes(grace=5.0))
     deaf = await pid_in(server.spool("run-1") / "deaf")
     before = time.monotonic()
     assert await panes.stop("run-1") == ()
@@ -70,7 +54,7 @@ async def test_a_stop_with_the_usual_grace_leaves_nobody_after_five_seconds(
 
 
 @pytest.mark.covers("G-RULE-STOP-2")
-async def test_an_agent_whose_parent_has_left_is_found(server: OwnServer) -> None:
+async def test_an_agent_whose_parent_has_left_is_found(server: Tmux) -> None:
     panes = server.panes()
     leaves = """
 setsid sh -c 'echo "$$" > "$GWT_SPOOL/orphan"; exec sleep 300' &
@@ -85,22 +69,20 @@ while [ ! -s "$GWT_SPOOL/orphan" ]; do sleep 0.01; done
 
 
 async def test_a_child_without_the_runs_name_in_its_environment_is_found_by_its_parent(
-    server: OwnServer,
+    server: Tmux,
 ) -> None:
-    panes = server.panes()
     child = 'env -i setsid sh -c \'echo "$$" > "$0"; exec sleep 300\' "$GWT_SPOOL/bare"; exit 0'
     launch = Launch(argv=("sh", "-c", child), stdin="nothing")
-    await panes.start("run-1", str(server.worktree), launch, "")
+    panes = await server.begun(launch)
     bare = await pid_in(server.spool("run-1") / "bare")
     assert await panes.stop("run-1") == ()
     assert not alive(bare)
 
 
 @pytest.mark.covers("G-RULE-STOP-2")
-async def test_a_frozen_agent_is_stopped(server: OwnServer) -> None:
-    panes = server.panes()
+async def test_a_frozen_agent_is_stopped(server: Tmux) -> None:
     launch = Launch(argv=("sh", "-c", 'echo "$$" > "$GWT_SPOOL/agent"; exec sleep 300'))
-    await panes.start("run-1", str(server.worktree), launch, "")
+    panes = await server.begun(launch)
     agent = await pid_in(server.spool("run-1") / "agent")
     os.kill(agent, signal.SIGSTOP)
     assert await panes.stop("run-1") == ()
@@ -110,7 +92,7 @@ async def test_a_frozen_agent_is_stopped(server: OwnServer) -> None:
     ).exit_code == 143  # it heard the first signal, and needed no other
 
 
-async def test_a_stopped_run_has_not_ended_before_its_process_has(server: OwnServer) -> None:
+async def test_a_stopped_run_has_not_ended_before_its_process_has(server: Tmux) -> None:
     before = server.panes(grace=60.0)
     deaf = "trap '' TERM; echo $$ > \"$GWT_SPOOL/agent\"; while :; do sleep 0.05; done"
     pane = await before.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", deaf)), "")
@@ -130,7 +112,7 @@ async def test_a_stopped_run_has_not_ended_before_its_process_has(server: OwnSer
     assert not alive(pane.pid)
 
 
-async def test_a_stop_that_overtakes_the_start_leaves_no_agent(server: OwnServer) -> None:
+async def test_a_stop_that_overtakes_the_start_leaves_no_agent(server: Tmux) -> None:
     panes = server.panes()
     starts = Launch(argv=("sh", "-c", 'echo "$$" > "$GWT_SPOOL/agent"; exec sleep 300'))
     runs = [f"run-{number}" for number in range(6)]
@@ -147,7 +129,7 @@ async def test_a_stop_that_overtakes_the_start_leaves_no_agent(server: OwnServer
 
 @pytest.mark.covers("G-RULE-BRANCHMODE-4")
 async def test_a_run_of_the_same_name_on_another_server_lives_on(
-    server: OwnServer, tmp_path: Path
+    server: Tmux, tmp_path: Path
 ) -> None:
     (tmp_path / "other").mkdir()
     async with own_server(tmp_path / "other") as elsewhere:
@@ -160,11 +142,11 @@ async def test_a_run_of_the_same_name_on_another_server_lives_on(
         assert await other.find("run-1") == pane
 
 
-async def test_what_was_on_the_screen_is_kept_when_a_run_is_stopped(server: OwnServer) -> None:
+async def test_what_was_on_the_screen_is_kept_when_a_run_is_stopped(server: Tmux) -> None:
     panes = server.panes(mask=lambda text: text.replace("hunter2", "[MASKED]"))
     says = "seq 1 500; echo 'password hunter2'; printf '\\033[31mred\\033[0m\\342\\200\\256\\n'; exec sleep 300"
     await panes.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", says)), "")
-    await _shows(panes, "red")
+    await shows(panes, "red")
     await panes.stop("run-1")
     log = server.home / "runs" / "run-1.log"
     lines = log.read_text().splitlines()
@@ -174,22 +156,15 @@ async def test_what_was_on_the_screen_is_kept_when_a_run_is_stopped(server: OwnS
     assert (await panes.tail("run-1", 2)).splitlines()[-1] != ""
 
 
-async def test_a_full_screen_programs_last_screen_is_kept(server: OwnServer) -> None:
-    panes = server.panes()
+async def test_a_full_screen_programs_last_screen_is_kept(server: Tmux) -> None:
     draws = (
         "printf '\\033[?1049h\\033[2;2Hin the box'; trap 'printf \"\\033[?1049l\"; exit 0' TERM;"
         " while :; do sleep 0.05; done"
     )
-    await panes.start("run-1", str(server.worktree), Launch(argv=("sh", "-c", draws)), "")
-    await _shows(panes, "in the box")
+    panes = await server.begun(Launch(argv=("sh", "-c", draws)))
+    await shows(panes, "in the box")
     path = await panes.keep_transcript("run-1")
     assert "in the box" in text_of(path)
-
-
-async def _shows(panes: TmuxPanes, text: str) -> None:
-    async with asyncio.timeout(30):
-        while text not in await panes.tail("run-1", 5):
-            continue
 
 
 _WRITES = 'echo "$$" >> "$GWT_SPOOL/pids";'
@@ -220,7 +195,7 @@ TREES = {
 _FROZEN = f"setsid sh -c '{_SLEEPS}' & setsid sh -c \"$DEAF\" & {_SLEEPS}"
 
 
-async def _grown(server: OwnServer, run: str, number: int) -> list[int]:
+async def _grown(server: Tmux, run: str, number: int) -> list[int]:
     file = server.spool(run) / "pids"
     await until(lambda: file.exists() and file.read_text().count("\n") == number)
     return [int(line) for line in text_of(file).split()]
@@ -231,19 +206,17 @@ def _tree(script: str) -> Launch:
 
 
 @pytest.mark.parametrize("kind", TREES)
-async def test_nobody_of_a_tree_outlives_a_stop(server: OwnServer, kind: str) -> None:
+async def test_nobody_of_a_tree_outlives_a_stop(server: Tmux, kind: str) -> None:
     script, number = TREES[kind]
-    panes = server.panes(grace=0.3)
-    await panes.start("run-1", str(server.worktree), _tree(script), "")
+    panes = await server.begun(_tree(script), server.panes(grace=0.3))
     pids = await _grown(server, "run-1", number)
     assert await panes.stop("run-1") == ()
     assert [pid for pid in pids if alive(pid)] == []
     assert (await panes.ended("run-1")).outcome is Outcome.KILLED
 
 
-async def test_a_frozen_tree_is_ended(server: OwnServer) -> None:
-    panes = server.panes(grace=0.3)
-    await panes.start("run-1", str(server.worktree), _tree(_FROZEN), "")
+async def test_a_frozen_tree_is_ended(server: Tmux) -> None:
+    panes = await server.begun(_tree(_FROZEN), server.panes(grace=0.3))
     pids = await _grown(server, "run-1", 3)
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
@@ -251,7 +224,7 @@ async def test_a_frozen_tree_is_ended(server: OwnServer) -> None:
     assert [pid for pid in pids if alive(pid)] == []
 
 
-async def test_a_tree_that_goes_on_growing_is_ended(server: OwnServer) -> None:
+async def test_a_tree_that_goes_on_growing_is_ended(server: Tmux) -> None:
     """Whoever is told to end starts another one first."""
     panes = server.panes(grace=0.3)
     regrows = (
@@ -265,7 +238,7 @@ async def test_a_tree_that_goes_on_growing_is_ended(server: OwnServer) -> None:
     assert [pid for pid in pids if alive(pid)] == []
 
 
-async def test_stops_of_many_trees_at_once_leave_other_runs_alone(server: OwnServer) -> None:
+async def test_stops_of_many_trees_at_once_leave_other_runs_alone(server: Tmux) -> None:
     panes = server.panes(grace=0.3)
     script, number = TREES["a tool in a session of its own"]
     runs = [f"run-{index}" for index in range(6)]
@@ -279,7 +252,7 @@ async def test_stops_of_many_trees_at_once_leave_other_runs_alone(server: OwnSer
     assert await panes.names() == tuple(runs[3:])
 
 
-async def test_of_twenty_agents_half_are_killed_and_every_code_is_right(server: OwnServer) -> None:
+async def test_of_twenty_agents_half_are_killed_and_every_code_is_right(server: Tmux) -> None:
     """In bursts: those that are killed and those that end by themselves go at the same moment."""
     panes = server.panes()
     agent = (

@@ -106,11 +106,9 @@ class Api:
     ) -> tuple[Route | None, Answer]:
         token = self._admit(call, headers.get("authorization", ""))
         try:
-            given: Any = json.loads(content) if content.strip() else {}
+            call.body = json.loads(content) if content.strip() else {}
         except ValueError:
             raise Refusal(400, "Problems parsing JSON") from None
-        # only labels may come without a name
-        call.body = given if isinstance(given, dict) else {"labels": given}
         ask = Ask(self._world, token, call.query, call.body, {}, headers.get("accept", ""))
         if call.path == "/graphql":
             return None, answer_graphql(ask)

@@ -127,10 +127,6 @@ class People:
             keep(repository, made)
             return made
 
-    def label(self, number: int, *names: str) -> None:
-        with self._acting():
-            self._pull(number).labels.extend(names)
-
     def _pull(self, number: int) -> PullRequest:
         found = self._repository.pulls.get(number)
         if found is None:

@@ -28,7 +28,6 @@ class PullRequest:
     merged_at: datetime | None = None
     merged_by: str | None = None
     merge_commit: str | None = None
-    labels: list[str] = field(default_factory=list[str])
     created_at: datetime = field(default_factory=now)
     updated_at: datetime = field(default_factory=now)
     closed_at: datetime | None = None

@@ -34,14 +34,6 @@ class Protection:
 
 
 @dataclass
-class Label:
-    id: int
-    name: str
-    color: str = "ededed"
-    description: str | None = None
-
-
-@dataclass
 class Habits:
     """What the settings page of a repository says, and how fast GitHub is with it."""
 
@@ -84,7 +76,6 @@ class Repository:
     """Commits with a workflow whose next job has not appeared yet."""
     workflows_off: bool = False
     """GitHub Actions is switched off, as in a fork."""
-    labels: dict[str, Label] = field(default_factory=dict[str, Label])
     raced: set[str] = field(default_factory=set[str])
     """The bases into which the next merge comes too early."""
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
@@ -95,10 +86,6 @@ class Repository:
 
     def next_number(self) -> int:
         return next(self._numbers)
-
-    def label(self, name: str) -> Label:
-        """The label of that name, which there is from now on."""
-        return self.labels.setdefault(name, Label(next(self.ids), name))
 
     def protect(self, branch: str, protection: Protection | None) -> None:
         """From now on, so; the hook reads from a file which branches nobody pushes to."""

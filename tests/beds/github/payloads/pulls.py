@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.beds.github.mergeability import looked_at
 from tests.beds.github.names import Json, stamp
 from tests.beds.github.payloads.commits import size
-from tests.beds.github.payloads.repositories import label, repository, url_of
+from tests.beds.github.payloads.repositories import repository, url_of
 from tests.beds.github.payloads.users import user
 from tests.beds.github.pulls import PullRequest
 from tests.beds.github.repositories import Repository
@@ -28,7 +28,7 @@ def short(world: World, one: Repository, pull: PullRequest) -> Json:
         "title": pull.title,
         "body": pull.body,
         "user": user(world, pull.user),
-        "labels": [_label(world, one, name) for name in pull.labels],
+        "labels": [],
         "milestone": None,
         "assignee": None,
         "assignees": [],
@@ -106,8 +106,3 @@ def _end(world: World, one: Repository, branch: str, sha: str) -> Json:
         "user": user(world, one.owner),
         "repo": repository(world, one),
     }
-
-
-def _label(world: World, one: Repository, name: str) -> Json:
-    made = label(world, one, one.label(name))
-    return {**made, "description": made["description"] or ""}

@@ -1,11 +1,11 @@
-"""Repositories, branches, refs and labels in answers."""
+"""Repositories and branches in answers."""
 
 from __future__ import annotations
 
 from tests.beds.github.names import Json, stamp
 from tests.beds.github.payloads.commits import commit
 from tests.beds.github.payloads.users import user
-from tests.beds.github.repositories import Label, Protection, Repository
+from tests.beds.github.repositories import Protection, Repository
 from tests.beds.github.world import World
 
 _LINKS = {
@@ -141,16 +141,4 @@ def _required(rules: Protection) -> Json:
         "enforcement_level": "everyone" if rules.checks else "off",
         "contexts": list(rules.checks),
         "checks": [{"context": name, "app_id": None} for name in rules.checks],
-    }
-
-
-def label(world: World, one: Repository, given: Label) -> Json:
-    return {
-        "id": given.id,
-        "node_id": f"LA_kwDOBed{given.id}",
-        "url": f"{url_of(world, one)}/labels/{given.name}",
-        "name": given.name,
-        "color": given.color,
-        "default": False,
-        "description": given.description,
     }

@@ -1,4 +1,4 @@
-"""What is said below and in the lines of a pull request, and its reviews and labels."""
+"""What is said below and in the lines of a pull request, and its reviews."""
 
 from __future__ import annotations
 
