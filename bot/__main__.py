@@ -75,6 +75,16 @@ def _chosen(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int
             return doctor.run(as_json=chosen.as_json, ask_model=chosen.ask_model)
         case "export" | "replay":
             return _archive(chosen)
+        case "context":
+            from bot.cli import context
+
+            return context.run(
+                chosen.request,
+                repository=chosen.repository,
+                at=chosen.at,
+                tokens=chosen.tokens,
+                as_json=chosen.as_json,
+            )
         case "run" | "continue" | "stop" | "intent":
             return _single(chosen, umask)
         case "resume" if not chosen.list:

@@ -35,6 +35,7 @@ PLAIN = {
     "bot.cli.status": "what is saved, and was masked before it was, for other programs",
     "bot.cli.archives": "the archive's name, and a title that was masked before it was saved",
     "bot.cli.arguments": "its version",
+    "bot.cli.context": "the context of a request, which is masked as a whole",
     "bot.cli.demo": "where it is",
 }
 """Modules that say on the terminal what must not be changed."""

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from adapters.files import read_plain
 from adapters.git.commits import STATUS_LIMIT, Branches, Commits, last_changed, readable
+from adapters.git.context import INDEX_FILE, find_context
 from adapters.git.errors import recognised_error, unreadable_repository
 from adapters.git.layout import (
     HOW_TO_RELINK,
@@ -32,6 +33,7 @@ from adapters.git.run import INHERITED, Git
 from adapters.git.scan import SCAN_SECONDS, scan_commit
 from adapters.git.trust import Trust
 from adapters.git.worktree_files import checked_parts
+from bot.core.context.excerpts import RequestContext
 from bot.core.errors import Away, PortError, Refused, Unavailable
 from bot.core.git import Base, BranchDetails, BranchList, Checkout, Divergence, Scan
 
@@ -51,6 +53,7 @@ class GitRepository:
         scan_seconds: float = SCAN_SECONDS,
     ) -> None:
         self._scan_seconds = scan_seconds
+        self._home = home
         self._git = Git(environment, umask=umask)
         self._ledger = GitLedger(home)
         self._trust = Trust(self._git, self._ledger)
@@ -109,6 +112,33 @@ class GitRepository:
                 "Look whether the disk is slow, or try again when the machine has less to do.",
             ) from error
         raise Refused(f"the commit {commit} is not in the repository")
+
+    async def find_context(
+        self, path: str, commit: str, request: str, tokens: int
+    ) -> RequestContext:
+        main = main_checkout(path)
+        await self._trust.check(main)
+        if not await self._is_commit(main, commit):
+            raise Refused(f"the commit {commit} is not in the repository")
+        return await find_context(
+            self._git, main, commit, request, tokens=tokens, index=self._home / INDEX_FILE
+        )
+
+    async def commit_of(self, path: str, revision: str) -> str:
+        """The commit that a person names: a branch, a tag, or the beginning of an id."""
+        main = main_checkout(path)
+        await self._trust.check(main)
+        answer = await self._git.read(
+            *("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"),
+            at=main,
+            ok=(0, 1, 128),
+        )
+        if answer.code:
+            raise Refused(
+                f"there is no commit {revision} in the repository",
+                "Name a branch, a tag or the id of a commit.",
+            )
+        return answer.text
 
     async def branches(self, path: str) -> tuple[str, ...]:
         main = main_checkout(path)

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from adapters.git.build_systems import ENVIRONMENTS
 from adapters.git.layout import GitCheckout, is_there
@@ -110,7 +111,7 @@ class FileListing:
     """There are more."""
 
 
-async def list_files(git: Git, place: GitCheckout, commit: str) -> FileListing:
+async def list_files(git: Git, place: GitCheckout | Path, commit: str) -> FileListing:
     # without -l, which looks up the size of every blob, and takes three times as long
     answer = await git.read(
         *("ls-tree", "-r", "-z", "--full-tree", commit), at=place, limit=LISTING_LIMIT

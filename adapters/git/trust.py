@@ -8,6 +8,7 @@ agent starts, and compared before every later call.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -35,7 +36,8 @@ _INCLUDES = re.compile(r"(include|includeif\..*)\.path")
 _REMOTE_HELPER = re.compile(r"-|[A-Za-z0-9][A-Za-z0-9+.-]*::")
 _ADDRESS = re.compile(r"(remote|submodule)\..*\.(url|pushurl)")
 CONFIG_LIMIT = 1024 * 1024
-INCLUDE_DEPTH = 5
+INCLUDE_DEPTH = 10
+"""As deep as git itself follows includes."""
 INCLUDED = 100
 """Files. A file that includes itself often enough would be read for ever."""
 
@@ -179,10 +181,15 @@ def _content(config: Path) -> bytes:
 
 
 def _shallow(main: GitCheckout) -> tuple[str, ...]:
+    """The commits at which the history is cut off; of a file that is too long for that, its digest."""
     file = main.common / "shallow"
-    if not file.is_file() or file.stat().st_size > CONFIG_LIMIT:
+    if not os.path.lexists(file):
         return ()
+    if not file.is_file():
+        return ("not a regular file",)
     with file.open("rb") as lines:
+        if file.stat().st_size > CONFIG_LIMIT:
+            return (hashlib.file_digest(lines, "sha256").hexdigest(),)
         return tuple(lines.read(CONFIG_LIMIT).decode("ascii", "replace").split())
 
 

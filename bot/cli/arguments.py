@@ -83,6 +83,7 @@ def _parser() -> _Parser:
     _add_intent(commands)
     _add_looking(commands)
     _add_archives(commands)
+    _add_context(commands)
     _add_doctor(commands)
     played = commands.add_parser(
         "demo",
@@ -94,6 +95,29 @@ def _parser() -> _Parser:
     played.add_argument("--auto", action="store_true", help="let the demo play you, too")
     played.add_argument("--fresh", action="store_true", help="forget the last demo and start anew")
     return parser
+
+
+def _add_context(commands: Commands) -> None:
+    context = commands.add_parser(
+        "context",
+        help="what the model would be shown of a repository for a request",
+        **_help(
+            "Prints the files, definitions, tests and pieces of code that a request seems to be about, exactly as the\n"
+            "model would read them, and why. It only reads git objects of one commit; nothing is asked of the model.",
+            CONTEXT_EXAMPLES,
+        ),
+    )
+    context.add_argument("request", type=_checked_text, help="what you would like to have built")
+    context.add_argument(
+        "--repository", metavar="PATH", default="", help="the repository; GWT_REPOSITORY otherwise"
+    )
+    context.add_argument(
+        "--at", metavar="COMMIT", default="HEAD", help="a branch, a tag or a commit; HEAD otherwise"
+    )
+    context.add_argument(
+        "--tokens", type=int, default=0, metavar="N", help="how much the model would be shown"
+    )
+    _add_json(context)
 
 
 def _add_doctor(commands: Commands) -> None:
@@ -347,6 +371,11 @@ examples:
   gwt-bot logs                  the tasks of the session that moved last
   gwt-bot logs 1a2b3c4d T001    what happened to one of them
   gwt-bot logs T001 --full"""
+
+CONTEXT_EXAMPLES = """\
+examples:
+  gwt-bot context "Discounts must not apply to gift cards"
+  gwt-bot context "Retry failed uploads" --repository ~/src/shop --at v2.1 --json"""
 
 RUN_EXAMPLES = """\
 examples:

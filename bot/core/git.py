@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from pydantic import AwareDatetime
 
+from bot.core.context.excerpts import RequestContext
 from bot.core.facts import Fact
 
 
@@ -109,6 +110,8 @@ class Scan(Fact):
     source_overview: str = ""
     files: int = 0
     truncated: bool = False
+    context: RequestContext | None = None
+    """What the request is about in it: files, definitions, tests, pieces of code. None: nobody could look."""
 
 
 class Commit(Fact):

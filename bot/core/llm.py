@@ -77,6 +77,16 @@ LEAST_SCALE, MOST_SCALE = 0.5, 2.0
 of the whole prompt."""
 
 
+CONTEXT_SHARE = 0.25
+MOST_CONTEXT = 24_000
+"""Tokens of code that a prompt begins with. More of it makes answers worse: models lose what stands in the middle."""
+
+
+def context_tokens(window: int) -> int:
+    """How many tokens of the repository's code go into a prompt for a model with such a window; 0: it is not known."""
+    return min(MOST_CONTEXT, int((window or BUDGET_IF_UNKNOWN) * CONTEXT_SHARE))
+
+
 def estimate_tokens(text: str, scale: float = 1.0) -> int:
     """How many tokens a text costs, about. `scale` is what the endpoint's figures have taught."""
     size = len(text.encode("utf-8", "replace"))

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Protocol
 
+from bot.core.context.excerpts import RequestContext
 from bot.core.forge import (
     NOTHING_KNOWN,
     ChecksWanted,
@@ -50,6 +51,12 @@ class Repository(Protocol):
         ...
 
     async def scan(self, path: str, commit: str) -> Scan: ...
+
+    async def find_context(
+        self, path: str, commit: str, request: str, tokens: int
+    ) -> RequestContext:
+        """The files, definitions and tests at that commit that a request is about, in at most so many tokens."""
+        ...
 
     async def read(self, path: str, commit: str, names: tuple[str, ...]) -> dict[str, str]:
         """What these files say at a commit; of folders and links only that they are there. Others are left out."""

@@ -15,6 +15,7 @@ from pydantic import AfterValidator
 from bot.core.diffs import shorten_patch
 from bot.core.errors import Refused
 from bot.core.evidence import Check
+from bot.core.git import Scan
 from bot.core.intent import Question
 from bot.core.llm import BYTES_PER_TOKEN, estimate_tokens, token_budget
 from bot.core.people import Thread
@@ -37,6 +38,7 @@ _CUT_FIRST = (
     "directory_tree",
     "project_meta",
     "specs_summary",
+    "context",
     "conventions",
 )
 _SETTLED = (TaskState.COMPLETED, TaskState.CANCELLED, TaskState.REPLACED)
@@ -64,9 +66,7 @@ def material(session: Session) -> dict[str, object]:
         "title": session.title,
         "spec_id": session.plan.spec.id if session.plan.spec else "",
         "base_branch": session.repository.base_branch,
-        "repository": session.repository.scan.model_dump(mode="json")
-        if session.repository.scan
-        else {},
+        "repository": repository_data(session.repository.scan) if session.repository.scan else {},
         "decisions": decisions_data(session),
         "open_questions": open_questions(session),
         "change_request": change_request(session),
@@ -81,6 +81,14 @@ def material(session: Session) -> dict[str, object]:
         "overheard": [
             {"by": str(words.by), "said": words.text} for words in session.talk.overheard
         ],
+    }
+
+
+def repository_data(scan: Scan) -> dict[str, object]:
+    """What was read of the repository; of what the request is about only the text."""
+    return {
+        **scan.model_dump(mode="json", exclude={"context"}),
+        "context": scan.context.text if scan.context else "",
     }
 
 

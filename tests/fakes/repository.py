@@ -8,6 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from bot.core.context.excerpts import RequestContext, compose
+from bot.core.context.outline import names
+from bot.core.context.ranking import SourceFile, rank
+from bot.core.context.words import words
 from bot.core.errors import Away, PortError, Refused
 from bot.core.git import (
     Base,
@@ -140,6 +144,20 @@ class FakeRepository:
             test_command=self.test_command,
             files=len(found.files),
         )
+
+    async def find_context(
+        self, path: str, commit: str, request: str, tokens: int
+    ) -> RequestContext:
+        await self._asked(path)
+        found = self.found(commit)
+        if found is None:
+            raise Refused(f"the commit {commit} is not in the repository")
+        files = [
+            SourceFile(name, f" {' '.join(stem for one in names(text) for stem in words(one))} ")
+            for name, text in found.files.items()
+        ]
+        ranked = rank(request, files, [])
+        return compose(request, commit, ranked, [], found.files, tokens=tokens, searched=len(files))
 
     async def branches(self, path: str) -> tuple[str, ...]:
         await self._asked(path)

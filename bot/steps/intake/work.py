@@ -6,10 +6,12 @@ import logging
 
 from bot.core.actions import OpenSession, PassOn, ScanRepository, Survey
 from bot.core.cards import RootCard
-from bot.core.errors import Refused
+from bot.core.context.excerpts import RequestContext
+from bot.core.errors import PortError, Refused
 from bot.core.events import Begun, Continued, PassedOn, Scanned, SessionOpened, Surveyed
 from bot.core.evidence import CommandSource
 from bot.core.forge import Hosted
+from bot.core.llm import context_tokens
 from bot.core.naming import derived_id
 from bot.core.people import Part
 from bot.core.repositories import Repositories
@@ -92,8 +94,21 @@ async def scan(world: World, session: Session, order: ScanRepository) -> Scanned
         found = found.model_copy(update={"test_command": session.tests.command})
     if Repositories(world).set_up_is_told(session.repository.path):
         found = found.model_copy(update={"set_up": ""})
+    found = found.model_copy(update={"context": await _context(world, session)})
     found = world.masker.mask_model(found)
     return Scanned(**world.mark(), answers=order.key, scan=found)
+
+
+async def _context(world: World, session: Session) -> RequestContext | None:
+    """The code that the request is about. Without it planning goes on: the model is told less."""
+    tokens = context_tokens(session.context_window)
+    try:
+        return await world.repository.find_context(
+            session.repository, session.base_commit, session.intent.body, tokens
+        )
+    except PortError as error:
+        log.warning("no context", extra={"data": {"why": str(error)}})
+        return None
 
 
 # Sessions that a session opens: a root message of their own in the channel, and the first message

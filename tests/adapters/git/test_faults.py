@@ -179,11 +179,12 @@ async def test_files_that_stand_in_the_way_of_a_merge_are_named(scene: Scene) ->
     assert (scene.path / "new ü.txt").read_text() == "mine\n"
 
 
-async def test_a_planted_shallow_file_is_named_and_not_the_branch(scene: Scene) -> None:
+@pytest.mark.parametrize("times", [1, 30_000], ids=["short", "longer than is compared by line"])
+async def test_a_planted_shallow_file_is_named_and_not_the_branch(scene: Scene, times: int) -> None:
     write(scene.path, {"code.py": "2\n"})
     git(scene.path, "commit", "--quiet", "--all", "-m", "work")
     shallow = scene.top / ".git" / "shallow"
-    shallow.write_text(git(scene.path, "rev-parse", "HEAD") + "\n")
+    shallow.write_text((git(scene.path, "rev-parse", "HEAD") + "\n") * times)
     with pytest.raises(Refused, match="shallow") as refused:
         await scene.worktrees.work(str(scene.path), scene.first)
     assert f"rm {shallow}" in refused.value.remedy

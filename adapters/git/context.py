@@ -1,0 +1,403 @@
+"""Reads what a request may be about, at one commit and from git objects only: names of definitions, history, contents.
+
+Nothing is checked out, no link is followed, and nothing is fetched. What was read of a blob or a commit is kept by its id in
+an index that all sessions share; without the index it is read again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import sqlite3
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from adapters.git.commits import readable
+from adapters.git.layout import GitCheckout
+from adapters.git.projects import is_test
+from adapters.git.run import Git
+from adapters.git.scan import list_files
+from bot.core.context.excerpts import OUTLINED, RequestContext, compose
+from bot.core.context.outline import LONGEST_TEXT, names
+from bot.core.context.ranking import WIDEST, PastChange, Ranked, SourceFile, rank
+from bot.core.context.words import compounds, words
+from bot.core.errors import PortError, Refused
+
+Place = GitCheckout | Path
+"""A checkout, or the folder of a bare repository."""
+INDEX_FILE = "context.sqlite3"
+VERSION = 1
+"""Of what is kept for a blob or a commit: of another version everything is read anew."""
+MOST_ROWS = 300_000
+COMMITS = 2_000
+TESTS = 10
+CHUNK = 8 * 1024 * 1024
+"""Bytes of contents that are read at once."""
+LARGEST = 400 * 1024
+"""A larger file is generated or data."""
+LONGEST_MESSAGE = 4_000
+
+_SOURCE_SUFFIXES = """
+py pyi pyx rs go js mjs cjs ts mts cts tsx jsx java kt kts scala c h cc cpp cxx hpp hh hxx cs fs rb
+php swift vue svelte astro ex exs erl hrl lua sh bash zsh fish ps1 pl pm sql m mm dart hs ml mli clj
+cljs groovy gradle html htm css scss sass less graphql proto tf zig nim jl r v sv vhd pas d cu el
+lisp scm rkt sol toml yaml yml json md rst txt
+"""
+SOURCE = frozenset(_SOURCE_SUFFIXES.split())
+_TEXT = frozenset(
+    [
+        "toml",
+        "yaml",
+        "yml",
+        "json",
+        "md",
+        "rst",
+        "txt",
+        "html",
+        "htm",
+        "css",
+        "scss",
+        "sass",
+        "less",
+    ]
+)
+"""These count less than code: they say everything, and are seldom what is changed first."""
+_TEXT_SHARE = 0.4
+_TESTS = re.compile(
+    r"(?:^|/)(?:tests?|specs?|__tests__|testing|testdata|fixtures|__snapshots__|cypress|e2e)/"
+    r"|(?:^|/)(?:test_[^/]*|conftest\.py)$|(?:[._-](?:test|spec)|Tests?|TestCase|IT)\.\w+$"
+)
+_GENERATED = re.compile(
+    r"(?:^|/)(?:node_modules|vendor|third_party|dist|build|\.git|\.worktrees|specs)/|(?:^|/)(?:package-lock\.json|pnpm-lock\.yaml|"
+    r"composer\.lock)$|\.min\.(?:js|css)$|[._]pb2?(?:_grpc)?\.\w+$|\.(?:snap|lock)$"
+)
+_SECRET = re.compile(
+    r"(?:^|/)(?:\.env[^/]*|[^/]*(?:secret|credential)[^/]*\.(?:json|ya?ml|toml|txt))$",
+    re.IGNORECASE,
+)
+
+
+async def find_context(
+    git: Git, place: Place, commit: str, request: str, *, tokens: int, index: Path
+) -> RequestContext:
+    """What the request is about in the tree of that commit, in at most so many tokens."""
+    begun = time.monotonic()
+    listing, history = await asyncio.gather(
+        list_files(git, place, commit), _read_history(git, place, commit, index)
+    )
+    blobs = await asyncio.to_thread(_source_files, listing.blobs)
+    left_out = ["the repository has more files than are listed"] if listing.cut else []
+    try:
+        known = await _read_names(git, place, blobs, index)
+    except Refused as refusal:
+        # a partial clone: names of files are all there is, and nothing is fetched
+        known = dict[str, tuple[str, str]]()
+        left_out.append(f"no contents could be read: {refusal.reason}")
+    ranked, tests = await asyncio.to_thread(_ranked, request, blobs, known, history, listing.blobs)
+    wanted = {one.path: blobs[one.path] for one in ranked[:OUTLINED] if one.path in blobs}
+    texts = await _read_texts(git, place, wanted) if known else {}
+    found = await asyncio.to_thread(
+        compose, request, commit, ranked, tests, texts, tokens=tokens, searched=len(blobs)
+    )
+    seconds = round(time.monotonic() - begun, 3)
+    return found.model_copy(update={"seconds": seconds, "left_out": "; ".join(left_out)})
+
+
+def is_source(path: str) -> bool:
+    """Whether a file may be what a request is about: text that people write, and no test."""
+    return path.rpartition(".")[2].lower() in SOURCE and not (
+        _TESTS.search(path) or _GENERATED.search(path) or _SECRET.search(path)
+    )
+
+
+def _source_files(blobs: Mapping[str, str]) -> dict[str, str]:
+    return {path: blob for path, blob in blobs.items() if is_source(path)}
+
+
+def _ranked(
+    request: str,
+    blobs: Mapping[str, str],
+    known: Mapping[str, tuple[str, str]],
+    history: Sequence[PastChange],
+    everything: Iterable[str],
+) -> tuple[list[Ranked], list[str]]:
+    files = [SourceFile(path, *known.get(blob, ("", ""))) for path, blob in blobs.items()]
+    ranked = rank(request, files, history)
+    for one in ranked:
+        if one.path.rpartition(".")[2].lower() in _TEXT:
+            one.score *= _TEXT_SHARE
+    ranked.sort(key=lambda one: (-one.score, one.path))
+    tests = [
+        path for path in everything if is_test(path) or (_TESTS.search(path) and is_code(path))
+    ]
+    return ranked, _partners(ranked[:6], tests, history)
+
+
+def is_code(path: str) -> bool:
+    kind = path.rpartition(".")[2].lower()
+    return kind in SOURCE and kind not in _TEXT
+
+
+def _partners(
+    first: Sequence[Ranked], tests: Iterable[str], history: Sequence[PastChange]
+) -> list[str]:
+    """The tests that changed together with the best files, and those named after them."""
+    weights = {one.path: 1 / (1 + at) for at, one in enumerate(first)}
+    scores: defaultdict[str, float] = defaultdict(float)
+    known = {*tests}
+    for change in history:
+        if len(change.paths) <= WIDEST and (
+            gain := sum(weights.get(path, 0.0) for path in change.paths)
+        ):
+            for path in change.paths:
+                if path in known:
+                    scores[path] += gain
+    stems = {frozenset(words(Path(path).stem)): weight for path, weight in weights.items()}
+    for path in known:
+        own = frozenset(words(Path(path).stem)) - {"test", "spec"}
+        if own and (weight := stems.get(own)):
+            scores[path] += 2 * weight
+    return [
+        readable(path)
+        for path, _ in sorted(scores.items(), key=lambda found: (-found[1], found[0]))[:TESTS]
+    ]
+
+
+# Contents: sizes first, so that no large file is read, then in chunks.
+
+
+async def _read_names(
+    git: Git, place: Place, blobs: Mapping[str, str], index: Path
+) -> dict[str, tuple[str, str]]:
+    wanted = {*blobs.values()}
+    known = await asyncio.to_thread(_kept_names, index, wanted)
+    if missing := sorted(wanted - known.keys()):
+        fresh: dict[str, tuple[str, str]] = {}
+        async for contents in _in_chunks(git, place, missing):
+            fresh |= await asyncio.to_thread(_extracted, contents)
+        fresh |= {blob: ("", "") for blob in missing if blob not in fresh}
+        await asyncio.to_thread(_keep_names, index, fresh)
+        known |= fresh
+    return known
+
+
+async def _in_chunks(
+    git: Git, place: Place, blobs: Sequence[str]
+) -> AsyncIterator[dict[str, bytes]]:
+    sizes = await _sizes(git, place, blobs)
+    chunk: list[str] = []
+    room = CHUNK
+    for blob in (blob for blob in blobs if sizes.get(blob, LARGEST + 1) <= LARGEST):
+        if chunk and sizes[blob] > room:
+            yield await _contents(git, place, chunk)
+            chunk, room = [], CHUNK
+        chunk.append(blob)
+        room -= sizes[blob]
+    if chunk:
+        yield await _contents(git, place, chunk)
+
+
+async def _sizes(git: Git, place: Place, blobs: Sequence[str]) -> dict[str, int]:
+    answer = await git.read(
+        *("cat-file", "--batch-check", "--buffer"), at=place, stdin=_lines(blobs)
+    )
+    facts = (line.split() for line in answer.text.splitlines())
+    return {one[0]: int(one[2]) for one in facts if len(one) == 3 and one[1] == "blob"}
+
+
+async def _contents(git: Git, place: Place, blobs: Sequence[str]) -> dict[str, bytes]:
+    answer = await git.read(
+        *("cat-file", "--batch", "--buffer"), at=place, stdin=_lines(blobs), limit=4 * CHUNK
+    )
+    found: dict[str, bytes] = {}
+    at = 0
+    out = answer.out
+    while (end := out.find(b"\n", at)) >= 0:
+        facts = out[at:end].decode().split()
+        at = end + 1
+        if len(facts) == 3:
+            size = int(facts[2])
+            found[facts[0]] = out[at : at + size]
+            at += size + 1
+    return found
+
+
+def _lines(blobs: Iterable[str]) -> bytes:
+    return "".join(f"{blob}\n" for blob in blobs).encode()
+
+
+async def _read_texts(git: Git, place: Place, blobs: Mapping[str, str]) -> dict[str, str]:
+    contents: dict[str, bytes] = {}
+    async for chunk in _in_chunks(git, place, [*dict.fromkeys(blobs.values())]):
+        contents |= chunk
+    return {path: _text(contents[blob]) for path, blob in blobs.items() if blob in contents}
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "replace").replace("\0", "\ufffd").replace("\r\n", "\n")
+
+
+def _extracted(contents: Mapping[str, bytes]) -> dict[str, tuple[str, str]]:
+    return {blob: _names_of(content) for blob, content in contents.items()}
+
+
+def _names_of(content: bytes) -> tuple[str, str]:
+    if b"\0" in content[:8000]:
+        return "", ""
+    found = names(content[:LONGEST_TEXT].decode("utf-8", "replace"))
+    stems = [stem for name in found for stem in words(name)]
+    bare = {name.rpartition(".")[2] for name in found}
+    exact = sorted({name.lower() for name in bare if len(name) > 5 or compounds(name)})
+    return _padded(stems), _padded(exact)
+
+
+def _padded(parts: Iterable[str]) -> str:
+    joined = " ".join(parts)
+    return f" {joined} " if joined else ""
+
+
+# The history: what the messages of the last commits say, and which files each changed.
+
+
+async def _read_history(git: Git, place: Place, commit: str, index: Path) -> list[PastChange]:
+    """Newest first. Empty where the history cannot be read: a clone without its trees, a damaged repository."""
+    try:
+        told = await git.read("rev-list", "--no-merges", f"--max-count={COMMITS}", commit, at=place)
+        ids = told.text.split()
+        known = await asyncio.to_thread(_kept_changes, index, ids)
+        if missing := [one for one in ids if one not in known]:
+            answer = await git.read(
+                *("log", "--no-walk=unsorted", "--stdin", "--no-renames", "--name-only", "-z"),
+                *(
+                    "--no-ext-diff",
+                    "--no-textconv",
+                    "--ignore-submodules",
+                    "--format=%x01%H%x02%B%x02",
+                ),
+                at=place,
+                stdin=_lines(missing),
+            )
+            fresh = await asyncio.to_thread(_changes, answer.out)
+            await asyncio.to_thread(_keep_changes, index, fresh)
+            known |= fresh
+    except PortError:
+        return []
+    return [known[one] for one in ids if one in known]
+
+
+def _changes(out: bytes) -> dict[str, PastChange]:
+    found: dict[str, PastChange] = {}
+    for entry in out.decode("utf-8", "replace").split("\x01")[1:]:
+        parts = entry.split("\x02", 2)
+        if len(parts) == 3:
+            id_, message, files = parts
+            paths = tuple(path for path in (name.strip("\n") for name in files.split("\0")) if path)
+            kept = paths if len(paths) <= WIDEST else ()
+            found[id_] = PastChange(tuple(words(message[:LONGEST_MESSAGE])), kept)
+    return found
+
+
+# The index: one SQLite file in the bot's home. Whatever is wrong with it, it is begun anew.
+
+
+@contextlib.contextmanager
+def _opened(index: Path) -> Iterator[sqlite3.Connection | None]:
+    """None where it cannot be used: everything is read from git then."""
+    connection = None
+    with contextlib.suppress(OSError, sqlite3.Error):
+        try:
+            connection = _connected(index)
+        except sqlite3.DatabaseError:
+            index.unlink(missing_ok=True)
+            connection = _connected(index)
+    try:
+        yield connection
+    finally:
+        if connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                connection.close()
+
+
+def _connected(index: Path) -> sqlite3.Connection:
+    if not index.exists():
+        os.close(os.open(index, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
+    connection = sqlite3.connect(index, timeout=2.0)
+    try:
+        if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+            connection.executescript(
+                "DROP TABLE IF EXISTS blobs; DROP TABLE IF EXISTS commits;"
+                "CREATE TABLE blobs (id TEXT PRIMARY KEY, stems TEXT, exact TEXT);"
+                "CREATE TABLE commits (id TEXT PRIMARY KEY, words TEXT, paths TEXT);"
+                f"PRAGMA user_version = {VERSION};"
+            )
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@dataclass(frozen=True)
+class _Statements:
+    find: str
+    keep: str
+    forget: str
+    """The oldest rows above a number of them."""
+
+
+_BLOBS = _Statements(
+    "SELECT blobs.* FROM json_each(?) AS wanted JOIN blobs ON blobs.id = wanted.value",
+    "INSERT OR REPLACE INTO blobs VALUES (?, ?, ?)",
+    "DELETE FROM blobs WHERE rowid <= (SELECT MAX(rowid) FROM blobs) - ?",
+)
+_COMMITS = _Statements(
+    "SELECT commits.* FROM json_each(?) AS wanted JOIN commits ON commits.id = wanted.value",
+    "INSERT OR REPLACE INTO commits VALUES (?, ?, ?)",
+    "DELETE FROM commits WHERE rowid <= (SELECT MAX(rowid) FROM commits) - ?",
+)
+
+
+def _rows(index: Path, table: _Statements, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
+    found: dict[str, tuple[str, str]] = {}
+    with _opened(index) as connection, contextlib.suppress(sqlite3.Error):
+        if connection is not None:
+            for id_, one, other in connection.execute(table.find, (json.dumps([*ids]),)):
+                found[id_] = (one, other)
+    return found
+
+
+def _keep(index: Path, table: _Statements, rows: Iterable[tuple[str, str, str]]) -> None:
+    with _opened(index) as connection, contextlib.suppress(sqlite3.Error):
+        if connection is not None:
+            with connection:
+                connection.executemany(table.keep, rows)
+                connection.execute(table.forget, (MOST_ROWS,))
+
+
+def _kept_names(index: Path, blobs: Iterable[str]) -> dict[str, tuple[str, str]]:
+    return _rows(index, _BLOBS, blobs)
+
+
+def _keep_names(index: Path, fresh: Mapping[str, tuple[str, str]]) -> None:
+    _keep(index, _BLOBS, [(blob, *names) for blob, names in fresh.items()])
+
+
+def _kept_changes(index: Path, ids: Iterable[str]) -> dict[str, PastChange]:
+    rows = _rows(index, _COMMITS, ids)
+    return {
+        id_: PastChange(tuple(told.split()), tuple(paths.split("\0")) if paths else ())
+        for id_, (told, paths) in rows.items()
+    }
+
+
+def _keep_changes(index: Path, fresh: Mapping[str, PastChange]) -> None:
+    _keep(
+        index,
+        _COMMITS,
+        [(id_, " ".join(one.words), "\0".join(one.paths)) for id_, one in fresh.items()],
+    )

@@ -1,0 +1,120 @@
+"""Finds definitions in source files of any language: one pattern for their heads, indentation for their ends."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+
+# One pattern for all languages. Repositories may be hostile: every repetition is bounded, possessive or ends
+# at its line, so that no text takes more than linear time (see the test of it).
+_MODIFIERS = (
+    r"(?:(?:export|default|pub(?:\([a-z: ]{1,40}\))?|public|private|protected|internal|static|final|abstract"
+    r"|async|override|virtual|inline|constexpr|unsafe|extern(?:[ \t]\"C\")?|sealed|partial|open|data|suspend"
+    r"|declare|readonly|local|fileprivate|mutating|required|lazy|companion|inner|native|synchronized)[ \t]++){0,6}"
+)
+_KEYWORDS = (
+    r"(?:class|def|fn|func|function\*?|fun|interface|struct|enum(?:[ \t]class|[ \t]struct)?|trait|impl(?:<[^>\n]{0,200}>)?"
+    r"|type|module|namespace|record|object|protocol|extension|union|macro_rules!|mod|sub|proc|defmodule|defp?"
+    r"|defmacro|typedef(?:[ \t]struct)?|annotation|actor|package|val|var|const|let|#define"
+    r"|CREATE(?:[ \t]OR[ \t]REPLACE)?[ \t]\w{1,20})"
+)
+_NAME = r"[A-Za-z_$][\w$]*+"
+_QUALIFIED = rf"~?{_NAME}(?:(?:\.|::)~?{_NAME})*+"
+_STATEMENTS = (
+    "if|for|while|switch|catch|return|else|do|try|with|elif|elsif|unless|until|new|throw|await|yield|case|when|match"
+    "|and|or|not|in|assert|print|del|raise|import|from|using|use|require|echo|sizeof|defer|go|select"
+)
+_PARAMETERS = r"\([^;{}=\n]{0,300}"
+_BRACE = r"\)(?:[^;=\n]{0,120}\{|[ \t]*+\n[ \t]*+\{)"
+_HEAD = re.compile(
+    rf"^([ \t]*+)(?:@\w++[ \t]++)?{_MODIFIERS}(?:"
+    rf"{_KEYWORDS}[ \t]++(?:\([^)\n]{{0,200}}\)[ \t]*+)?(?:self\.)?({_QUALIFIED}(?:[ \t]for[ \t]{_NAME})?)"
+    # name = function, name: function, name = (…) =>, NAME = at the margin
+    rf"|({_NAME})[ \t]*+[:=][ \t]*+(?:async[ \t]++)?(?:function\b|\([^()\n]{{0,300}}\)[ \t]*+(?::[^=\n]{{1,120}})?=>|{_NAME}[ \t]*+=>)"
+    rf"|(?<![ \t])([A-Z][A-Z0-9_]{{2,}}+)[ \t]*+(?::[^=\n]{{1,200}})?=[^=]"
+    # functions that begin with their type: a brace follows, or their parameters go on in the next line
+    rf"|(?!(?:{_STATEMENTS})\b)(?:[A-Za-z_][\w.:<>\[\],?]*+[ \t*&]++){{1,12}}({_QUALIFIED})[ \t]*+"
+    rf"{_PARAMETERS}(?:{_BRACE}|,[ \t]*+$|\([ \t]*+$|(?<=\()$)"
+    # methods that begin with their name
+    rf"|(?!(?:{_STATEMENTS})\b)({_NAME})[ \t]*+(?:<[^>\n]{{0,200}}>)?{_PARAMETERS}{_BRACE}"
+    rf")",
+    re.MULTILINE,
+)
+MOST_DEFINITIONS = 2_000
+LONGEST_TEXT = 400_000
+"""Characters of a file that are looked through: what is longer is generated."""
+
+
+@dataclass(frozen=True)
+class Definition:
+    name: str
+    first: int
+    """Line numbers begin at 1."""
+    last: int
+    indent: int
+    head: str
+    """The line it begins with, without its indentation."""
+
+
+def names(text: str) -> list[str]:
+    """The names of all definitions, in order. Ends are not looked for: this runs over whole repositories."""
+    found = _HEAD.finditer(text[:LONGEST_TEXT])
+    return [
+        match[match.lastindex or 0]
+        for match, _ in zip(found, range(MOST_DEFINITIONS), strict=False)
+    ]
+
+
+def outline(text: str) -> list[Definition]:
+    """The definitions of a file with their first and last line."""
+    text = text[:LONGEST_TEXT]
+    starts = [0, *(at + 1 for at, sign in enumerate(text) if sign == "\n")]
+    lines = text.split("\n")
+    indents = [_indent(line) for line in lines]
+    found: list[Definition] = []
+    for match in _HEAD.finditer(text):
+        at = bisect_right(starts, match.start(match.lastindex or 0)) - 1
+        indent = indents[at]
+        found.append(
+            Definition(
+                match[match.lastindex or 0],
+                at + 1,
+                _end(lines, indents, at, indent) + 1,
+                indent,
+                lines[at].strip(),
+            )
+        )
+        if len(found) == MOST_DEFINITIONS:
+            break
+    return found
+
+
+def _indent(line: str) -> int:
+    """-1 for blank lines."""
+    bare = line.lstrip(" \t")
+    return len(line[: len(line) - len(bare)].expandtabs(4)) if bare.strip() else -1
+
+
+_CLOSERS = re.compile(r"[ \t]*(?:[)\]}]|end\b|\*/)")
+_OPENERS = re.compile(r"[ \t]*[({]")
+
+
+def _end(lines: list[str], indents: list[int], at: int, indent: int) -> int:
+    """The last line that stands further in than the head, and the line that closes it."""
+    last = at
+    for line in range(at + 1, len(lines)):
+        if indents[line] == -1:
+            continue
+        if indents[line] > indent:
+            last = line
+        elif indents[line] == indent and _CLOSERS.match(lines[line]):
+            last = line
+            # `) -> Result {` closes the parameters only
+            if not lines[line].rstrip().endswith(("{", ":", "(")):
+                break
+        elif indents[line] == indent and last == at and _OPENERS.match(lines[line]):
+            last = line
+        else:
+            break
+    return last
