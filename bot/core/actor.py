@@ -68,6 +68,7 @@ class Actor:
         self._called_off: set[int] = set()
         self._given: Counter[str] = Counter()
         self._disk_told = False
+        self._audited: Event | None = None
         self.up = asyncio.Event()
         """It has decided on what waited, and acts as written."""
 
@@ -186,8 +187,10 @@ class Actor:
         outbox = with_deeds(fitting(self._record.outbox, session, inbox), deeds, self._begun)
         before = self.session
         # what people want does not count before it is written down what came of it
-        if entry := outcome_entry(before, event, session):
+        if event is not self._audited and (entry := outcome_entry(before, event, session)):
             self._world.audit.note(entry)
+            # the save below is tried again when the disk is full: the entry is written once
+            self._audited = event
         self._save(session=session, inbox=inbox, outbox=outbox)
         self._world.logbook.note(before, event, session)
         self._world.registrar.note(before, session)

@@ -9,6 +9,7 @@ from contextlib import aclosing
 from bot.core.actor import Actor
 from bot.core.errors import Away, Lost, PortError, Refused, Unavailable
 from bot.core.events import CollisionsSeen, OrderFailed, Ticked, Woken
+from bot.core.runs import Run
 from bot.core.session import Session
 from bot.core.states import Phase, Status, TaskState
 from bot.core.task import Task
@@ -41,16 +42,25 @@ async def every_so_often(
 async def tick(world: World, actors: Iterable[Actor]) -> None:
     """The live status of every session with agents or tests at work. No model is asked."""
     for actor in actors:
+        session = actor.session
         tails = {
-            run.id: await world.panes.tail(run.name, TAIL)
-            for task in actor.session.tasks
+            run.id: await _tail(world, run)
+            for task in session.tasks
             if (run := task.run) and run.alive
         }
-        session = actor.session
         checked = session.status is Status.ACTIVE and session.in_state(TaskState.VERIFYING)
         if tails or checked:
             masked = world.masker.mask_model(tails)
             actor.tell(Ticked(**world.mark(), tails=masked, anew=world.rules.progress_posted))
+
+
+async def _tail(world: World, run: Run) -> str:
+    """The last lines of a pane. One that cannot be read must not keep all other sessions from their status."""
+    try:
+        return await world.panes.tail(run.name, TAIL)
+    except PortError as trouble:
+        log.warning("no tail", extra={"data": {"run": run.id, "why": str(trouble)}})
+        return ""
 
 
 async def observe(world: World, actors: Iterable[Actor]) -> None:

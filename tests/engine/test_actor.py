@@ -18,11 +18,13 @@ from bot.core.errors import Refused, Unavailable
 from bot.core.gate import Door, Gate
 from bot.core.llm import AI_SETTINGS
 from bot.core.people import Role, Thread
+from bot.core.projections.audit import AuditEntry
 from bot.core.projections.records import Record
 from bot.core.runs import Executed
 from bot.core.states import Phase, Status, TaskState
 from tests.fakes.chat import ANNA, THREAD, MemoryChat
 from tests.fakes.commands import FakeCommands
+from tests.fakes.keeping import MemoryAudit
 from tests.fakes.llm import Call
 from tests.fakes.panes import FakePanes
 from tests.fakes.store import MemoryStore
@@ -131,6 +133,38 @@ async def test_a_session_that_goes_in_circles_is_ended(stage: Stage) -> None:
     await stage.settle()
     assert stage.session().status is Status.FAILED
     assert len(stage.panes.started) == 0
+
+
+class FillingAudit(MemoryAudit):
+    """The disk is full right after the first approval was written down."""
+
+    def note(self, entry: AuditEntry) -> None:
+        super().note(entry)
+        if entry.about == "revision 1" and self.approvals() == 1:
+            self.store.full = True
+
+    def approvals(self) -> int:
+        return [entry.about for entry in self.entries].count("revision 1")
+
+    store: MemoryStore
+
+
+async def test_what_was_decided_stands_in_the_audit_log_once_however_often_it_is_saved(
+    stage: Stage,
+) -> None:
+    stage.audit = audit = FillingAudit()
+    audit.store = stage.store
+    await stage.open()
+    await stage.is_planned()
+    await stage.approves()
+    for _ in range(5):
+        await stage.clock.advance(3)
+        await stage.settle()
+    stage.store.full = False
+    await stage.clock.advance(3)
+    await stage.settle()
+    assert audit.approvals() == 1
+    assert stage.session().phase is Phase.EXECUTING
 
 
 async def test_a_disk_that_fills_up_while_deciding_is_told_once_and_loses_nothing(

@@ -49,6 +49,14 @@ async def test_a_tick_tells_state_run_time_and_the_masked_end_of_each_pane_and_a
     assert stage.llm.count == asked
 
 
+async def test_a_pane_that_cannot_be_read_does_not_hold_up_the_status(stage: Stage) -> None:
+    stage.panes.unreadable.add(stage.panes.running()[0])
+    await stage.clock.advance(125)
+    await stage.ticks()
+    line = status(stage).tasks[0]
+    assert (line.seconds, line.tail) == (125, "")
+
+
 @pytest.mark.covers("G-RULE-PROGRESS-1", "G-FR-023")
 def test_progress_is_told_every_two_minutes_unless_the_operator_says_otherwise() -> None:
     assert Settings.model_fields["progress_seconds"].default == 120

@@ -29,6 +29,7 @@ class FakePanes:
         self.reports: dict[str, str] = {}
         """What the agent of that run has written down for others."""
         self.missing: str = ""
+        self.unreadable: set[str] = set()
         """Why there is no usable tmux; empty: there is."""
         self.asked: dict[str, Dialog] = {}
         """What the program of that run asks now."""
@@ -127,6 +128,8 @@ class FakePanes:
 
     async def tail(self, name: str, lines: int) -> str:
         _check(name)
+        if name in self.unreadable:
+            raise Unavailable("tmux does not answer")
         shown = [line for line in self.screens.get(name, "").splitlines() if line.strip()]
         return "\n".join(shown[-lines:]) if lines > 0 else ""
 

@@ -169,6 +169,16 @@ def test_who_may_not_stop_agents_does_not_stop_them_by_wishing_for_something_els
     assert session.tasks[1].runs[-1].why is Why.CHANGED
 
 
+def test_what_was_held_already_is_told_as_held_whoever_adds_to_the_change() -> None:
+    session = asked_for(at_work(), "T002")
+    more = "And make it blue"
+    decide(session, said(more).model_copy(update={"may_stop": False}))
+    decide(session, judged(more, WordKind.CHANGE))
+    decide(session, impact(session, "T002"))
+    assert session.tasks[1].state is TaskState.BLOCKED
+    assert drafted(session, *wider(session)).held
+
+
 @pytest.mark.covers("G-RULE-LIVE-3")
 def test_the_documents_are_written_one_after_the_other_then_analysed_then_shown() -> None:
     session = asked_for(at_work(), "T002")

@@ -57,6 +57,11 @@ def is_outdated(session: Session, drafts: Iterable[TaskDraft]) -> bool:
     return any(draft.key in cut for draft in drafts)
 
 
+def _are_all_held(change: Change) -> bool:
+    """Whether every task the change touches was held before, by somebody who may."""
+    return bool(change.held) and {one.task_id for one in change.affected} <= {*change.held}
+
+
 def approval_card(session: Session, change: Change, decided: Decided | None = None) -> Show:
     return Show(
         card=ApprovalCard(
@@ -87,7 +92,7 @@ def approval_card(session: Session, change: Change, decided: Decided | None = No
             approved_by=tuple(str(given.by) for given in session.approval.given),
             change=change.text,
             stops=stops(session),
-            held=change.may_stop,
+            held=change.may_stop or _are_all_held(change),
             goes_on=goes_on(session),
             edits_only=edits_only(session, change),
             expires=change.shown_at and change.shown_at + approval.VALID_FOR,

@@ -190,7 +190,7 @@ async def _graded(
     scan = session.repository.scan
     tests = bool(session.tests.command or (scan and scan.has_tests))
     settled = tuple(
-        task.key for task in kept_tasks(session) if task.key not in affected_keys(session)
+        f"{task.key} " for task in kept_tasks(session) if task.key not in affected_keys(session)
     )
     own = [
         issue

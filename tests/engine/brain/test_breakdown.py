@@ -221,6 +221,12 @@ async def test_what_stays_as_it_is_is_no_reason_to_ask_again() -> None:
     assert len(data) == 2
 
 
+async def test_a_task_whose_key_begins_like_a_settled_one_is_asked_about_all_the_same() -> None:
+    new = tasks(draft("T002", "Receipt in cents", "T001"), draft("T0010", "Codes", acceptance=[]))
+    _, data, _ = await written(changing("T002"), new, GOOD, new, GOOD)
+    assert data[2]["issues"] == ["T0010 does not say when it is accepted"]
+
+
 @pytest.mark.covers("G-RULE-PARALLEL-1")
 async def test_how_many_work_at_once_is_the_models_choice_up_to_ten() -> None:
     many = tasks(draft("T001")).replace('"parallelism": 3', '"parallelism": 11')
