@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from adapters.files import open_private
 from adapters.git.commits import readable
 from adapters.git.layout import GitCheckout
 from adapters.git.projects import is_test
@@ -326,7 +327,8 @@ def _opened(index: Path) -> Iterator[sqlite3.Connection | None]:
 
 def _connected(index: Path) -> sqlite3.Connection:
     if not index.exists():
-        os.close(os.open(index, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
+        # SQLite would make it readable for all
+        os.close(open_private(index, os.O_CREAT | os.O_WRONLY))
     connection = sqlite3.connect(index, timeout=2.0)
     try:
         if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:

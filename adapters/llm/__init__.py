@@ -3,5 +3,17 @@
 from adapters.llm.clis import CLAUDE_CODE, CODEX, MasterCli
 from adapters.llm.endpoint import Formats, LlmAccess, OpenAiLlm
 from adapters.llm.headless import CliLlm
+from adapters.llm.windows import Windows, limit_in, window_in_table
 
-__all__ = ["CLAUDE_CODE", "CODEX", "CliLlm", "Formats", "LlmAccess", "MasterCli", "OpenAiLlm"]
+__all__ = [
+    "CLAUDE_CODE",
+    "CODEX",
+    "CliLlm",
+    "Formats",
+    "LlmAccess",
+    "MasterCli",
+    "OpenAiLlm",
+    "Windows",
+    "limit_in",
+    "window_in_table",
+]

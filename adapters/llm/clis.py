@@ -30,6 +30,7 @@ class CliAnswer:
     prompt_tokens: int = 0
     reply_tokens: int = 0
     model: str = ""
+    context_window: int = 0
 
 
 def read_claude(output: str) -> CliAnswer:
@@ -43,6 +44,8 @@ def read_claude(output: str) -> CliAnswer:
         _number(usage, name)
         for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     )
+    used = _part(said, "modelUsage")
+    model = next(iter(used), "")
     return CliAnswer(
         text="" if said.get("is_error") else _text(said, "result"),
         failure=_failure_of_claude(said) if said.get("is_error") else "",
@@ -50,7 +53,8 @@ def read_claude(output: str) -> CliAnswer:
         stopped=_text(said, "stop_reason"),
         prompt_tokens=prompt,
         reply_tokens=_number(usage, "output_tokens"),
-        model=next(iter(_part(said, "modelUsage")), ""),
+        model=model,
+        context_window=_number(_part(used, model), "contextWindow"),
     )
 
 

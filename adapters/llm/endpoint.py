@@ -36,7 +36,8 @@ class LlmAccess:
 
 
 class OpenAiLlm:
-    """The `Llm` port over chat completions. `formats` is what has been learnt of endpoints so far."""
+    """The `Llm` port over chat completions. `formats` is what has been learnt of endpoints so far; `learn_limit` hears what
+    they say when a question was too long."""
 
     def __init__(
         self,
@@ -45,9 +46,11 @@ class OpenAiLlm:
         mask: MaskText,
         timeout: float = 120.0,
         formats: Formats | None = None,
+        learn_limit: Callable[[str], None] = lambda _message: None,
         log: logging.Logger | None = None,
     ) -> None:
         self._access = access
+        self._learn_limit = learn_limit
         self._timeout = timeout
         self._formats = formats or Formats()
         self._calls = Calls(mask, log)
@@ -92,6 +95,8 @@ class OpenAiLlm:
                     self._formats.learn(key, level, useful=is_useful(answer.text, schema))
                 return answer
             if not answer.dislikes_the_format or level == len(json_formats(schema)) - 1:
+                if answer.is_too_long:
+                    self._learn_limit(answer.message)
                 raise error_for(self._told(answer), self._access.model, self._access.key_setting)
             self._formats.turn_down(key, level)
 
@@ -205,7 +210,7 @@ def new_client(base_url: str, api_key: str, timeout: float) -> AsyncOpenAI:
             default_headers=headers,
             max_retries=0,
             timeout=timeout,
-            http_client=_bounded_client()(
+            http_client=bounded_client()(
                 verify=trusted_certificates(),
                 event_hooks={"request": [only_ours]},
                 # The library follows by default, and sends the whole question along.
@@ -219,7 +224,7 @@ def new_client(base_url: str, api_key: str, timeout: float) -> AsyncOpenAI:
 
 
 @cache
-def _bounded_client() -> Callable[..., httpx2.AsyncClient]:
+def bounded_client() -> Callable[..., httpx2.AsyncClient]:
     """The library's client, but every answer, errors too, is read here and to a bound. A class made late: see `trusted`."""
     import httpx2
     import openai

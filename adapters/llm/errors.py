@@ -45,6 +45,13 @@ class Problem:
     def dislikes_the_format(self) -> bool:
         return self.status in {400, 404, 422} and "response_format" in self.whole
 
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the question does not fit into the model's window."""
+        if self.status == 413 or (self.status in {400, 422} and too_long(self.message)):
+            return True
+        return self.status < 500 and self.code == "context_length_exceeded"
+
 
 def read_problem(status: int, error: object, headers: Mapping[str, str]) -> Problem:
     """Read an error object of any shape: OpenAI's, {"detail": …}, a plain text, nothing."""
@@ -70,9 +77,7 @@ def error_for(problem: Problem, model: str, key: str) -> PortError:
     http = f"HTTP {problem.status}"
     if problem.status in _MOVED:
         return _moved(problem)
-    if problem.status < 500 and (
-        problem.code == "context_length_exceeded" or _is_too_long(problem)
-    ):
+    if problem.is_too_long:
         return Refused(
             f"the request is too long for the context window of {model}",
             "Set OPENAI_MODEL to a model with a larger context window, or ask for something smaller.",
@@ -133,12 +138,6 @@ def _try_again(seconds: float | None) -> str:
 def too_long(message: str) -> bool:
     """Whether it says that the question does not fit into the model's context window."""
     return _TOO_LONG.search(message) is not None
-
-
-def _is_too_long(problem: Problem) -> bool:
-    return problem.status in {400, 413, 422} and (
-        problem.status == 413 or too_long(problem.message)
-    )
 
 
 def _status(status: int, code: object) -> int:

@@ -125,6 +125,7 @@ class CliLlm:
                 asked, text, prompt_tokens=told.prompt_tokens, reply_tokens=told.reply_tokens
             ),
             model=told.model or self._model or self._cli.name,
+            context_window=told.context_window,
         )
 
     def _refuse_failure(self, told: CliAnswer, ended: Ended) -> None:

@@ -145,11 +145,12 @@ def _world(
     sandbox = sandbox_of(settings, environment)
     worktrees = _worktrees(plan, settings, environment, sandbox)
     registry = ForgeFolder(umask=plan.umask) if settings.gwt_intents else None
+    llm = ChosenLlm(lambda: _settings_now(plan.current), masker, plan.environ)
     # the demo never speaks to GitHub, whatever is set on the machine
     demo = plan.stage.get("GWT_BOT_STAGE") == "demo"
     return World(
         chats=plan.chats,
-        llm=ChosenLlm(lambda: _settings_now(plan.current), masker, plan.environ),
+        llm=llm,
         agents=AgentClis(
             {**plan.environ, **plan.stage},
             other_command=settings.gwt_agent_command or None,
@@ -164,7 +165,7 @@ def _world(
         forge=None if demo else forge_of(settings, plan.environ, masker.learn),
         store=store,
         clock=SystemClock(),
-        rules=_rules(plan, settings),
+        rules=_rules(plan, settings, llm),
         masker=masker,
         home=str(settings.gwt_home),
         archive=EvidenceFiles(settings.gwt_home, masker),
@@ -231,7 +232,7 @@ def listed(text: str, separator: str = ",") -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(separator) if part.strip())
 
 
-def _rules(plan: Plan, settings: Settings) -> Rules:
+def _rules(plan: Plan, settings: Settings, llm: ChosenLlm) -> Rules:
     return Rules(
         repository=str(settings.gwt_repository),
         repositories=settings.repositories,
@@ -259,7 +260,7 @@ def _rules(plan: Plan, settings: Settings) -> Rules:
         most_in_a_minute=settings.gwt_most_in_a_minute,
         most_in_an_hour=settings.gwt_most_in_an_hour,
         most_sessions=settings.gwt_most_sessions,
-        context_window=lambda: _settings_now(plan.current).llm_context_window,
+        context_window=llm.window,
         keys=lambda: _settings_now(plan.current).keys(),
     )
 

@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 from adapters.git import GitRepository
+from bot.cli.models import ChosenLlm
 from bot.cli.process import secrets_in
 from bot.cli.read_settings import read_settings
 from bot.core.context.excerpts import RequestContext
 from bot.core.errors import SettingsError
 from bot.core.llm import context_tokens
-from bot.core.masking import Masker
+from bot.core.masking import LearningMasker, Masker
 
 SHOWN = 30
 """Files that are listed for people with the reasons for their rank. Programs get all of them."""
@@ -28,9 +29,10 @@ async def run(request: str, *, repository: str, at: str, tokens: int, as_json: b
     git = GitRepository(current.gwt_home)
     top = await git.top(str(_folder(repository) if repository else current.gwt_repository))
     commit = await git.commit_of(top, at)
-    budget = tokens or context_tokens(current.llm_context_window)
+    masker = LearningMasker({**secrets_in(os.environ), **current.secrets})
+    window = await ChosenLlm(lambda: current, masker, os.environ).window()
+    budget = tokens or context_tokens(window)
     found = await git.find_context(top, commit, request, budget)
-    masker = Masker({**secrets_in(os.environ), **current.secrets})
     out = _as_json(found, masker) if as_json else _for_people(found, masker)
     sys.stdout.write(out + "\n")
 

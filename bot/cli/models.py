@@ -9,7 +9,17 @@ from time import monotonic
 from urllib.parse import urlsplit
 
 from adapters.files import Disk, make_private
-from adapters.llm import CLAUDE_CODE, CODEX, CliLlm, Formats, LlmAccess, OpenAiLlm
+from adapters.llm import (
+    CLAUDE_CODE,
+    CODEX,
+    CliLlm,
+    Formats,
+    LlmAccess,
+    OpenAiLlm,
+    Windows,
+    limit_in,
+    window_in_table,
+)
 from adapters.store.disk import disk_error
 from bot.core.errors import Refused, SettingsError, Unavailable
 from bot.core.llm import AI_SETTINGS, ModelChoice, Reply, Usage
@@ -21,6 +31,8 @@ from bot.settings import Provider, Settings
 # bot is at work.
 
 _CLIS = {Provider.CLAUDE_CODE: CLAUDE_CODE, Provider.CODEX: CODEX}
+_CLI_MODELS = {Provider.CLAUDE_CODE: "claude", Provider.CODEX: "gpt-5"}
+"""The family a CLI uses when no model is named. Its smallest window counts."""
 _ANTHROPIC = "https://api.anthropic.com/v1"
 _OPENAI = "https://api.openai.com/v1"
 _CHOICES = ", ".join(one for one in Provider if one is not Provider.CUSTOM)
@@ -45,6 +57,7 @@ class ChosenLlm:
         self._masker = masker
         self._environ = environ
         self._formats = Formats()
+        self._windows = Windows(clock)
         self._clock = clock
         self._let_alone: dict[tuple[str, ...], tuple[float, Unavailable]] = {}
         """Endpoints that asked for a long wait: until when, and what they said."""
@@ -62,12 +75,25 @@ class ChosenLlm:
                 self._let_alone[whom] = (self._clock() + (trouble.retry_after or 0), trouble)
                 self._heed(whom)
             raise
+        self._windows.learn(_model_key(settings), reply.context_window)
         asked = Usage(
             provider=settings.llm_provider,
             model=reply.model or settings.openai_model,
             milliseconds=int((self._clock() - began) * 1000),
         )
         return reply.model_copy(update={"usage": reply.usage + asked})
+
+    async def window(self) -> int:
+        """How many tokens the model takes at once: the setting, else what its endpoint or its CLI says, else a table."""
+        settings = self._current()
+        if settings.llm_context_window:
+            return settings.llm_context_window
+        if settings.llm_provider in _CLIS:
+            named = settings.openai_model or _CLI_MODELS[settings.llm_provider]
+            return self._windows.learnt(_model_key(settings)) or window_in_table(named)
+        if _missing(settings):
+            return window_in_table(settings.openai_model)
+        return await self._windows.of(access(settings))
 
     def _heed(self, whom: tuple[str, ...]) -> None:
         """Unavailable while the endpoint wants to be left alone, by whichever session.
@@ -85,7 +111,14 @@ class ChosenLlm:
         if cli:
             model = settings.openai_model
             return CliLlm(cli, self._environ, mask=mask, model=model, timeout=timeout)
-        return OpenAiLlm(access(settings), mask=mask, timeout=timeout, formats=self._formats)
+        key = _model_key(settings)
+        return OpenAiLlm(
+            access(settings),
+            mask=mask,
+            timeout=timeout,
+            formats=self._formats,
+            learn_limit=lambda message: self._windows.learn(key, limit_in(message)),
+        )
 
 
 def access(settings: Settings) -> LlmAccess:
@@ -103,6 +136,10 @@ def access(settings: Settings) -> LlmAccess:
     if missing:
         raise Unavailable(AI_SETTINGS, _remedy(settings, missing))
     return LlmAccess(url, settings.openai_model, _key(settings), key_setting)
+
+
+def _model_key(settings: Settings) -> tuple[str, str]:
+    return (_address(settings) or settings.llm_provider, settings.openai_model)
 
 
 def _endpoint(settings: Settings) -> tuple[str, ...]:

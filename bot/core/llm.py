@@ -62,6 +62,8 @@ class Reply(Fact):
     usage: Usage
     model: str = ""
     finish_reason: str = "stop"
+    context_window: int = 0
+    """Of the model, where the answer tells it; 0: it does not."""
 
 
 # What a text costs in tokens, and how many may be sent at once.

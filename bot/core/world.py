@@ -144,6 +144,10 @@ class HomeVisits:
 # The adapters in use, and the rules the operator has set: what the engine is given at the start.
 
 
+async def unknown_window() -> int:
+    return 0
+
+
 @dataclass(frozen=True)
 class Rules:
     """What the operator decided in the settings."""
@@ -196,8 +200,8 @@ class Rules:
     """How long checks that have not appeared are waited for before a person is asked."""
     limits: TaskLimits = field(default_factory=TaskLimits)
     """What a task may use up before a person is asked."""
-    context_window: Callable[[], int] = lambda: 0
-    """Tokens the model can take at once, as far as the settings tell."""
+    context_window: Callable[[], Awaitable[int]] = unknown_window
+    """Tokens the model can take at once, as far as anybody knows."""
     keys: Callable[[], Mapping[str, bool]] = dict
     """Which keys are set: names and yes or no, never values."""
 

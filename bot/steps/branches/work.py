@@ -186,7 +186,7 @@ class BranchMode:
 
     async def _summary(self, look: _Look, found: BranchDetails) -> str:
         """Without the model the card is as good as it was, and says why there is no more."""
-        room = self.world.rules.context_window()
+        room = await self.world.rules.context_window()
         try:
             patch = await self.world.repository.branch_patch(look.path, look.name, PATCH)
             carried = self._known(look, found)

@@ -48,7 +48,7 @@ async def survey(world: World, session: Session, order: Survey) -> Surveyed:
         brought=await repository_settings(world, base.repository, base.commit, agents),
         agent=agent,
         agent_flags=world.agents.flags(agent.agent),
-        context_window=world.rules.context_window(),
+        context_window=await world.rules.context_window(),
         most_at_once=world.rules.most_at_once,
         limits=world.rules.limits,
         unattended=world.rules.unattended,

@@ -1,0 +1,212 @@
+"""How many tokens a model can take at once: asked of its endpoint, learnt from its errors, or looked up in a small table."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from ipaddress import ip_address
+from time import monotonic
+from typing import TYPE_CHECKING, cast
+from urllib.parse import quote, urlsplit
+
+from adapters.llm.endpoint import LlmAccess, bounded_client, only_ours, trusted_certificates
+from bot.core.errors import PortError
+
+if TYPE_CHECKING:
+    import httpx2
+
+log = logging.getLogger("bot.llm")
+SECONDS = 5.0
+"""For all questions about one model together."""
+KEPT = 3600.0
+"""Seconds after which an endpoint is asked again: a server may be started anew with another window."""
+LEAST, MOST = 1_000, 20_000_000
+"""What is outside of these is no window."""
+
+TABLE = (
+    (r"gpt-4\.1", 1_047_576),
+    # of 400k tokens 272k may be input; from 5.4 on more is possible, and costs more
+    (r"gpt-5", 272_000),
+    (r"gpt-4o|gpt-4-turbo", 128_000),
+    (r"o[134](?:-|$)", 200_000),
+    (r"claude-(?:opus|sonnet)-(?:4-[6-9]|[5-9])", 1_000_000),
+    (r"claude", 200_000),
+    (r"gemini-(?:2\.5|3)", 1_048_576),
+    (r"mistral-medium-3\.5", 256_000),
+    (r"mistral-large", 128_000),
+    (r"qwen3-max", 262_144),
+    (r"qwen3-coder-plus", 1_000_000),
+    (r"deepseek", 64_000),
+)
+"""Windows of model families, as of November 2026. Tables age and hosts cap, so whatever else is known counts more."""
+
+_FIELDS = (
+    *("max_model_len", "max_input_tokens", "inputTokenLimit", "loaded_context_length"),
+    *("context_length", "max_context_length", "context_window"),
+)
+"""What servers call it: vLLM, Anthropic, Gemini, LM Studio, OpenRouter, Mistral, Groq."""
+_LIMITS = (
+    re.compile(r"maximum context length (?:is|of) ([\d,]+)", re.IGNORECASE),
+    re.compile(r"prompt is too long: [\d,]+ tokens > ([\d,]+) maximum", re.IGNORECASE),
+    re.compile(r"context (?:size|window|length)[^\d]{0,40}?([\d,]+) tokens", re.IGNORECASE),
+    re.compile(r"n_ctx['\"]?\s*[:=(]\s*([\d,]+)", re.IGNORECASE),
+)
+_OUTPUT = re.compile(r"max_(?:completion_|output_|new_)?tokens", re.IGNORECASE)
+_NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d+)\s*$", re.MULTILINE)
+_OLLAMA_DEFAULT = 4_096
+"""What ollama allots where neither the model nor a person says more, on machines of less than 24 GiB of video memory."""
+
+Ask = Callable[[str, str, Mapping[str, object] | None], Awaitable[object]]
+"""Method-less HTTP: the base (`api` or `root`), the path below it, and what is posted; None: GET. None is answered for errors."""
+
+
+def window_in_table(model: str) -> int:
+    """The window of a model's family; 0: it is not in the table."""
+    name = model.rpartition("/")[2].lower()
+    return next((tokens for pattern, tokens in TABLE if re.match(pattern, name)), 0)
+
+
+def limit_in(message: str) -> int:
+    """The window that an error message names; 0: none. A refused limit of the *output* looks alike and is none."""
+    if _OUTPUT.search(message) and "context" not in message.lower():
+        return 0
+    for pattern in _LIMITS:
+        if found := pattern.search(message):
+            return _plausible(int(found[1].replace(",", "")))
+    return 0
+
+
+class Windows:
+    """What is known so far of the windows of endpoints and models."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._asked: dict[tuple[str, str], tuple[float, int]] = {}
+        self._learnt: dict[tuple[str, str], int] = {}
+
+    async def of(self, access: LlmAccess) -> int:
+        """Tokens; 0: nobody knows. It never fails, and takes no longer than `SECONDS`."""
+        key = (access.base_url, access.model)
+        known = self._asked.get(key)
+        if known is None or self._clock() - known[0] > KEPT:
+            known = self._asked[key] = (self._clock(), await _asked(access))
+        return known[1] or self.learnt(key) or window_in_table(access.model)
+
+    def learn(self, key: tuple[str, str], tokens: int) -> None:
+        """What an error message or a CLI has said of its window."""
+        if _plausible(tokens):
+            self._learnt[key] = tokens
+
+    def learnt(self, key: tuple[str, str]) -> int:
+        return self._learnt.get(key, 0)
+
+
+async def _asked(access: LlmAccess) -> int:
+    found = 0
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(SECONDS), await asyncio.to_thread(_client) as client:
+            found = await ask_endpoint(access, _asking(client, access))
+    if found:
+        log.info("context window", extra={"data": {"model": access.model, "tokens": found}})
+    return found
+
+
+async def ask_endpoint(access: LlmAccess, ask: Ask) -> int:
+    """What the endpoint says of the window of its model; 0: nothing. Servers of one's own are asked in their own ways, too."""
+    if tokens := _of_model(
+        await ask("api", f"models/{quote(access.model, safe='')}", None), access.model
+    ):
+        return tokens
+    if tokens := _of_model(await ask("api", "models", None), access.model):
+        return tokens
+    if not is_own_server(access.base_url):
+        return 0
+    settings = _part(await ask("root", "props", None), "default_generation_settings")
+    if tokens := _plausible(settings.get("n_ctx")):
+        return tokens
+    shown = _object(await ask("root", "api/show", {"model": access.model}))
+    if not shown:
+        return 0
+    running = _listed(await ask("root", "api/ps", None), "models")
+    allotted = next(
+        (one.get("context_length") for one in running if one.get("name") == access.model), None
+    )
+    told = _NUM_CTX.search(str(shown.get("parameters", "")))
+    return _plausible(allotted) or (int(told[1]) if told else 0) or _OLLAMA_DEFAULT
+
+
+def is_own_server(base_url: str) -> bool:
+    """Whether the endpoint is a machine of one's own network: only there are other paths than those of OpenAI tried."""
+    host = urlsplit(base_url).hostname or ""
+    try:
+        return ip_address(host).is_private
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".internal", ".lan"))
+
+
+def _of_model(answer: object, model: str) -> int:
+    """Of one model, or of a list of them. A list names each by `id` or `name`."""
+    told = _object(answer)
+    listed = [*_listed(told, "data"), *_listed(told, "models")]
+    meant = (
+        [one for one in listed if model in (one.get("id"), one.get("name"))] if listed else [told]
+    )
+    for one in meant:
+        for name in _FIELDS:
+            if tokens := _plausible(one.get(name)):
+                return tokens
+    return 0
+
+
+def _plausible(tokens: object) -> int:
+    whole = isinstance(tokens, int) and not isinstance(tokens, bool)
+    return cast("int", tokens) if whole and LEAST <= cast("int", tokens) <= MOST else 0
+
+
+def _object(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
+
+
+def _part(value: object, name: str) -> Mapping[str, object]:
+    return _object(_object(value).get(name))
+
+
+def _listed(value: object, name: str) -> Iterator[Mapping[str, object]]:
+    found = _object(value).get(name)
+    if isinstance(found, list):
+        yield from (_object(one) for one in cast("list[object]", found))
+
+
+def _client() -> httpx2.AsyncClient:
+    return bounded_client()(
+        verify=trusted_certificates(),
+        event_hooks={"request": [only_ours]},
+        follow_redirects=False,
+        timeout=SECONDS,
+    )
+
+
+def _asking(client: httpx2.AsyncClient, access: LlmAccess) -> Ask:
+    api = access.base_url.rstrip("/")
+    parts = urlsplit(api)
+    bases = {"api": api, "root": f"{parts.scheme}://{parts.netloc}"}
+    headers = {"Authorization": f"Bearer {access.api_key or 'none'}", "Accept-Encoding": "identity"}
+
+    async def ask(base: str, path: str, posted: Mapping[str, object] | None) -> object:
+        import httpx2
+
+        address = f"{bases[base]}/{path}"
+        try:
+            if posted is None:
+                answer = await client.get(address, headers=headers)
+            else:
+                answer = await client.post(address, headers=headers, json=dict(posted))
+            return json.loads(answer.content) if answer.status_code == 200 else None
+        except (httpx2.HTTPError, PortError, ValueError, RecursionError):
+            return None
+
+    return ask
