@@ -101,10 +101,10 @@ async def scan(world: World, session: Session, order: ScanRepository) -> Scanned
 
 async def _context(world: World, session: Session) -> RequestContext | None:
     """The code that the request is about. Without it planning goes on: the model is told less."""
-    tokens = context_tokens(session.context_window)
+    tokens = context_tokens(session.llm.context_window)
     try:
         return await world.repository.find_context(
-            session.repository, session.base_commit, session.intent.body, tokens
+            session.repository.path, session.repository.base_commit, session.intent.body, tokens
         )
     except PortError as error:
         log.warning("no context", extra={"data": {"why": str(error)}})
