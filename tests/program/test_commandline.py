@@ -37,7 +37,19 @@ def test_wrong_arguments_are_an_error_that_says_what_to_do(
 
 @pytest.mark.parametrize(
     "command",
-    ["", "serve", "console", "run", "continue", "resume", "stop", "status", "info", "doctor"],
+    [
+        "",
+        "serve",
+        "console",
+        "run",
+        "continue",
+        "resume",
+        "stop",
+        "status",
+        "info",
+        "doctor",
+        "context",
+    ],
 )
 def test_every_help_tells_something_and_fits_a_terminal(
     command: str, capsys: pytest.CaptureFixture[str]

@@ -25,6 +25,9 @@ COMMANDS = (
     ("inbox",),
     ("intent", "list"),
     ("usage",),
+    ("context", "the total of the basket", "--tokens", "2000"),
+    ("context", "the total of the basket", "--json"),
+    ("context", "the total", "--at", "nowhere"),
     ("info", "SESSION"),
     ("logs", "SESSION"),
     ("stop", "SESSION"),
@@ -109,3 +112,19 @@ def test_what_any_command_keeps_is_its_owners_alone_whatever_the_umask(tried: Tr
 def test_whoever_reads_no_further_hears_no_word_about_it(tried: Tried) -> None:
     said = dict(zip(map(" ".join, UNREAD), tried.unread, strict=True))
     assert said == dict.fromkeys(said, (128 + signal.SIGPIPE, ""))
+
+
+def test_context_prints_what_the_model_would_be_shown(tried: Tried) -> None:
+    said = dict(zip(map(" ".join, COMMANDS), tried.read, strict=True))
+    code, text = said["context the total of the basket --tokens 2000"]
+    assert code == 0, text
+    assert "Files that match the request best" in text
+    assert re.search(r"[\d,]+ tokens from \d+ source files at [0-9a-f]{12}, found in", text)
+    code, told = said["context the total of the basket --json"]
+    found = json.loads(told)
+    assert code == 0
+    assert {"files", "tokens", "seconds", "text", "commit"} <= found.keys()
+    assert all({"path", "ranges", "score", "why"} <= file.keys() for file in found["files"])
+    code, told = said["context the total --at nowhere"]
+    assert code == 1
+    assert "there is no commit nowhere" in told

@@ -18,7 +18,10 @@ from bot.core.states import Phase, TaskState
 from bot.core.talk import Affected, Change, ChangeStage
 from bot.steps.asking import prompt
 from bot.steps.prompt_data import fitted, kept_tasks, material, question_data, room, tasks_now
+from tests.fakes.repository import FakeRepository
+from tests.fakes.worktrees import FakeWorktrees
 from tests.flow.scenes import ANN, T0, asked, executing, later, question, running, surveyed, task
+from tests.stories.stage import Stage
 
 FIELDS = ("source_overview", "directory_tree", "project_meta", "specs_summary", "conventions")
 KINDS = ("tasks", "plan", "spec")
@@ -210,3 +213,18 @@ def test_a_larger_window_takes_more() -> None:
     session = surveyed(repository__scan=Scan(commit="b" * 40, source_overview="x" * 200_000))
     session.llm.context_window = 200_000
     assert question_data(session, "clarify")["repository"] == material(session)["repository"]
+
+
+async def test_the_first_question_shows_the_code_that_the_request_is_about() -> None:
+    stage = Stage()
+    stage.repository = FakeRepository(
+        files={"shop/discounts.py": "def apply_discount(order):\n    return order.total\n"}
+    )
+    stage.worktrees = FakeWorktrees(stage.repository)
+    await stage.open()
+    await stage.says("apply_discount must not go below zero")
+    await stage.settle()
+    told = json.loads(stage.llm.calls[0].data)["repository"]
+    await stage.close()
+    assert "1: def apply_discount(order):" in told["context"]
+    assert "shop/discounts.py" in told["context"]
