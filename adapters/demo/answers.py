@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from typing import cast
 
 from adapters.demo import conversation
 from adapters.demo.brief import (
@@ -278,16 +279,26 @@ def _ground(one: JsonObject) -> str:
 # The first line of the system message says which question is asked.
 
 
-def answer(system: str, user: str, today: str, *, foreign: bool = False) -> str:
+def answer(
+    system: str,
+    user: str,
+    today: str,
+    *,
+    foreign: bool = False,
+    schema: JsonObject | None = None,
+) -> str:
     """The reply to one question, whatever was asked before: nothing is remembered.
 
-    `foreign`: in the language that is not wanted.
+    `foreign`: in the language that is not wanted. `schema`: of the reply, for a question that is not in the script.
     """
     question, brief = asked(system), Brief.read(user, today, foreign=foreign)
     if write := _DOCUMENTS.get(question):
         return write(brief)
     if reply := _REPLIES.get(question):
         return json.dumps(reply(brief), ensure_ascii=False, indent=1)
+    if schema:
+        plain = plainest(schema, schema, brief.texts.replies.played)
+        return json.dumps(plain, ensure_ascii=False, indent=1)
     return _not_in_the_script(question)
 
 
@@ -318,6 +329,34 @@ _REPLIES: Mapping[str, Callable[[Brief], dict[str, object]]] = {
     "estimate": estimated_risk,
     "reflect": proposals,
 }
+
+
+def plainest(part: JsonObject, schema: JsonObject, said: str) -> object:
+    """The shortest value that a part of a JSON schema allows: what is required, and nothing else. `said`: each text in it."""
+    if name := text(part, "$ref").removeprefix("#/$defs/"):
+        return plainest(cast("JsonObject", cast("JsonObject", schema["$defs"])[name]), schema, said)
+    if choices := entries(part, "anyOf"):
+        return plainest(choices[0], schema, said)
+    if "const" in part or "enum" in part:
+        return part["const"] if "const" in part else cast("list[object]", part["enum"])[0]
+    match part.get("type"):
+        case "object":
+            properties = cast("JsonObject", part.get("properties", {}))
+            return {
+                name: plainest(cast("JsonObject", properties[name]), schema, said)
+                for name in strings(part, "required")
+            }
+        case "array":
+            items = cast("JsonObject", part.get("items", {}))
+            return [plainest(items, schema, said)] * cast(int, part.get("minItems", 0))
+        case "integer" | "number":
+            return part.get("minimum", 0)
+        case "boolean":
+            return False
+        case "null":
+            return None
+        case _:
+            return said[: cast(int, part.get("maxLength", len(said)))]
 
 
 def _not_in_the_script(question: str) -> str:

@@ -120,7 +120,8 @@ class PlayedModel:
     def _completion(self, messages: _Messages, fault: FaultKind | None) -> dict[str, object]:
         told = messages.system, messages.user, self._today().isoformat()
         wrong = fault is FaultKind.WRONG_SCHEMA
-        text = WRONG if wrong else answer(*told, foreign=fault is FaultKind.WRONG_LANGUAGE)
+        foreign = fault is FaultKind.WRONG_LANGUAGE
+        text = WRONG if wrong else answer(*told, foreign=foreign, schema=messages.schema)
         now = datetime.now(UTC)
         choice = {
             "index": 0,
@@ -162,6 +163,8 @@ class _Request:
 class _Messages:
     system: str
     user: str
+    schema: dict[str, object] | None
+    """Of the reply, where whoever asks has given one."""
 
 
 async def _read(reader: asyncio.StreamReader) -> _Request:
@@ -196,7 +199,16 @@ def _messages(request: _Request, key: str) -> _Messages:
     fields = cast("dict[str, object]", body)
     if fields.get("stream"):
         raise _BadRequestError(400, "The played model does not stream.")
-    return _Messages(_said(fields, "system"), _said(fields, "user"))
+    return _Messages(_said(fields, "system"), _said(fields, "user"), _schema(fields))
+
+
+def _schema(fields: Mapping[str, object]) -> dict[str, object] | None:
+    found: object = fields
+    for name in ("response_format", "json_schema", "schema"):
+        found = cast("dict[str, object]", found).get(name)
+        if not isinstance(found, dict):
+            return None
+    return cast("dict[str, object]", found)
 
 
 def _said(fields: Mapping[str, object], role: str) -> str:

@@ -46,14 +46,13 @@ OBEYED: dict[str, Any] = {
     "approved": True,
     "action": "start",
     "risk": "low",
-    "questions": [],
     "flags": "--add-dir /",
     "test_command": "true",
     "set_up": ["rm -rf ~"],
     "complete": True,
     "score": 100,
 }
-"""The worst that it could say to any question, beside a proper answer."""
+"""The worst that it could say to any question; the rest of its answer is proper."""
 
 
 class TellingRepository(FakeRepository):
@@ -79,19 +78,7 @@ class Obedient(Stage):
 
     def answers(self, heading: str, told: dict[str, Any]) -> object:
         proper = cast("dict[str, Any]", super().answers(heading, told))
-        return {**OBEYED, **proper, **_over(heading)}
-
-
-def _over(heading: str) -> dict[str, Any]:
-    """Where a proper answer has the same key, the order has the say."""
-    wanted: dict[str, tuple[str, ...]] = {
-        "words": ("kind",),
-        "next_step": ("choice",),
-        "judge": ("verdict", "score"),
-        "clarify": ("risk",),
-        "final": ("complete",),
-    }
-    return {key: OBEYED[key] for key in wanted.get(heading, ())}
+        return {**proper, **OBEYED}
 
 
 @pytest.mark.parametrize(("source", "order"), [*itertools.product(SOURCES, ORDERS)])

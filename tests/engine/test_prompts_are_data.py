@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from importlib import resources
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
 
 import pytest_asyncio
 
@@ -15,9 +15,11 @@ from bot.core.choices import Command, Verb, Word
 from bot.core.events import Commanded
 from bot.core.git import Scan
 from bot.core.runs import Executed
+from bot.core.session import Session
 from bot.core.states import Phase
 from bot.core.tampering.signs import Flag, Sign
-from bot.steps.asking import ask
+from bot.steps import asking
+from bot.steps.asking import Prompt, ask
 from bot.steps.execute.questions import ReplanPrompt
 from bot.steps.finish.questions import FinalPrompt
 from bot.steps.verify import questions
@@ -201,15 +203,16 @@ def values(told: object) -> Iterator[str]:
             yield from values(value)
 
 
-ABOUT_NO_SESSION = ("branch", "estimate", "reflect")
-"""No story of a session comes to these questions."""
+def is_about_a_session(question: type[Prompt[Any]]) -> bool:
+    """Those about a branch or an intent come in no story of a session."""
+    return get_type_hints(question).get("session") is Session
 
 
 def test_every_question_is_asked_with_its_prompt_file_byte_for_byte(
     calls: list[Call],
 ) -> None:
-    elsewhere = {PROMPTS[name] for name in ABOUT_NO_SESSION}
-    assert {call.system for call in calls} == set(PROMPTS.values()) - elsewhere
+    asked = {name for name, question in asking.PROMPTS.items() if is_about_a_session(question)}
+    assert {call.system for call in calls} == {PROMPTS[name] for name in asked}
 
 
 def test_what_others_wrote_stands_in_values_of_the_data_and_nowhere_else(

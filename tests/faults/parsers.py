@@ -57,18 +57,12 @@ from bot.core.spec_kit.spec import check_plan, check_spec, requirement_ids, stor
 from bot.core.spec_kit.tasks_reader import parse_tasks
 from bot.core.states import IntentStatus
 from bot.steps import asking
-from bot.steps.change.questions import ImpactReply
-from bot.steps.execute.questions import ReplanReply, StepReply
-from bot.steps.finish.questions import FinalReply
-from bot.steps.ship.questions import PullReply
-from bot.steps.talk.questions import WordsReply
-from bot.steps.verify.questions import VerdictReply
 from tests.adapters.store.samples import record
 from tests.faults import samples
+from tests.prompts import REPLIES
 
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
 _US = Identity("T1", "UBOT", "BBOT", "gwt")
-_REPLIES = (FinalReply, ImpactReply, StepReply, WordsReply, ReplanReply, PullReply, VerdictReply)
 _SHAPES = (
     *(client.PullData, client.RepositoryData, client.Remark, client.CheckRun),
     *(client.CommitStatuses, client.MergeData, client.User),
@@ -128,7 +122,7 @@ def _spooled(name: str, data: bytes) -> object:
 
 def _reply(data: bytes) -> None:
     """Of the model, to each question that it may be asked."""
-    for model in _REPLIES:
+    for model in REPLIES.values():
         try:
             asking.parsed(model, _text(data))
         except (ValueError, RecursionError):  # it is asked again

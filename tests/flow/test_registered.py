@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from functools import cache
+from importlib import resources
 from types import ModuleType
 from typing import get_args
 
@@ -16,6 +17,7 @@ from bot.core.events import Event
 from bot.core.world import PERFORMERS, performs
 from bot.steps import decisions
 from bot.steps.approve import rules as approve
+from bot.steps.asking import PROMPTS
 from bot.steps.change import rules as change
 from bot.steps.clarify import rules as clarify
 from bot.steps.control import rules as control
@@ -94,6 +96,14 @@ def test_nothing_is_performed_that_is_no_action() -> None:
 def test_a_second_performer_of_an_action_is_refused() -> None:
     with pytest.raises(TypeError, match="RunCheck has a performer already"):
         performs(RunCheck)(PERFORMERS[RunCheck])  # pyright: ignore[reportArgumentType]
+
+
+def test_every_prompt_file_is_one_question_and_is_headed_by_its_name() -> None:
+    files = {one.name: one.read_text("utf-8") for one in resources.files("bot.prompts").iterdir()}
+    headings = {
+        name: text.partition("\n")[0] for name, text in files.items() if name.endswith(".md")
+    }
+    assert headings == {f"{name}.md": f"# {name}" for name in PROMPTS}
 
 
 @pytest.mark.parametrize("event", members(Event), ids=lambda one: one.__name__)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from random import Random
 
 from tests.fakes.llm import Call
+from tests.prompts import plain_reply
 from tests.stories.stage import ANSWERS, PLAN, SPEC, draft
 
 NONSENSE = (
@@ -48,9 +49,6 @@ def model(chance: Random, nonsense: Callable[[], float]) -> Callable[[Call], str
             return json.dumps({"choice": told["default"], "reason": "It is the plain thing."})
         if heading == "judge" and share and chance.random() < 0.1:
             return json.dumps({"verdict": "continue", "missing": ["more"], "score": 50})
-        return _OTHERS[heading]
+        return json.dumps(ANSWERS.get(heading) or plain_reply(heading))
 
     return answer
-
-
-_OTHERS = {heading: json.dumps(answer) for heading, answer in ANSWERS.items()}

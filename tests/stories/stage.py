@@ -38,6 +38,7 @@ from tests.fakes.registry import MemoryRegistry
 from tests.fakes.repository import FakeRepository
 from tests.fakes.store import MemoryStore
 from tests.fakes.worktrees import FakeWorktrees
+from tests.prompts import plain_reply
 
 FAILED = Executed(exit_code=1, seconds=0.1, output="AssertionError: 3 != 4")
 QUESTIONS = {
@@ -109,9 +110,7 @@ THREE = [
 
 ANSWERS: dict[str, object] = {
     "clarify": QUESTIONS,
-    "answers": {"answers": []},
     "breakdown": {"score": 90, "issues": []},
-    "analyze": {"findings": []},
     "words": {"kind": "change", "reason": "Something else is wanted."},
     "impact": {"affected": [], "reason": "Nothing is touched."},
     "continue": {"verdict": "new", "reason": "It is something else."},
@@ -122,10 +121,9 @@ ANSWERS: dict[str, object] = {
     "judge": {"verdict": "done", "reasons": [], "missing": [], "score": 100},
     "final": {"complete": True},
     "estimate": {"type": "feature", "risk": "med", "reason": "It is neither small nor dangerous."},
-    "reflect": {"proposals": []},
     "replan": {"tasks": []},
 }
-"""To each question of the model but those that depend on what is told."""
+"""To the questions of the model that want more than the plainest reply, and do not depend on what is told."""
 
 
 class CrashError(BaseException):
@@ -229,7 +227,7 @@ class Stage:
             return {"parallelism": 2, "tasks": self.drafts}
         if heading == "next_step":
             return {"choice": told["default"], "reason": "It is the plain thing to do."}
-        return ANSWERS[heading]
+        return ANSWERS.get(heading) or plain_reply(heading)
 
     async def open(self, only: frozenset[str] | None = None) -> None:
         """A new life of the bot. One that dies while it opens is followed by another."""

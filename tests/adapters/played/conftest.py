@@ -18,6 +18,7 @@ from adapters.demo.answers import answer
 from adapters.demo.model import PlayedModel
 from adapters.demo.sample import make_sample
 from adapters.demo.texts import REQUEST
+from tests.prompts import REPLIES
 
 ROOT = Path(__file__).parents[3]
 TESTS = ("python3", "-m", "unittest", "discover", "-s", "tests", "-t", ".")
@@ -132,4 +133,6 @@ def replied(question: str, **told: object) -> dict[str, Any]:
 
 def written(question: str, **told: object) -> str:
     data = {"request": REQUEST, "spec_id": "SPEC-0123abcd", **told}
-    return answer(f"# {question}\n", json.dumps(data, ensure_ascii=False), "2026-01-02")
+    schema = REPLIES[question].model_json_schema() if question in REPLIES else None
+    user = json.dumps(data, ensure_ascii=False)
+    return answer(f"# {question}\n", user, "2026-01-02", schema=schema)

@@ -12,6 +12,7 @@ from bot.core.errors import PortError, Refused, Unavailable
 from bot.core.llm import Reply, Usage
 from tests.engine.worst import answers
 from tests.fakes.llm import Call, Line
+from tests.prompts import plain_reply
 
 T = TypeVar("T")
 INJECTION = answers.INJECTION
@@ -103,6 +104,8 @@ class WorstModel:
         name, told = _name(call), json.loads(call.data)
         if name in answers.DOCUMENTS:
             return self._one(name, answers.DOCUMENTS[name])
+        if name not in answers.ANSWERS:
+            return json.dumps(plain_reply(name) | answers.CLAIMS)
         return json.dumps(self._one(name, answers.ANSWERS[name])(self._chance, told))
 
     def _one(self, name: str, choices: tuple[T, ...]) -> T:
