@@ -247,10 +247,13 @@ def test_free_words_are_read_by_the_model_and_go_to_their_questions() -> None:
 
 
 @pytest.mark.covers("F-INTENT-CLARIFICATIONS")
-def test_words_that_answer_nothing_are_asked_about_and_nothing_is_decided() -> None:
+@pytest.mark.parametrize("found", [{}, {7: "never asked"}, {1: ""}], ids=str)
+def test_words_that_answer_nothing_are_asked_about_and_nothing_is_decided(
+    found: dict[int, str],
+) -> None:
     session = asked()
     decide(session, said("hm"))
-    assert whispers(decide(session, read({})))
+    assert whispers(decide(session, read(found)))
     assert session.phase is Phase.CLARIFYING
     assert all(q.answer is None for q in session.intent.clarifications)
 
@@ -277,6 +280,15 @@ def test_a_question_that_only_the_person_can_answer_takes_no_default() -> None:
     decide(session, pressed(Verb.DEFAULTS))
     assert [q.answer for q in session.intent.clarifications] == ["first", None]
     assert session.phase is Phase.CLARIFYING
+
+
+def test_the_button_takes_the_defaults_that_stood_on_its_card_and_no_others() -> None:
+    session = asked()
+    decide(session, pressed(Verb.DEFAULTS, "questions#D2"))
+    assert [q.answer for q in session.intent.clarifications] == [None, "first"]
+    [told] = whispers(decide(session, pressed(Verb.DEFAULTS, "earlier questions#D1")))
+    assert told
+    assert session.intent.clarifications[0].answer is None
 
 
 def tasks_written(*drafts: TaskDraft) -> DocumentWritten:
