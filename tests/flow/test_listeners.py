@@ -260,11 +260,11 @@ def test_of_each_person_the_last_word_counts() -> None:
 def test_words_that_are_heard_late_do_not_count_as_the_last_ones() -> None:
     session = over()
     decide(session, feedback(Verb.HELPFUL, minutes=10))
-    last = session.spoken[ANN.id]
+    last = session.talk.last_spoken[ANN.id]
     decide(session, feedback(Verb.HELPFUL, minutes=5))
-    assert session.spoken[ANN.id] == last
+    assert session.talk.last_spoken[ANN.id] == last
     decide(session, feedback(Verb.HELPFUL, minutes=15))
-    assert session.spoken[ANN.id].at > last.at
+    assert session.talk.last_spoken[ANN.id].at > last.at
 
 
 def test_who_is_not_content_is_told_how_it_goes_on() -> None:

@@ -21,6 +21,7 @@ from tests.flow.scenes import (
     executing,
     later,
     press,
+    pressed,
     run,
     running,
     task,
@@ -119,6 +120,19 @@ def test_after_two_failures_it_is_offered_while_its_own_agent_tries_again() -> N
     runs = len(session.tasks[0].runs)
     assert whispers(decide(session, press(offer, Verb.USE_AGENT)))
     assert len(session.tasks[0].runs) == runs
+
+
+@pytest.mark.parametrize(
+    ("runs", "taken"),
+    [("3", True), ("2", True), ("1", False), ("4", False), ("", False), ("²", False)],
+)
+def test_a_button_counts_until_the_task_has_gone_on_to_something_else(
+    runs: str, taken: bool
+) -> None:
+    ended = [run("T001", n, RunState.ENDED) for n in (1, 2, 3)]
+    session = session_with(task("T001", TaskState.BLOCKED, blocked="why", runs=ended))
+    decide(session, pressed(Verb.USE_AGENT, f"id-T001:{runs}:codex"))
+    assert session.tasks[0].agent == ("codex" if taken else "")
 
 
 @pytest.mark.parametrize(
