@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
@@ -20,9 +20,9 @@ from adapters.slack.files import Attachments, SlackFiles
 from adapters.slack.history import EarlierConversation, MissedMessages
 from adapters.slack.incoming import FormRequests, SlackReceiver
 from adapters.slack.messages import SupportedBlocks
-from adapters.slack.outgoing import SlackGateway
+from adapters.slack.outgoing import BETWEEN_EDITS, SlackGateway
 from adapters.slack.payloads import PayloadContext
-from adapters.slack.views import PersonalViews
+from adapters.slack.views import NOTICE_SECONDS, PersonalViews
 from bot.core.cards import Card
 from bot.core.errors import Unavailable
 from bot.core.people import Person, Thread
@@ -50,7 +50,11 @@ class SlackChat:
         shared: Collection[str] = (),
         may_ask: MayAsk = nobody_may_ask,
         several_repositories: bool = True,
+        between_edits: float = BETWEEN_EDITS,
+        notice: float = NOTICE_SECONDS,
+        now: Callable[[], float] = monotonic,
     ) -> None:
+        self._between_edits, self._notice, self._now = between_edits, notice, now
         self._several = several_repositories
         self._access = access
         self._folder = folder
@@ -68,7 +72,7 @@ class SlackChat:
         self._session = session_for(self._access)
         try:
             self._client = new_client(self._access, self._session)
-            self._screens = PersonalViews(self._client, self.health)
+            self._screens = PersonalViews(self._client, self.health, notice=self._notice)
             self._named = SessionTitles(self._client, self._ledger)
             self._gateway = SlackGateway(
                 self._client,
@@ -76,6 +80,8 @@ class SlackChat:
                 self._turns,
                 takes=await asyncio.to_thread(SupportedBlocks, self._folder / "refused.json"),
                 screens=self._screens,
+                between_edits=self._between_edits,
+                now=self._now,
             )
             await self._introduce()
         except Unavailable as trouble:

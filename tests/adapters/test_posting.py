@@ -13,10 +13,21 @@ import pytest
 
 from adapters import posting
 from adapters.files import TEMPORARY_SUFFIX
-from adapters.posting import PlacedCard, PostingLedger, Turns, Urgency, urgency_of
+from adapters.posting import (
+    PlacedCard,
+    PostingLedger,
+    Turns,
+    Urgency,
+    digest_of,
+    opened_thread,
+    root_entry,
+    thread_from_root,
+    urgency_of,
+)
 from bot.core.cards import Card
 from bot.core.choices import Choice, Verb
 from bot.core.errors import Unavailable
+from bot.core.people import Thread
 from tests.fakes import cards
 
 HERE, THERE = cards.THREAD, cards.OTHER_THREAD
@@ -483,3 +494,52 @@ def test_nothing_a_person_must_act_upon_waits_behind_the_rest(card: Card) -> Non
 def test_of_lines_without_room_the_newest_are_kept() -> None:
     assert posting.newest_that_fit(["one", "two", "three"], 12) == ["two", "three"]
     assert posting.newest_that_fit(["one"], 2) == []
+
+
+# Threads that the bot begins: by the card's key, in the whole channel
+
+ROOM = Thread(platform="slack", workspace="T1", channel="C1", root="1.1")
+BEGUN = thread_from_root(ROOM, "9.9")
+
+
+def root_wanted(ledger: PostingLedger, thread: Thread = ROOM) -> PlacedCard:
+    return ledger.wanted(*root_entry(thread, cards.ROOT))
+
+
+def test_a_thread_is_opened_when_its_root_and_its_card_are_written_down(path: Path) -> None:
+    ledger = PostingLedger(path)
+    assert opened_thread(ledger, ROOM, cards.ROOT) is None
+    placed = root_wanted(ledger)
+    assert opened_thread(ledger, ROOM, cards.ROOT) is None
+    placed = ledger.begun(placed, "9.9")
+    assert opened_thread(ledger, ROOM, cards.ROOT) is None
+    ledger.adopted(placed, BEGUN, cards.ROOT)
+    for known in (ledger, PostingLedger(path)):
+        assert opened_thread(known, ROOM, cards.ROOT) == BEGUN
+
+
+def test_it_is_the_same_thread_wherever_in_the_channel_it_is_asked_for(path: Path) -> None:
+    ledger = PostingLedger(path)
+    ledger.adopted(ledger.begun(root_wanted(ledger), "9.9"), BEGUN, cards.ROOT)
+    assert opened_thread(ledger, thread_from_root(ROOM, "2.2"), cards.ROOT) == BEGUN
+    assert opened_thread(ledger, ROOM.model_copy(update={"channel": "C2"}), cards.ROOT) is None
+    another = cards.ROOT.model_copy(update={"key": "root:another"})
+    assert opened_thread(ledger, ROOM, another) is None
+
+
+def test_whoever_presses_on_a_root_message_means_the_card_of_its_thread(path: Path) -> None:
+    ledger = PostingLedger(path)
+    own = ledger.adopted(ledger.begun(root_wanted(ledger), "9.9"), BEGUN, cards.ROOT)
+    assert (own.thread, own.key, own.digest) == (BEGUN, cards.ROOT.key, digest_of(cards.ROOT))
+    for known in (ledger, PostingLedger(path)):
+        placed = known.by_message(ROOM.place, "9.9")
+        assert placed
+        assert (placed.thread, placed.key) == (BEGUN, cards.ROOT.key)
+        assert BEGUN in known.threads(), "what was said there meanwhile is read again"
+
+
+def test_shown_in_another_thread_it_is_another_card(path: Path) -> None:
+    ledger = PostingLedger(path)
+    ledger.adopted(ledger.begun(root_wanted(ledger), "9.9"), BEGUN, cards.ROOT)
+    assert ledger.find(ROOM, cards.ROOT.key) is None
+    assert ledger.wanted(ROOM, cards.ROOT).messages == ()

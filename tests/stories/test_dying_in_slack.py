@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -12,6 +13,8 @@ import pytest
 from adapters.slack.chat import SlackChat
 from adapters.slack.client import SlackAccess
 from adapters.slack.connection import SocketTiming
+from bot.core.events import FromPeople
+from bot.core.people import Thread
 from bot.ports import Chat
 from tests.beds.slack import APP_TOKEN, BOT_TOKEN, MIKA, PUBLIC, TEAM, SlackBed, invariants
 from tests.stories.clerk import HELP, KEEP, MOST, Lives
@@ -20,7 +23,8 @@ from tests.stories.serving import PATIENCE
 from tests.stories.slack_person import SlackPerson
 
 pytestmark = pytest.mark.slow
-QUICK = SocketTiming(ping=1, look=0.02, dead_url=0.5, draining=0)
+QUICK = SocketTiming(ping=1, look=0.02, dead_url=0.5, gap=0.5, draining=0)
+"""Slack's retries are over within seconds here, and not within minutes: so what was missed in a second is read again."""
 UNSEEN = "chat.postEphemeral"
 """A word in private cannot be looked for in Slack: who dies before its answer was read says it again."""
 
@@ -57,7 +61,18 @@ async def office(folder: Path) -> AsyncGenerator[tuple[SlackBed, Lives], None]:
                 access, home, [f"{TEAM}:{PUBLIC}"], shared=[f"{TEAM}:{PUBLIC}"], rhythm=QUICK
             )
 
+        way.spare()
+        # the very first start of all hears nothing of what was said before it
+        async with open_chat(folder / "0") as chat:
+            listening = asyncio.create_task(chat.listen(_nobody))
+            await bed.until((folder / "0" / "heard.json").exists, PATIENCE)
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
         yield bed, Lives(folder, open_chat, way, bed.sockets.reset)
+
+
+async def _nobody(thread: Thread, event: FromPeople) -> bool:
+    raise AssertionError("nobody has said anything yet")
 
 
 async def talk(mika: SlackPerson) -> None:

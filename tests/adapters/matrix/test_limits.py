@@ -25,6 +25,10 @@ BY_DEFAULT: Json = {"rc_message": {"per_second": 0.2, "burst_count": 10}}
 SENT = ("m.room.message", "m.reaction")
 CHIPS = ["✅ Approve", "✏ Request changes", "❌ Discard"]
 PATIENCE = 90.0
+SESSIONS = ("One", "Two", "Three", "Four", "Five", "Six", "Seven")
+IN_BETWEEN = 3
+"""A status that was on its way already is let through, and on a busy machine one for each time the bot draws breath. By
+order of arrival there would be one of each session."""
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +54,7 @@ async def _limited(strict: Homeserver, tmp_path: Path) -> AsyncIterator[PostingS
 
 
 class Ticking:
-    """Three sessions in a room whose statuses change much faster than they may be shown."""
+    """Sessions in a room whose statuses change much faster than they may be shown."""
 
     def __init__(self, stage: PostingStage) -> None:
         self.stage = stage
@@ -58,7 +62,7 @@ class Ticking:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def begin(self) -> None:
-        for text in ("One", "Two", "Three"):
+        for text in SESSIONS:
             root = await self.stage.anna.say(self.stage.room, text, mention=self.stage.bot.id)
             thread = self.stage.thread.model_copy(update={"root": root})
             self._tasks.append(asyncio.create_task(self._tick(thread)))
@@ -90,9 +94,10 @@ async def test_what_needs_a_person_comes_before_statuses_that_tick_and_those_com
     await limited.anna.until(lambda: chips(limited) == CHIPS, PATIENCE)
     told = sent(limited, after=now)
     asked = next(n for n, one in enumerate(told) if "Shall I build" in one)
-    assert asked <= 2, "hardly a status was before it"
+    assert asked <= IN_BETWEEN, "hardly a status was before it"
     assert [one for one in told[asked + 1 :] if one in CHIPS] == CHIPS
-    assert told[asked + 1 : asked + 4] == CHIPS, "no status came between"
+    between = told[asked + 1 : told.index(CHIPS[-1])]
+    assert len([one for one in between if one not in CHIPS]) <= IN_BETWEEN
     await ticking.end()
     strict.override_ratelimit(
         limited.bot.id

@@ -1,420 +1,410 @@
-"""What each kind of thing that comes from Slack means."""
+"""What each kind of thing that Slack tells leads to at the desk: an event, or nothing at all."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
+import asyncio
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from adapters.slack.blocks import forms
-from adapters.slack.blocks.kit import ButtonValue as Button
-from adapters.slack.deliveries import (
-    Delivery,
-    FormOpening,
-    IncompleteForm,
-    MessageEdit,
-    NotForBot,
-    PayloadMeaning,
-    PressedButton,
-    SlackCommand,
-    Talk,
-)
-from adapters.slack.incoming import as_message_event, interpret_payload, message_key
-from adapters.slack.payloads import PayloadContext
-from bot.core.choices import Command, Verb, Word
-from bot.core.events import Commanded, Opened, Pressed, Said
-from bot.core.intent import Question
-from bot.core.people import Person, Thread
-from tests.adapters.slack.way_in import US
-from tests.beds.slack import AKI, BOT, MIKA, OTHER_TEAM, PUBLIC, TEAM
+from bot.core.choices import Verb, Word
+from bot.core.events import Commanded, Configured, FromPeople, Opened, Pressed, Said, Visited
+from bot.core.people import Thread
+from tests.adapters.slack.bot import HOME, PAGE, Bot
+from tests.beds.slack import AKI, BOT, MIKA, OTHER_TEAM, PUBLIC, SECOND, TEAM, SlackBed
+from tests.fakes import cards
 
 Json = dict[str, Any]
-NOW = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
-TS, ROOT = "1763467200.000200", "1763467100.000100"
+ROOT, TS = "1763467100.000100", "1763467200.000200"
 THREAD = Thread(platform="slack", workspace=TEAM, channel=PUBLIC, root=ROOT)
-QUESTIONS = (
-    Question(number=1, text="Where?", options=("Here", "There"), default="Here"),
-    Question(number=2, text="When?", default="Now"),
-)
+IN_CHANNEL = THREAD.model_copy(update={"root": ""})
+USER = {"id": MIKA, "team_id": TEAM}
+ALL_IS_ACKED = 30
 
 
-def meaning(body: Json) -> PayloadMeaning:
-    def asked(thread: Thread, key: str) -> Sequence[Question]:
-        return QUESTIONS if (thread, key) == (THREAD, "questions") else ()
+@dataclass(frozen=True)
+class Heard:
+    """What an event is expected to say."""
 
-    return interpret_payload(body, US, NOW, PayloadContext(asked))
-
-
-def said(text: str, **more: Any) -> Json:
-    event = {"type": "message", "user": MIKA, "channel": PUBLIC, "ts": TS, "text": text}
-    body = {"type": "event_callback", "team_id": TEAM, "event_id": "Ev1"}
-    return body | {"event": event | more}
+    kind: type[FromPeople]
+    thread: Thread = THREAD
+    says: tuple[Any, ...] = ()
+    """Text and mention; word, argument and mention; or verb and what it is about."""
 
 
-def in_thread(text: str, **more: Any) -> Json:
-    return said(text, thread_ts=ROOT, **more)
+def gist(event: FromPeople, thread: Thread) -> Heard:
+    match event:
+        case Said():
+            says: tuple[Any, ...] = (event.text, event.mention)
+        case Commanded():
+            says = (event.command.word, event.command.argument, event.mention)
+        case Pressed():
+            says = (event.verb, event.about)
+        case Opened():
+            says = (event.verb,)
+        case _:
+            says = ()
+    return Heard(type(event), thread, says)
 
 
-def delivered(body: Json) -> Delivery:
-    found = meaning(body)
-    assert isinstance(found, Delivery), found
-    return found
+async def hears(bot: Bot, kind: str, payload: Json) -> Heard | None:
+    before = len(bot.desk.taken)
+    delivery = bot.bed.courier.send(kind, payload)
+    async with asyncio.timeout(ALL_IS_ACKED):
+        await delivery.over.wait()
+    assert delivery.acked, f"never acked: {payload}"
+    new = list(bot.desk.taken.values())[before:]
+    assert len(new) <= 1
+    return gist(new[0][1], new[0][0]) if new else None
 
 
-def press(button: Button | str, **more: Any) -> Json:
-    value = button if isinstance(button, str) else button.value
+def message(text: str, **more: Any) -> Json:
+    """Said in a thread."""
+    event = {"type": "message", "user": MIKA, "channel": PUBLIC, "ts": TS, "thread_ts": ROOT}
+    return told(event | {"text": text, "event_ts": TS} | more)
+
+
+def told(event: Json, **more: Any) -> Json:
+    body: Json = {"type": "event_callback", "team_id": TEAM, "event_id": "Ev1", "event_time": 1}
+    return body | {"event": event, "is_ext_shared_channel": False} | more
+
+
+def top(text: str, **more: Any) -> Json:
+    """Said in the channel itself."""
+    return message(text, thread_ts=None, **more)
+
+
+def said(text: str, mention: bool = False, thread: Thread = THREAD) -> Heard:
+    return Heard(Said, thread, (text, mention))
+
+
+def command(word: Word, argument: str = "", *, mention: bool, thread: Thread = THREAD) -> Heard:
+    return Heard(Commanded, thread, (word, argument, mention))
+
+
+OWN = THREAD.model_copy(update={"root": TS})
+DM = THREAD.model_copy(update={"channel": "D0001", "direct": True})
+STOP = {"type": "agent_session_stopped", "channel": PUBLIC, "thread_ts": ROOT, "user": MIKA}
+MESSAGES: list[tuple[str, Json, Heard | None]] = [
+    ("a mention", top(f"<@{BOT}> Add it", type="app_mention"), said("Add it", True, OWN)),
+    ("the message it stands in", top(f"<@{BOT}> Add it"), said("Add it", True, OWN)),
+    ("a reply", message("blue, please"), said("blue, please")),
+    ("an escaped sign", message("a &lt; b &amp; c"), said("a < b & c")),
+    ("a broadcast", message("hi", subtype="thread_broadcast"), said("hi")),
+    ("a link", message("see <http://x.example|this>"), said("see this (http://x.example)")),
+    ("talk in a channel", top("Lunch?"), None),
+    ("talk to somebody else", message(f"<@{AKI}> what do you think?"), None),
+    ("to both", message(f"<@{AKI}> wait. <@{BOT}> go on"), said(f"@{AKI} wait. go on", True)),
+    ("stop", message("stop"), command(Word.STOP, mention=False)),
+    ("stop, to the bot", message(f"<@{BOT}> stop"), command(Word.STOP, mention=True)),
+    ("stop, in a channel", top("stop"), None),
+    ("nothing but the name", top(f"<@{BOT}>"), command(Word.HELP, mention=True, thread=OWN)),
+    ("nothing", message(""), None),
+    ("an edit", message("Add", subtype="message_changed", hidden=True), None),
+    ("a deletion", message("Add", subtype="message_deleted"), None),
+    ("somebody joins", message("Add", subtype="channel_join"), None),
+    ("a bot", message("Add", subtype="bot_message"), None),
+    ("another app", message("Add", bot_id="B0OTHER"), None),
+    ("itself", message("Add", user=BOT, bot_id="B0BOT"), None),
+    ("itself, as a user", message("Add", user=BOT), None),
+    ("Slack", message("Add", user="USLACKBOT"), None),
+    ("nobody", message("Add", user=None), None),
+    ("nowhere", message("Add", channel=None), None),
+    ("without a time", message("Add", ts=None), None),
+    ("another workspace", message("Add") | {"team_id": OTHER_TEAM}, None),
+    (
+        "another workspace, by a shared channel",
+        message("Add") | {"team_id": OTHER_TEAM, "authorizations": [{"team_id": TEAM}]},
+        said("Add"),
+    ),
+    (
+        "alone with the bot",
+        top("Add it", channel="D0001", channel_type="im"),
+        said("Add it", True, DM.model_copy(update={"root": TS})),
+    ),
+    (
+        "a reply there",
+        message(f"<@{AKI}> said: blue", channel="D0001"),
+        said(f"@{AKI} said: blue", True, DM),
+    ),
+    ("Slack's own stop", told(STOP | {"event_ts": TS}), command(Word.STOP, mention=True)),
+    (
+        "the home is opened",
+        told({"type": "app_home_opened", "user": MIKA, "tab": "home", "event_ts": TS}),
+        Heard(Visited, HOME),
+    ),
+    (
+        "another tab",
+        told({"type": "app_home_opened", "user": MIKA, "tab": "about", "event_ts": TS}),
+        None,
+    ),
+    ("what nobody listens to", told({"type": "channel_rename", "event_ts": TS}), None),
+    ("without its shape", told({"type": "message", "event_ts": TS}), None),
+]
+
+
+def slash(text: str, name: str = "/gwt", **more: str) -> Json:
+    body = {"command": name, "text": text, "user_id": MIKA, "channel_id": PUBLIC, "team_id": TEAM}
+    return body | {"trigger_id": "t1"} | more
+
+
+def order(word: Word, argument: str = "") -> Heard:
+    return command(word, argument, mention=True, thread=IN_CHANNEL)
+
+
+SLASHES: list[tuple[str, Json, Heard | None]] = [
+    (f"{one['command']} {one['text']}"[:40], one, heard)
+    for one, heard in (
+        (slash(""), order(Word.HELP)),
+        (slash("help"), order(Word.HELP)),
+        (slash("status"), order(Word.STATUS)),
+        (slash("status 1a2b3c4d"), order(Word.STATUS, "1a2b3c4d")),
+        (slash("resume 1a2b"), order(Word.RESUME, "1a2b")),
+        (slash("catch up"), order(Word.CATCH_UP)),
+        (slash("repo shop"), order(Word.REPO, "shop")),
+        (slash("logs T001"), order(Word.LOGS, "T001")),
+        (slash("fly to the moon"), order(Word.HELP)),
+        (slash("<!channel>"), order(Word.HELP)),
+        (slash("new shiny thing"), order(Word.HELP)),
+        (slash("x" * 3_000), order(Word.HELP)),
+        (slash("", "/interrupt"), order(Word.STOP)),
+        (slash("1a2b", "/interrupt"), order(Word.STOP, "1a2b")),
+        (slash("all-mine", "/interrupt"), order(Word.STOP, "all-mine")),
+        (slash("", "/sessions"), order(Word.SESSIONS)),
+        (slash(" List ", "/sessions"), order(Word.SESSIONS)),
+        (slash("resume 1a2b", "/sessions"), order(Word.RESUME, "1a2b")),
+        (slash("new", "/sessions"), order(Word.HELP)),
+        (slash("", "/other"), order(Word.HELP)),
+        (slash("status", user_id=""), None),
+        (slash("new"), Heard(Opened, IN_CHANNEL, (Verb.BEGIN,))),
+        (slash(" Start "), Heard(Opened, IN_CHANNEL, (Verb.BEGIN,))),
+        (slash("spec"), Heard(Opened, IN_CHANNEL, (Verb.SPEC,))),
+    )
+]
+
+
+def shortcut(name: str, **more: Any) -> Json:
+    body: Json = {"type": "message_action", "callback_id": name, "user": USER, "trigger_id": "t1"}
+    at = {"channel": {"id": PUBLIC}, "message": {"ts": TS, "thread_ts": ROOT}}
+    return body | at | more
+
+
+def press(value: str, **more: Any) -> Json:
     action = {"type": "button", "action_id": "a:0", "value": value, "action_ts": "1763467300.5"}
-    label = {"type": "plain_text", "text": "Request changes"}
     return {
         "type": "block_actions",
         "team": {"id": TEAM},
-        "user": {"id": MIKA, "team_id": TEAM},
+        "user": USER,
         "channel": {"id": PUBLIC},
         "container": {"type": "message", "message_ts": TS, "channel_id": PUBLIC},
         "message": {"ts": TS, "thread_ts": ROOT},
         "trigger_id": "t1",
-        "state": {"values": {}},
-        "actions": [action | {"text": label}],
+        "actions": [action],
         **more,
     }
 
 
-def sent(view: forms.ModalView, values: Json) -> Json:
-    told = {"id": "V1", "hash": "h1", "state": {"values": values}}
-    user = {"id": MIKA, "team_id": TEAM}
-    return {"type": "view_submission", "user": user, "view": {**view, **told}}
-
-
-def typed(command: str, text: str = "") -> Json:
-    told = {"command": command, "text": text, "user_id": MIKA, "channel_id": PUBLIC}
-    return told | {"team_id": TEAM, "trigger_id": "t1"}
-
-
-# what is written
-
-
-def test_a_mention_and_the_message_it_stands_in_are_one_event() -> None:
-    mention = delivered(said(f"<@{BOT}> Add a dark mode", type="app_mention"))
-    message = delivered(said(f"<@{BOT}> Add a dark mode", channel_type="channel"))
-    assert mention == message
-    assert mention.id == f"slack:{TEAM}:{PUBLIC}:{TS}"
-    assert mention.what == Talk("Add a dark mode", mention=True)
-    assert mention.thread == THREAD.model_copy(update={"root": TS})
-
-
-def test_a_message_read_from_the_history_is_the_same_event() -> None:
-    live = in_thread("blue, please", channel_type="channel")
-    read = {"type": "message", "user": MIKA, "ts": TS, "thread_ts": ROOT, "text": "blue, please"}
-    assert meaning(dict(as_message_event(read, PUBLIC, US))) == meaning(live)
-    assert message_key(live) == (PUBLIC, TS)
-    assert message_key(press("x")) is None
-
-
-def test_a_reply_needs_no_mention_and_is_marked_as_such() -> None:
-    reply = delivered(in_thread("blue, please"))
-    assert reply.what == Talk("blue, please", mention=False)
-    assert reply.thread == THREAD
-    assert reply.at == datetime(2025, 11, 18, 12, 0, 0, 200, tzinfo=UTC)
-
-
-def test_a_file_a_broadcast_and_an_escaped_sign_are_talk() -> None:
-    for subtype in ("file_share", "thread_broadcast"):
-        heard_so = delivered(in_thread("a &lt; b", subtype=subtype))
-        assert heard_so.what == Talk("a < b", mention=False)
+INTERACTIONS: list[tuple[str, Json, Heard | None]] = [
+    ("stop, in a menu", shortcut("session_interrupt"), command(Word.STOP, mention=True)),
+    (
+        "status, on a root",
+        shortcut("session_status", message={"ts": ROOT}),
+        command(Word.STATUS, mention=True),
+    ),
+    ("another app's", shortcut("other"), None),
+    ("nobody's", shortcut("session_status", user={}), None),
+    (
+        "everywhere",
+        {"type": "shortcut", "callback_id": "session_new", "user": USER, "trigger_id": "t1"},
+        Heard(Opened, HOME, (Verb.BEGIN,)),
+    ),
+    ("everywhere, other", {"type": "shortcut", "callback_id": "x", "user": USER}, None),
+    ("a closed window", {"type": "view_closed", "view": {"id": "V1"}}, None),
+    ("options", {"type": "block_suggestion"}, None),
+    ("hollow", {"type": "block_actions", "actions": [1], "view": [], "message": "x"}, None),
+    ("a hollow form", {"type": "view_submission", "view": []}, None),
+    *(
+        (f"a press on {value!r}", press(value), None)
+        for value in ("", "approve", "{}", "[1]", '{"v":"launch"}', '{"v":"stop","more":1}', "[" * 3_000)
+    ),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "more",
-    [
-        {"subtype": "message_changed", "hidden": True},
-        {"subtype": "message_deleted"},
-        {"subtype": "channel_join"},
-        {"subtype": "bot_message"},
-        {"bot_id": "B0OTHER"},
-        {"bot_id": "B0BOT", "user": BOT},
-        {"user": BOT},
-        {"user": "USLACKBOT"},
-        {"user": None},
-        {"channel": None},
-        {"ts": None},
-    ],
+    ("kind", "rows"),
+    [("events_api", MESSAGES), ("slash_commands", SLASHES), ("interactive", INTERACTIONS)],
+    ids=["messages", "slashes", "interactions"],
 )
-def test_what_no_person_says_means_nothing(more: Json) -> None:
-    assert isinstance(meaning(in_thread("Add a dark mode", **more)), NotForBot)
-
-
-def test_talk_among_people_is_not_for_the_bot() -> None:
-    lunch = meaning(said("Lunch?"))
-    assert isinstance(lunch, NotForBot)
-    assert lunch.talked == THREAD.model_copy(update={"root": TS})
-    asked = meaning(in_thread(f"<@{AKI}> what do you think?"))
-    assert isinstance(asked, NotForBot)
-    assert asked.talked == THREAD
-    both = delivered(in_thread(f"<@{AKI}> wait. <@{BOT}> go on"))
-    assert isinstance(both.what, Talk)
-    assert both.what.mention
-
-
-@pytest.mark.parametrize(
-    ("text", "mention"), [("stop", False), (f"<@{BOT}> stop", True), (f"stop <@{BOT}>", True)]
-)
-def test_stop_is_a_command_in_a_thread_with_or_without_a_mention(text: str, mention: bool) -> None:
-    assert delivered(in_thread(text)).what == SlackCommand(Command(word=Word.STOP), mention)
-
-
-def test_stop_in_a_channel_is_talk_among_people() -> None:
-    assert isinstance(meaning(said("stop")), NotForBot)
-
-
-def test_the_name_of_the_bot_alone_asks_for_help() -> None:
-    assert delivered(said(f"<@{BOT}>")).what == SlackCommand(Command(word=Word.HELP), mention=True)
-    assert isinstance(meaning(in_thread("")), NotForBot)
-
-
-def test_everything_in_a_direct_message_is_for_the_bot() -> None:
-    top = delivered(said("Add a dark mode", channel="D0001", channel_type="im"))
-    assert top.what == Talk("Add a dark mode", mention=True)
-    assert top.thread.direct
-    assert top.thread.root == TS
-    reply = delivered(in_thread(f"<@{AKI}> said: blue", channel="D0001"))
-    assert reply.what == Talk(f"@{AKI} said: blue", mention=True)
-
-
-def test_where_somebody_comes_from_is_kept() -> None:
-    for name in ("user_team", "source_team"):
-        assert delivered(in_thread("hi", **{name: OTHER_TEAM})).home == OTHER_TEAM
-    assert delivered(in_thread("hi")).home == ""
-
-
-def test_what_happens_in_another_workspace_means_nothing() -> None:
-    foreign = said(f"<@{BOT}> hi") | {"team_id": OTHER_TEAM}
-    assert isinstance(meaning(foreign), NotForBot)
-    shared = foreign | {"authorizations": [{"team_id": TEAM}]}
-    assert delivered(shared).thread.workspace == TEAM
-
-
-# commands
-
-
-@pytest.mark.parametrize(
-    ("command", "text", "word", "argument"),
-    [
-        ("/gwt", "status", Word.STATUS, ""),
-        ("/gwt", "resume 1a2b", Word.RESUME, "1a2b"),
-        ("/gwt", "", Word.HELP, ""),
-        ("/interrupt", "", Word.STOP, ""),
-        ("/interrupt", "1a2b", Word.STOP, "1a2b"),
-        ("/interrupt", "all-mine", Word.STOP, "all-mine"),
-        ("/sessions", "", Word.SESSIONS, ""),
-        ("/sessions", " List ", Word.SESSIONS, ""),
-        ("/sessions", "resume 1a2b", Word.RESUME, "1a2b"),
-        ("/sessions", "discard 1a2b", Word.DISCARD, "1a2b"),
-    ],
-)
-def test_a_slash_command_is_given_in_the_channel_itself(
-    command: str, text: str, word: Word, argument: str
+async def test_what_slack_tells_means_one_thing(
+    bot: Bot, kind: str, rows: list[tuple[str, Json, Heard | None]]
 ) -> None:
-    order = delivered(typed(command, text))
-    assert order.what == SlackCommand(Command(word=word, argument=argument))
-    assert order.thread == THREAD.model_copy(update={"root": ""})
-    assert (order.id, order.at) == (f"slack:{TEAM}:t1", NOW)
+    bot.bed.leeway.checked = False  # much of it happened nowhere
+    wrong: list[str] = []
+    for number, (name, payload, expected) in enumerate(rows):
+        heard = await hears(bot, kind, fresh(payload, number))
+        if heard != adapted(expected, number):
+            wrong.append(f"{name}: {heard} instead of {expected}")
+    assert wrong == []
 
 
-def test_a_slash_command_from_elsewhere_tells_where_it_is_from() -> None:
-    assert delivered(typed("/gwt") | {"team_id": OTHER_TEAM}).home == OTHER_TEAM
+def fresh(payload: Json, number: int) -> Json:
+    """Each happens at a time of its own, else it were the same event again."""
+    told: Json = dict(payload)
+    if "trigger_id" in payload:
+        told["trigger_id"] = f"t{number}"
+    event = told.get("event")
+    if event and event.get("ts"):
+        told["event"] = event | {"ts": f"{TS[:-3]}{number:03}"}
+    return told | {"event_id": f"Ev{number}"} if event else told
 
 
-@pytest.mark.parametrize(
-    ("callback", "word"), [("session_interrupt", Word.STOP), ("session_status", Word.STATUS)]
-)
-def test_a_shortcut_is_a_command_in_the_thread_of_its_message(callback: str, word: Word) -> None:
-    body = {
-        "type": "message_action",
-        "callback_id": callback,
-        "user": {"id": MIKA},
-        "channel": {"id": PUBLIC},
-        "message": {"ts": TS, "thread_ts": ROOT},
-        "trigger_id": "t1",
-    }
-    assert delivered(body).what == SlackCommand(Command(word=word))
-    assert delivered(body).thread == THREAD
-    on_root = delivered(body | {"message": {"ts": ROOT}, "trigger_id": "t2"})
-    assert on_root.thread == THREAD
-    assert on_root.id != delivered(body).id
-    assert isinstance(meaning(body | {"callback_id": "other"}), NotForBot)
+def adapted(expected: Heard | None, number: int) -> Heard | None:
+    if expected and expected.thread.root == TS:
+        root = f"{TS[:-3]}{number:03}"
+        return Heard(
+            expected.kind, expected.thread.model_copy(update={"root": root}), expected.says
+        )
+    return expected
 
 
-def test_slacks_own_stop_is_one_event_however_often_it_comes() -> None:
-    event = {"type": "agent_session_stopped", "channel": PUBLIC, "thread_ts": ROOT}
-    body = said("") | {"event": event | {"user": MIKA, "event_ts": TS}}
-    assert delivered(body).what == SlackCommand(Command(word=Word.STOP), mention=True)
-    assert delivered(body).thread == THREAD
-    assert delivered(body).id != delivered(body | {"event_id": "Ev2"}).id
+async def test_what_was_typed_and_not_understood_can_be_named_in_the_answer(bot: Bot) -> None:
+    await bot.bed.slash(AKI, SECOND, "/gwt", "make <it> so")
+    _, event = await bot.one()
+    assert isinstance(event, Commanded)
+    assert event.command.text == "make <it> so"
+    await hears(bot, "slash_commands", slash("x" * 3_000))
+    assert isinstance(event := bot.desk.events[-1], Commanded)
+    assert 0 < len(event.command.text) < 100
 
 
-# buttons and forms
-
-
-def test_a_press_is_about_what_its_button_says() -> None:
-    pressed = delivered(press(Button(verb=Verb.APPROVE, about="abc", key="approval:1")))
-    assert pressed.what == PressedButton(Verb.APPROVE, "abc")
-    assert pressed.thread == THREAD
-    assert pressed.id == f"slack:{TEAM}:{PUBLIC}:{TS}:1763467300.5:{MIKA}"
-
-
-def test_a_press_on_what_only_one_sees_in_a_channel_has_no_thread() -> None:
-    body = press(Button(verb=Verb.STOP, about="1a2b"))
-    del body["message"]
-    assert delivered(body).thread.root == ""
-    body["container"]["thread_ts"] = ROOT
-    assert delivered(body).thread == THREAD
-
-
-@pytest.mark.parametrize(
-    "value", ["", "approve", "{}", "[1]", '{"v":"launch"}', '{"v":"stop","more":1}']
-)
-def test_a_value_that_is_none_of_ours_means_nothing(value: str) -> None:
-    assert isinstance(meaning(press(value)), NotForBot)
-
-
-def test_choosing_in_a_select_means_nothing_yet() -> None:
-    body = press(Button(verb=Verb.ANSWER))
-    body["actions"][0]["type"] = "static_select"
-    assert isinstance(meaning(body), NotForBot)
-
-
-def test_a_button_that_asks_leads_to_a_form() -> None:
-    button = Button(verb=Verb.CHANGE, about="abc", key="a", asks=True, question="What else?")
-    opening = delivered(press(button)).what
-    assert isinstance(opening, FormOpening)
-    assert (opening.verb, opening.trigger) == (Verb.CHANGE, "t1")
-    assert opening.form["title"]["text"] == "Request changes"
-    purpose = forms.FormPurpose.read(opening.form["private_metadata"])
-    assert purpose == forms.FormPurpose(thread=THREAD, verb=Verb.CHANGE, about="abc", key="a")
-
-
-def test_the_form_with_all_questions_knows_them_by_the_card() -> None:
-    known = delivered(press(Button(verb=Verb.ANSWER, key="questions", form=True))).what
-    assert isinstance(known, FormOpening)
-    assert "D1 Where?" in str(known.form)
-
-
-def test_picked_options_are_told_by_their_texts() -> None:
-    state = {"values": {"b1": {"pick:1": {"selected_option": {"value": "D1:2"}}, "x": None}}}
-    pressed = delivered(press(Button(verb=Verb.ANSWER, key="questions"), state=state))
-    assert pressed.what == PressedButton(Verb.ANSWER, answers={1: "There"})
-
-
-@pytest.mark.parametrize(("key", "option"), [("old", "D1:2"), ("questions", "D1:9")])
-def test_what_cannot_be_told_any_more_is_not_taken_for_the_defaults(key: str, option: str) -> None:
-    state = {"values": {"b1": {"pick:1": {"selected_option": {"value": option}}}}}
-    pressed = delivered(press(Button(verb=Verb.ANSWER, key=key), state=state))
-    assert isinstance(pressed.what, FormOpening)
-    assert "answer in the thread" in str(pressed.what.form)
-
-
-def test_a_form_with_forgotten_questions_is_neither_opened_nor_taken() -> None:
-    opening = delivered(press(Button(verb=Verb.ANSWER, key="old", form=True))).what
-    assert isinstance(opening, FormOpening)
-    assert opening.form["callback_id"] == forms.SAYING
-    purpose = forms.FormPurpose(thread=THREAD, verb=Verb.ANSWER, key="old")
-    form = forms.questions_form(QUESTIONS, purpose)
-    values = {"pick:1": {"pick:1": {"selected_option": {"value": "D1:2"}}}}
-    given_back = meaning(sent(form, values))
-    assert isinstance(given_back, IncompleteForm)
-    assert list(given_back.errors) == ["pick:1"]
-
-
-def test_what_was_written_in_a_form_comes_with_its_purpose() -> None:
-    purpose = forms.FormPurpose(thread=THREAD, verb=Verb.CHANGE, about="abc")
-    form = forms.ask_form("Changes", "What else?", purpose)
-    there = delivered(sent(form, {"said": {"said": {"value": " Smaller "}}}))
-    assert there.what == PressedButton(Verb.CHANGE, "abc", text="Smaller")
-    assert (there.thread, there.id) == (THREAD, f"slack:{TEAM}:V1:h1")
-    empty = meaning(sent(form, {"said": {"said": {"value": "  "}}}))
-    assert isinstance(empty, IncompleteForm)
-    assert list(empty.errors) == ["said"]
-
-
-def test_answers_from_a_form_are_by_question() -> None:
-    purpose = forms.FormPurpose(thread=THREAD, verb=Verb.ANSWER, key="questions")
-    form = forms.questions_form(QUESTIONS, purpose)
-    values = {
-        "pick:1": {"pick:1": {"selected_option": {"value": "D1:2"}}},
-        "else:2": {"else:2": {"value": "Tomorrow"}},
-    }
-    assert delivered(sent(form, values)).what == PressedButton(
-        Verb.ANSWER, answers={1: "There", 2: "Tomorrow"}
+@pytest.mark.parametrize("field", ["user_team", "source_team"])
+async def test_who_comes_from_another_workspace_is_an_outsider(bot: Bot, field: str) -> None:
+    await hears(bot, "events_api", message("hi", **{field: OTHER_TEAM}))
+    assert (bot.desk.events[-1].by.id, bot.desk.events[-1].by.outsider) == (
+        f"{OTHER_TEAM}:{MIKA}",
+        True,
     )
+    await hears(bot, "slash_commands", slash("status", team_id=OTHER_TEAM))
+    assert bot.desk.events[-1].by.outsider
 
 
-def test_a_form_of_somebody_else_means_nothing() -> None:
-    other = THREAD.model_copy(update={"workspace": OTHER_TEAM})
-    foreign = forms.ask_form("x", "y", forms.FormPurpose(thread=other, verb=Verb.CHANGE))
-    said_so = {"said": {"said": {"value": "Smaller"}}}
-    assert isinstance(meaning(sent(foreign, said_so)), NotForBot)
-    broken = foreign | {"private_metadata": "{"}
-    assert isinstance(meaning(sent(broken, said_so)), NotForBot)
+async def test_each_of_slacks_own_stops_is_another(bot: Bot) -> None:
+    bot.bed.leeway.checked = False
+    for name in ("Ev1", "Ev2", "Ev2"):
+        await hears(bot, "events_api", told(STOP | {"event_ts": TS}) | {"event_id": name})
+    assert len(bot.desk.taken) == 2
 
 
-@pytest.mark.parametrize("kind", ["view_closed", "block_suggestion", "shortcut", "", "tokens"])
-def test_what_nobody_listens_to_means_nothing(kind: str) -> None:
-    assert isinstance(meaning({"type": kind}), NotForBot)
-    assert isinstance(meaning(said("") | {"event": {"type": kind}}), NotForBot)
+# Buttons, by what the bot itself has put on them
 
 
-@pytest.mark.parametrize(
-    "kind", ["event_callback", "block_actions", "view_submission", "message_action"]
-)
-def test_what_has_not_its_shape_means_nothing(kind: str) -> None:
-    hollow = {"type": kind, "team_id": TEAM, "actions": [1], "view": [], "message": "x"}
-    events: list[Any] = [None, [], "x", {"type": "message", "channel": 1}]
-    for event in events:
-        assert isinstance(meaning(hollow | {"event": event}), NotForBot)
+async def test_a_press_is_about_what_its_button_says(bot: Bot) -> None:
+    thread, ts = await bot.shown(cards.APPROVAL)
+    await bot.bed.click(AKI, ts, "Approve")
+    where, event = await bot.one()
+    assert gist(event, where) == Heard(Pressed, thread, (Verb.APPROVE, cards.DIGEST))
+    assert event.by.id == f"{TEAM}:{AKI}"
 
 
-def test_a_delivery_becomes_the_event_of_a_person() -> None:
-    mika = Person(platform="slack", id=f"{TEAM}:{MIKA}", name="Mika")
-    button = Button(verb=Verb.CHANGE, about="abc", asks=True)
-    for body, kind in (
-        (in_thread("blue"), Said),
-        (in_thread("stop"), Commanded),
-        (press(Button(verb=Verb.APPROVE)), Pressed),
-        (press(button), Opened),
-    ):
-        event = delivered(body).event(mika)
-        assert isinstance(event, kind)
-        assert event.by == mika
+async def test_two_presses_are_two_events(bot: Bot) -> None:
+    _, ts = await bot.shown(cards.APPROVAL)
+    for who in (AKI, MIKA, MIKA):
+        await bot.bed.click(who, ts, "Approve")
+    await bot.taken(3)
 
 
-def changed(text: str, before: str = "Add a dark mode", **more: Any) -> Json:
-    message = {"type": "message", "user": MIKA, "ts": TS, "text": text}
-    message |= {"edited": {"user": MIKA, "ts": "1763467300.000100"}, **more}
-    event = {"subtype": "message_changed", "hidden": True, "message": message}
-    return said("") | {
-        "event": said("")["event"] | event | {"previous_message": {**message, "text": before}}
-    }
+async def test_a_press_on_what_only_one_person_sees_is_about_its_thread(bot: Bot) -> None:
+    thread, _ = await bot.shown(cards.RECEIVED)
+    for where in (thread, thread.model_copy(update={"root": ""})):
+        card = cards.PROBLEM.model_copy(update={"key": f"in {where.root}"})
+        await bot.chat.whisper(where, cards.MIKA.model_copy(update={"id": f"{TEAM}:{MIKA}"}), card)
+        seen = bot.bed.ephemerals(MIKA)[-1]
+        await bot.bed.click(MIKA, seen.ts, card.choices[0].label)
+    assert [heard.root for heard, _ in await bot.taken(2)] == [thread.root, ""]
 
 
-def test_an_edit_by_the_author_tells_which_message_says_what_now() -> None:
-    edit = delivered(changed(f"<@{BOT}> Add a light mode"))
-    assert edit.what == MessageEdit(f"slack:{TEAM}:{PUBLIC}:{TS}", "Add a light mode")
-    assert edit.thread.root == TS
-    assert delivered(changed("And tabs", thread_ts=ROOT)).thread.root == ROOT
+@pytest.mark.parametrize(("thumb", "verb"), [("👍", Verb.HELPFUL), ("👎", Verb.UNHELPFUL)])
+async def test_a_thumb_is_heard_as_a_press(bot: Bot, thumb: str, verb: Verb) -> None:
+    _, ts = await bot.shown(cards.SUMMARY)
+    await bot.bed.click(MIKA, ts, thumb)
+    thread, event = await bot.one()
+    assert gist(event, thread).says[0] is verb
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        changed("Add a dark mode"),
-        changed("Another", edited=None),
-        changed("Another", edited={"user": AKI, "ts": TS}),
-        changed("Another", bot_id="B1"),
-        changed("Another", user=""),
-    ],
-    ids=["a link was unfolded", "not edited", "by somebody else", "a bot", "by nobody"],
-)
-def test_a_change_that_its_author_did_not_make_means_nothing(body: Json) -> None:
-    assert isinstance(meaning(body), NotForBot)
+async def test_a_button_of_another_version_of_the_bot_means_nothing(bot: Bot) -> None:
+    _, ts = await bot.shown(cards.APPROVAL)
+    [button, *_] = [
+        one for block in bot.bed.messages(PUBLIC)[-1].blocks for one in block.get("elements", ())
+    ]
+    button["value"] = '{"v":"launch","a":"x"}'
+    clicked = await bot.bed.click(MIKA, ts, "Approve")
+    assert clicked
+    await clicked.ack()
+    assert bot.desk.calls == []
+
+
+async def test_a_shortcut_is_about_the_thread_of_its_message(bot: Bot) -> None:
+    thread, ts = await bot.shown(cards.RECEIVED)
+    await bot.bed.message_shortcut(MIKA, ts, "session_interrupt")
+    await bot.bed.message_shortcut(MIKA, thread.root, "session_status")
+    both = await bot.taken(2)
+    assert {where.root for where, _ in both} == {thread.root}
+    assert [gist(event, thread).says[0] for _, event in both] == [Word.STOP, Word.STATUS]
+
+
+async def test_slacks_own_stop_button_stops(bot: Bot) -> None:
+    thread, _ = await bot.shown(cards.RECEIVED)
+    await bot.bed.until(lambda: bot.bed.session_status(PUBLIC, thread.root) == "processing")
+    await bot.bed.native_stop(MIKA, PUBLIC, thread.root)
+    where, event = await bot.one()
+    assert gist(event, where) == command(Word.STOP, mention=True, thread=thread)
+
+
+# Settings are nobody's but those of the home they were opened on
+
+
+@pytest.mark.covers("G-RULE-AI-4")
+async def test_model_and_endpoint_are_set_in_a_form(bot: Bot) -> None:
+    await bot.visit(PAGE)
+    await bot.bed.click(MIKA, "home", "Model and endpoint")
+    await bot.bed.until(lambda: bot.bed.views)
+    [form] = bot.bed.views
+    assert "Key: SET" in form.reads
+    assert "OPENAI_API_KEY in .env" in form.reads
+    for url, model, field in NOT_TAKEN:
+        answer = await bot.bed.submit(form, {"base_url": url, "model": model})
+        assert list(answer.get("errors", ())) == [field], url
+    await bot.bed.submit(form, {"base_url": " https://models.example/v1 ", "model": "org/m-1"})
+    [_, (thread, event)] = await bot.taken(2)
+    assert isinstance(event, Configured)
+    assert (event.base_url, event.model, thread) == ("https://models.example/v1", "org/m-1", HOME)
+
+
+NOT_TAKEN = [
+    *(
+        (url, "m", "base_url")
+        for url in (
+            "models.example",
+            "ftp://models.example",
+            "https://",
+            "https://me:secret@models.example/v1",
+            "https://models.example/v1?key=secret",
+            "https://models.example/v1#x",
+            "https://models.example/ v1",
+            "https://models.example:99999/",
+            "https://[::1/",
+            "javascript:alert(1)",
+        )
+    ),
+    ("https://models.example/v1", "the best one", "model"),
+]
+
+
+async def test_who_may_not_is_shown_no_form(bot: Bot, bed: SlackBed) -> None:
+    await bot.visit(PAGE, AKI)
+    bot.desk.banned = {f"{TEAM}:{AKI}"}
+    await bed.click(AKI, "home", "Model and endpoint")
+    await bed.all_acked(ALL_IS_ACKED)
+    assert len(bot.desk.calls) == 1
+    assert bed.called("views.open") == []

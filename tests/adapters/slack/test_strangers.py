@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import pytest
 
-from adapters.slack.blocks.cards import draw_card
-from adapters.slack.files import SlackFiles
-from bot.core.cards import Card
 from bot.core.events import FromPeople
 from bot.core.gate import Door, Gate
 from bot.core.people import Role, Thread
 from bot.core.projections.records import Record
 from bot.core.states import Phase
 from bot.steps import messages
-from tests.adapters.slack.way_in import Desk, WayIn, listening, way_in
+from tests.adapters.slack.bot import Bot, Desk
 from tests.beds.slack import AKI, EXTERNAL, GUEST, MIKA, PUBLIC, TEAM, SlackBed
 from tests.fakes import cards
 from tests.flow import scenes
@@ -43,48 +41,45 @@ class RealDesk(Desk):
 class Place:
     """A plan waits for approval in a thread that Mika has begun; only Mika may do anything."""
 
-    way: WayIn
+    bot: Bot
     stage: Stage
-    root: str
+    thread: Thread
 
     @property
     def bed(self) -> SlackBed:
-        return self.way.bed
+        return self.bot.bed
 
-    async def card(self, card: Card) -> str:
-        [message] = draw_card(card)
-        return await self.way.post(self.root, message.text, message.blocks)
+    @property
+    def root(self) -> str:
+        return self.thread.root
 
     async def plan(self) -> str:
         record = Record.model_validate_json(next(iter(self.stage.store.records.values())))
-        return await self.card(messages.approval_wanted(record.session).card)
+        await self.bot.chat.show(self.thread, messages.approval_wanted(record.session).card)
+        return self.bot.cards(self.thread)[-1].ts
 
 
 @pytest.fixture
-async def place() -> AsyncIterator[Place]:
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
     stage = Stage()
     stage.platform = "slack"
     places = frozenset({f"{TEAM}:{PUBLIC}", f"{TEAM}:dm"})
     stage.gate = Gate({"slack": Door(dict.fromkeys(Role, frozenset({f"{TEAM}:{MIKA}"})), places)})
-    async with AsyncExitStack() as stack:
-        bed = await stack.enter_async_context(SlackBed())
+    may_ask = partial(stage.gate.grants, role=Role.START)
+    async with SlackBed() as bed:
         root = await bed.say(MIKA, PUBLIC, "Add discounts")
+        bed.deliveries.clear()
         session = scenes.awaiting_approval()
         session.thread = Thread(platform="slack", workspace=TEAM, channel=PUBLIC, root=root.ts)
         session.plan.shown_at = None  # a plan of today
         stage.store.save(Record(session=session))
         await stage.open()
         await stage.settle()
-        way = await stack.enter_async_context(
-            way_in(
-                bed,
-                RealDesk(stage),
-                brings=lambda client, people: [SlackFiles(client, lambda thread: True).beside],
-                may_ask=lambda thread, person: stage.gate.grants(thread, person, Role.START),
-            )
-        )
-        await stack.enter_async_context(listening(way))
-        yield Place(way, stage, root.ts)
+        bot = Bot(bed, tmp_path, may_ask=may_ask)
+        bot.desk = RealDesk(stage)
+        await bot.start()
+        yield Place(bot, stage, session.thread)
+        await bot.end()
         await stage.close()
 
 
@@ -127,7 +122,8 @@ async def asks_for_changes(at: Place, who: str) -> None:
 
 
 async def picks_and_answers(at: Place, who: str) -> None:
-    ts = await at.card(cards.QUESTIONS)
+    await at.bot.chat.show(at.thread, cards.QUESTIONS)
+    ts = at.bot.cards(at.thread)[-1].ts
     await at.bed.choose(who, ts, "pick:1", "D1:2")
     await at.bed.click(who, ts, "Send these answers")
 
@@ -171,12 +167,12 @@ async def test_nothing_a_stranger_does_has_any_effect(place: Place) -> None:
     stage, bed = place.stage, place.bed
     kept, shown = dict(stage.store.records), list(stage.chat.shown)
     for way in WAYS:
-        brought = len(place.way.desk.calls)
+        brought = len(place.bot.desk.calls)
         for who in STRANGERS:
             await way(place, who)
             await bed.all_acked(30)
         await stage.settle()
-        assert len(place.way.desk.calls) > brought, f"{way.__name__} was not heard"
+        assert len(place.bot.desk.calls) > brought, f"{way.__name__} was not heard"
         assert stage.store.records == kept, way.__name__
     assert stage.llm.calls == []
     assert stage.chat.shown == shown
@@ -193,7 +189,7 @@ async def test_edits_and_talk_of_strangers_are_not_even_brought(place: Place) ->
     await place.bed.edit(AKI, said.ts, f"<@{AKI}> Delete everything")
     await place.bed.delete(AKI, said.ts)
     await place.bed.all_acked(30)
-    assert place.way.desk.calls == []
+    assert place.bot.desk.calls == []
 
 
 async def test_the_same_press_of_somebody_who_may_counts(place: Place) -> None:

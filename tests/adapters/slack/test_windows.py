@@ -3,56 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 
-from adapters.slack.blocks.surfaces import page_wanted, window_pages, window_view
 from bot.core.cards import AnswerCard, NeedsYouCard
 from bot.core.choices import Choice, Verb
 from bot.core.errors import Unavailable
 from bot.core.events import FromPeople, Pressed
-from bot.core.layout import lay_out
 from bot.core.people import Thread
 from bot.core.sheets import Code, Text
 from tests.adapters.slack import content
-from tests.adapters.slack.whole import DEADLINE, HOME, Whole, answer, person, whole
-from tests.beds.slack import AKI, MIKA, PUBLIC, TEAM, SlackBed, View
+from tests.adapters.slack.bot import DEADLINE, HOME, Bot, answer, person
+from tests.beds.slack import AKI, MIKA, PUBLIC, TEAM, View
 from tests.beds.slack.forms import labels
-from tests.beds.slack.validation import wrong_in_view
 
 LOG = Choice(label="Show the log", verb=Verb.LOG, about="T001")
 CARD = NeedsYouCard(key="blocked:T001", title="T001 has failed", reason="Why?", choices=(LOG,))
 LINES = "\n".join(f"line {n} of the log, which says a thing & another" for n in range(900))
 _any = settings(
     max_examples=25,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.function_scoped_fixture,
+    ],
 )
 
 
-@pytest.fixture
-async def bed() -> AsyncIterator[SlackBed]:
-    async with SlackBed() as bed:
-        yield bed
+async def shown(bot: Bot) -> tuple[Thread, str]:
+    return await bot.shown(CARD)
 
 
-@pytest.fixture
-async def bot(bed: SlackBed, tmp_path: Path) -> AsyncIterator[Whole]:
-    async with whole(bed, tmp_path) as bot:
-        yield bot
-
-
-async def shown(bot: Whole) -> tuple[Thread, str]:
-    """A card with a button for the log, in a thread Mika began; nobody has taken note of it."""
-    root = await bot.bed.say(MIKA, PUBLIC, "What stands here is for nobody.")
-    thread = Thread(platform="slack", workspace=TEAM, channel=PUBLIC, root=root.ts)
-    await bot.chat.show(thread, CARD)
-    return thread, bot.bed.thread(PUBLIC, root.ts)[-1].ts
-
-
-async def window_of(bot: Whole, *words: str) -> View:
+async def window_of(bot: Bot, *words: str) -> View:
     def there() -> bool:
         return any(all(word in one.reads for word in words) for one in bot.bed.views)
 
@@ -60,50 +42,45 @@ async def window_of(bot: Whole, *words: str) -> View:
     return bot.bed.views[-1]
 
 
-# what it looks like
-
-
 @_any
 @given(content.answer_cards)
-def test_slack_takes_every_page_of_any_answer(card: AnswerCard) -> None:
-    laid = lay_out(card)
-    leaves = window_pages(laid)
-    for number in range(len(leaves)):
-        view = window_view(laid, leaves, number, "{}")
-        assert wrong_in_view(view) == []
-        assert [text for text in content.texts_of(view) if not text.strip()] == []
+async def test_slack_takes_any_answer_in_a_window(bot: Bot, card: AnswerCard) -> None:
+    _, ts = await shown(bot)
+    bot.desk.answer = lambda thread, event: bot.chat.whisper(
+        thread, event.by, card.model_copy(update={"key": f"answer:{event.id}"})
+    )
+    updates = len(bot.bed.called("views.update"))
+    await bot.bed.click(MIKA, ts, "Show the log")
+    await bot.bed.until(lambda: len(bot.bed.called("views.update")) > updates, DEADLINE)
+    [view] = bot.bed.views
+    assert bot.bed.called("views.update")[-1].error == ""
+    assert [text for text in content.texts_of(view.told) if not text.strip()] == []
+    await bot.bed.close(view)
+    await bot.bed.all_acked(DEADLINE)
 
 
-def test_nothing_of_a_long_log_is_left_out_and_its_end_comes_first() -> None:
-    laid = lay_out(AnswerCard(key="a", title="Logs", body=(Text(text="T001"), Code(text=LINES))))
-    leaves = window_pages(laid)
-    assert len(leaves) > 2
-    whole = "\n".join(text for leaf in leaves for text in content.texts_of(leaf))
+async def test_nothing_of_a_long_log_is_left_out_and_its_end_comes_first(bot: Bot) -> None:
+    thread, ts = await shown(bot)
+    await bot.bed.click(MIKA, ts, "Show the log")
+    [(_, event)] = await bot.taken(1)
+    await bot.chat.whisper(thread, event.by, answer(event, "Logs", Code(text=LINES)))
+    view = await window_of(bot, "line 899 ")
+    assert labels(view.told["blocks"]) == ["Older"]
+    pages = [view.reads]
+    while "Older" in labels(view.told["blocks"]):
+        await bot.bed.click(MIKA, view.id, "Older")
+        await bot.bed.until(lambda: view.reads != pages[-1], DEADLINE)
+        pages.append(view.reads)
+    whole = "".join(pages)
+    assert len(pages) > 2
     assert [f"line {n} " in whole for n in range(900)] == [True] * 900
-    last = window_view(laid, leaves, len(leaves) - 1)
-    assert "line 899 " in "\n".join(content.texts_of(last))
-    assert labels(_named(last)) == ["Older"]
-    assert labels(_named(window_view(laid, leaves, 1))) == ["Older", "Newer"]
-    assert labels(_named(window_view(laid, leaves, 0))) == ["Newer"]
-
-
-@pytest.mark.parametrize("value", ["", "x", "-1", "1e9", "9" * 40, None, 3])
-def test_a_page_nobody_offered_is_no_page(value: object) -> None:
-    assert page_wanted({"action_id": "page:older", "value": value}) is None
-    assert page_wanted({"action_id": "approve:0", "value": "1"}) is None
-
-
-def _named(view: dict[str, object]) -> list[dict[str, object]]:
-    blocks: list[dict[str, object]] = []
-    for number, block in enumerate(content.parts_of(view, "actions")):
-        blocks.append({**block, "block_id": str(number)})
-    return blocks
+    assert labels(view.told["blocks"]) == ["Newer"]
 
 
 # what becomes of it
 
 
-async def test_it_opens_at_once_and_is_filled_when_the_answer_comes(bot: Whole) -> None:
+async def test_it_opens_at_once_and_is_filled_when_the_answer_comes(bot: Bot) -> None:
     thread, ts = await shown(bot)
     bot.desk.gate = asyncio.Event()
     await bot.bed.click(MIKA, ts, "Show the log")
@@ -119,7 +96,7 @@ async def test_it_opens_at_once_and_is_filled_when_the_answer_comes(bot: Whole) 
     assert bot.bed.ephemerals(MIKA) == []
 
 
-async def test_an_answer_that_comes_while_the_press_is_taken_is_not_lost(bot: Whole) -> None:
+async def test_an_answer_that_comes_while_the_press_is_taken_is_not_lost(bot: Bot) -> None:
     async def tell(thread: Thread, event: FromPeople) -> None:
         await bot.chat.whisper(thread, event.by, answer(event, "Logs", Text(text="It began.")))
 
@@ -130,7 +107,7 @@ async def test_an_answer_that_comes_while_the_press_is_taken_is_not_lost(bot: Wh
     await window_of(bot, "It began.")
 
 
-async def test_a_long_answer_is_leafed_through(bot: Whole) -> None:
+async def test_a_long_answer_is_leafed_through(bot: Bot) -> None:
     thread, ts = await shown(bot)
     await bot.bed.click(MIKA, ts, "Show the log")
     [(_, event)] = await bot.taken(1)
@@ -143,7 +120,7 @@ async def test_a_long_answer_is_leafed_through(bot: Whole) -> None:
     await bot.taken(1)
 
 
-async def test_who_may_not_is_told_there_and_nobody_else_is(bot: Whole) -> None:
+async def test_who_may_not_is_told_there_and_nobody_else_is(bot: Bot) -> None:
     thread, ts = await shown(bot)
     bot.desk.banned = {f"{TEAM}:{AKI}"}
     await bot.bed.click(AKI, ts, "Show the log")
@@ -153,7 +130,7 @@ async def test_who_may_not_is_told_there_and_nobody_else_is(bot: Whole) -> None:
     assert len(bot.bed.thread(PUBLIC, thread.root)) == 2
 
 
-async def test_a_refusal_in_the_bots_own_words_stands_there_instead(bot: Whole) -> None:
+async def test_a_refusal_in_the_bots_own_words_stands_there_instead(bot: Bot) -> None:
     thread, ts = await shown(bot)
     bot.desk.gate = asyncio.Event()
     await bot.bed.click(AKI, ts, "Show the log")
@@ -167,7 +144,7 @@ async def test_a_refusal_in_the_bots_own_words_stands_there_instead(bot: Whole) 
     assert "You may not" not in view.reads
 
 
-async def test_what_cannot_be_taken_is_said_there(bot: Whole) -> None:
+async def test_what_cannot_be_taken_is_said_there(bot: Bot) -> None:
     _, ts = await shown(bot)
     bot.desk.fails = [Unavailable("No space left on device.")]
     await bot.bed.click(MIKA, ts, "Show the log")
@@ -175,7 +152,7 @@ async def test_what_cannot_be_taken_is_said_there(bot: Whole) -> None:
     assert bot.desk.taken == {}
 
 
-async def test_without_a_window_the_answer_is_told_in_the_thread(bot: Whole) -> None:
+async def test_without_a_window_the_answer_is_told_in_the_thread(bot: Bot) -> None:
     thread, ts = await shown(bot)
     bot.bed.faults.refuse("expired_trigger_id", "views.open")
     await bot.bed.click(MIKA, ts, "Show the log")
@@ -185,7 +162,7 @@ async def test_without_a_window_the_answer_is_told_in_the_thread(bot: Whole) -> 
     assert ("It began." in told.reads, told.thread) == (True, thread.root)
 
 
-async def test_a_window_that_was_closed_stays_closed(bot: Whole) -> None:
+async def test_a_window_that_was_closed_stays_closed(bot: Bot) -> None:
     thread, ts = await shown(bot)
     await bot.bed.click(MIKA, ts, "Show the log")
     view = await window_of(bot, "One moment")
@@ -200,7 +177,7 @@ async def test_a_window_that_was_closed_stays_closed(bot: Whole) -> None:
     assert bot.bed.ephemerals(MIKA) == []
 
 
-async def test_a_window_that_is_not_known_any_more_says_so(bot: Whole) -> None:
+async def test_a_window_that_is_not_known_any_more_says_so(bot: Bot) -> None:
     thread, ts = await shown(bot)
     await bot.bed.click(MIKA, ts, "Show the log")
     [(_, event)] = await bot.taken(1)
@@ -216,7 +193,7 @@ async def test_a_window_that_is_not_known_any_more_says_so(bot: Whole) -> None:
     assert "Out of date" in str(bot.bed.called("views.update")[-1].args["view"])
 
 
-async def test_told_again_and_again_of_one_press_it_opens_one_window(bot: Whole) -> None:
+async def test_told_again_and_again_of_one_press_it_opens_one_window(bot: Bot) -> None:
     _, ts = await shown(bot)
     await bot.bed.click(MIKA, ts, "Show the log")
     await window_of(bot, "One moment")
@@ -227,7 +204,7 @@ async def test_told_again_and_again_of_one_press_it_opens_one_window(bot: Whole)
     assert len(bot.bed.views) == 1
 
 
-async def test_it_opens_from_the_home_as_well(bot: Whole) -> None:
+async def test_it_opens_from_the_home_as_well(bot: Bot) -> None:
     told = AnswerCard(key="told:1", title="T001 has failed", choices=(LOG,))
     await bot.chat.whisper(HOME, person(MIKA), told)
     await bot.bed.click(MIKA, "home", "Show the log")

@@ -51,6 +51,11 @@ class Api:
         call = Call(request.match_info["method"], args.given, time.time())
         self.calls.append(call)
         channel = args.text("channel") or args.text("channel_id")
+        if self._faults.hangs(call.method):
+            if self._faults.hangs_when_done:
+                call.answer = self._answer(call, args, token)
+            self._faults.hanging.set()
+            await asyncio.Event().wait()
         fault = self._faults.next_for(call.method, channel, time.monotonic())
         if fault and fault.mishap is Mishap.SLOW:
             await asyncio.sleep(fault.seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from dataclasses import dataclass
 from enum import StrEnum
@@ -66,6 +67,10 @@ class Faults:
         """So many more times every envelope itself is delivered."""
         self.acks_elsewhere = True
         """Whether an ack counts that comes on another socket than its envelope went."""
+        self.hanging = asyncio.Event()
+        """A call hangs, as `hang` wanted it."""
+        self._until_hanging: int | None = None
+        self.hangs_when_done = False
 
     def answer(self, status: int, method: str = "*", times: int | None = 1) -> None:
         """500, 502, 503 …"""
@@ -90,6 +95,21 @@ class Faults:
 
     def lose_answer(self, method: str = "*", times: int | None = 1) -> None:
         self._orders.append(Fault(Mishap.LOST, method, times))
+
+    def hang(self, after: int | None, *, done: bool = False) -> None:
+        """Of the calls that write or read what stands in threads, the one after so many never returns; it is `done` all the
+        same, or it is not. None: no call hangs any more."""
+        self._until_hanging, self.hangs_when_done = after, done
+        self.hanging.clear()
+
+    def hangs(self, method: str) -> bool:
+        """Whether this call is the one."""
+        if self._until_hanging is None or not method.startswith(
+            ("chat.", "conversations.", "files.")
+        ):
+            return False
+        self._until_hanging -= 1
+        return self._until_hanging == -1
 
     def heal(self) -> None:
         """From now on everything works again; rate limits stay."""
