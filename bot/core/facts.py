@@ -43,7 +43,9 @@ def _changes(annotation: object) -> bool:
 def _copied(value: object) -> object:
     match value:
         case list():
-            return list(map(_copied, cast("list[object]", value)))
+            items = cast("list[object]", value)
+            living = bool(items) and isinstance(items[0], Living)  # a list holds one kind
+            return [_copied(item) for item in items] if living else [*items]
         case dict():
             return {**cast("dict[str, object]", value)}
         case Living():
