@@ -5,6 +5,7 @@ Errors are OSErrors: each adapter says in its own words what could not be done. 
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import fcntl
 import os
@@ -19,6 +20,7 @@ PRIVATE_DIRECTORY = 0o700
 TEMPORARY_SUFFIX = ".tmp"
 LARGEST_FILE = 512 << 20
 """Bytes. A session of 100,000 messages takes a tenth of it."""
+LOCK_PAUSE = 0.02
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
@@ -223,6 +225,24 @@ def try_lock(fd: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+async def take_lock(path: Path, *, seconds: float) -> int:
+    """The descriptor of a lock file once its lock is held; whoever has it closes it. Raises TimeoutError.
+
+    A program that inherits it holds the lock as long as it lives.
+    """
+    fd = open_private(path, os.O_RDWR)
+    try:
+        for _ in range(round(seconds / LOCK_PAUSE)):
+            if try_lock(fd):
+                return fd
+            await asyncio.sleep(LOCK_PAUSE)
+    except BaseException:
+        os.close(fd)
+        raise
+    os.close(fd)
+    raise TimeoutError
 
 
 def put_aside(path: Path) -> Path:

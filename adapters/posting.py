@@ -11,15 +11,13 @@ import hashlib
 import heapq
 import itertools
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 
-from pydantic import BaseModel, ValidationError
-
-from adapters.files import Disk, append_lines
+from adapters.state_files import JsonLines
 from bot.core.cards import (
     AnswerCard,
     Card,
@@ -93,7 +91,7 @@ class PostingLedger:
     def __init__(
         self, path: Path, *, threads_kept: int = THREADS_KEPT, changes_kept: int = CHANGES_KEPT
     ) -> None:
-        self._path = path
+        self._file = JsonLines(path, PlacedCard)
         self._threads_kept = threads_kept
         self._changes_kept = changes_kept
         self._changes = 0
@@ -101,7 +99,7 @@ class PostingLedger:
         self._threads: dict[str, Thread] = {}
         self._asides: dict[tuple[str, str], None] = {}
         self._by_message: dict[str, dict[str, _StoredCard]] = {}
-        for placed in _read_cards(path):
+        for placed in self._file.read():
             self._remember(placed, _StoredCard.of(placed))
         self._write_anew()
 
@@ -193,7 +191,7 @@ class PostingLedger:
 
     def _keep(self, placed: PlacedCard, *, wait: bool = True) -> None:
         line = _StoredCard.of(placed)
-        append_line(self._path, line.json.decode(), wait=wait)
+        self._file.append_line(line.json.decode(), wait=wait)
         self._remember(placed, line)
         self._changes += 1
         if self._changes >= self._changes_kept:
@@ -231,7 +229,7 @@ class PostingLedger:
             known.clear()
         for line in kept:
             self._remember(line.placed, line)
-        rewrite_lines(self._path, (line.json.decode() for line in kept))
+        self._file.replace_lines(line.json.decode() for line in kept)
 
     def _recent(self) -> list[_StoredCard]:
         """What was said aside is counted for itself: strangers' asides must not make threads forgotten."""
@@ -243,17 +241,6 @@ class PostingLedger:
 
 def digest_of(card: Card) -> str:
     return hashlib.sha256(card.model_dump_json().encode()).hexdigest()
-
-
-def _read_cards(path: Path) -> list[PlacedCard]:
-    """A line that was torn by a crash was not acted upon yet; it is passed over."""
-    found: list[PlacedCard] = []
-    for line in read_lines(path):
-        try:
-            found.append(PlacedCard.model_validate_json(line))
-        except ValidationError:
-            continue
-    return found
 
 
 # A thread that the bot begins. Its root message is written down for the whole channel, by the
@@ -382,68 +369,3 @@ def urgency_of(card: Card) -> Urgency:
             return Urgency.ANSWER
         case _:
             return Urgency.PERSON
-
-
-# Files of lines that only grow, and are rewritten now and then. After a crash what was written is
-# there, or a torn line is, which every reader skips.
-
-
-def read_lines(path: Path) -> list[bytes]:
-    """Empty: there is no such file yet."""
-    try:
-        found = path.read_bytes().splitlines()
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        reason = f"{path} cannot be read: {error.strerror}."
-        raise Unavailable(reason, "Let the bot read it.") from error
-    return [line for line in found if line]
-
-
-def append_line(path: Path, line: str, *, wait: bool = True) -> None:
-    """`wait`: until it would be there after a power cut, too."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        append_lines(path, (line,), wait=wait)
-    except OSError as error:
-        raise _unwritten(path, error) from error
-
-
-def rewrite_lines(path: Path, lines: Iterable[str]) -> None:
-    """In place of all that stands there; a crash leaves the one or the other."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        Disk().replace(path, "".join(f"{line}\n" for line in lines).encode())
-    except OSError as error:
-        raise _unwritten(path, error) from error
-
-
-def append_model(path: Path, new: BaseModel, every: Iterable[BaseModel], largest: int) -> None:
-    """Append, without waiting for the disk; of a file that has grown beyond `largest` bytes the newest half of `every` stays."""
-    append_line(path, new.model_dump_json(), wait=False)
-    if file_size(path) > largest:
-        lines = [one.model_dump_json() for one in every]
-        rewrite_lines(path, newest_that_fit(lines, largest // 2))
-
-
-def newest_that_fit(lines: Sequence[str], room: int) -> list[str]:
-    """The last of them, as many as there is room for, in bytes."""
-    kept: list[str] = []
-    for line in reversed(lines):
-        room -= len(line.encode()) + 2
-        if room < 0:
-            break
-        kept.append(line)
-    return kept[::-1]
-
-
-def file_size(path: Path) -> int:
-    """Of a file that is there or not."""
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
-
-
-def _unwritten(path: Path, error: OSError) -> Unavailable:
-    return Unavailable(f"{path} cannot be written: {error.strerror}.", "Is the disk full?")

@@ -156,6 +156,7 @@ def test_every_adapter_is_in_the_rule_that_keeps_them_apart() -> None:
         "adapters.files",
         "adapters.processes",
         "adapters.descendants",
+        "adapters.state_files",
     }  # what chats, what HTTP clients, and what all share
     assert sorted(ours) == sorted({name.removesuffix(".*") for name in rule["modules"]})
 

@@ -6,15 +6,14 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-from pydantic import ValidationError
 from rich.console import Group, RenderableType
 from rich.text import Text as Words
 
-from adapters import posting
 from adapters.console.progress import changes_between
 from adapters.console.rendering import (
     ConsoleScreen,
@@ -25,7 +24,8 @@ from adapters.console.rendering import (
     render_sheet,
 )
 from adapters.console.typed import OpenCards, ends_thread, waits_for_person
-from adapters.files import Disk, make_private
+from adapters.files import make_private
+from adapters.state_files import JsonFile, JsonLines
 from bot.core.cards import (
     ApprovalCard,
     Card,
@@ -58,9 +58,9 @@ class _KeptThread(Fact):
 
 class CurrentThread:
     def __init__(self, path: Path, channel: str = TERMINAL_CHANNEL) -> None:
-        self._path = path
+        self._file = JsonFile(path, _KeptThread)
         self._channel = channel
-        self._kept = self._read()
+        self._kept = self._file.read()
 
     @property
     def thread(self) -> Thread:
@@ -96,23 +96,9 @@ class CurrentThread:
         return thread
 
     def _keep(self, kept: _KeptThread) -> None:
-        """Replaced in one step: killed at any point, the old or the new one is there."""
-        if kept == self._kept:
-            return
-        try:
-            Disk().replace(self._path, kept.model_dump_json().encode())
-        except OSError as error:
-            raise Unavailable(
-                f"{self._path} cannot be written: {error.strerror}.", "Is the disk full?"
-            ) from error
-        self._kept = kept
-
-    def _read(self) -> _KeptThread | None:
-        try:
-            return _KeptThread.model_validate_json(self._path.read_bytes())
-        except (FileNotFoundError, ValidationError):
-            # not readable is as good as not there: sessions are kept elsewhere, and `resume` finds them
-            return None
+        if kept != self._kept:
+            self._file.write(kept)
+            self._kept = kept
 
 
 _UNREAD_SECONDS = 0.5
@@ -340,10 +326,11 @@ def _digest(card: Card) -> str:
 
 class ShownCards:
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._file = JsonLines(path, Showing, largest=LARGEST_FILE)
         self._last: dict[tuple[str, str], Showing] = {}
-        for old in _read_showings(path):
-            self._remember(old)
+        with suppress(Unavailable):
+            for old in self._file.read():
+                self._remember(old)
 
     def last(self, thread: Thread, key: str) -> Showing | None:
         return self._last.get((thread.key, key))
@@ -354,26 +341,11 @@ class ShownCards:
 
     def note(self, new: Showing) -> None:
         self._remember(new)
-        try:
-            posting.append_model(self._path, new, self._last.values(), LARGEST_FILE)
-        except Unavailable:
-            # the card stands there: failing would only show it again. Until a restart it is known
-            return
+        # the card stands there: failing would only show it again. Until a restart it is known
+        with suppress(Unavailable):
+            self._file.append_bounded(new, self._last.values())
 
     def _remember(self, showing: Showing) -> None:
         place = (showing.thread.key, showing.key)
         self._last.pop(place, None)
         self._last[place] = showing
-
-
-def _read_showings(path: Path) -> Iterator[Showing]:
-    """Every line that is whole. A torn one was of a card that is then shown once more."""
-    try:
-        found = posting.read_lines(path)
-    except Unavailable:
-        return
-    for line in found:
-        try:
-            yield Showing.model_validate_json(line)
-        except ValidationError:
-            continue

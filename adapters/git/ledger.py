@@ -14,10 +14,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from adapters.files import Disk, open_private, put_aside, try_lock
+from adapters.files import take_lock
 from adapters.git.layout import GitCheckout
+from adapters.state_files import JsonFile
 from bot.core.errors import Refused, Unavailable
 from bot.os_errors import as_unavailable
 
@@ -96,26 +97,10 @@ class GitLedger:
         self._directory = home / "repositories"
 
     def page(self, top: Path) -> RepositoryRecord | None:
-        path = self.path(top)
-        try:
-            return RepositoryRecord.model_validate_json(path.read_bytes())
-        except FileNotFoundError:
-            return None
-        except ValidationError:
-            put_aside(path)
-            return None
-        except OSError as error:
-            raise Refused(f"{path} cannot be read: {error.strerror}") from error
+        return self._file(top).read()
 
     def save(self, page: RepositoryRecord) -> None:
-        path = self.path(Path(page.top))
-        try:
-            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            Disk().replace(path, page.model_dump_json().encode())
-        except OSError as error:
-            if trouble := as_unavailable(error, path):
-                raise trouble from error
-            raise Refused(f"{path} cannot be written: {error.strerror}") from error
+        self._file(Path(page.top)).write(page)
 
     def drop(self, top: Path) -> None:
         self.path(top).unlink(missing_ok=True)
@@ -123,6 +108,9 @@ class GitLedger:
     def path(self, top: Path) -> Path:
         name = hashlib.sha256(str(top).encode("utf-8", "surrogateescape")).hexdigest()[:32]
         return self._directory / f"{name}.json"
+
+    def _file(self, top: Path) -> JsonFile[RepositoryRecord]:
+        return JsonFile(self.path(top), RepositoryRecord)
 
 
 # A repository while its lock is held: only who has one of these changes anything.
@@ -205,7 +193,6 @@ class LockedRepository:
 
 LOCK_FILE = "gwt-bot.lock"
 LOCK_SECONDS = 600.0
-LOCK_PAUSE = 0.02
 
 
 class Locks:
@@ -219,30 +206,22 @@ class Locks:
     async def held(self, common: Path) -> AsyncGenerator[int]:
         """Hold the lock of the repository whose common directory this is; the descriptor to hand to git."""
         async with self._mine.setdefault(common, asyncio.Lock()):
-            descriptor = _open_lock(common / LOCK_FILE)
+            descriptor = await self._take(common / LOCK_FILE)
             try:
-                await self._take(descriptor)
                 yield descriptor
             finally:
                 # closing does not release it while a git that outlived its call has it, too
                 os.close(descriptor)
 
-    async def _take(self, descriptor: int) -> None:
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._seconds
-        while not try_lock(descriptor):
-            if loop.time() > deadline:
-                raise Unavailable(
-                    "another gwt-bot works in this repository",
-                    "Wait for it, or stop it: one bot per repository.",
-                )
-            await asyncio.sleep(LOCK_PAUSE)
-
-
-def _open_lock(path: Path) -> int:
-    try:
-        return open_private(path, os.O_RDWR)
-    except OSError as error:
-        if trouble := as_unavailable(error, path):
-            raise trouble from error
-        raise Refused(f"{path} cannot be written: {error.strerror}") from error
+    async def _take(self, path: Path) -> int:
+        try:
+            return await take_lock(path, seconds=self._seconds)
+        except TimeoutError as error:
+            raise Unavailable(
+                "another gwt-bot works in this repository",
+                "Wait for it, or stop it: one bot per repository.",
+            ) from error
+        except OSError as error:
+            if trouble := as_unavailable(error, path):
+                raise trouble from error
+            raise Refused(f"{path} cannot be written: {error.strerror}") from error

@@ -15,15 +15,15 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from adapters.files import Disk, UnsyncedDisk, open_private, try_lock
+from adapters.files import UnsyncedDisk, make_private, take_lock
 from adapters.github.api import Address
 from adapters.github.git import GitResult, RemoteGit, failure_line
+from adapters.state_files import JsonFile
 from bot.core.errors import Refused, Unavailable
 
 _LOCK_SECONDS = 60.0
-_LOOK_SECONDS = 0.1
 _BROKEN = (
     "not a git repository",
     "bad config",
@@ -53,9 +53,8 @@ class Mirror:
     async def held(self) -> AsyncGenerator[None]:
         """One at a time. git inherits the lock: one that outlives the bot keeps the next bot waiting."""
         async with self._held:
-            descriptor = _open_lock(self._lock)
+            descriptor = await _lock(self._lock)
             try:
-                await _wait_for_lock(descriptor)
                 self._descriptor = descriptor
                 await self._made()
                 yield
@@ -146,10 +145,12 @@ def _not_taken(said: GitResult, repository: str, branch: str) -> Refused | Unava
     return Refused(f"{branch} cannot be copied from {repository}: {failure_line(said.err)}")
 
 
-def _open_lock(path: Path) -> int:
+async def _lock(path: Path) -> int:
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return open_private(path, os.O_RDWR)
+        make_private(path.parent)
+        return await take_lock(path, seconds=_LOCK_SECONDS)
+    except TimeoutError as error:
+        raise Unavailable("a git of an earlier run still works on the same branches") from error
     except OSError as error:
         raise Unavailable(f"{path.parent} cannot be written: {error.strerror}") from error
 
@@ -171,14 +172,6 @@ def _remove_stale_locks(path: Path) -> bool:
     return True
 
 
-async def _wait_for_lock(descriptor: int) -> None:
-    for _ in range(round(_LOCK_SECONDS / _LOOK_SECONDS)):
-        if try_lock(descriptor):
-            return
-        await asyncio.sleep(_LOOK_SECONDS)
-    raise Unavailable("a git of an earlier run still works on the same branches")
-
-
 # The commits the bot has pushed, on disk: written before it pushes, so that it knows its own work
 # after a crash.
 
@@ -194,37 +187,24 @@ class PushedCommits:
     """The commits that were pushed to each branch, the newest last."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._file = JsonFile(path, _PushedPage)
 
     def has(self, branch: str, commit: str) -> bool:
-        return commit in self._read().pushed.get(branch, ())
+        return commit in self._pushed().get(branch, ())
 
     def note(self, branch: str, commit: str) -> None:
-        pushed = self._read().pushed
+        pushed = self._pushed()
         before = pushed.pop(branch, ())
         commits = (*(one for one in before if one != commit), commit)[-_COMMITS_KEPT:]
         newest = list(pushed.items())[-(_BRANCHES_KEPT - 1) :]
         if before[-1:] != (commit,):
-            self._write(_PushedPage(pushed={**dict(newest), branch: commits}))
+            self._file.write(_PushedPage(pushed={**dict(newest), branch: commits}))
 
     def strike(self, branch: str) -> None:
-        pushed = self._read().pushed
+        pushed = self._pushed()
         if pushed.pop(branch, None) is not None:
-            self._write(_PushedPage(pushed=pushed))
+            self._file.write(_PushedPage(pushed=pushed))
 
-    def _read(self) -> _PushedPage:
-        try:
-            return _PushedPage.model_validate_json(self._path.read_bytes())
-        except FileNotFoundError:
-            return _PushedPage()
-        except ValidationError:
-            # without it the bot only trusts less: what it finds on a branch counts as somebody else's
-            return _PushedPage()
-
-    def _write(self, page: _PushedPage) -> None:
-        try:
-            Disk().replace(self._path, page.model_dump_json().encode())
-        except OSError as error:
-            raise Unavailable(
-                f"{self._path.name} cannot be written: {error.strerror}", "Make room on the disk."
-            ) from error
+    def _pushed(self) -> dict[str, tuple[str, ...]]:
+        """None where they are lost: the bot then trusts less, and what it finds on a branch counts as somebody else's."""
+        return (self._file.read() or _PushedPage()).pushed

@@ -8,15 +8,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 from uuid import NAMESPACE_URL, uuid5
 
-from pydantic import ValidationError
-
-from adapters import posting
+from adapters.state_files import JsonLines
 from bot.core.cards import Card
 from bot.core.errors import PortError, Unavailable
 from bot.core.events import FromPeople
@@ -171,10 +170,11 @@ class BoardCard(Fact):
 
 class Board:
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._file = JsonLines(path, BoardCard, largest=LARGEST_BOARD)
         self._cards: dict[tuple[str, str], BoardCard] = {}
-        for old in _read_board(path):
-            self._remember(old)
+        with suppress(Unavailable):
+            for old in self._file.read():
+                self._remember(old)
 
     def __iter__(self) -> Iterator[BoardCard]:
         """The newest last."""
@@ -185,10 +185,8 @@ class Board:
         if self._cards.get((new.thread.key, new.card.key)) == new:
             return
         self._remember(new)
-        try:
-            posting.append_model(self._path, new, self._cards.values(), LARGEST_BOARD)
-        except Unavailable:
-            return
+        with suppress(Unavailable):
+            self._file.append_bounded(new, self._cards.values())
 
     def _remember(self, new: BoardCard) -> None:
         place = (new.thread.key, new.card.key)
@@ -196,16 +194,3 @@ class Board:
         self._cards[place] = new
         while len(self._cards) > MOST_CARDS:
             del self._cards[next(iter(self._cards))]
-
-
-def _read_board(path: Path) -> Iterator[BoardCard]:
-    """Every line that is whole, and of a kind of card there still is."""
-    try:
-        found = posting.read_lines(path)
-    except Unavailable:
-        return
-    for line in found:
-        try:
-            yield BoardCard.model_validate_json(line)
-        except ValidationError:
-            continue

@@ -13,7 +13,6 @@ from time import monotonic, time
 from typing import Any
 
 from aiohttp import web
-from pydantic import ValidationError
 from slack_bolt.adapter.aiohttp import to_aiohttp_response, to_bolt_request
 from slack_bolt.adapter.socket_mode.async_internals import run_async_bolt_app, send_async_response
 from slack_bolt.app.async_app import AsyncApp
@@ -23,7 +22,6 @@ from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.files import Disk
 from adapters.slack.client import (
     ConnectionHealth,
     SlackAccess,
@@ -31,6 +29,7 @@ from adapters.slack.client import (
     port_error,
     slack_errors,
 )
+from adapters.state_files import JsonFile
 from bot.core.errors import Refused, Unavailable
 from bot.core.facts import Fact
 
@@ -324,12 +323,13 @@ class ChannelMarks:
     """Times are Slack's, in seconds. What is on disk may lag behind: then some is read again, under the same ids."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._channels: dict[str, _ChannelMark] = {}
-        self._saved: dict[str, float] = {}
-        for channel, mark in _read_marks(path).items():
-            self._channels[channel] = _ChannelMark(newest=mark, held=mark)
-            self._saved[channel] = mark
+        self._file = JsonFile(path, _SavedMarks)
+        saved = self._file.read()
+        # damaged is as good as not there: then one hears from now on
+        self._saved: dict[str, float] = dict(saved.channels) if saved else {}
+        self._channels = {
+            name: _ChannelMark(newest=mark, held=mark) for name, mark in self._saved.items()
+        }
 
     def mark(self, channel: str) -> float | None:
         """Everything up to then was taken; None: nothing was ever heard there."""
@@ -381,23 +381,6 @@ class ChannelMarks:
     def save(self) -> None:
         """Replaced in one step, and only when something has changed."""
         marks = {name: one.mark for name, one in self._channels.items()}
-        if marks == self._saved and self._path.exists():
-            return
-        try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            Disk().replace(self._path, _SavedMarks(channels=marks).model_dump_json().encode())
-        except OSError as error:
-            raise Unavailable(
-                f"{self._path} cannot be written: {error.strerror}.", "Is the disk full?"
-            ) from error
-        self._saved = marks
-
-
-def _read_marks(path: Path) -> dict[str, float]:
-    """Not readable is as good as not there: then one hears from now on."""
-    try:
-        return _SavedMarks.model_validate_json(path.read_bytes()).channels
-    except (FileNotFoundError, ValidationError):
-        return {}
-    except OSError as error:
-        raise Unavailable(f"{path} cannot be read: {error.strerror}.") from error
+        if marks != self._saved or not self._file.path.exists():
+            self._file.write(_SavedMarks(channels=marks))
+            self._saved = marks

@@ -6,10 +6,10 @@ What may have been done already is looked for, never done again.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import time
@@ -17,11 +17,12 @@ from typing import Any
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.files import Disk
 from adapters.posting import PlacedCard
 from adapters.slack.blocks.cards import plainer_forms
 from adapters.slack.blocks.kit import EVERY_BLOCK_KIND, Block, BlockKind, SlackMessage
 from adapters.slack.client import AnswerLost, SlackAnswer, SlackDenied, call_slack
+from adapters.state_files import JsonFile
+from bot.core.errors import Unavailable
 from bot.core.people import Thread
 
 # Single messages of a card in its thread.
@@ -257,9 +258,12 @@ class SupportedBlocks:
     """Without a path it is remembered for this start only. `wall`: the time of day, in seconds."""
 
     def __init__(self, path: Path | None = None, *, wall: Callable[[], float] = time) -> None:
-        self._path = path
+        self._file = JsonFile(path, list[tuple[str, BlockKind, float]]) if path else None
         self._wall = wall
-        self._refused: dict[tuple[str, BlockKind], float] = _read_refused(path) if path else {}
+        self._refused: dict[tuple[str, BlockKind], float] = {}
+        if self._file:
+            with suppress(Unavailable):  # then it is found out anew
+                self._refused = {(where, kind): at for where, kind, at in self._file.read() or ()}
 
     def kinds(self, workspace: str) -> frozenset[BlockKind]:
         now = self._wall()
@@ -284,27 +288,13 @@ class SupportedBlocks:
         self._write()
 
     def _write(self) -> None:
-        if self._path is None:
+        if self._file is None:
             return
-        lines = [[where, kind, at] for (where, kind), at in self._refused.items()]
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            Disk().replace(self._path, json.dumps(lines).encode())
-        except OSError as error:
+            self._file.write([(where, kind, at) for (where, kind), at in self._refused.items()])
+        except Unavailable as error:
             # it costs a refused call after the next start, no more
-            log.warning("not noted", extra=_extra({"why": str(error.strerror)}))
-
-
-def _read_refused(path: Path) -> dict[tuple[str, BlockKind], float]:
-    """Nothing, where it cannot be read: then it is found out anew."""
-    try:
-        lines = json.loads(path.read_text(encoding="utf-8"))
-        return {(str(where), BlockKind(kind)): float(at) for where, kind, at in lines}
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, TypeError) as error:
-        log.warning("refusals forgotten", extra=_extra({"why": type(error).__name__}))
-        return {}
+            log.warning("not noted", extra=_extra({"why": error.reason}))
 
 
 def _extra(about: dict[str, Any]) -> dict[str, Any]:

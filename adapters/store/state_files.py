@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from adapters.files import Disk, make_private
+from adapters.state_files import JsonFile
 from adapters.store.disk import disk_error
 from bot.core.errors import Refused
 from bot.core.projections.records import E105, ReplState
@@ -19,32 +20,16 @@ class BindingsFile:
     """Implements bot.ports.Bindings. A file that cannot be read is as good as none: then everything is as set."""
 
     def __init__(self, home: Path, disk: Disk | None = None) -> None:
-        self._path = home / "bindings.json"
-        self._disk = disk or Disk()
-        self._bound = self._read()
+        self._file = JsonFile(home / "bindings.json", dict[str, str], disk=disk, indent=1)
+        self._bound = self._file.read() or {}
 
     def of(self, place: str) -> str:
         return self._bound.get(place, "")
 
     def bind(self, place: str, name: str) -> None:
-        bound = {**self._bound, place: name}
-        try:
-            make_private(self._path.parent)
-            self._disk.replace(self._path, json.dumps(bound, indent=1, sort_keys=True).encode())
-        except OSError as error:
-            raise disk_error(error, self._path) from error
+        bound = dict(sorted({**self._bound, place: name}.items()))
+        self._file.write(bound)
         self._bound = bound
-
-    def _read(self) -> dict[str, str]:
-        try:
-            told = json.loads(self._disk.read(self._path))
-        except (FileNotFoundError, ValueError, RecursionError):
-            return {}
-        except OSError as error:
-            raise disk_error(error, self._path) from error
-        if not isinstance(told, dict):
-            return {}
-        return {str(place): str(name) for place, name in told.items()}
 
 
 # repl.json: five keys, replaced in one step. A file that cannot be read is an error, and stays as

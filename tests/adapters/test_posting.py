@@ -24,6 +24,7 @@ from adapters.posting import (
     thread_from_root,
     urgency_of,
 )
+from adapters.state_files import JsonLines, newest_that_fit
 from bot.core.cards import Card
 from bot.core.choices import Choice, Verb
 from bot.core.errors import Unavailable
@@ -270,7 +271,7 @@ def test_a_thousand_threads_take_little_more_room_in_memory_than_on_disk(path: P
         )
         for number in range(1_000)
     )
-    posting.rewrite_lines(path, [one.model_dump_json() for one in placed])
+    JsonLines(path, posting.PlacedCard).replace(placed)
     PostingLedger(path)
     tracemalloc.start()
     try:
@@ -492,8 +493,8 @@ def test_nothing_a_person_must_act_upon_waits_behind_the_rest(card: Card) -> Non
 
 
 def test_of_lines_without_room_the_newest_are_kept() -> None:
-    assert posting.newest_that_fit(["one", "two", "three"], 12) == ["two", "three"]
-    assert posting.newest_that_fit(["one"], 2) == []
+    assert newest_that_fit(["one", "two", "three"], 12) == ["two", "three"]
+    assert newest_that_fit(["one"], 2) == []
 
 
 # Threads that the bot begins: by the card's key, in the whole channel

@@ -31,7 +31,7 @@ from adapters.matrix.crypto.encrypted_rooms import (
 )
 from adapters.matrix.crypto.machine import MEGOLM, OlmMachine
 from adapters.matrix.events import ENCRYPTED, MatrixEvent
-from adapters.matrix.storage import read_json, write_json
+from adapters.state_files import JsonFile
 from bot.core.errors import PortError, Refused, Unavailable
 
 # What comes in on its way to being heard. The place in the room moves on while a key is waited
@@ -374,8 +374,8 @@ class WaitingMessages:
     """And why keys were not given, as far as their owners have said."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        kept = read_json(path, _SavedMessages) or _SavedMessages()
+        self._file = JsonFile(path, _SavedMessages)
+        kept = self._file.read() or _SavedMessages()
         self._all = {one.id: one for one in kept.events}
         self._codes, self._unkept = kept.withheld, False
 
@@ -430,11 +430,7 @@ class WaitingMessages:
         del self._all[next(one.id for one in self._all.values() if one.sender == most)]
 
     def _write(self) -> None:
-        events = [
-            {"room": one.room, "event": one.event, "since": one.since, "told": one.told}
-            for one in self._all.values()
-        ]
-        write_json(self._path, {"events": events, "withheld": self._codes})
+        self._file.write(_SavedMessages(tuple(self._all.values()), self._codes))
         self._unkept = False
 
 

@@ -10,13 +10,13 @@ import logging
 import secrets
 import sqlite3
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nio import AsyncClient
 from nio.store import SqliteStore
 
-from adapters.files import create_file, make_private, put_aside
+from adapters.files import Disk, create_file, make_private, put_aside
 from adapters.matrix.client import ClientApi, Json, MatrixAccess, NotThere, SignedOut, connect
 from adapters.matrix.crypto.encrypted_rooms import KeysLost
 from adapters.matrix.crypto.identities import (
@@ -32,12 +32,7 @@ from adapters.matrix.crypto.identities import (
 )
 from adapters.matrix.crypto.machine import OlmMachine
 from adapters.matrix.crypto.setup import CRYPTO_FOLDER, LoggedIn, logged_in, logged_in_without_keys
-from adapters.matrix.storage import (
-    cannot_write,
-    read_json,
-    write_json,
-)
-from adapters.matrix.storage import replace_file as write
+from adapters.state_files import JsonFile, cannot_write
 from bot.core.errors import Refused
 
 log = logging.getLogger(__name__)
@@ -200,7 +195,7 @@ def _store_key(path: Path) -> str:
         key = ""
     if not key:
         key = secrets.token_urlsafe(32)
-        write(path, key.encode())
+        Disk().replace(path, key.encode())
     return key
 
 
@@ -224,10 +219,11 @@ class RenewedLogin:
 
 class LoginRenewal:
     def __init__(self, access: MatrixAccess, folder: Path) -> None:
-        self._access, self._path = access, folder / _LOGIN_FILE
+        self._access = access
+        self._file = JsonFile(folder / _LOGIN_FILE, RenewedLogin)
 
     def kept(self) -> RenewedLogin | None:
-        login = read_json(self._path, RenewedLogin)
+        login = self._file.read()
         mine = (self._access.user_id, self._digest)
         return login if login and (login.user_id, login.of) == mine else None
 
@@ -287,7 +283,7 @@ class LoginRenewal:
         return renewed
 
     def _keep(self, login: RenewedLogin) -> None:
-        write_json(self._path, asdict(login))
+        self._file.write(login)
 
 
 # Cross-signing: the account vouches for the bot's device, so that people's clients give it their
@@ -333,7 +329,8 @@ class CrossSigning:
     """One account, one device. `seeds` is where the secret part is kept."""
 
     def __init__(self, machine: OlmMachine, seeds: Path, password: str) -> None:
-        self._machine, self._seeds, self._password = machine, seeds, password
+        self._machine, self._password = machine, password
+        self._file = JsonFile(seeds, _Seeds)
         self._me = machine.olm.user_id
 
     async def sign(self, *, all_is_lost: bool = False) -> None:
@@ -387,7 +384,7 @@ class CrossSigning:
         }
 
     def _kept(self) -> CrossSigningKeys | None:
-        told = read_json(self._seeds, _Seeds)
+        told = self._file.read()
         if told is None or told.user_id != self._me:
             return None
         keys = (SigningKey(base64_decoded(getattr(told, name))) for name in _KEY_NAMES)
@@ -396,7 +393,7 @@ class CrossSigning:
     def _made(self, replaces: str = "") -> CrossSigningKeys:
         seeds = [secrets.token_bytes(SEED_BYTES) for _ in _KEY_NAMES]
         kept = dict(zip(_KEY_NAMES, map(base64_encoded, seeds), strict=True))
-        write_json(self._seeds, {"user_id": self._me, "replaces": replaces, **kept})
+        self._file.write(_Seeds(user_id=self._me, replaces=replaces, **kept))
         return CrossSigningKeys(*map(SigningKey, seeds), replaces=replaces)
 
     async def _publish(self, keys: CrossSigningKeys) -> None:
@@ -435,7 +432,7 @@ class CrossSigning:
     def _remedy(self) -> str:
         olm = self._machine.olm
         return (
-            f"Either put the file with the bot's own seeds back ({self._seeds}), or verify this session by"
+            f"Either put the file with the bot's own seeds back ({self._file.path}), or verify this session by"
             f" text in the client where the keys were made: session {olm.device_id}, key"
             f" {olm.account.identity_keys['ed25519']}. Until then clients that give keys to verified devices"
             " only do not let the bot read along."

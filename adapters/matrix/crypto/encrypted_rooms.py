@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated, Protocol
 
 from nio.crypto import decrypt_attachment, encrypt_attachment
 from nio.exceptions import EncryptionError
+from pydantic import Field
 
 from adapters.matrix.client import ClientApi, Json, NotThere, SignedOut, quote_id
 from adapters.matrix.events import ENCRYPTED, MatrixEvent, events_in, rooms_in
-from adapters.matrix.storage import append_private_line, read_json_lines
+from adapters.state_files import JsonLines
 from bot.core.errors import Refused
 
 # Which rooms are encrypted. One that was once stays so for the bot, whatever a homeserver says
@@ -27,6 +26,7 @@ _INVITE = "Invite the bot into the room, and let it write there."
 _WEEK = timedelta(days=7)
 _SHORTEST, _LONGEST = timedelta(hours=1), timedelta(days=30)
 _MOST_MESSAGES = 1_000
+_Seconds = Annotated[float, Field(ge=0, le=_LONGEST.total_seconds())]
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,12 @@ class EncryptedRooms:
     """One line a room. A line that was torn is passed over."""
 
     def __init__(self, wire: ClientApi, path: Path) -> None:
-        self._wire, self._path = wire, path
-        self._rotations = dict(_read_rotations(path))
+        self._wire = wire
+        self._file = JsonLines(path, tuple[str, _Seconds, int])
+        self._rotations = {
+            room: Rotation(timedelta(seconds=age), messages)
+            for room, age, messages in self._file.read()
+        }
         self._plain: set[str] = set()
         """As the homeserver said when it was asked; a sync tells of every change."""
 
@@ -82,8 +86,7 @@ class EncryptedRooms:
         rotation = _rotation(content)
         if self._rotations.get(room) == rotation:
             return
-        line = json.dumps([room, rotation.age.total_seconds(), rotation.messages])
-        append_private_line(self._path, line)
+        self._file.append((room, rotation.age.total_seconds(), rotation.messages))
         self._rotations[room] = rotation
         self._plain.discard(room)
 
@@ -95,13 +98,6 @@ def _rotation(content: object) -> Rotation:
     wanted = timedelta(milliseconds=max(min(age, 10**12), 0)) if isinstance(age, int) else _WEEK
     count = messages if isinstance(messages, int) else Rotation.messages
     return Rotation(min(max(wanted, _SHORTEST), _LONGEST), min(max(count, 1), _MOST_MESSAGES))
-
-
-def _read_rotations(path: Path) -> Iterator[tuple[str, Rotation]]:
-    for line in read_json_lines(path):
-        with suppress(ValueError, TypeError):
-            room, seconds, messages = line
-            yield str(room), Rotation(timedelta(seconds=float(seconds)), int(messages))
 
 
 # What is asked of an encryptor, and those that have no keys.

@@ -10,7 +10,7 @@ import base64
 import binascii
 import json
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -22,7 +22,7 @@ from nio.crypto import OlmDevice
 from adapters.matrix.client import Json
 from adapters.matrix.crypto.encrypted_rooms import CHANGED, UNSIGNED
 from adapters.matrix.events import object_at
-from adapters.matrix.storage import append_private_line, read_json_lines
+from adapters.state_files import JsonLines
 
 # The identities that people have shown, on disk.
 
@@ -35,8 +35,8 @@ class DeviceOwners:
     """One line a person. A line that was torn is passed over; who takes one out lets that person show another identity."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._known = dict(_read_identities(path))
+        self._file = JsonLines(path, tuple[str, str])
+        self._known = self._read()
         self._problems: dict[str, str] = {}
 
     def knows(self, user: str) -> bool:
@@ -69,16 +69,19 @@ class DeviceOwners:
         known = self._known.get(user, "")
         if known and shown != known:
             # whoever runs the bot may have let it go
-            self._known = dict(_read_identities(self._path))
+            self._known = self._read()
             known = self._known.get(user, "")
         if shown and not known:
-            append_private_line(self._path, json.dumps([user, shown]))
+            self._file.append((user, shown))
             self._known[user] = known = shown
         return known
 
+    def _read(self) -> dict[str, str]:
+        return {user: key for user, key in self._file.read() if is_key(key)}
+
     def _note(self, user: str, problem: str) -> None:
         if problem == CHANGED and self._problems.get(user) != CHANGED:
-            remedy = f"If they have reset it, take the line with their name out of {self._path}; if not, ask your homeserver's people."
+            remedy = f"If they have reset it, take the line with their name out of {self._file.path}; if not, ask your homeserver's people."
             log.warning(
                 "somebody's identity has changed", extra={"data": {"user": user, "remedy": remedy}}
             )
@@ -99,15 +102,6 @@ def _cross_signing_key(told: Json, kind: str, user: str, usage: str, signed_by: 
     if signed_by and not is_signed(one, user, f"ed25519:{signed_by}", signed_by):
         return ""
     return key
-
-
-def _read_identities(path: Path) -> Iterator[tuple[str, str]]:
-    for line in read_json_lines(path):
-        match line:
-            case [str(user), str(key)] if is_key(key):
-                yield user, key
-            case _:
-                pass
 
 
 # Devices as the homeserver tells of them: only those that prove their own keys. nio trusts what

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adapters.matrix.crypto.decryption import WaitingMessage, WaitingMessages
-from adapters.matrix.storage import read_json
+from adapters.state_files import JsonFile
 
 KEPT = WaitingMessage("!room", {"event_id": "$1", "content": {"session_id": "s"}}, since=1.0)
 
@@ -39,9 +39,9 @@ def test_a_list_of_what_waits_that_is_none_is_put_aside(tmp_path: Path, text: st
 
 def test_what_is_there_is_read_as_what_it_is(tmp_path: Path) -> None:
     path = tmp_path / "some.json"
-    assert read_json(path, dict[str, int]) is None
+    assert JsonFile(path, dict[str, int]).read() is None
     path.write_text(json.dumps({"one": 1}))
-    assert read_json(path, dict[str, int]) == {"one": 1}
+    assert JsonFile(path, dict[str, int]).read() == {"one": 1}
 
 
 def test_what_lacks_something_is_put_aside_before_anything_is_written_in_its_place(
@@ -56,6 +56,6 @@ def test_what_lacks_something_is_put_aside_before_anything_is_written_in_its_pla
 
     path = tmp_path / "pair.json"
     path.write_text('{"one": "kept"}')
-    assert read_json(path, Pair) is None
+    assert JsonFile(path, Pair).read() is None
     assert not path.exists()
     assert path.with_suffix(".broken").read_text() == '{"one": "kept"}'
