@@ -8,11 +8,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from adapters.demo import MARKER, require_stage
@@ -101,6 +100,8 @@ class Worktree:
 HELD_UNTIL = "until:"
 """`GWT_BOT_PACE=until:/tmp/go`: it waits at its first step for that file."""
 _LOOK_EVERY = 0.05
+LONGEST_SECONDS = 900
+"""Seconds after which it goes on without it."""
 
 
 class AgentPace:
@@ -119,66 +120,36 @@ class AgentPace:
         time.sleep(self._seconds)
 
 
-# How it behaves badly when a test wants it to. Nothing here outlives fifteen minutes.
+# The two that do not succeed: `GWT_BOT_PLAY=error` and `GWT_BOT_PLAY=blocked`.
 
-Say = Callable[[str], None]
-
-LONGEST_SECONDS = 900
-"""Seconds after which the worst of them gives up, should nobody have ended it."""
 FAILED_CODE = 1
 UNANSWERED_CODE = 5
 
 
-def play_error(say: Say) -> int:
-    """It fails, as a CLI does whose service is down."""
-    say("API Error: 529 overloaded. I give up.")
+def _fail() -> int:
+    """As a CLI does whose service is down."""
+    _say("API Error: 529 overloaded. I give up.")
     return FAILED_CODE
 
 
-def play_silence(say: Say) -> int:
-    """It claims success by its exit code, and has done nothing."""
-    return 0
-
-
-def play_hang(say: Say) -> int:
-    """It goes on for ever."""
-    say("Thinking…")
-    time.sleep(LONGEST_SECONDS)
-    return FAILED_CODE
-
-
-def play_stubbornness(say: Say) -> int:
-    """It will not be ended by SIGTERM, nor will a child of it that has a session of its own."""
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(number, signal.SIG_IGN)  # children inherit what is ignored
-    child = subprocess.Popen(["sleep", str(LONGEST_SECONDS)], start_new_session=True)
-    say(f"I will not go. My child is process {child.pid}.")
-    child.wait()
-    return FAILED_CODE
-
-
-def play_question(say: Say) -> int | None:
-    """It asks, and waits for a person. None: it may go on."""
-    say("Do you want to make this edit?")
-    say("❯ 1. Yes")
-    say("  2. No, and tell me what to do differently")
+def _ask() -> int | None:
+    """It waits for a person. None: it may go on."""
+    _say("Do you want to make this edit?")
+    _say("❯ 1. Yes")
+    _say("  2. No, and tell me what to do differently")
     try:
         answer = input("> ").strip().lower()
     except EOFError:
         answer = ""
     if answer in ("1", "y", "yes"):
         return None
-    say("Nobody said yes, so I stop here.")
+    _say("Nobody said yes, so I stop here.")
     return UNANSWERED_CODE
 
 
-TROUBLES: Mapping[str, Callable[[Say], int | None]] = {
-    "error": play_error,
-    "silent": play_silence,
-    "hang": play_hang,
-    "stubborn": play_stubbornness,
-    "blocked": play_question,
-}
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 # The agent.
@@ -199,9 +170,9 @@ def main(arguments: Sequence[str], environ: Mapping[str, str], here: Path) -> in
         return REFUSED
     agent = PlayedAgent(worktree, options.pace)
     try:
-        return agent.play(options, environ.get("GWT_BOT_PLAY", "success"))
+        return agent.play(options, environ.get("GWT_BOT_PLAY", ""))
     except GitFailedError as error:
-        agent.say(f"git: {error}")
+        _say(f"git: {error}")
         return FAILED_CODE
 
 
@@ -233,24 +204,18 @@ class PlayedAgent:
         self._pace = pace
         self._commits = 0
 
-    def play(self, options: argparse.Namespace, part: str) -> int:
-        if part == "silent":
-            return 0
+    def play(self, options: argparse.Namespace, trouble: str) -> int:
         self._banner(options)
         order = TaskOrder.read(options.prompt_file.read_text(encoding="utf-8"))
         if order.piece is None:
             known = f"{', '.join(WORK)}; without files also T001, T002, T003"
-            self.say(f"“{order.heading}” is not in my script. It knows only {known}.")
+            _say(f"“{order.heading}” is not in my script. It knows only {known}.")
             return UNKNOWN_TASK
-        if trouble := TROUBLES.get(part):
-            code = trouble(self.say)
-            if code is not None:
-                return code
+        if trouble == "error":
+            return _fail()
+        if trouble == "blocked" and (code := _ask()) is not None:
+            return code
         return self._work(order, order.piece)
-
-    def say(self, line: str) -> None:
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
 
     def _banner(self, options: argparse.Namespace) -> None:
         for line in (
@@ -259,9 +224,9 @@ class PlayedAgent:
             "│  No model is at work; I follow a fixed script.   │",
             "╰──────────────────────────────────────────────────╯",
         ):
-            self.say(line)
+            _say(line)
         how = "resumed" if options.resume else "new"
-        self.say(f"conversation {options.conversation} ({how})")
+        _say(f"conversation {options.conversation} ({how})")
 
     def _work(self, order: TaskOrder, piece: DemoPiece) -> int:
         work = WORK[piece.name]
@@ -327,13 +292,13 @@ class PlayedAgent:
 
     def _close(self) -> None:
         if not self._commits:
-            self.say("Done: everything was here already, so I changed nothing.")
+            _say("Done: everything was here already, so I changed nothing.")
             return
         commits = "1 commit" if self._commits == 1 else f"{self._commits} commits"
-        self.say(f"Done: {commits}. The bot runs the tests now; I do not judge my own work.")
+        _say(f"Done: {commits}. The bot runs the tests now; I do not judge my own work.")
 
     def _tell(self, line: str) -> None:
-        self.say(f"● {line}")
+        _say(f"● {line}")
         self._pace.step()
 
 

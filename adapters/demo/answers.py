@@ -9,7 +9,6 @@ from typing import cast
 
 from adapters.demo import conversation
 from adapters.demo.brief import (
-    LANGUAGES,
     PIECES,
     Brief,
     JsonObject,
@@ -21,7 +20,7 @@ from adapters.demo.brief import (
     text,
 )
 from adapters.demo.planning import breakdown, plan_document, spec_document
-from adapters.demo.texts import NOTICE
+from adapters.demo.texts import english, languages
 from bot.core.pull_text import begun_small
 
 # Verdicts on finished work, on a task that was cut too large, and on the whole: by facts, and by
@@ -101,7 +100,7 @@ def _part(brief: Brief, task: JsonObject, number: int) -> dict[str, object]:
 
 def _plain(name: str) -> str:
     """A part of a part is no part of a part of a part."""
-    for texts in LANGUAGES:
+    for texts in languages():
         head = re.escape(texts.replies.part).replace(re.escape("{number}"), "[0-9]+")
         name = re.sub(head.replace(re.escape("{name}"), ""), "", name)
     return name
@@ -124,7 +123,7 @@ def final_verdict(brief: Brief) -> dict[str, object]:
 
 
 def _there(brief: Brief) -> bool:
-    titles = [texts.pieces["export"].title for texts in LANGUAGES]
+    titles = [texts.pieces["export"].title for texts in languages()]
     return any(text(task, "name") in titles for task in brief.entries("tasks"))
 
 
@@ -279,19 +278,12 @@ def _ground(one: JsonObject) -> str:
 # The first line of the system message says which question is asked.
 
 
-def answer(
-    system: str,
-    user: str,
-    today: str,
-    *,
-    foreign: bool = False,
-    schema: JsonObject | None = None,
-) -> str:
+def answer(system: str, user: str, today: str, *, schema: JsonObject | None = None) -> str:
     """The reply to one question, whatever was asked before: nothing is remembered.
 
-    `foreign`: in the language that is not wanted. `schema`: of the reply, for a question that is not in the script.
+    `schema`: of the reply, for a question that is not in the script.
     """
-    question, brief = asked(system), Brief.read(user, today, foreign=foreign)
+    question, brief = asked(system), Brief.read(user, today)
     if write := _DOCUMENTS.get(question):
         return write(brief)
     if reply := _REPLIES.get(question):
@@ -361,4 +353,4 @@ def plainest(part: JsonObject, schema: JsonObject, said: str) -> object:
 
 def _not_in_the_script(question: str) -> str:
     known = ", ".join((*_DOCUMENTS, *_REPLIES))
-    return f"I am sorry: “{question}” is not in my script, which knows only {known}. {NOTICE}"
+    return f"I am sorry: “{question}” is not in my script, which knows only {known}. {english().notice}"

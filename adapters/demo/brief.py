@@ -9,13 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from adapters.demo.languages import ENGLISH, JAPANESE
-from adapters.demo.texts import PartText, Texts
+from adapters.demo.texts import PartText, Texts, english, japanese, languages
 
 # The data of a question, read tolerantly. Nothing else is known when it is answered.
 
 JsonObject = Mapping[str, object]
-LANGUAGES = (ENGLISH, JAPANESE)
 
 
 @dataclass(frozen=True)
@@ -25,13 +23,11 @@ class Brief:
     request: str
     today: str
     data: JsonObject = field(default_factory=dict[str, object])
-    foreign: bool = False
-    """It is to be answered in the wrong language."""
 
     @classmethod
-    def read(cls, user: str, today: str, *, foreign: bool = False) -> Brief:
+    def read(cls, user: str, today: str) -> Brief:
         told = _object(user)
-        return cls(text(told, "request") or user, today, told, foreign)
+        return cls(text(told, "request") or user, today, told)
 
     def text(self, name: str) -> str:
         return text(self.data, name)
@@ -48,8 +44,7 @@ class Brief:
 
     @property
     def texts(self) -> Texts:
-        japanese = self._wants_japanese()
-        return JAPANESE if japanese is not self.foreign else ENGLISH
+        return japanese() if self._wants_japanese() else english()
 
     @property
     def wishes(self) -> tuple[str, ...]:
@@ -66,7 +61,7 @@ class Brief:
     def _wants_japanese(self) -> bool:
         language = self.text("language")
         if language:
-            return language == JAPANESE.language
+            return language == japanese().language
         words = (self.text("said"), self.text("change"), self.request)
         return is_japanese(next(filter(None, words), ""))
 
@@ -121,7 +116,7 @@ def entries(values: JsonObject, name: str) -> tuple[JsonObject, ...]:
 
 
 def _wishes_in(spec: str) -> list[str]:
-    heads = tuple(f"- {texts.documents.wish}" for texts in LANGUAGES)
+    heads = tuple(f"- {texts.documents.wish}" for texts in languages())
     return [
         kept.removeprefix(head).strip().removeprefix("“").removesuffix("”")
         for kept in spec.splitlines()
@@ -198,7 +193,7 @@ def widths(words: str) -> list[int]:
 
 def part_of(brief: Brief) -> PartText | None:
     """The part of a larger request that this request is."""
-    parts = (part for texts in LANGUAGES for part in texts.parts)
+    parts = (part for texts in languages() for part in texts.parts)
     return next((part for part in parts if part.body in brief.request), None)
 
 

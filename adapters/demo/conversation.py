@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from adapters.demo.brief import (
-    LANGUAGES,
     PIECES,
     TOO_LARGE,
     Brief,
@@ -23,7 +22,7 @@ from adapters.demo.brief import (
     text,
 )
 from adapters.demo.planning import GONE
-from adapters.demo.texts import PlayedQuestion
+from adapters.demo.texts import PlayedQuestion, languages
 
 # Requests, and the answers people give in their own words.
 
@@ -102,7 +101,7 @@ def _open(brief: Brief) -> list[PlayedQuestion]:
         question
         for number, question in enumerate(brief.texts.questions)
         if question.piece in built
-        and not decided & {texts.questions[number].text for texts in LANGUAGES}
+        and not decided & {texts.questions[number].text for texts in languages()}
     ]
 
 
@@ -129,7 +128,7 @@ class _Asked:
         ]
 
     def _cues(self) -> Sequence[tuple[str, ...]]:
-        known = (q for texts in LANGUAGES for q in texts.questions)
+        known = (q for texts in languages() for q in texts.questions)
         return next((q.cues for q in known if q.text == text(self.told, "text")), ())
 
 

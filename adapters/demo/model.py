@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from enum import Enum, auto
 from types import TracebackType
 from typing import Self, cast
 
@@ -42,7 +41,6 @@ class PlayedModel:
         self._delay = delay
         self._today = today
         self._server: asyncio.Server | None = None
-        self.faults = Faults(environ)
         self.asked: list[str] = []
         """The questions that reached it, in their order."""
         self.talks: set[asyncio.Task[object]] = set()
@@ -71,17 +69,18 @@ class PlayedModel:
             raise RuntimeError("the played model is not listening yet: use `async with`")
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
 
+    def answer(self, system: str, user: str, schema: Mapping[str, object] | None) -> str:
+        """Raises ConnectionError where nobody is to be answered."""
+        return answer(system, user, self._today().isoformat(), schema=schema)
+
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, one request: the end of the answer is the end of the connection."""
         task = cast("asyncio.Task[object]", asyncio.current_task())
         self.talks.add(task)
         try:
             reply = await self._reply(reader)
-            if reply is None:
-                writer.transport.abort()
-            else:
-                writer.write(reply)
-                await writer.drain()
+            writer.write(reply)
+            await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError, TimeoutError):
             # The one who asked has left in the middle; there is nobody to tell.
             pass
@@ -91,37 +90,19 @@ class PlayedModel:
             with suppress(ConnectionError):
                 await writer.wait_closed()
 
-    async def _reply(self, reader: asyncio.StreamReader) -> bytes | None:
-        """What is sent back; none: the connection is cut without a word."""
+    async def _reply(self, reader: asyncio.StreamReader) -> bytes:
         try:
             async with asyncio.timeout(REQUEST_SECONDS):
                 request = await _read(reader)
             messages = _messages(request, self.key)
-            question = asked(messages.system)
-            fault = self.faults.next(question)
-            self.asked.append(question)
-            await asyncio.sleep(self._delay + _seconds(fault))
-            return self._spoiled(fault, messages)
+            self.asked.append(asked(messages.system))
+            await asyncio.sleep(self._delay)
+            return _response(200, self._completion(messages))
         except _BadRequestError as problem:
             return _refusal(problem)
 
-    def _spoiled(self, fault: Fault | None, messages: _Messages) -> bytes | None:
-        """The answer, and what the fault makes of it."""
-        kind = fault.kind if fault else None
-        if kind is FaultKind.OUTAGE:
-            return None
-        if kind is FaultKind.TOO_MANY and fault:
-            raise _BadRequestError(429, "Too many requests.", "rate_limit_exceeded", fault.seconds)
-        if kind is FaultKind.NO_QUOTA:
-            raise _BadRequestError(402, "The quota is used up.", "insufficient_quota")
-        response = _response(200, self._completion(messages, kind))
-        return response[: len(response) // 2] if kind is FaultKind.HALF else response
-
-    def _completion(self, messages: _Messages, fault: FaultKind | None) -> dict[str, object]:
-        told = messages.system, messages.user, self._today().isoformat()
-        wrong = fault is FaultKind.WRONG_SCHEMA
-        foreign = fault is FaultKind.WRONG_LANGUAGE
-        text = WRONG if wrong else answer(*told, foreign=foreign, schema=messages.schema)
+    def _completion(self, messages: _Messages) -> dict[str, object]:
+        text = self.answer(messages.system, messages.user, messages.schema)
         now = datetime.now(UTC)
         choice = {
             "index": 0,
@@ -140,15 +121,11 @@ class PlayedModel:
 
 
 class _BadRequestError(Exception):
-    """It is answered with a status and a reason; `retry_after`: in so many seconds one may ask again."""
+    """It is answered with a status and a reason."""
 
-    def __init__(
-        self, status: int, message: str, code: str | None = None, retry_after: float | None = None
-    ) -> None:
+    def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
-        self.code = code
-        self.retry_after = retry_after
 
 
 @dataclass(frozen=True)
@@ -226,10 +203,6 @@ def _said(fields: Mapping[str, object], role: str) -> str:
     return said
 
 
-def _seconds(fault: Fault | None) -> float:
-    return fault.seconds if fault and fault.kind is FaultKind.SLOW else 0
-
-
 def _usage(messages: _Messages, text: str) -> dict[str, int]:
     prompt, told = _tokens(messages.system + messages.user), _tokens(text)
     return {"prompt_tokens": prompt, "completion_tokens": told, "total_tokens": prompt + told}
@@ -240,99 +213,16 @@ def _tokens(text: str) -> int:
 
 
 def _refusal(problem: _BadRequestError) -> bytes:
-    kind = problem.code or "invalid_request_error"
-    error = {"message": str(problem), "type": kind, "param": None, "code": problem.code}
-    again = problem.retry_after
-    headers = "" if again is None else f"Retry-After: {again:g}\r\n"
-    return _response(problem.status, {"error": error}, headers)
+    kind = "invalid_request_error"
+    error = {"message": str(problem), "type": kind, "param": None, "code": None}
+    return _response(problem.status, {"error": error})
 
 
-def _response(status: int, body: Mapping[str, object], headers: str = "") -> bytes:
+def _response(status: int, body: Mapping[str, object]) -> bytes:
     content = json.dumps(body, ensure_ascii=False).encode()
     head = (
         f"HTTP/1.1 {status} {'OK' if status == 200 else 'Error'}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
-        f"{headers}Connection: close\r\n\r\n"
+        "Connection: close\r\n\r\n"
     )
     return head.encode() + content
-
-
-# How the played model behaves badly when a test wants it to, while it is running.
-
-FOR_EVER = -1
-WRONG = (
-    '{"title": 7, "questions": "none", "parts": "none", "answers": "none", "parallelism": "many", '
-    '"tasks": "none", "score": "high", "issues": "none", "findings": "none", "kind": 7, '
-    '"affected": "none", "choice": 7, "verdict": 7, "reasons": "none", "summary": 7, "body": 7, '
-    '"text": 7, "complete": "perhaps", "missing": 7, '
-    '"proposals": "none", "type": 7, "risk": 7}'
-)
-"""Every word of every reply is there, and every one is of the wrong type; no document is in it either."""
-
-
-class FaultKind(Enum):
-    OUTAGE = auto()
-    TOO_MANY = auto()
-    NO_QUOTA = auto()
-    SLOW = auto()
-    HALF = auto()
-    WRONG_SCHEMA = auto()
-    WRONG_LANGUAGE = auto()
-
-
-@dataclass
-class Fault:
-    kind: FaultKind
-    left: int = FOR_EVER
-    """How many answers it still spoils."""
-    question: str = ""
-    """The only question it spoils; empty: every one."""
-    seconds: float = 0
-    """How long it takes, or after how long one may ask again."""
-
-
-class Faults:
-    """`model.faults.outage()` … `model.faults.end()`. The one that was added last comes first."""
-
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        require_stage(environ)
-        self._faults: list[Fault] = []
-
-    def outage(self) -> None:
-        """Every connection is cut at once."""
-        self._add(Fault(FaultKind.OUTAGE))
-
-    def too_many_requests(self, times: int = FOR_EVER, *, retry_after: float = 1) -> None:
-        self._add(Fault(FaultKind.TOO_MANY, times, seconds=retry_after))
-
-    def no_quota(self) -> None:
-        self._add(Fault(FaultKind.NO_QUOTA))
-
-    def slow(self, seconds: float, question: str = "") -> None:
-        self._add(Fault(FaultKind.SLOW, question=question, seconds=seconds))
-
-    def half_answers(self, times: int = 1, question: str = "") -> None:
-        """The connection is cut in the middle of the body."""
-        self._add(Fault(FaultKind.HALF, times, question))
-
-    def wrong_schema(self, times: int = 1, question: str = "") -> None:
-        self._add(Fault(FaultKind.WRONG_SCHEMA, times, question))
-
-    def wrong_language(self, times: int = 1, question: str = "") -> None:
-        self._add(Fault(FaultKind.WRONG_LANGUAGE, times, question))
-
-    def end(self) -> None:
-        """It behaves again."""
-        self._faults.clear()
-
-    def next(self, question: str) -> Fault | None:
-        """What spoils the answer to this question. It counts as having done so."""
-        for fault in reversed(self._faults):
-            if fault.left != 0 and fault.question in ("", question):
-                if fault.left > 0:
-                    fault.left -= 1
-                return fault
-        return None
-
-    def _add(self, fault: Fault) -> None:
-        self._faults.append(fault)

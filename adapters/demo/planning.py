@@ -8,7 +8,6 @@ from string import Template
 
 from adapters.demo import files
 from adapters.demo.brief import (
-    LANGUAGES,
     PIECES,
     Brief,
     DemoPiece,
@@ -25,7 +24,7 @@ from adapters.demo.brief import (
     width,
     widths,
 )
-from adapters.demo.texts import PieceText
+from adapters.demo.texts import PieceText, english, languages
 
 # spec.md and plan.md: fixed texts that take in what the person said.
 
@@ -53,7 +52,7 @@ def spec_document(brief: Brief) -> str:
 def plan_document(brief: Brief) -> str:
     pieces = planned(brief)
     texts = brief.texts
-    suffix = "" if texts is LANGUAGES[0] else ".ja"
+    suffix = "" if texts is english() else ".ja"
     revised = [texts.documents.revised.format(wish=wish) for wish in brief.wishes]
     return Template(files.text(f"plan{suffix}.md")).substitute(
         _common(brief),
@@ -142,7 +141,7 @@ def _bullets(sentences: Iterable[str]) -> str:
 
 def _answer(brief: Brief, number: int) -> str:
     """What was decided on the n-th question; its default when it was not asked."""
-    asked = {texts.questions[number].text for texts in LANGUAGES}
+    asked = {texts.questions[number].text for texts in languages()}
     given = (text(d, "answer") for d in brief.entries("decisions") if text(d, "question") in asked)
     return line(next(given, "") or brief.texts.questions[number].options[0])
 

@@ -1,18 +1,17 @@
-"""The request the demo proposes, its questions, and the kinds of text there are in each language."""
+"""What the played model says: the request the demo proposes, and the texts of each language, from `files/<language>.toml`."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
-# The request, and the questions the played model asks about it.
+from pydantic import TypeAdapter
+
+from adapters.demo import files
 
 REQUEST = "Add discount codes and a printable receipt to the basket"
-TITLE = "Discount codes and a printable receipt"
-NOTICE = (
-    "This plan is played. No model has thought about it: the demo's played model answers every "
-    "request with tasks for its sample repository."
-)
 
 
 @dataclass(frozen=True)
@@ -33,46 +32,6 @@ class PlayedQuestion:
             "options": list(self.options),
             "default": self.options[0],
         }
-
-
-SEVERAL = (
-    ("one code", "only one", "a single code", "not combined", "1つだけ", "一つだけ", "ひとつだけ"),
-    ("one after the other", "several", "combine", "併用", "複数", "順に"),
-)
-FRACTION = (
-    ("dropped", "drop it", "round down", "rounded down", "切り捨て", "切捨て"),
-    ("rounded half", "half up", "rounded", "round it", "四捨五入"),
-)
-UNKNOWN = (
-    ("stops", "stop it", "names the code", "止ま", "止め", "エラー"),
-    ("no discount", "without a discount", "goes on", "go on", "割引なし", "続け"),
-)
-QUESTIONS = (
-    PlayedQuestion(
-        "May several discount codes be combined in one basket?",
-        "It decides how much a shop can lose on one order.",
-        ("No, one code per basket", "Yes, one after the other"),
-        SEVERAL,
-        "checkout",
-    ),
-    PlayedQuestion(
-        "What happens to a fraction of a cent that a percentage leaves?",
-        "Prices are whole cents here, so it has to go somewhere.",
-        ("It is dropped, in the shop's favour", "It is rounded half up"),
-        FRACTION,
-        "discount",
-    ),
-    PlayedQuestion(
-        "What does the checkout do with a code nobody has issued?",
-        "Customers mistype codes; silence would look like a wrong price.",
-        ("It stops and names the code", "It goes on without a discount"),
-        UNKNOWN,
-        "checkout",
-    ),
-)
-
-
-# The kinds of text. The texts themselves are in `languages`.
 
 
 @dataclass(frozen=True)
@@ -177,3 +136,21 @@ class Texts:
     parts: tuple[PartText, ...]
     documents: DocumentPhrases
     replies: ReplyPhrases
+
+
+@cache
+def english() -> Texts:
+    return _read("english")
+
+
+@cache
+def japanese() -> Texts:
+    return _read("japanese")
+
+
+def languages() -> tuple[Texts, Texts]:
+    return english(), japanese()
+
+
+def _read(name: str) -> Texts:
+    return TypeAdapter(Texts).validate_python(tomllib.loads(files.text(f"{name}.toml")))

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from adapters.demo import files
-from adapters.demo.brief import BASIC, LANGUAGES, PIECES, WIDTH, DemoPiece, piece_in, widths
+from adapters.demo.brief import BASIC, PIECES, WIDTH, DemoPiece, piece_in, widths
+from adapters.demo.texts import languages
 
 # The work on each module: tests first, then code. The receipt has a slip in it, and its repair.
 
@@ -149,11 +150,6 @@ ACCEPTANCE = "## It is done when"
 FILES = "## Files it is about"
 _NOTEBOOK = re.compile(r"^(/\S.*/observations\.jsonl)$", re.MULTILINE)
 _TASK = re.compile(r"# Task (T\d+)\b")
-_HELD = re.compile(
-    "|".join(
-        re.escape(texts.documents.held).replace(re.escape("{wish}"), "(.+)") for texts in LANGUAGES
-    )
-)
 
 
 @dataclass(frozen=True)
@@ -212,5 +208,10 @@ def _width(accepted: str, elsewhere: str) -> int:
 
 def _held(accepted: str) -> list[str]:
     """The wishes the work is held against."""
-    found = (_HELD.fullmatch(line[2:].strip()) for line in accepted.splitlines())
+    patterns = [
+        re.escape(texts.documents.held).replace(re.escape("{wish}"), "(.+)")
+        for texts in languages()
+    ]
+    written = re.compile("|".join(patterns))
+    found = (written.fullmatch(line[2:].strip()) for line in accepted.splitlines())
     return [next(filter(None, held.groups())) for held in found if held]

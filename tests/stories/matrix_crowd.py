@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from adapters.demo.texts import REQUEST, TITLE
+from adapters.demo.texts import REQUEST, english
 from bot.core.session import Session, Speaker
 from bot.core.states import Phase
 from tests.beds.synapse import Post
@@ -133,4 +133,4 @@ class Crowd:
 def _title(post: Post) -> str:
     """The first line, without what differs from thread to thread."""
     line = _FRONT.sub("", _SPEC.sub("SPEC", post.text.splitlines()[0]))
-    return STATUS if line in (TITLE, REQUEST) else line
+    return STATUS if line in (english().title, REQUEST) else line

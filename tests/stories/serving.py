@@ -79,7 +79,7 @@ class Serving:
         self._on_disk = SessionsOnDisk(self.home)
         self.model = ""
         """Where the model is played."""
-        self.played: PlayedModel | None = None
+        self.played: BreakableModel | None = None
         """It, for those who want it to behave badly."""
 
     @property
@@ -187,11 +187,22 @@ class Serving:
         await panes.close()
 
 
+class BreakableModel(PlayedModel):
+    """Cuts every connection while it is `down`."""
+
+    down = False
+
+    def answer(self, system: str, user: str, schema: Mapping[str, object] | None) -> str:
+        if self.down:
+            raise ConnectionError
+        return super().answer(system, user, schema)
+
+
 @asynccontextmanager
 async def serving(folder: Path, **environ: str) -> AsyncGenerator[Serving, None]:
     """The model is played in this process, so that it outlives the bot."""
     make_sample(folder / "shop")
-    async with PlayedModel({**os.environ, **stage()}, delay=0) as model:
+    async with BreakableModel({**os.environ, **stage()}, delay=0) as model:
         settings = {
             "OPENAI_BASE_URL": model.base_url,
             "OPENAI_MODEL": "played-model",

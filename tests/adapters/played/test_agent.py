@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import re
 import signal
 import subprocess
 from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.adapters.played.conftest import (
@@ -168,11 +165,6 @@ def test_a_played_error_ends_with_a_code_and_no_work(worktree: Path) -> None:
     assert subjects(worktree) == []
 
 
-def test_a_silent_one_claims_success_and_has_done_nothing(worktree: Path) -> None:
-    assert run_agent(worktree, T001, GWT_BOT_PLAY="silent") == (0, "")
-    assert subjects(worktree) == []
-
-
 @pytest.mark.covers("R-EXECUTOR-4")
 @pytest.mark.parametrize(("typed", "code", "commits"), [("", 5, 0), ("2\n", 5, 0), ("1\n", 0, 2)])
 def test_a_blocked_one_goes_on_only_when_a_person_says_yes(
@@ -181,34 +173,6 @@ def test_a_blocked_one_goes_on_only_when_a_person_says_yes(
     ended, shown = run_agent(worktree, T001, typed=typed, GWT_BOT_PLAY="blocked")
     assert "Do you want to make this edit?" in shown
     assert (ended, len(subjects(worktree))) == (code, commits)
-
-
-def test_a_hanging_one_is_ended_by_sigterm(worktree: Path) -> None:
-    with start_agent(worktree, T001, GWT_BOT_PLAY="hang") as process:
-        read_until(process, "Thinking")
-        process.terminate()
-        assert process.wait(20) == -signal.SIGTERM
-
-
-def test_a_stubborn_one_ignores_sigterm_and_so_does_its_child_in_another_session(
-    worktree: Path,
-) -> None:
-    with start_agent(worktree, T001, GWT_BOT_PLAY="stubborn") as process:
-        line = read_until(process, "I will not go")
-        child = int(re.findall(r"\d+", line)[-1])
-        try:
-            assert ignores_sigterm(process.pid)
-            assert ignores_sigterm(child)
-            assert os.getsid(child) == child
-        finally:
-            process.kill()
-            psutil.Process(child).kill()
-
-
-def ignores_sigterm(pid: int) -> bool:
-    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
-    mask = int(re.findall(r"SigIgn:\s*([0-9a-f]+)", status)[0], 16)
-    return bool(mask & (1 << (signal.SIGTERM - 1)))
 
 
 def read_until(process: subprocess.Popen[str], words: str) -> str:

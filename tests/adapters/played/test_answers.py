@@ -10,8 +10,7 @@ from openai import AsyncOpenAI
 
 from adapters.demo.answers import answer
 from adapters.demo.brief import PIECES
-from adapters.demo.languages import ENGLISH, JAPANESE
-from adapters.demo.texts import NOTICE, QUESTIONS
+from adapters.demo.texts import english, japanese
 from adapters.demo.work import WORK
 from bot.core.spec_kit import spec
 from bot.core.spec_kit.drafts import TaskDraft, breakdown_issues, draft_problems
@@ -87,15 +86,15 @@ def test_the_agent_knows_every_piece_and_touches_the_declared_files_only() -> No
 
 
 def test_both_languages_say_the_same_things() -> None:
-    assert list(ENGLISH.pieces) == list(JAPANESE.pieces) == list(PIECES)
-    assert [p.pieces for p in ENGLISH.parts] == [p.pieces for p in JAPANESE.parts]
-    for english, japanese in zip(ENGLISH.questions, JAPANESE.questions, strict=True):
-        assert (english.cues, english.piece) == (japanese.cues, japanese.piece)
-        assert len(english.options) == len(japanese.options) == len(english.cues)
+    assert list(english().pieces) == list(japanese().pieces) == list(PIECES)
+    assert [p.pieces for p in english().parts] == [p.pieces for p in japanese().parts]
+    for ours, theirs in zip(english().questions, japanese().questions, strict=True):
+        assert (ours.cues, ours.piece) == (theirs.cues, theirs.piece)
+        assert len(ours.options) == len(theirs.options) == len(ours.cues)
     for name in PIECES:
         counts = [
             [len(text.requirements), len(text.acceptance), len(text.scenarios)]
-            for text in (ENGLISH.pieces[name], JAPANESE.pieces[name])
+            for text in (english().pieces[name], japanese().pieces[name])
         ]
         assert counts[0] == counts[1]
 
@@ -104,7 +103,7 @@ REQUESTS = {
     "the story": {},
     "in Japanese": {"request": JAPANESE_REQUEST},
     "only something new": {"request": "A CSV export of the basket"},
-    "a part": {"request": ENGLISH.parts[2].body},
+    "a part": {"request": english().parts[2].body},
     "changed": {"change_request": "Also add a CSV export, and print 40 columns"},
     "changed in Japanese": {"request": JAPANESE_REQUEST, "change_request": "履歴も追加して"},
 }
@@ -127,7 +126,7 @@ def test_spec_plan_and_tasks_are_what_spec_kit_wants(told: dict[str, object]) ->
     assert draft_problems(drafts) == []
     assert breakdown_issues(drafts, spec, has_tests=True) == []
     assert all(draft.files for draft in drafts)
-    language = "English" if NOTICE in spec else "Japanese"
+    language = "English" if english().notice in spec else "Japanese"
     assert is_in_language(spec, language)
     assert is_in_language(plan, language)
     assert all(
@@ -145,20 +144,20 @@ def test_every_requirement_is_served_by_a_task_and_every_task_serves_one(
 
 def test_japanese_is_answered_in_japanese_and_titles_keep_english_words() -> None:
     spec = written("specify", request=JAPANESE_REQUEST)
-    assert JAPANESE.notice in spec
+    assert japanese().notice in spec
     assert "割引率を合計から引かなければならない" in spec
-    assert JAPANESE.notice in written("plan", request=JAPANESE_REQUEST)
+    assert japanese().notice in written("plan", request=JAPANESE_REQUEST)
     titles = [draft.title for draft in drafted(request=JAPANESE_REQUEST)]
     assert titles[0] == "割引コード (Discount codes)"
     told_otherwise = written("specify", request=JAPANESE_REQUEST, language="English")
-    assert NOTICE in told_otherwise
+    assert english().notice in told_otherwise
 
 
 @pytest.mark.parametrize(
     "request_", ["添加折扣码和收据", "Add レシート to the basket of this shop", ""]
 )
 def test_all_that_is_not_japanese_is_answered_in_english(request_: str) -> None:
-    assert NOTICE in written("specify", request=request_)
+    assert english().notice in written("specify", request=request_)
 
 
 def test_a_request_for_something_else_leads_to_that_and_to_what_it_needs() -> None:
@@ -176,7 +175,7 @@ def test_a_request_for_something_else_leads_to_that_and_to_what_it_needs() -> No
 async def test_the_documents_say_that_they_are_played(client: AsyncOpenAI) -> None:
     for question in ("specify", "plan"):
         document = await ask(client, question)
-        assert NOTICE in document.split("## ")[0]
+        assert english().notice in document.split("## ")[0]
 
 
 def test_the_spec_quotes_the_request_letter_for_letter_and_takes_no_heading_from_it() -> None:
@@ -189,7 +188,7 @@ def test_the_spec_quotes_the_request_letter_for_letter_and_takes_no_heading_from
     assert headings(spec).count("Requirements") == 1
 
 
-@pytest.mark.parametrize("question", [QUESTIONS[0].text, JAPANESE.questions[0].text])
+@pytest.mark.parametrize("question", [english().questions[0].text, japanese().questions[0].text])
 def test_decisions_stand_in_the_requirements(question: str) -> None:
     decisions = [{"id": "D1", "question": question, "answer": "Yes, {up} to three"}]
     spec = written("specify", decisions=decisions)

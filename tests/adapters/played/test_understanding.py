@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from adapters.demo.languages import ENGLISH, JAPANESE
-from adapters.demo.texts import QUESTIONS, REQUEST, Texts
+from adapters.demo.texts import REQUEST, Texts, english, japanese
 from tests.adapters.played.conftest import replied
 
 LARGE = {"English": "Build everything at once", "Japanese": "全部まとめて作ってください"}
@@ -39,12 +38,12 @@ def test_who_wants_only_the_plan_gets_a_dry_run(words: str) -> None:
 
 
 def test_what_is_decided_is_not_asked_again() -> None:
-    decided = [{"id": "D1", "question": JAPANESE.questions[1].text, "answer": "四捨五入"}]
+    decided = [{"id": "D1", "question": japanese().questions[1].text, "answer": "四捨五入"}]
     asked = [q["text"] for q in replied("clarify", decisions=decided)["questions"]]
-    assert asked == [QUESTIONS[0].text, QUESTIONS[2].text]
+    assert asked == [english().questions[0].text, english().questions[2].text]
 
 
-@pytest.mark.parametrize("texts", [ENGLISH, JAPANESE], ids=lambda texts: texts.language)
+@pytest.mark.parametrize("texts", [english(), japanese()], ids=lambda texts: texts.language)
 def test_what_is_too_large_comes_in_parts_that_are_each_a_request_of_its_own(texts: Texts) -> None:
     parts = replied("clarify", request=LARGE[texts.language])["parts"]
     assert [part["title"] for part in parts] == [part.title for part in texts.parts]
@@ -60,7 +59,7 @@ def test_what_is_too_large_comes_in_parts_that_are_each_a_request_of_its_own(tex
 
 
 def test_a_part_is_asked_about_nothing_but_what_it_builds() -> None:
-    asked = [replied("clarify", request=part.body)["questions"] for part in ENGLISH.parts]
+    asked = [replied("clarify", request=part.body)["questions"] for part in english().parts]
     assert [len(questions) for questions in asked] == [3, 0, 0]
 
 
@@ -80,9 +79,9 @@ def tasks(request: str) -> list[dict[str, Any]]:
     return replied("tasks", request=request)["tasks"]
 
 
-ONE_CODE, AFTER_THE_OTHER = QUESTIONS[0].options
-DROPPED, ROUNDED = QUESTIONS[1].options
-STOPS, GOES_ON = QUESTIONS[2].options
+ONE_CODE, AFTER_THE_OTHER = english().questions[0].options
+DROPPED, ROUNDED = english().questions[1].options
+STOPS, GOES_ON = english().questions[2].options
 SAID: list[tuple[str, dict[str, str]]] = [
     ("the second one for the first question", {"D1": AFTER_THE_OTHER}),
     ("For the third question the first option.", {"D3": STOPS}),
@@ -106,13 +105,13 @@ SAID: list[tuple[str, dict[str, str]]] = [
 def test_answers_in_free_words_are_mapped_to_the_questions(
     said: str, expected: dict[str, str]
 ) -> None:
-    reply = replied("answers", questions=asked(ENGLISH), said=said)
+    reply = replied("answers", questions=asked(english()), said=said)
     assert {a["id"]: a["answer"] for a in reply["answers"]} == expected
     assert (reply["defaults"], reply["unclear"]) == (False, [])
 
 
 def test_the_same_words_choose_among_japanese_options() -> None:
-    reply = replied("answers", questions=asked(JAPANESE), said="2つ目は四捨五入、3つ目は2番目で")
+    reply = replied("answers", questions=asked(japanese()), said="2つ目は四捨五入、3つ目は2番目で")
     assert {a["id"]: a["answer"] for a in reply["answers"]} == {
         "D2": "四捨五入する",
         "D3": "割引なしで続ける",
@@ -120,13 +119,15 @@ def test_the_same_words_choose_among_japanese_options() -> None:
 
 
 def test_questions_are_counted_as_they_stand_open() -> None:
-    reply = replied("answers", questions=asked(ENGLISH)[1:], said="first question: the second one")
+    reply = replied(
+        "answers", questions=asked(english())[1:], said="first question: the second one"
+    )
     assert reply["answers"] == [{"id": "D2", "answer": ROUNDED}]
 
 
 @pytest.mark.parametrize("said", ["Rounded, the rest as you like", "四捨五入、あとはおまかせ"])
 def test_the_rest_may_be_left_to_the_bot(said: str) -> None:
-    reply = replied("answers", questions=asked(ENGLISH), said=said)
+    reply = replied("answers", questions=asked(english()), said=said)
     assert reply["answers"] == [{"id": "D2", "answer": ROUNDED}]
     assert reply["defaults"] is True
 
@@ -136,7 +137,7 @@ def test_the_rest_may_be_left_to_the_bot(said: str) -> None:
     [("the second question: hmm", ["D2"]), ("drop it or rounded half up", ["D2"]), ("D7 yes", [])],
 )
 def test_what_cannot_be_mapped_stays_open(said: str, unclear: list[str]) -> None:
-    reply = replied("answers", questions=asked(ENGLISH), said=said)
+    reply = replied("answers", questions=asked(english()), said=said)
     assert (reply["answers"], reply["unclear"]) == ([], unclear)
 
 

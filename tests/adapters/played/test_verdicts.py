@@ -7,7 +7,7 @@ import json
 import pytest
 
 from adapters.demo.answers import DOUBTFUL, OVERSIZED, UNMET, UNPLANNED
-from adapters.demo.languages import ENGLISH, JAPANESE
+from adapters.demo.texts import english, japanese
 from adapters.demo.work import TaskOrder
 from bot.core.states import TaskState
 from bot.core.task import Acceptance, Task
@@ -95,9 +95,9 @@ def test_a_task_is_cut_into_parts_each_of_which_the_played_agent_can_carry_out(
         assert order.wishes == (part["name"],)
 
 
-@pytest.mark.parametrize("phrases", [ENGLISH.replies, JAPANESE.replies], ids=BOTH)
+@pytest.mark.parametrize("phrases", [english().replies, japanese().replies], ids=BOTH)
 def test_a_part_of_a_part_is_named_after_the_whole(phrases: object) -> None:
-    name = (ENGLISH if phrases is ENGLISH.replies else JAPANESE).replies.part.format(
+    name = (english() if phrases is english().replies else japanese()).replies.part.format(
         number=2, name="Discount codes"
     )
     parts = replied("replan", task={**FIRST, "name": name})["tasks"]
@@ -106,7 +106,7 @@ def test_a_part_of_a_part_is_named_after_the_whole(phrases: object) -> None:
 
 @pytest.mark.parametrize("language", BOTH)
 def test_at_the_end_more_may_be_wanted_until_it_is_there(language: str) -> None:
-    texts_ = ENGLISH if language == "en" else JAPANESE
+    texts_ = english() if language == "en" else japanese()
     request = cue(UNPLANNED, language)
     reply = replied("final", request=request, tasks=[FIRST], not_done=[])
     assert reply["complete"] is False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapters.demo.texts import QUESTIONS
+from adapters.demo.texts import english
 from bot.core.states import Phase
 from tests.stories.conversation.said import HISTORY, HOW_FAR, PLAN_ONLY, WIDER, Tongue
 from tests.stories.conversation.scene import Scene, is_planned, is_so, session
@@ -63,18 +63,18 @@ async def only_wants_the_plan(scene: Scene) -> None:
 
 async def decides_anew(scene: Scene) -> None:
     """A decision can be looked up and taken anew; the plan follows."""
-    person, answer = scene.person, QUESTIONS[0].options[1]
+    person, answer = scene.person, english().questions[0].options[1]
     await is_planned(scene)
     await person.says("decisions")
-    await person.sees("Decisions", QUESTIONS[0].text, QUESTIONS[0].options[0])
+    await person.sees("Decisions", english().questions[0].text, english().questions[0].options[0])
     await person.says(f"reopen D1 {answer}")
     await person.sees("D1 has a new answer")
     await person.sees("revision 2?", "Changed since revision 1")
     assert session(scene).intent.clarifications[0].answer == answer
     await person.says("decisions")
-    await person.sees("Decisions", QUESTIONS[0].text, answer)
+    await person.sees("Decisions", english().questions[0].text, answer)
     await person.says("reopen D2")
     await person.sees("1 question is still open")
     await person.says("D2: 2")
     await person.sees("revision 3?")
-    assert session(scene).intent.clarifications[1].answer == QUESTIONS[1].options[1]
+    assert session(scene).intent.clarifications[1].answer == english().questions[1].options[1]

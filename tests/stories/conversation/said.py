@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adapters.demo.languages import JAPANESE as IN_JAPANESE
-from adapters.demo.texts import QUESTIONS, REQUEST
+from adapters.demo.texts import REQUEST, english, japanese
 
 
 @dataclass(frozen=True)
@@ -28,20 +27,20 @@ class Tongue:
 
 ENGLISH = Tongue(
     request=REQUEST,
-    question=QUESTIONS[0].text,
+    question=english().questions[0].text,
     one="the second one for the first question",
-    answer=QUESTIONS[0].options[1],
+    answer=english().questions[0].options[1],
     last="an unknown code: please go on without a discount, and the rest as you like",
-    last_answer=QUESTIONS[2].options[1],
+    last_answer=english().questions[2].options[1],
     title="Discount codes",
 )
 JAPANESE = Tongue(
     request="買い物かごに割引コードと印刷用レシートを追加してください",
-    question=IN_JAPANESE.questions[0].text,
+    question=japanese().questions[0].text,
     one="1つ目の質問は2番目でお願いします",
-    answer=IN_JAPANESE.questions[0].options[1],
+    answer=japanese().questions[0].options[1],
     last="知らないコードは割引なしで続けてください、残りはお任せします",
-    last_answer=IN_JAPANESE.questions[2].options[1],
+    last_answer=japanese().questions[2].options[1],
     title="割引コード",
 )
 WIDER = "the receipt shall be 40 columns wide"

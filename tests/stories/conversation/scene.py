@@ -7,12 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from adapters.demo.model import PlayedModel
 from adapters.demo.texts import REQUEST
 from bot.core.session import Session
 from bot.core.states import OverallStatus, Phase, Status
 from bot.core.task import Task
-from tests.stories.serving import Hold, Serving
+from tests.stories.serving import BreakableModel, Hold, Serving
 
 PATIENCE = 90.0
 """Seconds anything may take on a busy machine."""
@@ -58,7 +57,7 @@ class Scene:
 
     person: Talker
     bot: Serving
-    model: PlayedModel
+    model: BreakableModel
     hold: Hold
 
 

@@ -52,7 +52,7 @@ async def changes_its_mind_while_three_work(scene: Scene) -> None:
 async def works_through_an_outage(scene: Scene) -> None:
     """Agents go on without the model; its absence is told once, its return once, and nothing is said twice."""
     person, before = scene.person, await three_at_work(scene)
-    scene.model.faults.outage()
+    scene.model.down = True
     await person.says(HOW_FAR)
     await person.sees("I keep trying")
     assert at_work(scene) == before
@@ -60,7 +60,7 @@ async def works_through_an_outage(scene: Scene) -> None:
     await is_so(scene, lambda one: len(tested(one)) == 3)
     assert session(scene).control.trouble
     assert await person.count("I keep trying") == 1
-    scene.model.faults.end()
+    scene.model.down = False
     await person.sees("It works again.")
     await is_so(scene, lambda one: not one.talk.waiting)
     await person.sees("T001 Discount codes: ")
