@@ -38,8 +38,9 @@ def test_a_broken_note_of_the_current_thread_begins_a_new_one(
 
 
 def test_a_thread_that_cannot_be_kept_is_told(tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match="cannot be written"):
-        _ = CurrentThread(tmp_path / "missing" / "thread").thread
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Unavailable, match="cannot be read"):
+        _ = CurrentThread(tmp_path / "file" / "thread").thread
 
 
 async def test_a_home_that_cannot_be_made_is_told(tmp_path: Path) -> None:
