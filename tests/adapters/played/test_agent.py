@@ -66,13 +66,6 @@ def test_a_failure_counts_only_where_the_last_try_is_told(worktree: Path) -> Non
     assert run_tests(worktree).returncode == 1
 
 
-def test_without_word_of_a_failure_nothing_is_repaired(worktree: Path) -> None:
-    run_agent(worktree, T002)
-    before = git(worktree, "rev-parse", "HEAD")
-    run_agent(worktree, T002, "--resume")
-    assert git(worktree, "rev-parse", "HEAD") == before
-
-
 def test_the_checkout_passes_only_after_the_discounts_were_merged(sample: Path) -> None:
     discounts, checkout = add_worktree(sample, "discounts"), add_worktree(sample, "checkout")
     run_agent(discounts, T001)
@@ -114,13 +107,6 @@ def test_after_a_stop_in_the_middle_it_goes_on_from_what_is_there(worktree: Path
     assert run_agent(worktree, T001, "--resume")[0] == 0
     assert len(subjects(worktree)) == 2
     assert git(worktree, "status", "--porcelain") == ""
-    assert run_tests(worktree).returncode == 0
-
-
-def test_a_repair_that_was_cut_short_is_made_again(worktree: Path) -> None:
-    run_agent(worktree, T002)
-    (worktree / "basket" / "receipt.py").write_text("half", encoding="utf-8")
-    assert run_agent(worktree, T002 + RECEIPT_FAILED, "--resume")[0] == 0
     assert run_tests(worktree).returncode == 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,10 +16,8 @@ from tests.adapters.played.conftest import (
     run_agent,
     run_python,
     run_tests,
-    start_agent,
     subjects,
 )
-from tests.adapters.played.test_agent import read_until
 
 PRINT = (
     "from basket.items import Item; from basket.receipt import receipt; "
@@ -85,52 +82,6 @@ def test_a_change_that_comes_after_the_commits_edits_what_is_there(
     assert git(worktree, "status", "--porcelain") == ""
 
 
-def test_the_test_it_edits_is_one_that_can_fail(worktree: Path) -> None:
-    run_agent(worktree, prompt() + RECEIPT_FAILED)
-    with start_agent(worktree, prompt(change=WISHES[0]), "--pace", "0.2") as process:
-        read_until(process, "Commit test(receipt)")
-        process.terminate()
-        assert process.wait(20) == -signal.SIGTERM
-    git(worktree, "checkout", "HEAD", "--", ".")
-    assert "test_every_line_is_as_wide_as_the_paper" in run_tests(worktree).stderr
-
-
-def test_changing_it_twice_changes_nothing_more(worktree: Path) -> None:
-    changed = prompt(change=WISHES[0])
-    run_agent(worktree, changed)
-    assert "changed nothing" in run_agent(worktree, changed)[1]
-    assert len(subjects(worktree)) == 2
-
-
-def test_a_change_leaves_the_slip_and_a_failed_check_still_repairs_it(worktree: Path) -> None:
-    run_agent(worktree, prompt())
-    run_agent(worktree, prompt(change=WISHES[0]), "--resume")
-    assert run_tests(worktree).returncode == 1
-    run_agent(worktree, prompt(change=WISHES[0]) + RECEIPT_FAILED, "--resume")
-    assert run_tests(worktree).returncode == 0
-    assert printed(worktree) == {40}
-
-
-def test_the_width_may_also_be_told_as_what_came_of_the_last_try(worktree: Path) -> None:
-    run_agent(worktree, prompt(feedback="Somebody wants 48 columns now."))
-    assert printed(worktree) == {48}
-
-
-def test_what_has_to_be_so_counts_before_what_is_told_of_the_last_try(worktree: Path) -> None:
-    run_agent(worktree, prompt(change=WISHES[0], feedback="Somebody wanted 48 columns."))
-    assert printed(worktree) == {40}
-
-
-def test_columns_named_anywhere_else_do_not_count(worktree: Path) -> None:
-    run_agent(worktree, prompt() + "\n\n## Decisions taken\n- D1: How wide? → 60 columns\n")
-    assert printed(worktree) == {32}
-
-
-def test_another_task_does_not_care_about_columns(worktree: Path) -> None:
-    run_agent(worktree, prompt("T001", change=WISHES[0]))
-    assert subjects(worktree)[-1] == "feat(discount): take discount codes off a total"
-
-
 def test_another_wish_is_noted_in_the_module_and_the_tests_still_pass(worktree: Path) -> None:
     run_agent(worktree, prompt() + RECEIPT_FAILED)
     wish = 'Name the cents in the receipt, please. """ 領収書'
@@ -180,34 +131,3 @@ def test_work_that_was_wished_for_later_is_done_and_passes_its_own_tests(
 def ran(told: str) -> int:
     """How many tests ran."""
     return int(re.findall(r"Ran (\d+) tests", told)[0])
-
-
-def test_all_work_merges_without_a_conflict_and_passes(sample: Path) -> None:
-    former = "- A change was asked for: “Also add a CSV export”"
-    change = "Also add an order history"
-    for key in ("T001", "T002", "T003", "T004", "T005"):
-        path = add_worktree(sample, key.lower())
-        assert run_agent(path, prompt(key, change, former=former) + RECEIPT_FAILED)[0] == 0
-    for key in ("t001", "t002", "t003", "t004", "t005"):
-        git(sample, "merge", "--quiet", "--no-edit", f"agent/{key}")
-    assert run_tests(sample).returncode == 0
-
-
-def test_files_count_before_keys(worktree: Path) -> None:
-    part = replied("tasks", request="Only the printable receipt, whatever else is planned.")
-    (task,) = part["tasks"]
-    assert task["key"] == "T001"
-    files = listed(task["files"])
-    assert run_agent(worktree, f"# Task T001: x\n\n## Files it is about\n{files}\n")[0] == 0
-    assert subjects(worktree)[-1] == "feat(receipt): print a basket as a receipt"
-
-
-def test_an_agent_that_is_held_does_nothing_before_the_file_is_there(worktree: Path) -> None:
-    go = worktree.parent / "go"
-    with start_agent(worktree, prompt(), GWT_BOT_PACE=f"until:{go}") as process:
-        read_until(process, "Task T002")
-        assert subjects(worktree) == []
-        go.touch()
-        process.communicate(timeout=60)
-    assert process.returncode == 0
-    assert len(subjects(worktree)) == 2

@@ -52,24 +52,6 @@ def test_a_second_change_keeps_the_first() -> None:
     assert any("capitals" in text for text in tasks["T001"]["acceptance"])
 
 
-def test_the_last_width_counts() -> None:
-    first = written("specify", change_request=WIDER)
-    told = {"change_request": "No, ４８桁", "previous": {"spec": first}}
-    assert "exactly 48 columns wide" in written("specify", **told)
-    back = {
-        "change_request": "Back to 32 columns",
-        "previous": {"spec": written("specify", **told)},
-    }
-    assert "exactly 32 columns wide" in written("specify", **back)
-
-
-@pytest.mark.parametrize(
-    "wish", ["Receipts of 7 columns", "receipts of 9000 columns", "40 columnists"]
-)
-def test_a_width_that_no_receipt_can_have_is_only_a_wish(wish: str) -> None:
-    assert "exactly 32 columns wide" in written("specify", change_request=wish)
-
-
 def test_something_new_becomes_a_task_of_its_own_and_a_story_with_requirements() -> None:
     told = {"change_request": EXPORT}
     tasks = by_key(replied("tasks", **told))
@@ -81,16 +63,6 @@ def test_something_new_becomes_a_task_of_its_own_and_a_story_with_requirements()
     spec = written("specify", **told)
     assert requirement_ids(spec)[-2:] == ("FR-007", "FR-008")
     assert story_titles(spec)["US4"] == "CSV export of the basket"
-
-
-def test_a_second_new_thing_comes_after_the_first() -> None:
-    first = written("specify", change_request=EXPORT)
-    tasks = replied("tasks", change_request="注文履歴も追加して", previous={"spec": first})["tasks"]
-    assert [task["title"] for task in tasks[3:]] == ["CSV export of the basket", "Order history"]
-
-
-def test_a_line_for_the_receipt_is_nothing_new() -> None:
-    assert len(replied("tasks", change_request="Also add a line to the receipt")["tasks"]) == 3
 
 
 def test_while_tasks_run_those_that_are_not_affected_stay_letter_for_letter() -> None:
@@ -110,63 +82,6 @@ def test_while_tasks_run_those_that_are_not_affected_stay_letter_for_letter() ->
     assert {
         name: receipt[name] for name in before if name not in ("description", "acceptance")
     } == {name: before[name] for name in before if name not in ("description", "acceptance")}
-
-
-def test_an_affected_task_that_has_taken_the_change_in_is_not_changed_again() -> None:
-    once = replied("tasks", tasks_now=under_way(affected="T002"), change_request=WIDER)["tasks"]
-    again = [{**task, "affected": task["key"] == "T002"} for task in once]
-    assert replied("tasks", tasks_now=again, change_request=WIDER)["tasks"] == once
-
-
-def test_a_second_live_change_keeps_the_line_of_the_first() -> None:
-    first = replied("tasks", tasks_now=under_way(affected="T002"), change_request=WIDER)["tasks"]
-    now = [{**task, "affected": task["key"] == "T002"} for task in first]
-    receipt = by_key(replied("tasks", tasks_now=now, change_request="48 columns"))["T002"]
-    assert receipt["acceptance"][0] == "Every line is exactly 48 columns wide"
-    assert [text for text in receipt["acceptance"] if "wish" in text] == [
-        f"The work is held against the wish “{WIDER}”",
-        "The work is held against the wish “48 columns”",
-    ]
-
-
-def test_while_tasks_run_something_new_gets_the_key_after_the_highest() -> None:
-    now = under_way(affected="")
-    now[2]["key"] = "T007"
-    tasks = replied("tasks", tasks_now=now, change_request=EXPORT)["tasks"]
-    assert [task["key"] for task in tasks] == ["T001", "T002", "T007", "T008"]
-    assert tasks[3]["depends_on"] == ["T001"]
-    assert tasks[3]["files"] == ["basket/export.py", "tests/test_export.py"]
-    assert len([text for text in tasks[3]["acceptance"] if EXPORT in text]) == 1
-
-
-def test_a_task_that_people_dropped_does_not_come_back() -> None:
-    now = under_way(affected="T002")
-    now[2] |= {"key": "T009", "state": "Cancelled"}
-    tasks = by_key(replied("tasks", tasks_now=now, change_request=WIDER))
-    assert list(tasks) == ["T001", "T002"]
-    more = by_key(replied("tasks", tasks_now=now, change_request=EXPORT))
-    assert list(more) == ["T001", "T002", "T010"]
-
-
-def test_a_task_that_never_began_is_planned_anew_beside_those_that_did() -> None:
-    now = under_way(affected="")[1:2]
-    tasks = replied("tasks", tasks_now=now, change_request=WIDER)["tasks"]
-    assert [(task["key"], task["files"][0], task["depends_on"]) for task in tasks] == [
-        ("T002", "basket/receipt.py", []),
-        ("T003", "basket/discount.py", []),
-        ("T004", "basket/checkout.py", ["T003"]),
-        ("T005", "basket/receipt.py", ["T002"]),
-    ]
-
-
-def test_a_change_that_touches_no_task_gets_one_that_goes_on_where_the_work_was() -> None:
-    now = [{**task, "state": "Completed"} for task in under_way(affected="")]
-    tasks = replied("tasks", tasks_now=now, change_request=WIDER)["tasks"]
-    assert tasks[3]["key"] == "T004"
-    assert tasks[3]["title"] == "Revision: Printable receipt"
-    assert tasks[3]["depends_on"] == ["T002"]
-    assert tasks[3]["files"][0] == "basket/receipt.py"
-    assert "Every line is exactly 40 columns wide" in tasks[3]["acceptance"]
 
 
 def under_way(affected: str) -> list[dict[str, Any]]:

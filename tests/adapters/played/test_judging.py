@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from adapters.demo.conversation import CONTRADICTION, HOPELESS
+from adapters.demo.conversation import CONTRADICTION
 from bot.core.pull_text import title_problem
 from tests.adapters.played.conftest import replied, written
 
@@ -93,23 +93,6 @@ def test_a_change_touches_the_tasks_that_write_what_it_names(change: str, keys: 
     assert reply["reason"]
 
 
-def test_a_cancelled_task_is_touched_by_nothing() -> None:
-    gone = [{**task, "state": "Cancelled"} for task in TASKS]
-    assert replied("impact", change="receipt T001", tasks=gone)["affected"] == []
-
-
-def test_a_task_it_has_never_heard_of_is_known_by_the_words_of_its_name() -> None:
-    task = {"key": "T009", "name": "Opening hours", "state": "Running"}
-    assert replied("impact", change="Hours in UTC", tasks=[task])["affected"][0]["key"] == "T009"
-
-
-def test_the_next_step_is_the_usual_one() -> None:
-    options = [{"id": "again", "says": "Again."}, {"id": "ask", "says": "Ask."}]
-    for usual, chosen in (("ask", "ask"), ("fly", "again"), ("", "again")):
-        reply = replied("next_step", options=options, default=usual, happened="x")
-        assert (reply["choice"], bool(reply["reason"])) == (chosen, True)
-
-
 @pytest.mark.parametrize(
     ("said", "verdict"),
     [
@@ -131,28 +114,10 @@ def test_after_the_end_words_go_on_begin_anew_or_are_talk(said: str, verdict: st
     assert bool(reply["reply"]) is (verdict == "talk")
 
 
-def test_what_may_not_be_continued_begins_anew() -> None:
-    reply = replied("continue", said="Also export it", session={}, may_continue=False)
-    assert reply["verdict"] == "new"
-
-
 def test_a_question_after_the_end_is_answered_by_the_tasks_of_the_session() -> None:
     for tasks in (TASKS, ["Discount codes"]):
         reply = replied("continue", said="What was built?", session={"tasks": tasks})
         assert "Discount codes" in reply["reply"]
-
-
-def test_a_breakdown_is_good_unless_a_task_does_not_say_when_it_is_done() -> None:
-    assert replied("breakdown", tasks=TASKS) == {"score": 90, "issues": []}
-    bad = replied("breakdown", tasks=[TASKS[0], {**TASKS[1], "acceptance": []}])
-    assert bad["score"] == 40
-    assert [issue[:4] for issue in bad["issues"]] == ["T002"]
-
-
-def test_the_analysis_finds_one_small_thing() -> None:
-    (finding,) = replied("analyze", spec=written("specify"))["findings"]
-    assert finding["severity"] == "LOW"
-    assert all(finding[name] for name in ("category", "where", "summary", "recommendation"))
 
 
 @pytest.mark.parametrize("word", CONTRADICTION)
@@ -165,13 +130,6 @@ def test_a_contradiction_is_critical_until_the_spec_is_written_with_the_findings
     assert repaired != spec
     left = replied("analyze", request=request, spec=repaired)["findings"]
     assert [f["severity"] for f in left] == ["LOW"]
-
-
-@pytest.mark.parametrize("words", HOPELESS)
-def test_a_hopeless_one_stays(words: str) -> None:
-    spec = written("specify", request=words, findings=[{"id": "I1"}])
-    findings = replied("analyze", request=words, spec=spec)["findings"]
-    assert findings[0]["severity"] == "CRITICAL"
 
 
 def test_finished_work_is_judged_done_without_pretending_to_have_read_it() -> None:
@@ -212,23 +170,3 @@ def test_a_pull_request_has_a_title_in_conventional_form(
     assert "`make test`: passed" in reply["body"]
     assert title_problem(reply["title"]) == ""
     assert "Played" in reply["body"]
-
-
-def test_old_talk_is_summed_up_by_who_spoke_and_how_they_began() -> None:
-    messages = [
-        {"role": "User", "content": "one two\n" * 20},
-        {"role": "Assistant", "content": "Yes."},
-    ]
-    summary = replied("compress", messages=messages, finished_tasks=TASKS[:1])["summary"]
-    lines = summary.splitlines()
-    assert lines[1].startswith("User: one two one two")
-    assert lines[1].endswith("…")
-    assert lines[2] == "Assistant: Yes."
-    assert "T001 Discount codes" in lines[3]
-
-
-def test_the_end_is_told_in_three_sentences_with_numbers() -> None:
-    text = replied("summary", tasks=TASKS, decisions=[{"id": "D1"}], checks=TASKS[:2])["text"]
-    assert "1 of 3 tasks" in text
-    assert "1 decisions were taken, and 2 checks" in text
-    assert text.count(".") == 3

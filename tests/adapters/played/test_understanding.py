@@ -58,11 +58,6 @@ def test_what_is_too_large_comes_in_parts_that_are_each_a_request_of_its_own(tex
         assert replied("clarify", request=part["body"])["title"] == part["title"]
 
 
-def test_a_part_is_asked_about_nothing_but_what_it_builds() -> None:
-    asked = [replied("clarify", request=part.body)["questions"] for part in english().parts]
-    assert [len(questions) for questions in asked] == [3, 0, 0]
-
-
 def test_a_request_that_names_a_finished_session_goes_on_with_it() -> None:
     earlier = [
         {"id": "s-1", "title": "Receipts", "spec": "SPEC-1"},
@@ -110,21 +105,6 @@ def test_answers_in_free_words_are_mapped_to_the_questions(
     assert (reply["defaults"], reply["unclear"]) == (False, [])
 
 
-def test_the_same_words_choose_among_japanese_options() -> None:
-    reply = replied("answers", questions=asked(japanese()), said="2つ目は四捨五入、3つ目は2番目で")
-    assert {a["id"]: a["answer"] for a in reply["answers"]} == {
-        "D2": "四捨五入する",
-        "D3": "割引なしで続ける",
-    }
-
-
-def test_questions_are_counted_as_they_stand_open() -> None:
-    reply = replied(
-        "answers", questions=asked(english())[1:], said="first question: the second one"
-    )
-    assert reply["answers"] == [{"id": "D2", "answer": ROUNDED}]
-
-
 @pytest.mark.parametrize("said", ["Rounded, the rest as you like", "四捨五入、あとはおまかせ"])
 def test_the_rest_may_be_left_to_the_bot(said: str) -> None:
     reply = replied("answers", questions=asked(english()), said=said)
@@ -139,12 +119,6 @@ def test_the_rest_may_be_left_to_the_bot(said: str) -> None:
 def test_what_cannot_be_mapped_stays_open(said: str, unclear: list[str]) -> None:
     reply = replied("answers", questions=asked(english()), said=said)
     assert (reply["answers"], reply["unclear"]) == ([], unclear)
-
-
-def test_a_single_question_without_options_is_answered_by_whatever_is_said() -> None:
-    question = {"id": "D1", "text": "Which file or path is it about?"}
-    reply = replied("answers", questions=[question], said="basket/receipt.py, the Total line")
-    assert reply["answers"] == [{"id": "D1", "answer": "basket/receipt.py, the Total line"}]
 
 
 def asked(texts: Texts) -> list[dict[str, object]]:

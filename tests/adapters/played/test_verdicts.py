@@ -30,7 +30,6 @@ FIRST: dict[str, object] = {
     "type": "implementation",
 }
 PASSED = [{"result": "passed"}]
-SIGN = {"sign": "test_deleted", "path": "tests/test_a.py", "says": "«test_a» is gone."}
 BOTH = ("en", "ja")
 
 
@@ -63,20 +62,6 @@ def test_a_request_may_want_its_first_task_to_be_judged_otherwise(
     assert other["verdict"] == "done"
 
 
-def test_signs_have_to_be_taken_back_unless_a_person_let_them_pass() -> None:
-    reply = replied("judge", task=FIRST, checks=PASSED, signs=[SIGN])
-    assert reply["verdict"] == "continue"
-    assert "tests/test_a.py" in reply["missing"][0]
-    passed = replied("judge", task=FIRST, checks=PASSED, signs=[SIGN], signs_accepted=True)
-    assert passed["verdict"] == "done"
-
-
-def test_an_investigation_without_a_report_is_not_done() -> None:
-    looked = {**FIRST, "type": "investigation"}
-    assert replied("judge", task=looked, report=" ")["verdict"] == "continue"
-    assert replied("judge", task=looked, report="It is line 3.")["verdict"] == "done"
-
-
 @pytest.mark.parametrize("language", BOTH)
 def test_a_task_is_cut_into_parts_each_of_which_the_played_agent_can_carry_out(
     language: str,
@@ -95,15 +80,6 @@ def test_a_task_is_cut_into_parts_each_of_which_the_played_agent_can_carry_out(
         assert order.wishes == (part["name"],)
 
 
-@pytest.mark.parametrize("phrases", [english().replies, japanese().replies], ids=BOTH)
-def test_a_part_of_a_part_is_named_after_the_whole(phrases: object) -> None:
-    name = (english() if phrases is english().replies else japanese()).replies.part.format(
-        number=2, name="Discount codes"
-    )
-    parts = replied("replan", task={**FIRST, "name": name})["tasks"]
-    assert [part["name"] for part in parts] == [f"Part {n} of: Discount codes" for n in (1, 2, 3)]
-
-
 @pytest.mark.parametrize("language", BOTH)
 def test_at_the_end_more_may_be_wanted_until_it_is_there(language: str) -> None:
     texts_ = english() if language == "en" else japanese()
@@ -113,13 +89,6 @@ def test_at_the_end_more_may_be_wanted_until_it_is_there(language: str) -> None:
     assert [one["name"] for one in reply["tasks"]] == [texts_.pieces["export"].title]
     there = [FIRST, {"name": texts_.pieces["export"].title}]
     assert replied("final", request=request, tasks=there, not_done=[])["complete"] is True
-
-
-def test_what_no_task_has_done_is_missing_at_the_end() -> None:
-    reply = replied("final", tasks=[FIRST], not_done=["FR-002"])
-    assert (reply["complete"], reply["tasks"]) == (False, [])
-    assert "FR-002" in reply["missing"][0]
-    assert replied("final", tasks=[FIRST], not_done=[])["complete"] is True
 
 
 async def test_its_answers_are_taken_by_the_bot_at_once() -> None:
