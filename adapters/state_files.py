@@ -109,7 +109,7 @@ class JsonLines(Generic[T]):
                 newest_that_fit([self.line(one) for one in every], self._largest // 2)
             )
 
-    def replace(self, values: Iterable[T]) -> None:
+    def rewrite(self, values: Iterable[T]) -> None:
         self.replace_lines(map(self.line, values))
 
     def replace_lines(self, lines: Iterable[str]) -> None:

@@ -143,13 +143,13 @@ def _body(card: Card, laid: Sheet, room: int) -> Iterator[HtmlPiece]:
 
 
 def _footer(card: Card, laid: Sheet, by_words: frozenset[Verb]) -> Iterator[HtmlPiece]:
-    """In one piece: what can be chosen stands on the message that has the chips."""
+    """In one piece: what can be chosen stands on the message that has the buttons."""
     bodies: list[str] = []
     shown: list[str] = []
     if laid.choices:
         lines = [
-            _choice_by_words(chip) if chip.choice.verb in by_words else _choice(chip)
-            for chip in reaction_buttons(laid.choices, by_words)
+            _choice_by_words(button) if button.choice.verb in by_words else _choice(button)
+            for button in reaction_buttons(laid.choices, by_words)
         ]
         bodies.append("\n".join(line.body for line in lines))
         shown.append(f"<ul>{''.join(f'<li>{line.html}</li>' for line in lines)}</ul>")
@@ -164,11 +164,15 @@ def _footer(card: Card, laid: Sheet, by_words: frozenset[Verb]) -> Iterator[Html
         yield HtmlPiece("\n\n".join(bodies), "".join(shown))
 
 
-def _choice(chip: ReactionButton) -> HtmlPiece:
+def _choice(button: ReactionButton) -> HtmlPiece:
     """✅ Approve — react, or write `approve`"""
-    choice, label = chip.choice, _on_one_line(chip.choice.label)
-    emoji = chip.emoji or EMOJI[choice.verb]
-    ways = ["react" if chip.seeded else f"react with {emoji}"] if chip.seeded or chip.emoji else []
+    choice, label = button.choice, _on_one_line(button.choice.label)
+    emoji = button.emoji or EMOJI[choice.verb]
+    ways = (
+        ["react" if button.seeded else f"react with {emoji}"]
+        if button.seeded or button.emoji
+        else []
+    )
     shown = list(ways)
     if said := _command_for(choice):
         ways.append(f"write `{said}`")
@@ -183,10 +187,10 @@ def _choice(chip: ReactionButton) -> HtmlPiece:
     )
 
 
-def _choice_by_words(chip: ReactionButton) -> HtmlPiece:
+def _choice_by_words(button: ReactionButton) -> HtmlPiece:
     """✅ Merge into main — write `Merge into main`"""
-    emoji, words = chip.emoji or EMOJI[chip.choice.verb], words_for(chip)
-    label = _on_one_line(chip.choice.label)
+    emoji, words = button.emoji or EMOJI[button.choice.verb], words_for(button)
+    label = _on_one_line(button.choice.label)
     return HtmlPiece(
         f"{emoji} {label} — write `{words}`",
         f"{emoji} <strong>{escaped(label)}</strong> — write <code>{escape(words)}</code>",

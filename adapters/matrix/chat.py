@@ -149,7 +149,7 @@ class MatrixChat:
             hear,
             poll=self._poll,
             patience=self._patience,
-            unseal=way.ways.unseal(way.tell),
+            decryptor=way.ways.decryptor(way.tell),
             order=order,
         )
         try:
@@ -182,21 +182,23 @@ class MatrixChat:
             left.push_async_callback(log_out, entered)
             found = room_encryption(entered, self._folder, only_encrypted=bool(self._by_words))
             left.callback(found.left.close)
-            gateway = excuses = self._gateway(entered, found.seal, left)
+            gateway = plain = self._gateway(entered, found.encryptor, left)
             if entered.problem:
                 # who has no keys says so in clear, and says nothing else
-                excuses = self._gateway(entered, NO_ENCRYPTOR, left)
-            tell = UnreadableNotices(excuses, self._ledger).tell
+                plain = self._gateway(entered, NO_ENCRYPTOR, left)
+            tell = UnreadableNotices(plain, self._ledger).tell
             moving = MovedRooms(entered.client, gateway, self._ledger, self._moves, self._welcome)
             return _Connected(entered, found, gateway, moving, tell, left.pop_all())
 
-    def _gateway(self, entered: LoggedIn, seal: Encryptor, left: AsyncExitStack) -> MatrixGateway:
+    def _gateway(
+        self, entered: LoggedIn, encryptor: Encryptor, left: AsyncExitStack
+    ) -> MatrixGateway:
         gateway = MatrixGateway(
             entered.client,
             self._ledger,
             self._turns,
             self._roots,
-            seal=seal,
+            encryptor=encryptor,
             by_words=self._by_words,
         )
         left.push_async_callback(gateway.close)

@@ -55,14 +55,14 @@ class MatrixGateway:
         turns: Turns,
         roots: ThreadOwners,
         *,
-        seal: Encryptor = NO_ENCRYPTOR,
+        encryptor: Encryptor = NO_ENCRYPTOR,
         by_words: frozenset[Verb] = frozenset(),
     ) -> None:
         """`by_words`: what a reaction does not do in encrypted rooms."""
         self._client, self._by_words = client, by_words
         line = SendQueue()
-        self._sender = EventSender(client, seal=seal, line=line)
-        self._impatient = EventSender(client, seal=seal, longest_wait=0)
+        self._sender = EventSender(client, encryptor=encryptor, line=line)
+        self._impatient = EventSender(client, encryptor=encryptor, longest_wait=0)
         self._signs = EventSender(client, _SIGN_SECONDS, longest_wait=0)
         self._ledger, self._turns, self._roots = ledger, turns, roots
         self._busy = TypingSign(self._type)

@@ -33,7 +33,7 @@ class ButtonSeeding:
     sender: EventSender
     room: str
     revision: int
-    """Of the card: a chip that was taken away may be wanted again later."""
+    """Of the card: a button that was taken away may be wanted again later."""
 
     async def seed(self, event_id: str, keys: tuple[str, ...]) -> None:
         try:
@@ -48,9 +48,9 @@ class ButtonSeeding:
 
     async def correct(self, event_id: str, wanted: tuple[str, ...]) -> None:
         there = await self.sender.reactions(self.room, event_id)
-        for key, chip in there.items():
+        for key, button in there.items():
             if key not in wanted:
-                await self.take_away(chip)
+                await self.take_away(button)
         await self.seed(event_id, tuple(key for key in wanted if key not in there))
 
     async def take_away(self, event_id: str) -> None:
@@ -125,7 +125,7 @@ class CardPlacement:
         placed = self.ledger.find(self.thread, self.card.key)
         if self._done or placed is None or placed.revision != self._placed.revision:
             return
-        await self._set_chips()
+        await self._set_buttons()
         if self._file:
             await self._attach(self._file)
         await self._redact_withdrawn()
@@ -221,10 +221,10 @@ class CardPlacement:
             await self._seeding.take_away(event_id)
         self._withdrawn = self.ledger.posted(entry, *entry.messages)
 
-    # ── chips ──
+    # ── reaction buttons ──
 
-    async def _set_chips(self) -> None:
-        """What can be chosen has a chip, on the last message; what no longer can has none."""
+    async def _set_buttons(self) -> None:
+        """What can be chosen has a button, on the last message; what no longer can has none."""
         wanted, bearer, before = self._seeds(self._placed), self._ids[-1], self._before
         if before is None or (before.standing and not before.choices) or self._fresh:
             await self._seeding.seed(bearer, wanted)
@@ -245,7 +245,7 @@ class CardPlacement:
 
     @property
     def _fresh(self) -> bool:
-        """The message with the chips was posted just now, and cannot have any."""
+        """The message with the buttons was posted just now, and cannot have any."""
         return self._posted_now and (self.anew or self._placed.revision == 1)
 
     @property

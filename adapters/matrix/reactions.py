@@ -75,20 +75,20 @@ EMOJI = {
     Verb.INTENT_REJECT: "❌",
     Verb.INTENT_RUN: "🚀",
 }
-"""Without U+FE0F: with it, clients would take the same chip for another."""
+"""Without U+FE0F: with it, clients would take the same button for another."""
 MOST_BUTTONS = 4
 """Chips on a message. Each is an event, and counts against the limits of the homeserver."""
 LONGEST_KEY = 40
 NUMBERS = (*(f"{digit}\ufe0f\u20e3" for digit in range(1, 10)), "🔟")
 """With U+FE0F: a digit without it is drawn as text, and these are clicked where they stand."""
 _UNSEEDED = frozenset({Verb.LOG})
-"""What only one person wants to read needs no chip: it is said."""
+"""What only one person wants to read needs no button: it is said."""
 _THUMBS = {
     "👍": Choice(label="Helpful", verb=Verb.HELPFUL),
     "👎": Choice(label="Not helpful", verb=Verb.UNHELPFUL),
 }
 JUDGED_KIND = "summary"
-"""The kind of card that thumbs are about. They have no chips: whoever has nothing to say is not asked."""
+"""The kind of card that thumbs are about. They have no buttons: whoever has nothing to say is not asked."""
 _AGREED = frozenset({"👍", "✔", "☑"})
 _STOP = frozenset({"🛑", "✋"})
 _VARIANT = re.compile("[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]")
@@ -101,7 +101,7 @@ class ReactionButton:
     emoji: str
     """That of its verb, or its number; empty: neither would say which choice is meant."""
     key: str
-    """The text of the chip. No two are alike."""
+    """The text of the button. No two are alike."""
     seeded: bool
     """The bot sets it itself."""
 
@@ -123,14 +123,14 @@ def reaction_buttons(
 
 
 def button_keys(choices: Sequence[Choice]) -> tuple[str, ...]:
-    return tuple(chip.key for chip in reaction_buttons(choices))
+    return tuple(button.key for button in reaction_buttons(choices))
 
 
 def seeded_keys(
     choices: Sequence[Choice], by_words: frozenset[Verb] = frozenset()
 ) -> tuple[str, ...]:
-    """The chips the bot sets itself."""
-    return tuple(chip.key for chip in reaction_buttons(choices, by_words) if chip.seeded)
+    """The buttons the bot sets itself."""
+    return tuple(button.key for button in reaction_buttons(choices, by_words) if button.seeded)
 
 
 def choice_for(placed: PlacedCard, key: str) -> Choice | None:
@@ -139,21 +139,25 @@ def choice_for(placed: PlacedCard, key: str) -> Choice | None:
     if placed.kind == JUDGED_KIND and key in _THUMBS:
         return _THUMBS[key]
     offered = reaction_buttons(placed.choices)
-    for chip in offered:
-        if key == _normalized_key(chip.key):
-            return chip.choice
+    for button in offered:
+        if key == _normalized_key(button.key):
+            return button.choice
     if key in _STOP:
         return _stop_choice(placed)
     if key in _AGREED:
         return _only([c for c in placed.choices if c.style is Style.PRIMARY])
-    return _only([chip.choice for chip in offered if key and key == _normalized_key(chip.emoji)])
+    return _only(
+        [button.choice for button in offered if key and key == _normalized_key(button.emoji)]
+    )
 
 
 def late_choice(placed: PlacedCard, key: str) -> Choice | None:
-    """A chip that was there until the card was decided. What would count without having been asked twice does not."""
+    """A button that was there until the card was decided. What would count without having been asked twice does not."""
     key = _normalized_key(key)
     found = (
-        chip.choice for chip in reaction_buttons(placed.former) if _normalized_key(chip.key) == key
+        button.choice
+        for button in reaction_buttons(placed.former)
+        if _normalized_key(button.key) == key
     )
     return next((choice for choice in found if not choice.confirm), None)
 
@@ -216,13 +220,13 @@ class WrittenChoice:
     choice: Choice
 
 
-def words_for(chip: ReactionButton) -> str:
+def words_for(button: ReactionButton) -> str:
     """What is written to choose it."""
-    if said := typed_equivalent(chip.choice):
+    if said := typed_equivalent(button.choice):
         return said
-    if chip.emoji in NUMBERS:
-        return str(NUMBERS.index(chip.emoji) + 1)
-    return _label(chip).rstrip(_END_MARKS)
+    if button.emoji in NUMBERS:
+        return str(NUMBERS.index(button.emoji) + 1)
+    return _label(button).rstrip(_END_MARKS)
 
 
 def written_choice(
@@ -230,8 +234,12 @@ def written_choice(
 ) -> WrittenChoice | None:
     """The choice that these words are, on the newest card that has it. Commands and approvals have their own way."""
     for placed in reversed(cards):
-        offered = (chip for chip in reaction_buttons(placed.choices) if chip.choice.verb in verbs)
-        found = [chip.choice for chip in offered if _normalized_words(text) in _wordings(chip)]
+        offered = (
+            button for button in reaction_buttons(placed.choices) if button.choice.verb in verbs
+        )
+        found = [
+            button.choice for button in offered if _normalized_words(text) in _wordings(button)
+        ]
         if len(found) == 1:
             return WrittenChoice(placed, found[0])
     return None
@@ -250,15 +258,17 @@ def choice_offered_in(ledger: PostingLedger, room: str, text: str) -> WrittenCho
     return None
 
 
-def _wordings(chip: ReactionButton) -> frozenset[str]:
-    if typed_equivalent(chip.choice):
+def _wordings(button: ReactionButton) -> frozenset[str]:
+    if typed_equivalent(button.choice):
         return frozenset()
-    return frozenset(map(_normalized_words, (words_for(chip), _label(chip), chip.choice.label)))
+    return frozenset(
+        map(_normalized_words, (words_for(button), _label(button), button.choice.label))
+    )
 
 
-def _label(chip: ReactionButton) -> str:
-    """As its chip would say it: two that are alike have a number behind."""
-    return chip.key.partition(" ")[2]
+def _label(button: ReactionButton) -> str:
+    """As its button would say it: two that are alike have a number behind."""
+    return button.key.partition(" ")[2]
 
 
 def _normalized_words(text: str) -> str:
@@ -343,7 +353,7 @@ def elsewhere_card(choice: Choice, thread: Thread) -> AnswerCard:
 def in_words_card(placed: PlacedCard, choice: Choice) -> AnswerCard:
     """To whoever reacts where only words do that: once for each choice."""
     words = next(
-        words_for(chip) for chip in reaction_buttons(placed.choices) if chip.choice == choice
+        words_for(button) for button in reaction_buttons(placed.choices) if button.choice == choice
     )
     steps = Text(text=f"Write in this thread: {words}")
     return AnswerCard(

@@ -57,12 +57,12 @@ class EventSender:
         seconds: float = _SEND_SECONDS,
         *,
         longest_wait: float = _LONGEST_WAIT,
-        seal: Encryptor = NO_ENCRYPTOR,
+        encryptor: Encryptor = NO_ENCRYPTOR,
         line: SendQueue | None = None,
     ) -> None:
         self._client, self._seconds = client, seconds
         self._bounds = WaitBounds(once=longest_wait)
-        self._seal = seal
+        self._encryptor = encryptor
         self._line = line or SendQueue()
         self._urgency = Urgency.PERSON
 
@@ -78,8 +78,8 @@ class EventSender:
 
     async def send(self, room: str, kind: str, content: EventContent, transaction: str) -> str:
         """The id of the event; the same for the same transaction. Sealed where the room is encrypted."""
-        sealing = partial(self._seal.sealed, room, kind, content)
-        kind, content = await self._patiently(sealing)
+        encrypting = partial(self._encryptor.encrypt, room, kind, content)
+        kind, content = await self._patiently(encrypting)
         path = f"/_matrix/client/v3/rooms/{quote(room, safe='')}/send/{kind}/{transaction}"
         body = json.dumps(content)
         told = await self._told("Writing into the room", self._call("PUT", path, body))
@@ -117,7 +117,7 @@ class EventSender:
         return found
 
     async def is_encrypted(self, room: str) -> bool:
-        return await self._patiently(partial(self._seal.is_encrypted, room))
+        return await self._patiently(partial(self._encryptor.is_encrypted, room))
 
     async def upload(self, room: str, name: str, data: bytes, mimetype: str) -> EventContent:
         """Where it is, as a message in that room says it. An encrypted one keeps even its name to itself."""

@@ -64,7 +64,7 @@ class ThreadOwners:
         found = dict(self._file.read())
         self._owners = dict(list(found.items())[-OWNERS_KEPT:])
         if len(found) > OWNERS_KEPT:
-            self._file.replace(self._owners.items())
+            self._file.rewrite(self._owners.items())
 
     def remember(self, thread: Thread, owner: str) -> None:
         """The first one who is named stays."""
@@ -180,7 +180,7 @@ class Clicks:
         for click in found:
             self._hold(click)
         if len(found) > len(self._clicks):
-            self._file.replace(self._clicks.values())
+            self._file.rewrite(self._clicks.values())
 
     def of(self, reaction: str) -> Click | None:
         return self._clicks.get(reaction)

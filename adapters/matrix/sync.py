@@ -70,11 +70,11 @@ class SyncLoop:
         grace: float = 10,
         page: int = _PAGE,
         patience: Backoff | None = None,
-        unseal: Decryptor = NO_DECRYPTOR,
+        decryptor: Decryptor = NO_DECRYPTOR,
         order: EventOrder | None = None,
     ) -> None:
         self._client, self._rooms, self._bookmark, self._hear = client, rooms, bookmark, hear
-        self._unseal = unseal
+        self._decryptor = decryptor
         self._order = order or EventOrder()
         self._poll, self._grace, self._size = poll, grace, page
         self._patience = patience or Backoff()
@@ -89,7 +89,7 @@ class SyncLoop:
         except ExceptionGroup as group:
             raise group.exceptions[0] from group.exceptions[0].__cause__
 
-    async def _follow(self, lanes: RoomQueues) -> None:
+    async def _follow(self, queues: RoomQueues) -> None:
         since = self._bookmark.since
         every_state = since is not None
         if since is None:
@@ -100,12 +100,12 @@ class SyncLoop:
             await self._commit(since)
         else:
             started = await self._patiently("looking for invitations", self._open_invites)
-        await lanes.put(since, self._answers(started))
+        await queues.put(since, self._answers(started))
         while True:
-            await self._unseal.keep_up()
+            await self._decryptor.keep_up()
             fetch = partial(self._fetch, since, every_state=every_state)
             news = await self._patiently("listening", fetch)
-            await lanes.put(news.next_since, [*self._waited_for(), *self._works(news, since)])
+            await queues.put(news.next_since, [*self._waited_for(), *self._works(news, since)])
             since, every_state = news.next_since, False
 
     async def _begin(self) -> SyncBatch:
@@ -140,7 +140,7 @@ class SyncLoop:
         """The one place where events come in. What only keys can open goes by nio: what it cannot read ends it."""
         told = await ask("Listening to Matrix", self._get_sync(wanted, seconds, **query), seconds)
         news = matrix_events.read_sync(told)
-        await self._unseal.took(told)
+        await self._decryptor.took(told)
         with _logging_bugs("an answer to a sync"):
             answer = SyncResponse.from_dict(deepcopy(without_secrets(told)))
             if isinstance(answer, SyncResponse):
@@ -180,15 +180,15 @@ class SyncLoop:
 
     async def _tell_one(self, room: str, event: MatrixEvent) -> None:
         with _logging_bugs("an event", event):
-            opening = partial(self._unseal.open, room, event)
+            opening = partial(self._decryptor.open, room, event)
             clear = await self._patiently("opening an event", opening)
             if clear is None:
                 return  # or it waits for its key
             await self._patiently("taking an event", partial(self._hear, room, clear))
-        self._unseal.heard(event)
+        self._decryptor.heard(event)
 
     def _waited_for(self) -> Iterator[tuple[str, RoomWork]]:
-        for room, event in self._unseal.due():
+        for room, event in self._decryptor.due():
             yield room, partial(self._tell_one, room, event)
 
     async def _complete(self, room: str, timeline: Timeline, since: str) -> list[MatrixEvent]:
@@ -328,7 +328,7 @@ class RoomQueues:
     def __init__(self, tasks: asyncio.TaskGroup, commit: CommitToken) -> None:
         self._tasks, self._commit = tasks, commit
         self._last: dict[str, asyncio.Task[None]] = {}
-        """The end of each lane that is not empty."""
+        """The end of each queue that is not empty."""
         self._committing: asyncio.Task[None] | None = None
         self._under_way = 0
         self._eased = asyncio.Event()

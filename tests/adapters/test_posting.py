@@ -271,7 +271,7 @@ def test_a_thousand_threads_take_little_more_room_in_memory_than_on_disk(path: P
         )
         for number in range(1_000)
     )
-    JsonLines(path, posting.PlacedCard).replace(placed)
+    JsonLines(path, posting.PlacedCard).rewrite(placed)
     PostingLedger(path)
     tracemalloc.start()
     try:

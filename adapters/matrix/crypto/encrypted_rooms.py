@@ -107,7 +107,7 @@ REACTION = "m.reaction"
 
 
 class Encryptor(Protocol):
-    async def sealed(self, room: str, kind: str, content: Json) -> tuple[str, Json]:
+    async def encrypt(self, room: str, kind: str, content: Json) -> tuple[str, Json]:
         """Kind and content as they are sent."""
         ...
 
@@ -117,7 +117,7 @@ class Encryptor(Protocol):
 class NoEncryptor:
     """For who is in no encrypted room."""
 
-    async def sealed(self, room: str, kind: str, content: Json) -> tuple[str, Json]:
+    async def encrypt(self, room: str, kind: str, content: Json) -> tuple[str, Json]:
         return kind, content
 
     async def is_encrypted(self, room: str) -> bool:
@@ -130,7 +130,7 @@ class RefusingEncryptor:
     def __init__(self, rooms: EncryptedRooms, problem: Refused) -> None:
         self._rooms, self._problem = rooms, problem
 
-    async def sealed(self, room: str, kind: str, content: Json) -> tuple[str, Json]:
+    async def encrypt(self, room: str, kind: str, content: Json) -> tuple[str, Json]:
         if kind != REACTION and await self.is_encrypted(room):
             raise Refused(self._problem.reason, self._problem.remedy)
         return kind, content

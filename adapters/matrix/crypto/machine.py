@@ -89,7 +89,7 @@ class OlmMachine:
                     self.olm.users_for_key_query |= {one.user} & self.olm.tracked_users
 
     def give_up_key(self, room: str) -> None:
-        """What is said next in that room is sealed with another one."""
+        """What is said next in that room is encrypted with another one."""
         self.olm.outbound_group_sessions.pop(room, None)
 
     def _open(self, event: Json) -> None:
@@ -293,7 +293,7 @@ class RoomEncryptor:
     async def is_encrypted(self, room: str) -> bool:
         return await self._rooms.rotation(room) is not None
 
-    async def sealed(self, room: str, kind: str, content: Json) -> tuple[str, Json]:
+    async def encrypt(self, room: str, kind: str, content: Json) -> tuple[str, Json]:
         if kind == REACTION:
             return kind, content
         rotation = await self._rooms.rotation(room)
@@ -304,10 +304,10 @@ class RoomEncryptor:
                 await self._share(room, rotation)
             # no waiting from here on: somebody who leaves meanwhile has another key made first
             plain = {"type": kind, "content": content}
-            sealed: Json = dict(self._machine.olm.group_encrypt(room, plain))
+            encrypted: Json = dict(self._machine.olm.group_encrypt(room, plain))
         if relation := content.get("m.relates_to"):
-            sealed["m.relates_to"] = relation
-        return "m.room.encrypted", sealed
+            encrypted["m.relates_to"] = relation
+        return "m.room.encrypted", encrypted
 
     async def _share(self, room: str, rotation: Rotation) -> None:
         """A new key. One that only some were given is given up: who has it may have left before the others have it."""

@@ -98,8 +98,8 @@ def rooms_of(wire: ClientApi, folder: Path) -> EncryptedRooms:
 
 @dataclass(frozen=True)
 class RoomEncryption:
-    seal: Encryptor
-    unseal: Callable[[TellSender], Decryptor]
+    encryptor: Encryptor
+    decryptor: Callable[[TellSender], Decryptor]
     left: ExitStack
     """What is closed at the end."""
 
@@ -133,10 +133,10 @@ def _with_keys(entered: LoggedIn, place: Path, *, only_encrypted: bool) -> RoomE
     left.callback(replays.close)
     waiting = WaitingMessages(place / "waiting.json")
 
-    def unseal(tell: TellSender) -> Decryptor:
+    def decryptor(tell: TellSender) -> Decryptor:
         opener = EventDecryptor(machine, replays)
         return RoomDecryptor(
             machine, opener, waiting, entered.rooms, tell, only_encrypted=only_encrypted
         )
 
-    return RoomEncryption(RoomEncryptor(machine, entered.rooms), unseal, left)
+    return RoomEncryption(RoomEncryptor(machine, entered.rooms), decryptor, left)

@@ -175,7 +175,7 @@ class Bot:
     async def writes(self) -> str:
         """Something into the room: the name of the key it is sealed with."""
         content = {"msgtype": "m.text", "body": "secret"}
-        _, sealed = await self.sealing.sealed(ROOM, "m.room.message", content)
+        _, sealed = await self.sealing.encrypt(ROOM, "m.room.message", content)
         return sealed["session_id"]
 
 

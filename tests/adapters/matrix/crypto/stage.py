@@ -162,7 +162,7 @@ class Ear:
             self._hear,
             poll=0.2,
             patience=QUICK,
-            unseal=unsealing,
+            decryptor=unsealing,
         )
         task = asyncio.create_task(sync.run())
         try:

@@ -194,7 +194,7 @@ async def test_a_device_with_a_broken_key_keeps_nobody_from_being_written_to(
 
 async def test_the_same_transaction_is_the_same_event(secret: Secret) -> None:
     entered = await log_in(secret.access, secret.folder)
-    sender = EventSender(entered.client, seal=_seal(entered))
+    sender = EventSender(entered.client, encryptor=_seal(entered))
     content = {"msgtype": "m.text", "body": "hello"}
     ids = {await sender.send(secret.room, "m.room.message", content, "one") for _ in range(2)}
     await log_out(entered)
