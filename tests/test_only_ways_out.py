@@ -3,7 +3,13 @@
 | way out | the one function | what it does |
 |---|---|---|
 | chats | `steps.chat.MaskedChat` | masks every card |
-| the model | `steps.asking.ask` | masks what is sent and what is logged |
+| the model | `adapters.llm.answers.Calls` | masks what is sent and what is logged; a patch is masked before it is cut |
+| agents | `steps.execute.work.start_run` | masks the instruction |
+| pull requests | `steps.ship.work` | masks title and text |
+| the registry | `core.projections.registry_writer` | masks what is written to `.forge` |
+| logs of tasks, evidence, audit log | `adapters.store` | mask, personal data too |
+| transcripts, output of commands | `adapters.tmux.screens`, `adapters.commands.shell` | mask what a program says before they cut and write it |
+| programs that ask | `desk.tell`, `cli.status`, `cli.archives` | mask |
 | the log | `adapters.log.LogFile`, on the root | masks every line; before it there is `EarlyLog` |
 | the terminal | `cli.process.say`, `doctor`, the console's screen | mask |
 | files | `adapters.files` | whole or not at all, on disk, private, through no link |

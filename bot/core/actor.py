@@ -146,7 +146,7 @@ class Actor:
 
     def tell(self, event: Event) -> None:
         """Write down what the bot itself has noticed."""
-        self._save(inbox=[*self._record.inbox, event])
+        self._save(inbox=[*self._record.inbox, self._masked(event)])
         self._wake.set()
 
     def _tell_if_possible(self, event: Event) -> None:
@@ -266,8 +266,8 @@ class Actor:
             answers=action.key,
             what=action.kind,
             task_id=getattr(action, "task_id", ""),
-            reason=self._world.masker.mask(refusal.reason),
-            remedy=self._world.masker.mask(refusal.remedy),
+            reason=refusal.reason,
+            remedy=refusal.remedy,
             lost=isinstance(refusal, Lost),
             away=isinstance(refusal, Away),
         )
@@ -275,7 +275,12 @@ class Actor:
     def _finish(self, action: Action, result: Event | None) -> None:
         """The action is over and its result heard: one save, so that neither is ever without the other."""
         outbox = [other for other in self._record.outbox if other is not action]
-        self._save(outbox=outbox, inbox=[*self._record.inbox, *([result] if result else [])])
+        came = [self._masked(result)] if result else []
+        self._save(outbox=outbox, inbox=[*self._record.inbox, *came])
+
+    def _masked(self, event: Event) -> Event:
+        """What comes from the world enters here, so the steps hand over what programs and the model have said as it is."""
+        return self._world.masker.mask_model(event, keep_exact=True)
 
     def _save(
         self,

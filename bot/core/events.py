@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, Field
 
 from bot.core.choices import Command, Verb
 from bot.core.evidence import Check, EvidenceInventory, TaskLimits, Verdict, VerifiedFile
-from bot.core.facts import Fact
+from bot.core.facts import EXACT, Exact, Fact
 from bot.core.forge import Hosted, MergeTried, Pull
 from bot.core.git import Base, Checkout, Collision, Removal, Scan, Work
 from bot.core.intent import Intent, Question, Risk, Vague
@@ -29,7 +29,7 @@ from bot.core.task import PullText, SmallerTask, Workspace
 
 
 class Happening(Fact):
-    id: str
+    id: Exact
     at: AwareDatetime
 
 
@@ -42,7 +42,7 @@ class FromPerson(Happening):
 class Result(Happening):
     """What came of an order."""
 
-    answers: str
+    answers: Exact
     usage: Usage = Usage()
 
 
@@ -148,7 +148,7 @@ class Surveyed(Result):
     kind: Literal["surveyed"] = "surveyed"
     base: Base
     agent: AgentReady
-    agent_flags: str = ""
+    agent_flags: Exact = ""
     context_window: int = 0
     most_at_once: int = 10
     limits: TaskLimits = TaskLimits()
@@ -159,7 +159,7 @@ class Surveyed(Result):
     sandboxed: bool = False
     user: str = ""
     """As whom agents run."""
-    other_agents: dict[str, str] = Field(default_factory=dict[str, str])
+    other_agents: Annotated[dict[str, str], EXACT] = Field(default_factory=dict[str, str])
     """Those that are ready besides, with their flags."""
 
 
@@ -195,7 +195,7 @@ class AnswersRead(Result):
     """What somebody's words answer."""
 
     kind: Literal["answers_read"] = "answers_read"
-    words_id: str
+    words_id: Exact
     found: dict[int, str]
     """By the number of the question."""
     defaults: bool = False
@@ -238,7 +238,7 @@ class BaseSeen(Result):
 
 class WordsJudged(Result):
     kind: Literal["words_judged"] = "words_judged"
-    words_id: str
+    words_id: Exact
     what: WordKind
     reply: str = ""
     """The answer to a question."""
@@ -249,7 +249,7 @@ class ImpactJudged(Result):
     """Which tasks a change touches; the others never notice."""
 
     kind: Literal["impact_judged"] = "impact_judged"
-    change_id: str
+    change_id: Exact
     affected: tuple[Affected, ...]
     reason: str = ""
 
@@ -258,7 +258,7 @@ class ContinuationJudged(Result):
     """Is what was said after the end more of the same, something new, or nothing to be done?"""
 
     kind: Literal["continuation_judged"] = "continuation_judged"
-    words_id: str
+    words_id: Exact
     what: Literal["continue", "new", "talk"]
     reason: str = ""
     reply: str = ""
@@ -266,7 +266,7 @@ class ContinuationJudged(Result):
 
 class StepChosen(Result):
     kind: Literal["step_chosen"] = "step_chosen"
-    step_id: str
+    step_id: Exact
     option: str
     """Empty: the model gave no usable answer."""
     reason: str = ""
@@ -276,7 +276,7 @@ class SessionOpened(Result):
     """A part of this session's wish has a session of its own."""
 
     kind: Literal["session_opened"] = "session_opened"
-    session: str
+    session: Exact
     thread: Thread
 
 
@@ -284,7 +284,7 @@ class PassedOn(Result):
     """The request was given to an earlier session."""
 
     kind: Literal["passed_on"] = "passed_on"
-    session: str
+    session: Exact
 
 
 class TalkSummarised(Result):
@@ -298,14 +298,14 @@ class WorkDescribed(Result):
     """Title and body for a pull request, from the diff."""
 
     kind: Literal["work_described"] = "work_described"
-    task_id: str
+    task_id: Exact
     text: PullText
 
 
 class DocumentsCommitted(Result):
     kind: Literal["documents_committed"] = "documents_committed"
     workspace: Workspace
-    commit: str
+    commit: Exact
 
 
 # What came of running agents, looking at their work, and merging it.
@@ -325,16 +325,16 @@ class PlaceAwaited(Result):
 
 class BranchesListed(Result):
     kind: Literal["branches_listed"] = "branches_listed"
-    names: tuple[str, ...]
+    names: Annotated[tuple[str, ...], EXACT]
 
 
 class WorkspaceReady(Result):
     kind: Literal["workspace_ready"] = "workspace_ready"
-    task_id: str
+    task_id: Exact
     workspace: Workspace
     conflicts: tuple[str, ...] = ()
     """Files in which the predecessor's work collides; the merge was aborted."""
-    conflicting: str = ""
+    conflicting: Exact = ""
     """The id of that predecessor."""
 
 
@@ -342,14 +342,14 @@ class NameTaken(Result):
     """The branch or path belongs to somebody else."""
 
     kind: Literal["name_taken"] = "name_taken"
-    task_id: str
-    branch: str
+    task_id: Exact
+    branch: Exact
 
 
 class RunStarted(Result):
     kind: Literal["run_started"] = "run_started"
-    run_id: str
-    pane_id: str
+    run_id: Exact
+    pane_id: Exact
     pid: int
     attach: str = ""
     before: Checkout | None = None
@@ -359,9 +359,9 @@ class SettingsChanged(Result):
     """A run was not started: what its agent obeys is not what it was when somebody approved."""
 
     kind: Literal["settings_changed"] = "settings_changed"
-    run_id: str
+    run_id: Exact
     files: tuple[str, ...]
-    mark: str
+    mark: Exact
     """Of how they look now."""
 
 
@@ -369,7 +369,7 @@ class DialogOpened(Result):
     """A program in a pane asks a person something."""
 
     kind: Literal["dialog_opened"] = "dialog_opened"
-    run_id: str
+    run_id: Exact
     dialog: Dialog
 
 
@@ -377,15 +377,15 @@ class DialogClosed(Result):
     """It no longer asks: it was answered, perhaps in the pane itself."""
 
     kind: Literal["dialog_closed"] = "dialog_closed"
-    run_id: str
+    run_id: Exact
 
 
 class DialogAnswered(Result):
     """What somebody chose was typed."""
 
     kind: Literal["dialog_answered"] = "dialog_answered"
-    run_id: str
-    dialog_id: str
+    run_id: Exact
+    dialog_id: Exact
     moved: bool
     """Whether the screen has moved on."""
 
@@ -394,7 +394,7 @@ class LookedIn(Result):
     """What git says of a run that does not come to an end."""
 
     kind: Literal["looked_in"] = "looked_in"
-    run_id: str
+    run_id: Exact
     asked: bool
     """Whether its agent was asked if it is done."""
     why: str = ""
@@ -405,14 +405,14 @@ class LookedIn(Result):
 
 class RunEnded(Result):
     kind: Literal["run_ended"] = "run_ended"
-    run_id: str
+    run_id: Exact
     end: RunEnd
-    log_path: str = ""
-    evidence: str = ""
+    log_path: Exact = ""
+    evidence: Exact = ""
     report: str = ""
     """What its agent has written down as its result."""
-    report_evidence: str = ""
-    noticed: tuple[str, ...] = ()
+    report_evidence: Exact = ""
+    noticed: Annotated[tuple[str, ...], EXACT] = ()
     """Ids of observations that its agent has made."""
 
 
@@ -420,13 +420,13 @@ class RunStopped(Result):
     """A stopped run was looked after: who is still alive?"""
 
     kind: Literal["run_stopped"] = "run_stopped"
-    run_id: str
+    run_id: Exact
     survivors: tuple[int, ...] = ()
 
 
 class WorkSeen(Result):
     kind: Literal["work_seen"] = "work_seen"
-    task_id: str
+    task_id: Exact
     work: Work
     unmerged: tuple[str, ...] = ()
     """Branches of predecessors that should be in it, and are not."""
@@ -434,7 +434,7 @@ class WorkSeen(Result):
     touched: tuple[str, ...] = ()
     """Files of the main checkout that changed while the run lasted."""
     verified_files: tuple[VerifiedFile, ...] = ()
-    evidence: str = ""
+    evidence: Exact = ""
     tests_found: str = ""
     """What runs the tests, as the tree looks at its head."""
     tests_problem: str = ""
@@ -451,17 +451,17 @@ class BaseChecked(Result):
 
 class CheckRan(Result):
     kind: Literal["check_ran"] = "check_ran"
-    task_id: str
+    task_id: Exact
     check: Check
-    evidence: str = ""
+    evidence: Exact = ""
     problem: str = ""
     """Why the command cannot be run at all; empty: it was run."""
 
 
 class WorkJudged(Result):
     kind: Literal["work_judged"] = "work_judged"
-    task_id: str
-    commit: str
+    task_id: Exact
+    commit: Exact
     verdict: Verdict
 
 
@@ -469,21 +469,21 @@ class TaskReplanned(Result):
     """Smaller tasks in place of one; none: nobody knows how to cut it."""
 
     kind: Literal["task_replanned"] = "task_replanned"
-    task_id: str
+    task_id: Exact
     smaller: tuple[SmallerTask, ...] = ()
 
 
 class TimeCame(Result):
     kind: Literal["time_came"] = "time_came"
-    task_id: str
+    task_id: Exact
 
 
 class PullOpened(Result):
     kind: Literal["pull_opened"] = "pull_opened"
-    task_id: str
-    commit: str
+    task_id: Exact
+    commit: Exact
     pull: Pull
-    evidence: str = ""
+    evidence: Exact = ""
 
 
 class PullsSeen(Result):
@@ -495,7 +495,7 @@ class PullsSeen(Result):
 
 class PullMergeTried(Result):
     kind: Literal["pull_merge_tried"] = "pull_merge_tried"
-    task_id: str
+    task_id: Exact
     tried: MergeTried
     overdue: bool = False
     """Checks that have not appeared were waited for as long as they are."""
@@ -505,10 +505,10 @@ class BaseTakenIn(Result):
     """What the base holds now is merged into a task's branch, or collides with it."""
 
     kind: Literal["base_taken_in"] = "base_taken_in"
-    task_id: str
-    base: str
+    task_id: Exact
+    base: Exact
     """The base's commit."""
-    head: str = ""
+    head: Exact = ""
     conflicts: tuple[str, ...] = ()
     pull: Pull | None = None
 
@@ -528,7 +528,7 @@ class WholeJudged(Result):
 
 class MergedLocally(Result):
     kind: Literal["merged_locally"] = "merged_locally"
-    commit: str = ""
+    commit: Exact = ""
     check: Check | None = None
     problem: str = ""
     """Why the base was left where it is. Empty: it was moved."""
@@ -540,7 +540,7 @@ class CleanedUp(Result):
     kind: Literal["cleaned_up"] = "cleaned_up"
     removals: tuple[Removal, ...]
     evidence: EvidenceInventory | None = None
-    unlogged: tuple[str, ...] = ()
+    unlogged: Annotated[tuple[str, ...], EXACT] = ()
     """Ids of tasks that are over, and whose log cannot be kept."""
     unlogged_because: str = ""
     unlogged_remedy: str = ""
@@ -558,8 +558,8 @@ class OrderFailed(Result):
     """The world refused an order for good. `what` is the order's kind."""
 
     kind: Literal["order_failed"] = "order_failed"
-    what: str
-    task_id: str = ""
+    what: Exact
+    task_id: Exact = ""
     reason: str
     remedy: str = ""
     lost: bool = False
@@ -573,7 +573,7 @@ class Relinked(Happening):
 
     kind: Literal["relinked"] = "relinked"
     by: Person
-    path: str = ""
+    path: Exact = ""
     """Where it was found; empty: it is not the session's."""
     problem: str = ""
     """Why not."""
@@ -601,7 +601,7 @@ class TroubleBegan(Happening):
     """Something outside does not answer; the bot goes on trying by itself."""
 
     kind: Literal["trouble_began"] = "trouble_began"
-    order: str = ""
+    order: Exact = ""
     """The key of what cannot be done just now."""
     reason: str
     remedy: str = ""
@@ -609,7 +609,7 @@ class TroubleBegan(Happening):
 
 class TroubleEnded(Happening):
     kind: Literal["trouble_ended"] = "trouble_ended"
-    order: str = ""
+    order: Exact = ""
 
 
 class Ticked(Happening):

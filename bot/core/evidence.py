@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import AwareDatetime
 
 from bot.core.checks import Comparison
-from bot.core.facts import Fact
+from bot.core.facts import EXACT, Exact, Fact
 from bot.core.states import OverallStatus
 
 
@@ -31,13 +32,13 @@ class Check(Fact):
     """One execution of the test command by the bot, on a commit."""
 
     number: int
-    command: str
-    commit: str
+    command: Exact
+    commit: Exact
     exit_code: int | None
     """None: it was ended at its time limit."""
     seconds: float
     output: str = ""
-    output_path: str = ""
+    output_path: Exact = ""
     at: AwareDatetime
     tests: Comparison | None = None
     """What its runner told, held against the base. None: it was not asked."""
@@ -156,9 +157,9 @@ class TaskLimits(Fact):
 
 class EvidenceInventory(Fact):
     total_evidence_items: int = 0
-    missing_evidence_operations: tuple[str, ...] = ()
-    integrity_failures: tuple[str, ...] = ()
-    raw_evidence_files: tuple[str, ...] = ()
+    missing_evidence_operations: Annotated[tuple[str, ...], EXACT] = ()
+    integrity_failures: Annotated[tuple[str, ...], EXACT] = ()
+    raw_evidence_files: Annotated[tuple[str, ...], EXACT] = ()
 
 
 class ExecutionResult(Fact):

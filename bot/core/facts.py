@@ -5,9 +5,16 @@ changes by its methods only.
 from __future__ import annotations
 
 from functools import cache
-from typing import Self, cast, get_args, get_origin
+from typing import Annotated, Self, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict
+
+EXACT = "exact"
+Exact = Annotated[str, EXACT]
+"""What git, tmux, a chat or the bot itself finds again by it: an id, a commit, a branch, a path, a command that was approved.
+
+It is kept letter by letter, and masked only where people or a model see it.
+"""
 
 
 class Fact(BaseModel):

@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from bot.core.facts import Fact
+from bot.core.facts import Exact, Fact
 
 
 class Hosted(Fact):
     """A repository on a forge. It is fixed when a session begins: an agent can change the checkout's remotes."""
 
-    slug: str
+    slug: Exact
     """owner/name."""
-    url: str = ""
+    url: Exact = ""
     """Its page."""
     problem: str = ""
     """Why pull requests cannot be made there now; empty: they can."""

@@ -10,7 +10,7 @@ from enum import StrEnum
 from pydantic import AwareDatetime
 
 from bot.core.context.excerpts import RequestContext
-from bot.core.facts import Fact
+from bot.core.facts import Exact, Fact
 
 
 class Upstream(Fact):
@@ -37,10 +37,10 @@ class Upstream(Fact):
 class Base(Fact):
     """Where a session starts from: a branch, and the commit it stands at on its host, or in the checkout without one."""
 
-    repository: str
+    repository: Exact
     """The main checkout's top directory, absolute."""
-    branch: str
-    commit: str
+    branch: Exact
+    commit: Exact
     uncommitted: int = 0
     """How many files of the main checkout have uncommitted changes. They are never touched."""
     under_way: str = ""
@@ -141,8 +141,8 @@ class Merged(Fact):
 class Removal(Fact):
     """A worktree and its branch were to be removed. Without proof that it is safe nothing is removed."""
 
-    branch: str
-    path: str
+    branch: Exact
+    path: Exact
     worktree_gone: bool
     branch_gone: bool
     reason: str = ""
@@ -166,8 +166,8 @@ class Checkout(Fact):
 class Collision(Fact):
     """Two branches that would not merge with each other."""
 
-    one: str
-    other: str
+    one: Exact
+    other: Exact
     files: tuple[str, ...]
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from pydantic import AwareDatetime
 
-from bot.core.facts import Fact
+from bot.core.facts import Exact, Fact
 
 
 class Person(Fact):
@@ -39,10 +39,10 @@ class Role(StrEnum):
 class Thread(Fact):
     """The conversation of a session. One thread is one session, for ever."""
 
-    platform: str
-    workspace: str = ""
-    channel: str
-    root: str
+    platform: Exact
+    workspace: Exact = ""
+    channel: Exact
+    root: Exact
     """The message it hangs from; empty: the channel itself, where a command may be given but no session lives."""
     direct: bool = False
     """A conversation of one person with the bot alone."""

@@ -58,7 +58,4 @@ async def _tried(attempt: Callable[[], Awaitable[T]]) -> T:
 
 
 def _began(world: World, order: str, trouble: Unavailable) -> TroubleBegan:
-    mask = world.masker.mask
-    return TroubleBegan(
-        **world.mark(), order=order, reason=mask(trouble.reason), remedy=mask(trouble.remedy)
-    )
+    return TroubleBegan(**world.mark(), order=order, reason=trouble.reason, remedy=trouble.remedy)

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import AwareDatetime, Field
 
 from bot.core.checks import Report
-from bot.core.facts import Fact
+from bot.core.facts import Exact, Fact
 from bot.core.git import Checkout
 from bot.core.states import RUNS, Outcome, RunState, move
 
@@ -179,7 +179,7 @@ class SandboxPaths(Fact):
 class AgentReady(Fact):
     """The answer to «can this agent CLI run here, unattended?»"""
 
-    agent: str
+    agent: Exact
     ok: bool
     version: str = ""
     problem: str = ""

@@ -166,5 +166,4 @@ class SpecWizard:
             request=text,
             by=str(event.by),
         )
-        chat = chat_of(self.world, thread.platform)
-        return await chat.open(thread, self.world.masker.mask_model(card))
+        return await chat_of(self.world, thread.platform).open(thread, card)

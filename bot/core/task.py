@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import AwareDatetime, Field
 
 from bot.core.evidence import Check, LimitViolation, TaskLimits, Verdict, VerifiedFile
-from bot.core.facts import Fact, Living
+from bot.core.facts import EXACT, Exact, Fact, Living
 from bot.core.forge import Pull
 from bot.core.git import Commit, Work
 from bot.core.people import Person
@@ -41,15 +42,15 @@ class Acceptance(Fact):
 class Workspace(Fact):
     """Branch and worktree of a task. The names are saved before anything of it exists."""
 
-    branch: str
-    path: str
+    branch: Exact
+    path: Exact
     created_at: AwareDatetime
-    task_ids: tuple[str, ...] = ()
-    start: str = ""
+    task_ids: Annotated[tuple[str, ...], EXACT] = ()
+    start: Exact = ""
     """The commit its own work began from, the predecessors' merged in; empty before."""
     ready: bool = False
     """Whether the worktree stands, as far as is known."""
-    merged: tuple[str, ...] = ()
+    merged: Annotated[tuple[str, ...], EXACT] = ()
     """Ids of the predecessors whose branches are merged into it."""
 
 

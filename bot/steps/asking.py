@@ -115,7 +115,7 @@ class SessionPrompt(Prompt[T], Generic[T, A, E]):
 
     @abstractmethod
     async def event(self, world: World, found: T, fields: ResultFields) -> E:
-        """What the answer, with secrets masked, means to the session."""
+        """What the answer means to the session."""
 
     @classmethod
     async def perform(cls, world: World, session: Session, order: A) -> E:
@@ -127,7 +127,6 @@ class SessionPrompt(Prompt[T], Generic[T, A, E]):
             found, usage = question.unasked(trouble), Usage()
             data = {"id": session.id, "question": cls.name, "why": trouble.reason}
             log.warning("done without the model", extra={"data": data})
-        found = world.masker.mask_model(found)
         fields: ResultFields = {**world.mark(), "answers": order.key, "usage": usage}
         return await question.event(world, found, fields)
 

@@ -40,7 +40,6 @@ async def base_of(world: World, base: Base, hosted: Hosted | None) -> Base:
         problem = sentences(trouble.reason, trouble.remedy)
         log.warning("base not fetched", extra={"data": {"why": problem}})
         there = Upstream(host=HOST, local=base.commit, problem=problem)
-    there = world.masker.mask_model(there)
     return base.model_copy(update={"upstream": there, "commit": there.commit or base.commit})
 
 
@@ -107,7 +106,7 @@ async def look_at_base(world: World, session: Session, order: LookAtBase) -> Bas
         brought=await repository_settings(world, session.repository.path, seen.commit, agents),
         commits=apart.ahead,
         files=apart.files,
-        scan=world.masker.mask_model(scan) if scan else None,
+        scan=scan,
     )
 
 
@@ -144,9 +143,7 @@ async def repository_settings(
         names = world.agents.settings(agent)
         files = await world.repository.read(repository, commit, names) if names else {}
         told |= dict.fromkeys(world.agents.brought(agent, files) if files else ())
-    # names of files may hold anything
-    ran = await world.repository.programs(repository)
-    return (*told, *(world.masker.mask(one) for one in ran))
+    return (*told, *await world.repository.programs(repository))
 
 
 async def settings_changed(
@@ -158,8 +155,9 @@ async def settings_changed(
     mark = sha256("\n".join(f"{path}:{found[path]}" for path in sorted(found)))
     if not found or mark in task.accepted:
         return None
-    files = tuple(world.masker.mask(path) for path in sorted(found))
-    return SettingsChanged(**world.mark(), answers=order_key, run_id=run.id, files=files, mark=mark)
+    return SettingsChanged(
+        **world.mark(), answers=order_key, run_id=run.id, files=tuple(sorted(found)), mark=mark
+    )
 
 
 # A repository that is not where it was: how that is told from other trouble, and how it is found
@@ -186,7 +184,7 @@ async def relink(world: World, session: Session, deed: Relink) -> Relinked:
         path = await _repository_at(world, session, deed.path)
         await world.worktrees.relink(session.repository.path, path)
     except Refused as refusal:
-        problem = world.masker.mask(sentences(refusal.reason, refusal.remedy))
+        problem = sentences(refusal.reason, refusal.remedy)
         return Relinked(**world.mark(), by=deed.by, problem=problem)
     return Relinked(**world.mark(), by=deed.by, path=path)
 

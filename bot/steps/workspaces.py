@@ -131,7 +131,7 @@ async def _set_up_by(world: World, path: str, command: str, log_path: str, whose
     done = await world.commands.run(path, command, seconds=world.rules.check_seconds, log=log_path)
     if done.exit_code != 0:
         how = "took too long" if done.exit_code is None else f"ended with {done.exit_code}"
-        output = world.masker.mask(done.output)[-SHOWN:]
+        output = done.output[-SHOWN:]
         raise SetUpFailed(
             f"The set-up command `{command}` {how} in {whose}: {output}",
             "Mend it (GWT_SET_UP, or `setup: …` here; `setup: none` leaves it out), then press Retry. "

@@ -14,6 +14,7 @@ from bot.core.actions import (
     JudgeContinuation,
     JudgeImpact,
     JudgeWords,
+    JudgeWork,
     SummariseTalk,
 )
 from bot.core.errors import PortError, Refused, Unavailable
@@ -28,6 +29,7 @@ from bot.steps.change import questions as changing
 from bot.steps.execute import questions as execute
 from bot.steps.ship import questions as ship
 from bot.steps.talk import questions as talk
+from bot.steps.verify import questions as verify
 from tests.fakes.agents import FakeAgents
 from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import MemoryChat
@@ -127,25 +129,17 @@ async def test_the_words_that_were_asked_about_are_judged(bench: Bench) -> None:
     assert judged.usage.calls == 1
 
 
-async def test_what_the_model_says_to_people_is_masked(bench: Bench) -> None:
-    bench.answers({"kind": "question", "reply": f"It is {HIDDEN}.", "reason": HIDDEN})
-    judged = await talk.WordsPrompt.perform(bench.world, waiting(), JudgeWords(words_id="w2"))
-    assert "[MASKED" in judged.reply
-    assert HIDDEN not in judged.model_dump_json()
-
-
 @pytest.mark.covers("G-RULE-LIVE-1")
 async def test_a_change_is_judged_while_it_is_wanted(bench: Bench) -> None:
     change = Change(id="c1", text="wider", by=ANN, at=T0, revision=2)
     session = executing(task("T001"), task("T002"), change=change)
-    bench.answers({"reason": "Wider.", "affected": [{"key": "T002", "why": f"as {HIDDEN}"}]})
+    bench.answers({"reason": "Wider.", "affected": [{"key": "T002", "why": "It is as wide."}]})
     judged = await changing.ImpactPrompt.perform(
         bench.world, session, JudgeImpact(change_id="c1", revision=2)
     )
     assert (judged.change_id, judged.reason) == ("c1", "Wider.")
     assert judged.answers == "impact:c1:2"
     assert [one.task_id for one in judged.affected] == ["id-T002"]
-    assert HIDDEN not in judged.model_dump_json()
     assert judged.usage.calls == 1
 
 
@@ -197,12 +191,12 @@ async def test_the_oldest_messages_become_a_summary(bench: Bench) -> None:
     session = executing()
     for n in range(5):
         session.say(Speaker.USER, f"message {n}", T0)
-    bench.answers({"summary": f"Three messages and {HIDDEN}."})
+    bench.answers({"summary": "Three messages."})
     told = await talk.CompressPrompt.perform(
         bench.world, session, SummariseTalk(number=1, messages=3)
     )
     assert told.messages == 3
-    assert "[MASKED" in told.summary
+    assert told.summary == "Three messages."
     assert "message 2" in str(data(bench)["messages"])
     assert "message 3" not in str(data(bench)["messages"])
 
@@ -213,14 +207,26 @@ async def test_finished_work_is_described_from_its_worktree(bench: Bench) -> Non
     bench.worktrees.agent_commits(
         "/repository/.worktrees/agent-t001", {"key.py": f"{HIDDEN}\n"}, "feat: key"
     )
-    bench.answers({"title": "feat: Baskets", "body": f"Baskets, with {HIDDEN}."})
+    bench.answers({"title": "feat: Baskets", "body": "Baskets."})
     order = DescribeWork(task_id=done.id, run_id="r1")
     described = await ship.PullRequestPrompt.perform(bench.world, executing(done), order)
     assert described.task_id == done.id
     assert described.answers == "describe:r1"
     assert described.text.title == "feat: Baskets"
     assert "+x = 1" in str(data(bench)["diff"])
-    assert HIDDEN not in described.model_dump_json() + bench.llm.calls[0].data
+    assert HIDDEN not in bench.llm.calls[0].data
+
+
+async def test_a_judge_is_shown_a_patch_that_was_masked_before_it_was_cut(bench: Bench) -> None:
+    done = await bench.worked()
+    assert done.workspace
+    head = bench.worktrees.agent_commits(
+        done.workspace.path, {"key.py": f"{HIDDEN}\n"}, "feat: key"
+    )
+    bench.answers({"verdict": "done", "reasons": [], "missing": [], "score": 100})
+    order = JudgeWork(task_id=done.id, commit=head, number=1)
+    await verify.JudgePrompt.perform(bench.world, executing(done), order)
+    assert "+[MASKED:PASSWORD]" in str(data(bench)["diff"])
 
 
 @pytest.mark.parametrize("trouble", DOWN, ids=["unavailable", "refused"])

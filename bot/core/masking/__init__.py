@@ -10,11 +10,14 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
+from bot.core.facts import EXACT
 from bot.core.masking.known import MASK, KnownSecrets, Span
 from bot.core.masking.labels import labelled_secrets
 from bot.core.masking.places import secrets_in_commands, secrets_in_headers
@@ -64,38 +67,48 @@ class Masker:
             self._impersonal.add(text)
         return masked
 
-    def mask_model(self, value: T, *, personal: bool = False) -> T:
-        """The same value with every string in it masked, however deep; itself where nothing is secret."""
-        return cast(T, self._masked(value, personal))
+    def mask_model(self, value: T, *, personal: bool = False, keep_exact: bool = False) -> T:
+        """The same value with every string in it masked, however deep; itself where nothing is secret.
 
-    def _masked(self, value: Any, personal: bool) -> Any:
+        `keep_exact`: fields that are marked EXACT stay as they are.
+        """
+        walk = _ModelWalk(self.mask_personal if personal else self.mask, keep_exact)
+        return cast(T, walk.masked(value))
+
+
+@dataclass(frozen=True)
+class _ModelWalk:
+    """Masks each string in a value, and makes anew only what holds one that changed."""
+
+    mask: Callable[[str], str]
+    keep_exact: bool
+
+    def masked(self, value: Any) -> Any:
         match value:
             case Enum():
                 return value
             case str():
-                masked = self.mask_personal(value) if personal else self.mask(value)
+                masked = self.mask(value)
                 return value if masked == value else type(value)(masked)
             case BaseModel():
-                return self._masked_fields(value, personal)
+                return self._fields(value)
             case dict():
-                return self._masked_dict(cast(dict[Any, Any], value), personal)
+                return self._dict(cast(dict[Any, Any], value))
             case list() | tuple() | set() | frozenset():
-                return self._masked_items(cast(list[Any], value), personal)
+                return self._items(cast(list[Any], value))
             case _:
                 return value
 
-    def _masked_fields(self, model: BaseModel, personal: bool) -> BaseModel:
-        masked = {name: self._masked(value, personal) for name, value in model}
-        changed = {
-            name: value for name, value in masked.items() if value is not getattr(model, name)
-        }
+    def _fields(self, model: BaseModel) -> BaseModel:
+        exact = _exact_fields(type(model)) if self.keep_exact else ()
+        changed: dict[str, Any] = {}
+        for name, value in model:
+            if name not in exact and (masked := self.masked(value)) is not value:
+                changed[name] = masked
         return model.model_copy(update=changed) if changed else model
 
-    def _masked_dict(self, items: dict[Any, Any], personal: bool) -> dict[Any, Any]:
-        masked = {
-            self._masked(key, personal): self._masked_item(key, value, personal)
-            for key, value in items.items()
-        }
+    def _dict(self, items: dict[Any, Any]) -> dict[Any, Any]:
+        masked = {self.masked(key): self._item(key, value) for key, value in items.items()}
         if len(masked) == len(items) and all(
             items.get(key, masked) is value for key, value in masked.items()
         ):
@@ -105,20 +118,25 @@ class Masker:
         changed.update(masked)
         return changed
 
-    def _masked_item(self, key: object, value: object, personal: bool) -> object:
+    def _item(self, key: object, value: object) -> object:
         """In a dict the key is the label of its value."""
         if isinstance(key, str) and isinstance(value, str) and _SECRET_KEY.fullmatch(key):
             labelled = mask_patterns(f'"{key}":"{value}"')
             if labelled != f'"{key}":"{value}"':
                 return "[MASKED:JSON_CREDENTIAL]"
-        return self._masked(value, personal)
+        return self.masked(value)
 
-    def _masked_items(self, items: list[Any], personal: bool) -> Any:
-        masked = [self._masked(item, personal) for item in items]
+    def _items(self, items: list[Any]) -> Any:
+        masked = [self.masked(item) for item in items]
         if all(a is b for a, b in zip(masked, items, strict=True)):
             return items
         make = getattr(items, "_make", type(items))  # a named tuple is not made like a tuple
         return make(masked)
+
+
+@cache
+def _exact_fields(model: type[BaseModel]) -> frozenset[str]:
+    return frozenset(n for n, field in model.model_fields.items() if EXACT in field.metadata)
 
 
 class TextMemory:

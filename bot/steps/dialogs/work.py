@@ -54,8 +54,7 @@ async def _watch_once(
             if dialog is None:
                 event = DialogClosed(**mark, answers=order.key, run_id=run.id)
             else:
-                shown = world.masker.mask_model(dialog)
-                event = DialogOpened(**mark, answers=order.key, run_id=run.id, dialog=shown)
+                event = DialogOpened(**mark, answers=order.key, run_id=run.id, dialog=dialog)
             await _tell_until_kept(world, tell, event)
 
 
@@ -95,7 +94,7 @@ async def look_in(world: World, session: Session, order: LookIn) -> LookedIn:
             await world.panes.paste(task.run.name, QUESTION)
             asked = True
         except Refused as refusal:
-            why = world.masker.mask(refusal.reason)
+            why = refusal.reason
     return LookedIn(
         **world.mark(),
         answers=order.key,

@@ -152,7 +152,7 @@ async def start_run(
         pane_id=pane.pane_id,
         pid=pane.pid,
         attach=world.panes.attach(run.name),
-        before=world.masker.mask_model(before),
+        before=before,
     )
 
 
@@ -224,7 +224,7 @@ async def await_run(
         **world.mark(),
         answers=order.key,
         run_id=run.id,
-        end=world.masker.mask_model(end),
+        end=end,
         log_path=log_path,
         evidence=evidence,
         report=report,
@@ -237,7 +237,7 @@ async def _report(world: World, task: Task, run: Run) -> str:
     """What an investigation has found. One without a file has said it in its last words."""
     if task.type is not TaskType.INVESTIGATION:
         return ""
-    return world.masker.mask(await world.panes.reported(run.name)).strip()
+    return (await world.panes.reported(run.name)).strip()
 
 
 async def _keep_report(world: World, session: Session, task: Task, run: Run, report: str) -> str:

@@ -95,7 +95,6 @@ async def scan(world: World, session: Session, order: ScanRepository) -> Scanned
     if Repositories(world).set_up_is_told(session.repository.path):
         found = found.model_copy(update={"set_up": ""})
     found = found.model_copy(update={"context": await _context(world, session)})
-    found = world.masker.mask_model(found)
     return Scanned(**world.mark(), answers=order.key, scan=found)
 
 

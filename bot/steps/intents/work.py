@@ -88,8 +88,8 @@ class Intents:
         )
         own = self.world.registrar.problem(repository)
         problems = shelf.problems if own in ("", *shelf.problems) else (*shelf.problems, own)
-        masked = RegistryContents(intents=found, problems=problems)
-        return self.world.masker.mask_model(masked)
+        # people write these files; what is in them becomes requests, and is shown cut to size
+        return self.world.masker.mask_model(RegistryContents(intents=found, problems=problems))
 
     async def waiting(self, thread: Thread) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
         """What waits for a person besides sessions, and what cannot be read."""
@@ -141,9 +141,7 @@ class Intents:
             request=filed.intent.body,
             by=str(event.by),
         )
-        opened = await chat_of(self.world, thread.platform).open(
-            thread, self.world.masker.mask_model(root)
-        )
+        opened = await chat_of(self.world, thread.platform).open(thread, root)
         begun = Begun(
             id=derived_id(session, "begun"),
             at=self.world.clock.now(),

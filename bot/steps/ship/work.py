@@ -56,7 +56,7 @@ async def open_pull(world: World, session: Session, order: OpenPull) -> PullOpen
         answers=order.key,
         task_id=task.id,
         commit=order.commit,
-        pull=world.masker.mask_model(pull),
+        pull=pull,
         evidence=evidence,
     )
 
@@ -90,6 +90,7 @@ async def watch_pulls(
             found = await with_retries(
                 world, partial(forge.look, slug, number), tell, order=order.key, quiet=False
             )
+            # compared with what was saved of it, which is masked
             pull = world.masker.mask_model(_heard(found))
             if pull != known.get(number):
                 known[number] = pull
@@ -128,7 +129,7 @@ async def merge_pull(
             **world.mark(),
             answers=order.key,
             task_id=task.id,
-            tried=world.masker.mask_model(tried),
+            tried=tried,
             overdue=overdue,
         )
         if overdue or tried.obstacle not in WAITS_FOR:

@@ -21,6 +21,7 @@ MOST_HISTORY = 20
 async def write_document(world: World, session: Session, order: WriteDocument) -> DocumentWritten:
     today = world.clock.now().date()
     written, usage = await questions.document(world.llm, session, order.document, today)
+    # what people approve is the digest of this text, so it is masked before the digest is taken
     text = world.masker.mask(written.text)
     return DocumentWritten(
         **world.mark(),
@@ -29,7 +30,7 @@ async def write_document(world: World, session: Session, order: WriteDocument) -
         document=Document(
             kind=order.document, revision=order.revision, text=text, sha256=sha256(text)
         ),
-        drafts=world.masker.mask_model(written.drafts),
+        drafts=written.drafts,
         parallelism=written.parallelism,
         score=written.score,
     )

@@ -56,7 +56,7 @@ async def look_at_work(world: World, session: Session, order: LookAtWork) -> Wor
         )
         await set_up(world, session, workspace.path, task.key, f"the worktree of {task.key}")
     found = await world.worktrees.work(workspace.path, workspace.start, OUR_FILES)
-    work = world.masker.mask_model(_bounded_work(found))
+    work = _bounded_work(found)
     now = world.clock.now()
     files = tuple(
         VerifiedFile(path=path, exists=path not in work.deleted_files, detected_at=now)
@@ -77,7 +77,7 @@ async def look_at_work(world: World, session: Session, order: LookAtWork) -> Wor
         task_id=task.id,
         work=work,
         unmerged=await _unmerged(world, session, task, found.head),
-        flags=tuple(world.masker.mask_model(sign) for sign in signs),
+        flags=signs,
         touched=await _touched(world, session, task),
         verified_files=files,
         evidence=evidence,
@@ -96,9 +96,7 @@ async def _tests_in(
     if not found.commits or not test_command.is_looked_for(session, task):
         return "", ""
     try:
-        scan = world.masker.mask_model(
-            await world.repository.scan(session.repository.path, found.head)
-        )
+        scan = await world.repository.scan(session.repository.path, found.head)
     except PortError as trouble:
         log.warning("no tests looked for", extra={"data": {"why": trouble.reason}})
         return task.found_command, task.found_problem
@@ -133,6 +131,7 @@ async def _touched(world: World, session: Session, task: Task) -> tuple[str, ...
     before = task.run.before if task.run else None
     if before is None:
         return ()
+    # what it looked like before was masked when it was saved
     now = world.masker.mask_model(await world.repository.checkout(session.repository.path))
     return now.touched_since(before)
 
@@ -249,17 +248,17 @@ async def check_base(world: World, session: Session, order: CheckBase) -> BaseCh
     try:
         executed = await _tests_at_base(world, session)
     except Refused as refusal:
-        problem = world.masker.mask(refusal.reason)
+        problem = refusal.reason
     check = Check(
         number=0,
         command=order.command,
         commit=order.commit,
         exit_code=executed.exit_code,
         seconds=executed.seconds,
-        output=world.masker.mask(executed.output),
+        output=executed.output,
         output_path=executed.output_path,
         at=world.clock.now(),
-        tests=world.masker.mask_model(compare(executed.report, None)),
+        tests=compare(executed.report, None),
     )
     return BaseChecked(**world.mark(), answers=order.key, check=check, problem=problem)
 
@@ -321,10 +320,10 @@ async def run_tests(
         commit=commit,
         exit_code=executed.exit_code,
         seconds=executed.seconds,
-        output=world.masker.mask(executed.output),
+        output=executed.output,
         output_path=executed.output_path,
         at=world.clock.now(),
-        tests=world.masker.mask_model(found),
+        tests=found,
     )
 
 
