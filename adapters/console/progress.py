@@ -14,10 +14,10 @@ from adapters.console.typed import Pick, picks_on, primary_choice
 from bot.core.cards import Card, StatusCard, TaskLine
 from bot.core.choices import Verb
 from bot.core.layout import lay_out
-from bot.core.layout.phrases import duration, model_usage_in_words, state_in_words
+from bot.core.layout.phrases import model_usage_in_words, state_in_words
 from bot.core.layout.reporting import STATE_MARKS
 from bot.core.states import TaskState
-from bot.core.text import clean
+from bot.core.text import clean, duration, time_of_day
 
 _MOVING = frozenset(
     {
@@ -110,7 +110,10 @@ def _head(status: StatusCard, width: int) -> list[StyledText]:
         head.append(("class:failed", f" · {on_one_line(status.trouble)}"))
     return [
         *head,
-        ("class:faint", f" · {model_usage_in_words(status.usage)} · {status.at:%H:%M:%S} UTC"),
+        (
+            "class:faint",
+            f" · {model_usage_in_words(status.usage)} · {time_of_day(status.at, seconds=True)}",
+        ),
     ]
 
 

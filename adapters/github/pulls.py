@@ -21,6 +21,7 @@ from adapters.github.client import (
 )
 from bot.core.errors import Refused, Unavailable
 from bot.core.forge import MergeState, Pull, PullWanted, ReviewNote
+from bot.core.text import cut
 
 # Opening a pull request and keeping its texts. It is looked for before it is made, and again when
 # an answer was lost.
@@ -304,7 +305,7 @@ def without_references(text: str) -> str:
 def title_of(text: str) -> str:
     """One line, not too long, that mentions nobody."""
     line = without_references(" ".join(text.split()))
-    return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1].rstrip() + "…"
+    return cut(line, LONGEST_TITLE)
 
 
 def body_of(text: str, title: str, *, draft: bool, title_digest: str = "") -> str:

@@ -46,7 +46,7 @@ from bot.core.sheets import (
     Text,
     Tone,
 )
-from bot.core.text import clean
+from bot.core.text import clean, cut
 
 MessageType = Literal["m.text", "m.notice"]
 
@@ -126,7 +126,7 @@ def _kind(card: Card) -> MessageType:
 
 def _title(laid: Sheet) -> str:
     title = f"{TONES[laid.tone]} {_on_one_line(laid.title)}".strip()
-    return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"
+    return cut(title, _LONGEST_TITLE)
 
 
 def _numbered(title: str, number: int, of: int) -> HtmlPiece:
@@ -411,7 +411,7 @@ def _rows(table: Table) -> Iterator[HtmlPiece]:
 
 def _entry(entry: Entry) -> HtmlPiece:
     """Its title leads to where it is; what can be done about it is written."""
-    title = _cut_pointer(_on_line(entry.title)) or "there"
+    title = cut(_on_line(entry.title), _LONGEST_POINTER) or "there"
     link = _link(entry.thread) if entry.thread else ""
     said = [word for word in map(typed_equivalent, entry.choices) if word]
     rest = " · ".join(_on_line(fact) for fact in entry.facts)
@@ -424,7 +424,7 @@ def _entry(entry: Entry) -> HtmlPiece:
 
 def _pointer(pointer: Pointer) -> HtmlPiece:
     """Words that lead to the first message of another thread: to an id of the homeserver, whatever the words say."""
-    words = _cut_pointer(_on_line(pointer.text)) or "there"
+    words = cut(_on_line(pointer.text), _LONGEST_POINTER) or "there"
     link = _link(pointer.thread)
     if not link:
         return paragraph(f"→ {words}")
@@ -437,10 +437,6 @@ def _link(thread: Thread) -> str:
     if thread.platform != "matrix" or thread.channel[:1] != "!" or thread.root[:1] != "$":
         return ""
     return f"https://matrix.to/#/{quote(thread.channel, safe='!:')}/{quote(thread.root, safe='$')}"
-
-
-def _cut_pointer(text: str) -> str:
-    return text if len(text) <= _LONGEST_POINTER else f"{text[: _LONGEST_POINTER - 1]}…"
 
 
 def _on_line(text: str) -> str:

@@ -17,7 +17,7 @@ from bot.core.cards import AnswerCard
 from bot.core.choices import Choice, Style, Verb, typed_equivalent
 from bot.core.people import Thread
 from bot.core.sheets import Pointer, Text, Tone
-from bot.core.text import clean
+from bot.core.text import clean, cut
 
 # The reactions that stand for choices, and what a reaction means.
 
@@ -174,10 +174,10 @@ def _emoji_or_number(choices: Sequence[Choice]) -> Iterator[str]:
 
 
 def _distinct_key(taken: set[str], text: str) -> str:
-    key = _cut_key(text, LONGEST_KEY)
+    key = cut(text, LONGEST_KEY)
     number = 2
     while key in taken:
-        key = f"{_cut_key(key, LONGEST_KEY - 4)} {number}"
+        key = f"{cut(key, LONGEST_KEY - 4)} {number}"
         number += 1
     return key
 
@@ -196,10 +196,6 @@ def _only(choices: Sequence[Choice]) -> Choice | None:
 
 def _normalized_key(text: str) -> str:
     return " ".join(clean(_VARIANT.sub("", text)).split())
-
-
-def _cut_key(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 
 # What is written where reactions do not count: the words of a choice, compared letter for letter,

@@ -9,7 +9,6 @@ from enum import StrEnum
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.posting import PlacedCard, PostingLedger
-from adapters.slack.blocks.kit import cut
 from adapters.slack.blocks.text import on_one_line
 from adapters.slack.client import BackgroundTasks, SlackAnswer, SlackDenied, call_slack
 from bot.core.cards import (
@@ -29,6 +28,7 @@ from bot.core.cards import (
 from bot.core.errors import Refused, Unavailable
 from bot.core.people import Thread
 from bot.core.states import Phase, Status, TaskState
+from bot.core.text import cut
 
 # Slack's own status of a thread's session, with its stop button. Whether the workspace has it,
 # and in which channels, is found out once a start; no card waits for it, and none fails with it.

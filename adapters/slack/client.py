@@ -22,6 +22,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from adapters.bounded_http import new_session
 from adapters.http import retry_after
 from bot.core.errors import PortError, Refused, Unavailable
+from bot.core.text import date_time
 
 # The way to Slack: its tokens and addresses, the one client for all calls, and what errors of the
 # library mean.
@@ -335,7 +336,7 @@ class ConnectionHealth:
         self._heard = self._now()
 
     def facts(self) -> tuple[tuple[str, str], ...]:
-        last = f"{self._heard:%Y-%m-%d %H:%M} UTC" if self._heard else "nothing yet"
+        last = date_time(self._heard) if self._heard else "nothing yet"
         return (("Slack", self._state()), ("Last heard of Slack", last))
 
     def _state(self) -> str:
@@ -344,4 +345,4 @@ class ConnectionHealth:
         if self._since is None:
             return "not connected: trying again all the time"
         count = f", connection {self._connections} of this start" if self._connections > 1 else ""
-        return f"connected since {self._since:%Y-%m-%d %H:%M} UTC{count}"
+        return f"connected since {date_time(self._since)}{count}"

@@ -13,7 +13,6 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from adapters.slack.access import Identity, WorkspaceMembers
-from adapters.slack.blocks.kit import cut
 from adapters.slack.blocks.text import plain_message
 from adapters.slack.client import call_slack
 from adapters.slack.connection import ChannelMarks
@@ -23,6 +22,7 @@ from adapters.slack.payloads import home_workspace, is_said_by_person
 from bot.core.errors import PortError, Refused, Unavailable
 from bot.core.events import Attached
 from bot.core.people import Thread
+from bot.core.text import cut
 
 # What was said while nobody listened: read from the history and heard like everything else, under
 # the same ids.

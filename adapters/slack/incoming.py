@@ -19,7 +19,6 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.slack import payloads
 from adapters.slack.access import PLATFORM, Identity, SharedChannels, WorkspaceMembers
 from adapters.slack.blocks import forms
-from adapters.slack.blocks.kit import cut
 from adapters.slack.blocks.text import on_one_line
 from adapters.slack.client import SlackAccess, slack_errors
 from adapters.slack.connection import ChannelMarks
@@ -48,7 +47,7 @@ from bot.core.choices import Command, Word
 from bot.core.errors import PortError, Refused
 from bot.core.events import Commanded, FromPeople, Said
 from bot.core.people import Person, Thread
-from bot.core.text import sentences
+from bot.core.text import cut, sentences
 from bot.ports import Deliver
 
 log = logging.getLogger("bot.slack")

@@ -14,7 +14,6 @@ from typing import Any
 from adapters.slack.access import PLATFORM, Identity
 from adapters.slack.blocks import forms, kit
 from adapters.slack.blocks.forms import SettingsFacts
-from adapters.slack.blocks.kit import cut
 from adapters.slack.blocks.questions import Values, picks
 from adapters.slack.blocks.surfaces import page_wanted
 from adapters.slack.blocks.text import PlainMessage, on_one_line, plain_message
@@ -42,6 +41,7 @@ from adapters.slack.deliveries import (
 from bot.core.choices import Command, Verb, Word, parse_command
 from bot.core.intent import Question
 from bot.core.people import Thread
+from bot.core.text import cut
 
 # What people write in messages, and Slack's own stop button: which of it is for the bot, and in
 # which thread.

@@ -14,11 +14,11 @@ from adapters.tmux.screen_lines import (
     ScreenPage,
     button_label,
     make_dialog,
-    shortened,
     title_and_heading,
     words_digest,
 )
 from bot.core.runs import Dialog, DialogKind, DialogOption
+from bot.core.text import cut
 
 # Only what stands at the end of the screen counts, whatever has scrolled by.
 
@@ -34,7 +34,7 @@ def dialog_from_hint(hint: Hint) -> Dialog:
     return Dialog(
         id=words_digest("hook", hint.name),
         kind=DialogKind.WORDS,
-        title=shortened(hint.says or "The agent waits for a person.", LONGEST_TITLE),
+        title=cut(hint.says or "The agent waits for a person.", LONGEST_TITLE),
         topic=f"Allow {hint.tool}" if hint.tool else "",
     )
 
@@ -91,11 +91,11 @@ def _asks(event: str, hook: Mapping[str, object]) -> bool:
 def _says(hook: Mapping[str, object]) -> str:
     """Its own words, or what it wants to do."""
     if message := _word(hook, "message", "title"):
-        return shortened(message, LONGEST_HINT)
+        return cut(message, LONGEST_HINT)
     tool, wanted = _word(hook, "tool_name"), hook.get("tool_input")
     if not tool:
         return ""
-    return shortened(f"{tool}: {json.dumps(wanted, ensure_ascii=False)}", LONGEST_HINT)
+    return cut(f"{tool}: {json.dumps(wanted, ensure_ascii=False)}", LONGEST_HINT)
 
 
 def _word(hook: Mapping[str, object], *fields: str) -> str:

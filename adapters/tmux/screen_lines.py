@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from bot.core.runs import Dialog, DialogKind, DialogOption
+from bot.core.text import cut
 
 # The lines of a screen, without the borders that programs draw around them.
 
@@ -143,16 +144,16 @@ def make_dialog(
     specific: bool = False,
 ) -> Dialog:
     """`specific`: what stands above is a part of what is asked, and so of its id."""
-    title = shortened(" ".join(title.split()), LONGEST_TITLE)
+    title = cut(" ".join(title.split()), LONGEST_TITLE)
     about = f"{heading}: {title}" if heading and heading not in title else title
     said = [title, *(option.label for option in options), *(above if specific else ())]
     return Dialog(
         id=words_digest(*said),
         kind=kind,
         title=title,
-        text=shortened("\n".join(above), LONGEST_TEXT),
+        text=cut("\n".join(above), LONGEST_TEXT),
         options=tuple(options),
-        topic=shortened(_SPECIFIC.sub("…", about), LONGEST_TITLE),
+        topic=cut(_SPECIFIC.sub("…", about), LONGEST_TITLE),
     )
 
 
@@ -175,14 +176,10 @@ def title_and_heading(block: Sequence[str]) -> tuple[str, str]:
     return lines[0].rstrip(":"), heading
 
 
-def shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
-
-
 def button_label(text: str) -> str:
     """What stands on a button: without a tick, and without the key that does the same."""
     plain = re.sub(r"\s*[✔✓]$|\s*\((?:\w|esc|shift\+tab)\)$", "", " ".join(text.split()))
-    return shortened(plain or text, LONGEST_LABEL)
+    return cut(plain or text, LONGEST_LABEL)
 
 
 def _steady(line: str) -> str:

@@ -31,7 +31,7 @@ from bot.core.projections.records import DecidedEvent, EventHistory, SessionStat
 from bot.core.session import Session
 from bot.core.snapshot import NewerSchemaError
 from bot.core.snapshot import export as exported
-from bot.core.text import clean
+from bot.core.text import clean, date_time
 from bot.steps.decisions import decide, due
 
 LARGEST_FILE = 20_000_000
@@ -146,7 +146,7 @@ def _since(history: EventHistory) -> str:
     start = history.start.session
     if start.created_at == start.updated_at:
         return ""
-    return f"Events before {start.updated_at:%Y-%m-%d %H:%M} UTC are not in its journal any more.\n"
+    return f"Events before {date_time(start.updated_at)} are not in its journal any more.\n"
 
 
 # Hears once more what a session has heard, and says whether the same states and orders come of

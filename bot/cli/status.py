@@ -199,10 +199,9 @@ def _waits(line: TableRow) -> str:
 
 
 def _ago(at: str) -> str:
-    from bot.core.layout.phrases import duration
+    from bot.core.text import ago
 
-    seconds = (datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds()
-    return f"{duration(max(0, int(seconds)))} ago"
+    return ago(datetime.fromisoformat(at), datetime.now(UTC))
 
 
 def short(line: TableRow) -> str:

@@ -13,7 +13,7 @@ from bot.core.commands import HELP
 from bot.core.errors import PortError
 from bot.core.events import Commanded
 from bot.core.gate import Gate
-from bot.core.layout.phrases import ago, counted, state_in_words
+from bot.core.layout.phrases import state_in_words
 from bot.core.llm import AI_SETTINGS, Usage
 from bot.core.people import Person, Role, Thread
 from bot.core.projections.console_state_writer import CONSOLE
@@ -21,7 +21,7 @@ from bot.core.repositories import Repositories
 from bot.core.session import Session
 from bot.core.sheets import Bullets, Element, Entries, Entry, Fields, Table, Text
 from bot.core.states import Status, TaskState
-from bot.core.text import sentences
+from bot.core.text import ago, counted, date_time, first_few, sentences
 from bot.core.world import World
 from bot.ports import IndexedSession
 from bot.steps.control import commands
@@ -221,7 +221,7 @@ def _can_be_done(session_id: str, status: str) -> Iterator[Choice]:
 def _ended(listed: Iterable[IndexedSession], thread: Thread) -> Iterator[Entry]:
     seen = [one for one in listed if one.status in _ENDED and seen_from(thread, one.thread)]
     for one in seen[:LATELY]:
-        facts = (one.id[:8], one.status, f"{one.updated_at:%Y-%m-%d %H:%M} UTC")
+        facts = (one.id[:8], one.status, date_time(one.updated_at))
         yield Entry(title=one.title, facts=facts, thread=one.thread)
 
 
@@ -359,9 +359,8 @@ def unfinished_lines(sessions: list[Session]) -> tuple[str, ...]:
     ]
     if not told:
         return ()
-    more = (f"… and {len(told) - MOST_TOLD} more.",) if len(told) > MOST_TOLD else ()
     way = "resume <id> goes on with one that is paused, discard <id> gives one up: in any chat."
-    return (*told[:MOST_TOLD], *more, way)
+    return (*first_few(told, MOST_TOLD), way)
 
 
 def _nearest(unknown: str) -> str:

@@ -15,7 +15,7 @@ from bot.core.session import Session
 from bot.core.spec_kit.spec import coverage
 from bot.core.states import TaskState
 from bot.core.task import Acceptance, Task
-from bot.core.text import clean
+from bot.core.text import clean, cut
 
 # The body of a pull request: what the model wrote, what it depends on, and which requirement is
 # shown by what.
@@ -38,7 +38,7 @@ def pull_body(session: Session, task: Task, depends_on: Sequence[int] = ()) -> s
     mark = pull_marker(task)
     told = "\n\n".join(part for part in _facts(session, task, depends_on) if part)
     room = min(LONGEST_TEXT, LONGEST_BODY - len(told) - len(mark) - 4)
-    return f"{_cut(text, room)}\n\n{told}\n\n{mark}\n"
+    return f"{cut(text, room)}\n\n{told}\n\n{mark}\n"
 
 
 def pull_marker(task: Task) -> str:
@@ -136,12 +136,8 @@ def _suggestions(task: Task) -> str:
 
 def _cell(text: str) -> str:
     """Plain text that stays what it is in a cell of a table."""
-    line = _cut(" ".join(clean(text).split()), LONGEST_CELL)
+    line = cut(" ".join(clean(text).split()), LONGEST_CELL)
     return "".join(f"\\{char}" if char in _SPECIAL else char for char in line)
-
-
-def _cut(text: str, room: int) -> str:
-    return text if len(text) <= room else text[: max(0, room - 1)].rstrip() + "…"
 
 
 # Titles of pull requests as Conventional Commits: what is wrong with one, and one that is never

@@ -1,5 +1,5 @@
-"""Short texts for people: cleaned of what is invisible, joined into sentences, shortened; and in which language
-a text is written.
+"""Short texts for people: cleaned of what is invisible, joined into sentences, shortened; numbers and times; and in
+which language a text is written.
 """
 
 from __future__ import annotations
@@ -7,6 +7,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
 
 # Sentences: joined, begun with a capital letter, shortened with a note of what is left out.
 
@@ -35,12 +37,70 @@ def continued(text: str) -> str:
     return small.rstrip().removesuffix(".")
 
 
+def cut(text: str, longest: int) -> str:
+    """At most so many characters; the last one is an ellipsis where something is left out."""
+    return text if len(text) <= longest else text[: max(0, longest - 1)].rstrip() + "…"
+
+
 def shortened(text: str, most: int) -> str:
-    """At most so many characters of it, and how many are left out."""
+    """So many characters of it, and behind them how many are left out."""
     if len(text) <= most:
         return text
     kept = text[:most].rstrip()
     return f"{kept} … ({len(text) - len(kept):,} more characters)"
+
+
+def first_few(lines: Sequence[str], most: int, noun: str = "") -> tuple[str, ...]:
+    """The first lines, and how many more there are. One line more is shown: to say so would need as much room."""
+    if len(lines) <= most + 1:
+        return tuple(lines)
+    more = len(lines) - most
+    return (*lines[:most], f"… and {counted(more, f'more {noun}') if noun else f'{more} more'}")
+
+
+# Numbers and times.
+
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+SOME_DAYS = 2
+"""From then on hours say nothing."""
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things, in good English."""
+    if number == 1:
+        return f"1 {noun}"
+    plural = noun + ("es" if noun.endswith(("ch", "s", "x")) else "s")
+    return f"{number} {plural}"
+
+
+def date_time(at: datetime, *, seconds: bool = False) -> str:
+    """2026-01-31 09:05 UTC: people read it in many places, so the zone is said."""
+    return f"{at.astimezone(UTC):%Y-%m-%d} {time_of_day(at, seconds=seconds)}"
+
+
+def time_of_day(at: datetime, *, seconds: bool = False) -> str:
+    return f"{at.astimezone(UTC):{'%H:%M:%S' if seconds else '%H:%M'}} UTC"
+
+
+def duration(seconds: int | None) -> str:
+    """Seconds as people say them."""
+    if seconds is None:
+        return ""
+    # a clock that was set back leaves no negative times
+    minutes, rest = divmod(max(0, seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def ago(then: datetime, now: datetime) -> str:
+    """As long ago as people say it: nobody counts the seconds of an hour. A clock that was set back tells of no future."""
+    seconds = max(0, int((now - then).total_seconds()))
+    if seconds >= SOME_DAYS * DAY:
+        return f"{seconds // DAY} days ago"
+    whole = seconds - seconds % MINUTE if MINUTE <= seconds < HOUR else seconds
+    return f"{duration(whole).removesuffix(' 00 s')} ago"
 
 
 # Text as a person would see it: no terminal escapes, no control characters, nothing invisible.

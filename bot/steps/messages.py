@@ -29,7 +29,6 @@ from bot.core.checks import recognised_runners
 from bot.core.choices import Choice, Style, Verb
 from bot.core.events import FromPerson, Pressed
 from bot.core.evidence import CommandSource
-from bot.core.layout.phrases import counted
 from bot.core.people import Destination, Person
 from bot.core.runs import AgentUsage
 from bot.core.session import Session
@@ -37,7 +36,7 @@ from bot.core.session_parts import Ending
 from bot.core.sheets import Element, Tone
 from bot.core.states import Phase, RunState, Status, TaskState
 from bot.core.task import Task
-from bot.core.text import sentences, shortened
+from bot.core.text import counted, date_time, sentences, shortened, time_of_day
 from bot.steps import plan
 
 SHOWN = 2000
@@ -312,7 +311,7 @@ def stale_press(session: Session, event: Pressed) -> Whisper:
     """Why a press did nothing."""
     if event.verb is Verb.APPROVE and session.approval.granted:
         given = session.approval.granted
-        return privately(event, f"Already approved by {given.by}, {given.at:%Y-%m-%d %H:%M} UTC.")
+        return privately(event, f"Already approved by {given.by}, {date_time(given.at)}.")
     if event.verb in (Verb.MERGE, Verb.KEEP) and session.ending.choice and session.ending.chosen_by:
         done = "a merge" if session.ending.choice is Ending.MERGE else "to keep the branches"
         return privately(event, f"{session.ending.chosen_by} has already chosen {done}.")
@@ -425,7 +424,7 @@ def _waits_for(task: Task) -> str:
     if task.run and task.run.state is RunState.WAITING_INPUT and task.run.dialog:
         return f"asks: {task.run.dialog.title}"
     if task.next_run.not_before:
-        return f"its account's limit is reached; goes on at {task.next_run.not_before:%H:%M} UTC"
+        return f"its account's limit is reached; goes on at {time_of_day(task.next_run.not_before)}"
     return ""
 
 

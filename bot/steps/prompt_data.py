@@ -24,7 +24,7 @@ from bot.core.session import KEPT_VERBATIM, Message, Session, Speaker
 from bot.core.states import Phase, Status, TaskState
 from bot.core.talk import Change, Words
 from bot.core.task import Task, Workspace, drafts_of
-from bot.core.text import language_of
+from bot.core.text import cut, language_of
 from bot.core.world import World
 from bot.steps.asking import prompt
 
@@ -195,11 +195,11 @@ def fitted(data: dict[str, object], tokens: int, scale: float = 1.0) -> dict[str
     cuts = [partial(_shortened, "repository", field) for field in _CUT_FIRST]
     cuts += [_without_old_talk]
     cuts += [partial(_shortened, "previous", kind) for kind in ("tasks", "plan", "spec")]
-    for cut in cuts:
+    for shorten in cuts:
         over = _size(data) - most
         if over <= 0:
             break
-        data = cut(data, over)
+        data = shorten(data, over)
     return data
 
 
@@ -359,11 +359,6 @@ def token_share(session: Session, part: int) -> int:
     )
 
 
-def brief(text: str, longest: int = LONGEST_REPLY) -> str:
-    """A text for people, short enough to be read."""
-    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
-
-
 def shortened(text: str, tokens: int) -> str:
     """The beginning of a text, never a part of a character."""
     whole = text.encode("utf-8", "replace")
@@ -374,15 +369,15 @@ def shortened(text: str, tokens: int) -> str:
 
 
 def _short_reply(text: str) -> str:
-    return brief(text)
+    return cut(text, LONGEST_REPLY)
 
 
 def _short_sentence(text: str) -> str:
-    return brief(text, LONGEST_SENTENCE)
+    return cut(text, LONGEST_SENTENCE)
 
 
 def _short_line(text: str) -> str:
-    return brief(" ".join(text.split()), LONGEST_LINE)
+    return cut(" ".join(text.split()), LONGEST_LINE)
 
 
 ReplyText = Annotated[str, AfterValidator(_short_reply)]

@@ -11,10 +11,11 @@ from bot.core.choices import Style, Verb
 from bot.core.evidence import EvidenceInventory, ExecutionResult
 from bot.core.intent import Question
 from bot.core.layout import lay_out
-from bot.core.layout.phrases import ago, counted, duration, state_in_words
+from bot.core.layout.phrases import state_in_words
 from bot.core.plan import Alteration, Altered, Analysis, Covered, Difference, Forecast
 from bot.core.sheets import Bullets, Fields, Pointer, Prose, Sheet, Table, Text, Tone
 from bot.core.states import OverallStatus, Phase, Status, TaskState
+from bot.core.text import ago, counted, duration
 from tests.fakes import cards
 
 DECIDED = Decided(what="Approved", by="Mika", at=cards.AT)

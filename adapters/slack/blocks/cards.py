@@ -23,7 +23,6 @@ from adapters.slack.blocks.kit import (
     button_value,
     choice_buttons,
     context_block,
-    cut,
     cut_with_count,
     join_heading,
     markdown_blocks,
@@ -78,7 +77,7 @@ from bot.core.sheets import (
     Text,
     Tone,
 )
-from bot.core.text import clean
+from bot.core.text import clean, cut
 
 _SPARE_ROOM = 100
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from adapters.slack.blocks.kit import Block, context_block, cut, cut_with_count, plain_text, section
+from adapters.slack.blocks.kit import Block, context_block, cut_with_count, plain_text, section
 from adapters.slack.blocks.questions import (
     ONLY_YOU,
     PICK,
@@ -27,7 +27,7 @@ from bot.core.choices import Verb
 from bot.core.facts import Fact
 from bot.core.intent import Question
 from bot.core.people import Thread
-from bot.core.text import clean
+from bot.core.text import clean, cut
 
 # What a form was opened for. It travels with the form, so that no memory is needed to take its
 # answer.

@@ -18,6 +18,7 @@ from bot.core.choices import Choice, Style, Verb
 from bot.core.facts import Fact
 from bot.core.people import Thread
 from bot.core.sheets import Sheet, Tone
+from bot.core.text import cut, shortened
 
 # What Slack takes at most, and how a text is made to fit: it ends with "…", or says how much is
 # missing.
@@ -49,16 +50,9 @@ MENU = 5
 MENU_VALUE = 150
 
 
-def cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
 def cut_with_count(text: str, limit: int) -> str:
     """Cut, with the number of characters that are missing."""
-    if len(text) <= limit:
-        return text
-    kept = text[: max(0, limit - 36)]
-    return f"{kept}… ({len(text) - len(kept):,} more characters)"
+    return text if len(text) <= limit else shortened(text, max(0, limit - 36))
 
 
 def text_length(content: object) -> int:

@@ -21,7 +21,6 @@ from adapters.slack.blocks.kit import (
     button_row,
     button_value,
     context_block,
-    cut,
     mrkdwn,
     plain_text,
     text_length,
@@ -33,6 +32,7 @@ from bot.core.cards import QuestionsCard
 from bot.core.choices import Choice, Verb
 from bot.core.intent import Question
 from bot.core.layout import lay_out
+from bot.core.text import cut
 
 # The card of questions, to be answered where they stand.
 

@@ -18,7 +18,6 @@ from adapters.slack.blocks.kit import (
     bold,
     choice_buttons,
     context_block,
-    cut,
     mrkdwn,
     section,
     text_length,
@@ -30,7 +29,7 @@ from adapters.slack.blocks.text import escaped_code, on_one_line
 from bot.core.cards import HomeCard
 from bot.core.layout import lay_out
 from bot.core.sheets import Bullets, Code, Element, Entries, Prose, Sheet, Table, Text, Tone
-from bot.core.text import clean
+from bot.core.text import clean, cut, date_time
 
 # The bot's home tab: what was just answered, what to do, and how everything stands.
 
@@ -63,7 +62,7 @@ def home_view(
         *_heading_blocks(laid.title),
         *choice_buttons(laid.choices, card.key),
     ]
-    foot = [context_block(f"As of {card.at:%Y-%m-%d %H:%M} UTC")]
+    foot = [context_block(f"As of {date_time(card.at)}")]
     places = _HOME_BLOCKS - len(top) - len(foot)
     shown = _under_headings(list(_with_fewer_entries(laid.body, most)), places, ways)
     return _home_view_of([*top, *shown, *foot])

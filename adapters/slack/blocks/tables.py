@@ -24,7 +24,6 @@ from adapters.slack.blocks.kit import (
     button_row,
     button_value,
     context_block,
-    cut,
     mrkdwn,
     plain_text,
     section,
@@ -33,9 +32,9 @@ from adapters.slack.blocks.kit import (
 from adapters.slack.blocks.text import escaped, on_one_line
 from bot.core.cards import StatusCard, TaskLine
 from bot.core.choices import Choice
-from bot.core.layout.phrases import duration
 from bot.core.sheets import Entry, Table
 from bot.core.states import TaskState
+from bot.core.text import cut, duration
 
 # Tables: lines that read well on every screen, or a table block where the workspace supports one.
 

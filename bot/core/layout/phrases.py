@@ -3,38 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 
 from bot.core.cards import Decided
 from bot.core.llm import Usage
 from bot.core.plan import Spread
 from bot.core.runs import AgentUsage
 from bot.core.states import Phase, Status
-
-MINUTE, HOUR, DAY = 60, 3_600, 86_400
-SOME_DAYS = 2
-"""From then on hours say nothing."""
-
-
-def duration(seconds: int | None) -> str:
-    """Seconds as people say them."""
-    if seconds is None:
-        return ""
-    # a clock that was set back leaves no negative times
-    minutes, rest = divmod(max(0, seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes:02d} min"
-    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
-
-
-def ago(then: datetime, now: datetime) -> str:
-    """As long ago as people say it: nobody counts the seconds of an hour. A clock that was set back tells of no future."""
-    seconds = max(0, int((now - then).total_seconds()))
-    if seconds >= SOME_DAYS * DAY:
-        return f"{seconds // DAY} days ago"
-    whole = seconds - seconds % MINUTE if MINUTE <= seconds < HOUR else seconds
-    return f"{duration(whole).removesuffix(' 00 s')} ago"
+from bot.core.text import counted, date_time
 
 
 def spaced(state: str) -> str:
@@ -47,14 +22,6 @@ def state_in_words(status: str, phase: str) -> str:
     if (status, phase) == (Status.COMPLETED, Phase.APPROVING):
         return f"{status} · spec written"
     return f"{status} · {phase}"
-
-
-def counted(number: int, noun: str) -> str:
-    """A number of things, in good English."""
-    if number == 1:
-        return f"1 {noun}"
-    plural = noun + ("es" if noun.endswith(("ch", "s", "x")) else "s")
-    return f"{number} {plural}"
 
 
 def model_usage_in_words(usage: Usage) -> str:
@@ -70,7 +37,7 @@ def figures(spread: Spread, one: str, many: str) -> str:
 
 
 def decided_by(decided: Decided) -> str:
-    return f"{decided.what} by {decided.by}, {decided.at:%Y-%m-%d %H:%M} UTC"
+    return f"{decided.what} by {decided.by}, {date_time(decided.at)}"
 
 
 def usage_in_words(usage: AgentUsage) -> tuple[str, ...]:

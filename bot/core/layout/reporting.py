@@ -18,9 +18,7 @@ from bot.core.cards import (
     TaskLine,
 )
 from bot.core.layout.phrases import (
-    counted,
     decided_by,
-    duration,
     model_usage_in_words,
     spaced,
     state_in_words,
@@ -40,7 +38,7 @@ from bot.core.sheets import (
     Tone,
 )
 from bot.core.states import OverallStatus, Status
-from bot.core.text import capitalized
+from bot.core.text import capitalized, counted, date_time, duration, time_of_day
 
 _ENDED = (Status.COMPLETED, Status.FAILED, Status.DISCARDED)
 STATE_MARKS = {
@@ -114,7 +112,7 @@ def status(card: StatusCard) -> Sheet:
         if task.tail:
             body += [Text(text=f"{task.key} on its screen", strong=True), Code(text=task.tail)]
     agents = "".join(f" · agents {said}" for said in usage_in_words(card.agent_usage))
-    footer = f"{model_usage_in_words(card.usage)}{agents} · {card.at:%H:%M:%S} UTC"
+    footer = f"{model_usage_in_words(card.usage)}{agents} · {time_of_day(card.at, seconds=True)}"
     tone = Tone.PLAIN if card.status in _ENDED else Tone.PROGRESS
     return Sheet(title=card.title, tone=tone, body=tuple(body), choices=card.choices, footer=footer)
 
@@ -218,7 +216,7 @@ def home(card: HomeCard) -> Sheet:
         tone=tone,
         body=tuple(_home_blocks(card)),
         choices=card.choices,
-        footer=f"As of {card.at:%Y-%m-%d %H:%M:%S} UTC",
+        footer=f"As of {date_time(card.at, seconds=True)}",
     )
 
 

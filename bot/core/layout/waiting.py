@@ -20,10 +20,10 @@ from bot.core.cards import (
 )
 from bot.core.choices import Choice, Style, Verb
 from bot.core.intent import Question
-from bot.core.layout.phrases import counted, decided_by, figures, model_usage_in_words
+from bot.core.layout.phrases import decided_by, figures, model_usage_in_words
 from bot.core.plan import Alteration, Analysis, Difference, Finding, Forecast, Severity
 from bot.core.sheets import Bullets, Code, Element, Fields, Pointer, Sheet, Table, Text, Tone
-from bot.core.text import capitalized
+from bot.core.text import capitalized, counted, date_time, first_few
 
 # The card that asks whether a plan may be carried out: what a person should know of it, what
 # matters most first. While something critical is wrong with the plan it has no button to approve
@@ -87,7 +87,7 @@ def _plan(card: ApprovalCard) -> Iterator[Element]:
     yield from _listed("What goes on", card.goes_on)
     if card.difference:
         since = f"Changed since revision {card.difference.since}"
-        yield from _listed(since, _shortened(_changed(card.difference), MOST_CHANGES, "line"))
+        yield from _listed(since, first_few(_changed(card.difference), MOST_CHANGES, "line"))
     rows = tuple(
         (f"✓ {t.key}" if t.done else t.key, t.name, ", ".join(t.after) or "–", t.agent)
         for t in card.tasks
@@ -113,13 +113,6 @@ def _altered(one: Alteration, name: str) -> Iterator[str]:
     """What became of it, and below that its details, marked so that they are seen to belong to it."""
     yield f"{one.what}: {name}"
     yield from (f"↳ {detail}" for detail in one.details)
-
-
-def _shortened(lines: tuple[str, ...], most: int, noun: str) -> tuple[str, ...]:
-    # a last line that only says «1 more» would need as much room as the line itself
-    if len(lines) <= most + 1:
-        return lines
-    return (*lines[:most], f"… and {counted(len(lines) - most, f'more {noun}')}")
 
 
 def _facts(card: ApprovalCard) -> Iterator[tuple[str, str]]:
@@ -165,7 +158,7 @@ def _forecast(forecast: Forecast) -> str:
 def _findings(analysis: Analysis) -> tuple[str, ...]:
     found = sorted(analysis.findings, key=lambda f: _WORST_FIRST.index(f.severity))
     lines = tuple(_finding(one) for one in found)
-    return _shortened(lines, len(analysis.critical) + MOST_FINDINGS, "finding")
+    return first_few(lines, len(analysis.critical) + MOST_FINDINGS, "finding")
 
 
 def _finding(one: Finding) -> str:
@@ -231,7 +224,7 @@ def _approving(card: ApprovalCard) -> str:
 
 def _promise(card: ApprovalCard) -> str:
     digest = f"Digest {card.digest[:12]}."
-    until = f" Valid until {card.expires:%Y-%m-%d %H:%M} UTC." if card.expires else ""
+    until = f" Valid until {date_time(card.expires)}." if card.expires else ""
     if _blocking(card):
         return digest
     if card.change:

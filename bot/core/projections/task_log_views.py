@@ -26,7 +26,6 @@ from bot.core.events import (
     Woken,
 )
 from bot.core.facts import Fact
-from bot.core.layout.phrases import counted
 from bot.core.projections.records import DecidedEvent, SessionStates
 from bot.core.projections.task_logs import (
     OVER,
@@ -57,6 +56,7 @@ from bot.core.session import Session
 from bot.core.sheets import Element, Fields, Table, Text
 from bot.core.states import Status, TaskState
 from bot.core.task import Task
+from bot.core.text import counted, cut
 
 # The head of a task's log: drawn from the session as it stands.
 
@@ -356,9 +356,7 @@ def _row(entry: LogEntry, longest: int) -> tuple[str, ...]:
         if key not in _NOT_SAID and (text := _plain(value))
     ]
     line = " · ".join(parts)
-    if len(line) > longest:
-        line = line[: longest - 1] + "…"
-    return (f"{entry.timestamp:%m-%d %H:%M:%S}", entry.event_type.value, line)
+    return (f"{entry.timestamp:%m-%d %H:%M:%S}", entry.event_type.value, cut(line, longest))
 
 
 def _plain(value: JsonValue) -> str:

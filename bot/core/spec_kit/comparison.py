@@ -14,6 +14,7 @@ from typing import NamedTuple
 from bot.core.plan import Alteration, Altered, Difference, Document, DocumentKind
 from bot.core.spec_kit.drafts import TaskDraft
 from bot.core.spec_kit.spec import MarkdownLine, heading_of, markdown_lines
+from bot.core.text import cut, first_few
 
 # What differs between two revisions of a plan.
 
@@ -83,7 +84,7 @@ def _altered_tasks(before: dict[str, TaskView], after: dict[str, TaskView]) -> I
             continue
         what = Altered.CHANGED if old and new else Altered.ADDED if new else Altered.REMOVED
         # What goes is not told piece by piece.
-        shown = () if what is Altered.REMOVED else first_lines(details)
+        shown = () if what is Altered.REMOVED else first_few(details, MOST_LINES - 1, "line")
         yield Alteration(what=what, where=key, name=_line(there.name), details=shown)
 
 
@@ -94,17 +95,17 @@ def _place_in_plan(key: str) -> tuple[int, str]:
 
 def _details(old: TaskView, new: TaskView) -> Iterator[str]:
     if old.name and _line(old.name) != _line(new.name):
-        yield shortened_line(f"name: {_line(old.name)} → {_line(new.name)}")
+        yield cut(f"name: {_line(old.name)} → {_line(new.name)}", LONGEST_LINE)
     yield from _prose("description", old.description, new.description)
     yield from _items("acceptance", old.acceptance, new.acceptance)
     yield from _items("files", old.files, new.files)
     yield from _items("requirements", old.requirements, new.requirements)
     if set(old.depends_on) != set(new.depends_on):
         needs = " → ".join(_keys(view.depends_on) for view in (old, new) if view.name)
-        yield shortened_line(f"depends on: {needs}")
+        yield cut(f"depends on: {needs}", LONGEST_LINE)
     if old.agent != new.agent:
         agents = " → ".join(view.agent or "any" for view in (old, new) if view.name)
-        yield shortened_line(f"agent: {agents}")
+        yield cut(f"agent: {agents}", LONGEST_LINE)
 
 
 def _prose(field: str, old: str, new: str) -> Iterator[str]:
@@ -114,13 +115,15 @@ def _prose(field: str, old: str, new: str) -> Iterator[str]:
     if gone and added:
         yield from changed_pair(gone, added, before=f"{field}: ")
     else:
-        yield shortened_line(f"{field}: {ADDED if added else REMOVED} {added or gone}")
+        yield cut(f"{field}: {ADDED if added else REMOVED} {added or gone}", LONGEST_LINE)
 
 
 def _items(field: str, old: Iterable[str], new: Iterable[str]) -> Iterator[str]:
     gone, added = dict.fromkeys(map(_line, old)), dict.fromkeys(map(_line, new))
-    yield from (shortened_line(f"{field}: {REMOVED} {item}") for item in gone if item not in added)
-    yield from (shortened_line(f"{field}: {ADDED} {item}") for item in added if item not in gone)
+    yield from (
+        cut(f"{field}: {REMOVED} {item}", LONGEST_LINE) for item in gone if item not in added
+    )
+    yield from (cut(f"{field}: {ADDED} {item}", LONGEST_LINE) for item in added if item not in gone)
 
 
 def _keys(keys: Sequence[str]) -> str:
@@ -178,7 +181,10 @@ def altered_passages(where: str, before: str, after: str) -> Iterator[Alteration
         if old := former.get(id(now)):
             if details := list(_changed(old, now)):
                 yield Alteration(
-                    what=Altered.CHANGED, where=where, name=now.name, details=first_lines(details)
+                    what=Altered.CHANGED,
+                    where=where,
+                    name=now.name,
+                    details=first_few(details, MOST_LINES - 1, "line"),
                 )
         else:
             yield _whole(Altered.ADDED, where, now, ADDED)
@@ -186,7 +192,9 @@ def altered_passages(where: str, before: str, after: str) -> Iterator[Alteration
 
 
 def _whole(what: Altered, where: str, passage: _Passage, sign: str) -> Alteration:
-    details = first_lines([shortened_line(f"{sign} {line}") for line in passage.lines])
+    details = first_few(
+        [cut(f"{sign} {line}", LONGEST_LINE) for line in passage.lines], MOST_LINES - 1, "line"
+    )
     return Alteration(what=what, where=where, name=passage.name, details=details)
 
 
@@ -283,8 +291,8 @@ def _changed(old: _Passage, now: _Passage) -> Iterator[str]:
         both = min(i_end - i, j_end - j)
         for gone, added in zip(before[i : i + both], after[j : j + both], strict=True):
             yield from changed_pair(gone, added)
-        yield from (shortened_line(f"{REMOVED} {line}") for line in before[i + both : i_end])
-        yield from (shortened_line(f"{ADDED} {line}") for line in after[j + both : j_end])
+        yield from (cut(f"{REMOVED} {line}", LONGEST_LINE) for line in before[i + both : i_end])
+        yield from (cut(f"{ADDED} {line}", LONGEST_LINE) for line in after[j + both : j_end])
 
 
 # Changed lines, short enough to be read at a glance: what changed is never what is cut away.
@@ -297,18 +305,6 @@ _LEAD = 40
 """So much of what two lines have in common stands before the place where they part."""
 
 
-def first_lines(details: Sequence[str]) -> tuple[str, ...]:
-    """The first lines, and how many more there are."""
-    if len(details) <= MOST_LINES:
-        return tuple(details)
-    shown = details[: MOST_LINES - 1]
-    return (*shown, f"… and {len(details) - len(shown)} more lines")
-
-
-def shortened_line(text: str) -> str:
-    return text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 1].rstrip() + "…"
-
-
 def changed_pair(gone: str, added: str, before: str = "") -> Iterator[str]:
     """A line and what became of it, from shortly before the place where they differ if they are long."""
     at = _first_difference(gone, added)
@@ -316,7 +312,7 @@ def changed_pair(gone: str, added: str, before: str = "") -> Iterator[str]:
         line = f"{before}{sign} {text}"
         if len(line) > LONGEST_LINE and at > _LEAD:
             line = f"{before}{sign} …{text[at - _LEAD :]}"
-        yield shortened_line(line)
+        yield cut(line, LONGEST_LINE)
 
 
 def _first_difference(one: str, other: str) -> int:

@@ -27,6 +27,7 @@ from bot.core.tampering.runners import (
 )
 from bot.core.tampering.skipped import skipped
 from bot.core.tampering.tests import Suite, pair_tests, tests_of
+from bot.core.text import cut
 
 
 class Sign(StrEnum):
@@ -210,8 +211,7 @@ def _test_name(test: str) -> str:
 
 
 def _shown(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST_NAME * 2 else line[: LONGEST_NAME * 2 - 1].rstrip() + "…"
+    return cut(" ".join(text.split()), LONGEST_NAME * 2)
 
 
 def _name_list(says: list[str]) -> str:

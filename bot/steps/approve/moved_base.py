@@ -13,11 +13,10 @@ from pydantic import AwareDatetime
 
 from bot.core.actions import Deed
 from bot.core.events import BaseSeen, OrderFailed
-from bot.core.layout.phrases import counted
 from bot.core.session import Session
 from bot.core.sheets import Tone
 from bot.core.task import Task
-from bot.core.text import sentences
+from bot.core.text import counted, sentences
 from bot.steps import messages, plan
 from bot.steps.verify import test_command
 

@@ -26,7 +26,7 @@ from bot.core.runs import Limit, Why
 from bot.core.session import Session
 from bot.core.states import Outcome, Phase, Status, TaskState
 from bot.core.task import Hold, Task
-from bot.core.text import sentences
+from bot.core.text import date_time, sentences
 from bot.steps import messages, plan
 from bot.steps.blocked import rules as blocked
 from bot.steps.blocked import troubles
@@ -110,9 +110,7 @@ def account_empty(session: Session, task: Task, event: RunEnded, limit: Limit) -
 
 def _account_card(session: Session, task: Task, says: str, decided: Decided | None = None) -> Show:
     agent = task.agent or session.agents.default
-    until = (
-        f"{task.next_run.not_before:%Y-%m-%d %H:%M} UTC" if task.next_run.not_before else "later"
-    )
+    until = date_time(task.next_run.not_before) if task.next_run.not_before else "later"
     return Show(
         card=NeedsYouCard(
             key=f"limit:{task.key}:{len(task.runs)}",

@@ -11,10 +11,10 @@ from pathlib import PurePath
 from bot.core.cards import AnswerCard
 from bot.core.choices import Choice, Style, Verb
 from bot.core.git import Branch, BranchDetails, BranchList, ChangedFile
-from bot.core.layout.phrases import ago, counted
 from bot.core.session import Session
 from bot.core.sheets import Bullets, Element, Entries, Entry, Fields, Pointer, Table, Text, Tone
 from bot.core.task import Task
+from bot.core.text import ago, counted, cut
 
 # Whose work a branch is.
 
@@ -119,7 +119,7 @@ def choices(
             label=f"Merge into {base}"[:70],
             verb=Verb.MERGE_BRANCH,
             about=about.told(),
-            confirm=_short_question(f"Merge {name} into {base}? No tests are run.{tested}"),
+            confirm=cut(f"Merge {name} into {base}? No tests are run.{tested}", _CONFIRM),
         )
     if not obstacle:
         yield Choice(
@@ -127,7 +127,7 @@ def choices(
             verb=Verb.DELETE_BRANCH,
             about=about.told(),
             style=Style.DANGER,
-            confirm=_short_question(_delete_question(found, carried)),
+            confirm=cut(_delete_question(found, carried), _CONFIRM),
         )
 
 
@@ -180,10 +180,6 @@ def _delete_question(found: BranchDetails, carried: BranchWork | None) -> str:
         return f"Delete {name}? Nothing is lost: all of it is on other branches.{needed}"
     names = "; ".join(f"{one.sha[:7]} {one.subject}" for one in found.only_here[:3])
     return f"Delete {name} and lose {counted(found.lost, 'commit')} that nothing else has?{needed} {names}"
-
-
-def _short_question(text: str) -> str:
-    return text if len(text) <= _CONFIRM else f"{text[: _CONFIRM - 1]}…"
 
 
 def _entry(branch: Branch, base: str, carried: BranchWork | None, now: datetime) -> Entry:

@@ -10,9 +10,9 @@ from bot.core.diffs import shorten_patch
 from bot.core.git import BranchDetails
 from bot.core.llm import BYTES_PER_TOKEN
 from bot.core.session import Session
-from bot.core.text import language_of
+from bot.core.text import cut, language_of
 from bot.steps.asking import Answer, Prompt, parsed
-from bot.steps.prompt_data import brief
+from bot.steps.prompt_data import LONGEST_REPLY
 
 PATCH = 200_000
 """Characters of a patch that are looked at."""
@@ -50,7 +50,7 @@ class BranchPrompt(Prompt[str], name="branch", reply=BranchReply):
         }
 
     def read(self, text: str) -> str:
-        return brief(parsed(BranchReply, text).text)
+        return cut(parsed(BranchReply, text).text, LONGEST_REPLY)
 
     def fallback(self) -> str:
         commits, files = self.found.branch.ahead, len(self.found.files)

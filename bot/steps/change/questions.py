@@ -19,9 +19,10 @@ from bot.core.session import Session
 from bot.core.states import TaskState
 from bot.core.talk import Affected, Change
 from bot.core.task import Task
+from bot.core.text import cut
 from bot.core.world import World
 from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
-from bot.steps.prompt_data import Sentence, basics, brief, task_plans, token_share
+from bot.steps.prompt_data import Sentence, basics, task_plans, token_share
 
 NAMED = "It is named in the words themselves."
 NOT_TOLD = (
@@ -107,7 +108,7 @@ def _touched(session: Session, change: Change, chosen: dict[str, str]) -> tuple[
     named = set(_tasks_named(session, change.text))
 
     def why(task: Task) -> str:
-        return brief(chosen.get(task.key.upper(), ""), LONGEST_WHY) or (
+        return cut(chosen.get(task.key.upper(), ""), LONGEST_WHY) or (
             NAMED if task.id in named else ""
         )
 

@@ -14,12 +14,13 @@ from bot.core.events import Commanded
 from bot.core.evidence import CommandSource
 from bot.core.intent import Question
 from bot.core.layout import lay_out
-from bot.core.layout.phrases import ago, counted, duration, state_in_words, usage_in_words
+from bot.core.layout.phrases import state_in_words, usage_in_words
 from bot.core.session import Session, Speaker
 from bot.core.sheets import Bullets, Element, Fields, Table, Text, Tone
 from bot.core.states import Phase, Status, TaskState
 from bot.core.talk import ChangeStage, Spoken
 from bot.core.task import Task
+from bot.core.text import ago, counted, date_time, duration, first_few
 from bot.steps import messages, plan
 from bot.steps.approve import rules as approve
 from bot.steps.blocked import limits
@@ -162,7 +163,7 @@ def _info(session: Session) -> Fields:
         ("Base", messages.base_of(session)),
         ("Spec", spec),
         ("Asked by", str(session.owner)),
-        ("Since", f"{session.created_at:%Y-%m-%d %H:%M} UTC"),
+        ("Since", date_time(session.created_at)),
     ]
     if session.control.failure:
         pairs.append(("Problem", session.control.failure))
@@ -296,8 +297,7 @@ def _body(
     if not any(title != "Pull requests" for title, _ in news):
         yield Text(text="Nothing was decided, finished or lost, and nothing waits for anybody.")
     for title, lines in news:
-        more = (f"… and {len(lines) - MOST_LINES} more",) if len(lines) > MOST_LINES else ()
-        yield from (Text(text=title, strong=True), Bullets(items=(*lines[:MOST_LINES], *more)))
+        yield from (Text(text=title, strong=True), Bullets(items=first_few(lines, MOST_LINES)))
     yield Fields(pairs=tuple(_figures(session, last)))
 
 

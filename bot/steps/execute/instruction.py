@@ -11,6 +11,7 @@ from bot.core.runs import Run
 from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.task import Task
+from bot.core.text import shortened
 from bot.steps.verify import test_command
 
 _PREFIXES = {
@@ -151,9 +152,8 @@ def _found_before(session: Session, task: Task) -> Iterator[str]:
     """What it builds on, where that is no code: the reports of investigations."""
     for other in filter(None, map(session.task, task.dependencies)):
         if other.type is TaskType.INVESTIGATION and other.report:
-            report = other.report.strip()
-            cut = "" if len(report) <= MOST_REPORTED else "\n[… shortened]"
-            yield f"## What {other.key} ({other.name}) has found\n{report[:MOST_REPORTED]}{cut}"
+            report = shortened(other.report.strip(), MOST_REPORTED)
+            yield f"## What {other.key} ({other.name}) has found\n{report}"
 
 
 def _how_to_end(task: Task, run: Run, *, marked: bool) -> Iterator[str]:

@@ -17,6 +17,7 @@ from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.states import TaskState
 from bot.core.task import Acceptance, SmallerTask, Step, Task
+from bot.core.text import cut
 from bot.core.world import World
 from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
 from bot.steps.prompt_data import (
@@ -24,7 +25,6 @@ from bot.steps.prompt_data import (
     Sentence,
     ShortLine,
     basics,
-    brief,
     check_data,
     document_excerpts,
     shortened,
@@ -88,7 +88,7 @@ class NextStepPrompt(
         if self.step.option(found.choice) is None:
             known = ", ".join(option.id for option in self.step.options)
             raise ValueError(f"choice: {found.choice!r} is none of {known}")
-        return found.model_copy(update={"reason": brief(found.reason, 500)})
+        return found.model_copy(update={"reason": cut(found.reason, 500)})
 
     def fallback(self) -> StepReply:
         return StepReply(choice="")

@@ -17,13 +17,14 @@ from bot.core.session import Session
 from bot.core.spec_kit import spec
 from bot.core.states import TaskState
 from bot.core.task import Acceptance, SmallerTask, Task
+from bot.core.text import cut
 from bot.core.world import World
 from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
 from bot.steps.execute.questions import Proposed, checked_tasks, task_texts
 from bot.steps.prompt_data import (
+    LONGEST_REPLY,
     Sentence,
     basics,
-    brief,
     check_data,
     current_documents,
     document_excerpts,
@@ -123,7 +124,7 @@ def plain_verdict(session: Session, at: datetime) -> Verdict:
     """What the tasks say by themselves: each requirement needs a completed one, and none may be left undone."""
     left = [one for one in session.tasks if one.state not in (*_GONE, TaskState.COMPLETED)]
     missing = [f"{id} is served by no completed task." for id in not_done(session)]
-    missing += [brief(f"{task.key} is not completed: {task.name}", 200) for task in left]
+    missing += [cut(f"{task.key} is not completed: {task.name}", 200) for task in left]
     nothing = not any(task.state is TaskState.COMPLETED for task in session.tasks)
     if nothing and not missing:
         missing = ["No task was completed."]
@@ -142,8 +143,8 @@ def _plain_tasks(session: Session, open_ones: tuple[str, ...]) -> tuple[SmallerT
     return tuple(
         SmallerTask(
             name=f"Carry out {id}",
-            description=brief(f"This requirement is not carried out yet: {said[id]}"),
-            acceptance=(_criterion(at, 1, brief(said[id], 600)),),
+            description=cut(f"This requirement is not carried out yet: {said[id]}", LONGEST_REPLY),
+            acceptance=(_criterion(at, 1, cut(said[id], 600)),),
         )
         for at, id in enumerate(open_ones[:MOST_NEW_TASKS], 1)
     )
@@ -190,7 +191,7 @@ class SummaryPrompt(
         return basics(self.session) | {"tasks": task_states(tasks), "checks": checks}
 
     def read(self, text: str) -> str:
-        return brief(parsed(SumReply, text).text)
+        return cut(parsed(SumReply, text).text, LONGEST_REPLY)
 
     def fallback(self) -> str:
         return _plain_sum(self.session)
@@ -218,7 +219,7 @@ def _plain_sum(session: Session) -> str:
     if checks:
         passed = sum(check.passed for check in checks)
         sentences.append(f"The last tests passed for {passed} of {len(checks)} tasks.")
-    return brief(" ".join(sentences))
+    return cut(" ".join(sentences), LONGEST_REPLY)
 
 
 def _task_names(tasks: Sequence[Task]) -> str:

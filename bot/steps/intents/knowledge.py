@@ -14,7 +14,6 @@ from bot.core.commands import AnsweredBy, words_answered_by
 from bot.core.errors import PortError
 from bot.core.events import Commanded, FromPerson
 from bot.core.intent import Intent, Source
-from bot.core.layout.phrases import counted
 from bot.core.naming import slug
 from bot.core.people import Person, Thread
 from bot.core.projections.registry import (
@@ -28,6 +27,7 @@ from bot.core.projections.registry import (
 from bot.core.session import Session
 from bot.core.sheets import Bullets, Element, Text, Tone
 from bot.core.states import IntentStatus
+from bot.core.text import counted
 from bot.core.world import World
 from bot.ports import Registry
 from bot.steps.asking import Prompt, ask

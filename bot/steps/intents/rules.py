@@ -12,11 +12,11 @@ from hashlib import sha256
 from bot.core.cards import AnswerCard
 from bot.core.choices import Choice, Style, Verb
 from bot.core.intent import Intent, Risk, Source
-from bot.core.layout.phrases import counted
 from bot.core.projections.registry import FiledIntent, RegistryContents
 from bot.core.session import Session
 from bot.core.sheets import Bullets, Element, Entries, Entry, Fields, Prose, Text, Tone
 from bot.core.states import INTENTS, IntentStatus
+from bot.core.text import counted
 
 UNDONE = frozenset({IntentStatus.BLOCKED, IntentStatus.ERROR})
 _WANTED = {

@@ -17,9 +17,10 @@ from bot.core.pull_text import title_for, title_problem
 from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.task import PullText, Task
+from bot.core.text import cut, first_few
 from bot.core.world import World
 from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
-from bot.steps.prompt_data import basics, brief, check_data, diff_excerpt, masked_diff, task_data
+from bot.steps.prompt_data import basics, check_data, diff_excerpt, masked_diff, task_data
 
 LONGEST_BODY = 20_000
 MANY = 50
@@ -75,7 +76,7 @@ class PullRequestPrompt(
         found = parsed(PullReply, text)
         if problem := title_problem(found.title):
             raise ValueError(f"title: {problem}")
-        return PullText(title=found.title, body=brief(found.body, LONGEST_BODY))
+        return PullText(title=found.title, body=cut(found.body, LONGEST_BODY))
 
     def fallback(self) -> PullText:
         return plain_pull_text(self.session, self.task, self.checks)
@@ -95,7 +96,7 @@ def plain_pull_text(session: Session, task: Task, checks: Sequence[Check]) -> Pu
     """What git and the tests say, and nothing else."""
     implementing = task.type is TaskType.IMPLEMENTATION
     title = title_for(session.intent.type if implementing else task.type, task.name)
-    return PullText(title=title, body=brief("\n\n".join(_facts(task, checks)), LONGEST_BODY))
+    return PullText(title=title, body=cut("\n\n".join(_facts(task, checks)), LONGEST_BODY))
 
 
 def _facts(task: Task, checks: Sequence[Check]) -> Iterator[str]:
@@ -115,22 +116,19 @@ def _facts(task: Task, checks: Sequence[Check]) -> Iterator[str]:
         )
 
 
-def _touched(task: Task) -> list[str]:
+def _touched(task: Task) -> Sequence[str]:
     """What git says has changed: so far reaches what nobody but the model could say more of."""
     work = task.work
     if work is None:
         return []
     files = dict.fromkeys((*work.created_files, *work.changed_files, *work.deleted_files))
-    told = [f"`{path}`" for path in list(files)[:MANY]]
-    return [*told, f"… and {len(files) - MANY} more"] if len(files) > MANY else told
+    return first_few([f"`{path}`" for path in files], MANY)
 
 
 def _bullets(texts: Iterator[str] | Sequence[str]) -> str:
     return "\n".join(f"- {text}" for text in texts)
 
 
-def _subjects(task: Task) -> list[str]:
+def _subjects(task: Task) -> Sequence[str]:
     """The oldest first, as one tells what one did."""
-    subjects = [commit.subject for commit in reversed(task.commits)]
-    more = len(subjects) - MANY
-    return [*subjects[:MANY], f"… and {more} more commits"] if more > 0 else subjects
+    return first_few([commit.subject for commit in reversed(task.commits)], MANY, "commit")

@@ -14,13 +14,13 @@ from bot.core.spec_kit import drafts, spec, tasks_reader, tasks_writer
 from bot.core.spec_kit.drafts import TaskDraft
 from bot.core.spec_kit.spec import coverage, requirement_ids
 from bot.core.task import drafts_of
+from bot.core.text import cut
 from bot.ports import Llm
 from bot.steps.asking import Answer, Prompt, ask, parsed, unfenced
 from bot.steps.prompt_data import (
     LONGEST_LINE,
     Sentence,
     affected_keys,
-    brief,
     change_request,
     current_documents,
     findings,
@@ -169,7 +169,7 @@ def _proposed(kept: list[TaskDraft], drafts: list[TaskDraft]) -> list[TaskDraft]
     return [
         draft.model_copy(
             update={
-                "title": brief(" ".join(draft.title.split()), LONGEST_LINE),
+                "title": cut(" ".join(draft.title.split()), LONGEST_LINE),
                 "agent": agents.get(draft.key, ""),
             }
         )

@@ -14,13 +14,14 @@ from bot.core.events import ContinuationJudged, TalkSummarised, WordsJudged
 from bot.core.session import Message, Session, Speaker
 from bot.core.states import Status, TaskState
 from bot.core.talk import WordKind, Words
+from bot.core.text import cut
 from bot.core.world import World
 from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
 from bot.steps.prompt_data import (
     LAST_MESSAGES,
+    LONGEST_REPLY,
     Sentence,
     basics,
-    brief,
     document_excerpts,
     talk_data,
     task_states,
@@ -83,7 +84,7 @@ class WordsPrompt(
         if found.kind is WordKind.QUESTION and not found.reply:
             raise ValueError("reply: a question needs its answer, if only that it is not known")
         reason = found.reason or f"It reads as {found.kind}."
-        return found.model_copy(update={"reply": brief(found.reply), "reason": reason})
+        return found.model_copy(update={"reply": cut(found.reply, LONGEST_REPLY), "reason": reason})
 
     def fallback(self) -> WordsReply:
         return WordsReply(kind=WordKind.TALK)
@@ -137,7 +138,9 @@ class ContinuePrompt(
         reason = found.reason or f"It reads as {found.verdict}."
         given_up = found.verdict == "continue" and not self._may_continue
         verdict = "new" if given_up else found.verdict
-        return ContinuationReply(verdict=verdict, reason=reason, reply=brief(found.reply))
+        return ContinuationReply(
+            verdict=verdict, reason=reason, reply=cut(found.reply, LONGEST_REPLY)
+        )
 
     def fallback(self) -> ContinuationReply:
         return ContinuationReply(verdict="talk")
@@ -200,7 +203,7 @@ class CompressPrompt(
         }
 
     def read(self, text: str) -> str:
-        return brief(parsed(SummaryReply, text).summary, LONGEST_SUMMARY)
+        return cut(parsed(SummaryReply, text).summary, LONGEST_SUMMARY)
 
     def fallback(self) -> str:
         return plain_summary(self.messages)
@@ -220,7 +223,7 @@ def plain_summary(messages: Sequence[Message]) -> str:
     """An earlier summary, and how each of the last messages began."""
     former = [one.content for one in messages if one.role is Speaker.SYSTEM]
     others = [one for one in messages if one.role is not Speaker.SYSTEM]
-    lines = [f"- {one.role}: {brief(' '.join(one.content.split()), 80)}" for one in others[-20:]]
+    lines = [f"- {one.role}: {cut(' '.join(one.content.split()), 80)}" for one in others[-20:]]
     if missing := len(others) - len(lines):
         lines.insert(0, f"- {missing} earlier messages are left out.")
-    return "\n".join([brief("\n".join(former), LONGEST_SUMMARY // 2), *lines]).strip()
+    return "\n".join([cut("\n".join(former), LONGEST_SUMMARY // 2), *lines]).strip()
