@@ -38,6 +38,7 @@ from tests.fakes import cards
 
 ME = Person(platform="console", id="local:1", name="Mika")
 THREAD = Thread(platform="console", channel="terminal", root="1")
+REST = b'{"ask": "rest", "id": 1, "thread": {"platform": "console", "channel": "c", "root": "1"}}\n'
 T0 = datetime(2026, 1, 2, tzinfo=UTC)
 WELCOME = Welcome(gwt_bot=VERSION, version="1.2.3", pid=42, repository="/srv/shop")
 
@@ -228,6 +229,18 @@ async def test_what_an_agent_starts_is_shown_out(bot: Bot, environ: dict[str, st
     assert bool(said) is not bool(environ)
 
 
+async def test_what_a_child_of_an_agent_starts_is_shown_out_too(bot: Bot) -> None:
+    """It may have put the agent's mark away."""
+    starts = "import subprocess, sys; subprocess.run(sys.argv[1:], env={})"
+    calling = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", starts, sys.executable, "-c", CALLS, str(socket_path(bot.home))),
+        env={"GWT_SPOOL": "/home/x/.gwt/spool/r1"},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    said, _ = await calling.communicate()
+    assert said == b""
+
+
 def test_who_is_gone_already_could_be_an_agent(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(tmp_path / "s"))
@@ -316,6 +329,21 @@ async def test_an_answer_is_for_the_one_who_asked(bot: Bot) -> None:
     assert (asker.whispers, other.whispers) == ([answer], [])
 
 
+async def test_what_was_answered_or_is_for_somebody_else_is_not_shown_to_who_comes(
+    bot: Bot,
+) -> None:
+    late = Seen()
+    stranger = ME.model_copy(update={"id": "local:2"})
+    await bot.chat.show(THREAD, cards.ANSWER.model_copy(update={"key": "answer:e-1"}))
+    async with at(bot) as there:
+        await there.look(late, THREAD)
+        await late.sees()
+        await bot.chat.whisper(THREAD, stranger, cards.ANSWER)
+        await bot.chat.show(THREAD, cards.APPROVAL)
+        await late.sees()
+    assert (late.cards, late.whispers) == ([cards.APPROVAL], [cards.NEWS])
+
+
 async def test_a_restart_forgets_no_card(tmp_path: Path) -> None:
     await LocalChat(tmp_path, ME).show(THREAD, cards.APPROVAL)
     await LocalChat(tmp_path, ME).show(THREAD, cards.APPROVAL)
@@ -332,10 +360,11 @@ async def test_a_restart_forgets_no_card(tmp_path: Path) -> None:
         (b'{"gwt_bot": 99}\n', b""),
         (b'{"gwt_bot": 4}\n', b"{}\n"),
         (b'{"gwt_bot": 4}\n', b'{"ask": "deliver", "id": 1, "thread": 3}\n'),
+        (b'{"gwt_bot": 4}\n', REST * 65),
         (b'{"gwt_bot": 4}\n', b"[" * 100_000 + b"\n"),
         (b'{"gwt_bot": 4}\n', b"x" * (5 * 1024 * 1024)),
     ],
-    ids=["bytes", "version", "no request", "half a request", "nested", "without end"],
+    ids=["bytes", "version", "no request", "half a request", "too many", "nested", "without end"],
 )
 async def test_bad_peers_are_let_go_and_the_bot_goes_on(bot: Bot, lines: tuple[bytes, ...]) -> None:
     for line in (await raw(bot, *lines)).splitlines():
