@@ -444,3 +444,13 @@ async def test_what_a_script_asks_for_says_that_nobody_is_there_and_where_to_wor
     [said] = stage.events
     assert isinstance(said, Said)
     assert (said.unattended, said.repository, said.copy_of) == (True, "/srv/copy", "/srv/web")
+
+
+async def test_a_console_of_one_project_shows_no_session_of_others(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    manner = ConsoleOptions(scripted=True, only_own=True, own="web")
+    chat = ConsoleChat(tmp_path, cards.MIKA, lines=stage.script, out=stage.out, manner=manner)
+    await chat.show(chat.thread.model_copy(update={"root": "another"}), cards.NEWS)
+    assert stage.text == ""
+    await chat.show(chat.thread, cards.NEWS)
+    assert "They go back to the same agent." in stage.text
